@@ -1,0 +1,44 @@
+#!/usr/bin/env node
+// Runs cardvault with the Node it was made for, whatever Node called this file: the project's own on Linux, else the
+// caller's when it is new enough. Plain JavaScript that every Node from 20 up understands.
+import { spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const NEEDED = 24;
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+function ownNode() {
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`node-${process.platform}-${process.arch}/package.json`);
+    const binary = join(dirname(manifest), 'bin', 'node');
+    return existsSync(binary) ? binary : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const [first, file, ...rest] = process.argv.slice(2);
+// `--run FILE` is for the project's own scripts.
+const script = first === '--run' ? file : join(root, 'src', 'main.ts');
+const args = first === '--run' ? rest : process.argv.slice(2);
+const isNewEnough = Number(process.versions.node.split('.')[0]) >= NEEDED;
+const node = ownNode() ?? (isNewEnough ? process.execPath : undefined);
+if (node === undefined) {
+  process.stderr.write(
+    `cardvault needs Node ${NEEDED} or newer on ${process.platform} ${process.arch}; this is ${process.version}\n`,
+  );
+  process.exit(1);
+}
+
+if (realpathSync(node) === realpathSync(process.execPath)) {
+  process.argv = [process.execPath, script, ...args];
+  await import(pathToFileURL(script).href);
+} else {
+  // The channel closes when this process dies in any way, and the child ends with it.
+  const child = spawn(node, [script, ...args], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code) => process.exit(code ?? 1));
+}

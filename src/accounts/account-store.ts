@@ -1,0 +1,126 @@
+import type { Environment, Tenant } from '../kernel/environment.ts';
+import {
+  blob,
+  type Database,
+  integer,
+  integerOrNull,
+  type Row,
+  text,
+  textOrNull,
+  type Write,
+  write,
+} from '../storage/database.ts';
+import type { Account, AccountStatus, Enablement } from './account.ts';
+import type { AllowedNetwork } from './allow-list.ts';
+import type { ApiKey } from './api-key.ts';
+import type { Permission } from './permission.ts';
+
+const ACCOUNT = 'id, name, status, created_at';
+const KEY = `account, id, environment, prefix, name, description, permissions, allow_list, created_at, expires_at,
+  revoked_at, last_used_at`;
+
+const readAccount = (row: Row): Account => ({
+  id: text(row, 'id'),
+  name: text(row, 'name'),
+  status: text(row, 'status') as AccountStatus,
+  createdAt: integer(row, 'created_at'),
+});
+
+const readKey = (row: Row): ApiKey => ({
+  id: text(row, 'id'),
+  account: text(row, 'account'),
+  environment: text(row, 'environment') as Environment,
+  prefix: text(row, 'prefix'),
+  name: text(row, 'name'),
+  description: text(row, 'description'),
+  permissions: JSON.parse(text(row, 'permissions')) as Permission[],
+  allowList: JSON.parse(text(row, 'allow_list')) as AllowedNetwork[],
+  createdAt: integer(row, 'created_at'),
+  expiresAt: integerOrNull(row, 'expires_at'),
+  revokedAt: integerOrNull(row, 'revoked_at'),
+  lastUsedAt: integerOrNull(row, 'last_used_at'),
+});
+
+export const findAccount = async (database: Database, id: string): Promise<Account | undefined> =>
+  (await database.read(`select ${ACCOUNT} from accounts where id = ?`, id)).map(readAccount)[0];
+
+export const listAccounts = async (database: Database): Promise<Account[]> =>
+  (await database.read(`select ${ACCOUNT} from accounts order by created_at, id`)).map(readAccount);
+
+export const insertAccount = ({ id, name, status, createdAt }: Account): Write =>
+  write(`insert into accounts (${ACCOUNT}) values (?, ?, ?, ?)`, [id, name, status, createdAt], 1);
+
+export const updateAccountStatus = (id: string, from: AccountStatus, to: AccountStatus): Write =>
+  write('update accounts set status = ? where id = ? and status = ?', [to, id, from], 1);
+
+export const listEnablements = async (database: Database, { account, environment }: Tenant): Promise<Enablement[]> =>
+  (
+    await database.read(
+      'select capability, processor from enablements where account = ? and environment = ?',
+      account,
+      environment,
+    )
+  ).map((row) => ({ capability: text(row, 'capability'), processor: textOrNull(row, 'processor') }));
+
+/** A key with its digest and the state of its account, by digest. */
+export interface FoundKey {
+  readonly key: ApiKey;
+  readonly digest: Uint8Array;
+  readonly accountStatus: AccountStatus;
+}
+
+const BY_DIGEST = `select k.account, k.id, k.environment, k.prefix, k.name, k.description, k.permissions, k.allow_list,
+    k.created_at, k.expires_at, k.revoked_at, k.last_used_at, k.digest, a.status
+  from api_keys k join accounts a on a.id = k.account where k.digest = ?`;
+
+export async function findKeyByDigest(database: Database, digest: Uint8Array): Promise<FoundKey | undefined> {
+  const [row] = await database.read(BY_DIGEST, digest);
+  if (row === undefined) return undefined;
+  return { key: readKey(row), digest: blob(row, 'digest'), accountStatus: text(row, 'status') as AccountStatus };
+}
+
+export const findKey = async (database: Database, id: string): Promise<ApiKey | undefined> =>
+  (await database.read(`select ${KEY} from api_keys where id = ?`, id)).map(readKey)[0];
+
+export const listKeys = async (database: Database, account: string): Promise<ApiKey[]> =>
+  (await database.read(`select ${KEY} from api_keys where account = ? order by created_at, id`, account)).map(readKey);
+
+export function insertKey(key: ApiKey, digest: Uint8Array): Write {
+  const lists = [JSON.stringify(key.permissions), JSON.stringify(key.allowList)];
+  const times = [key.createdAt, key.expiresAt ?? null, key.revokedAt ?? null, key.lastUsedAt ?? null];
+  const values = [
+    key.account,
+    key.id,
+    key.environment,
+    key.prefix,
+    key.name,
+    key.description,
+    ...lists,
+    ...times,
+    digest,
+  ];
+  return write(`insert into api_keys (${KEY}, digest) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, values, 1);
+}
+
+/** Refused when the key was revoked meanwhile. */
+export function updateKey(key: ApiKey): Write {
+  const lists = [JSON.stringify(key.permissions), JSON.stringify(key.allowList)];
+  const values = [key.name, key.description, ...lists, key.expiresAt ?? null, key.account, key.id];
+  const sql = `update api_keys set name = ?, description = ?, permissions = ?, allow_list = ?, expires_at = ?
+    where account = ? and id = ? and revoked_at is null`;
+  return write(sql, values, 1);
+}
+
+export const revokeKey = (key: ApiKey, at: number): Write =>
+  write(
+    'update api_keys set revoked_at = ? where account = ? and id = ? and revoked_at is null',
+    [at, key.account, key.id],
+    1,
+  );
+
+const USED = 'update api_keys set last_used_at = ? where account = ? and id = ? and coalesce(last_used_at, 0) < ?';
+
+export const noteUses = (uses: readonly { account: string; id: string; at: number }[]): Write => ({
+  sql: USED,
+  rows: uses.map(({ account, id, at }) => [at, account, id, at]),
+});

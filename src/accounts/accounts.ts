@@ -1,0 +1,216 @@
+import { type AuditAction, auditEntry, type Origin } from '../audit/audit.ts';
+import { keyedDigest } from '../crypto/fingerprint.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import { type Clock, MINUTE, type Random } from '../kernel/clock.ts';
+import type { Environment } from '../kernel/environment.ts';
+import { newId } from '../kernel/ids.ts';
+import type { Database, JournalEntry } from '../storage/database.ts';
+import { type Account, statusWithKey } from './account.ts';
+import {
+  findAccount,
+  findKey,
+  insertAccount,
+  insertKey,
+  listAccounts,
+  listKeys,
+  revokeKey,
+  updateAccountStatus,
+  updateKey,
+} from './account-store.ts';
+import type { AllowedNetwork } from './allow-list.ts';
+import { type ApiKey, keyState, newSecret, prefixOf } from './api-key.ts';
+import { PERMISSIONS, type Permission } from './permission.ts';
+
+/** A request of the operator that cannot be carried out; its text is for the operator. */
+export class AccountError extends Error {
+  override readonly name = 'AccountError';
+}
+
+export interface KeyTraits {
+  readonly name: string;
+  readonly description: string;
+  readonly permissions: readonly Permission[];
+  readonly allowList: readonly AllowedNetwork[];
+  readonly expiresAt: number | undefined;
+}
+
+/** A key and its secret, which exists nowhere else and is not to be had again. */
+export interface IssuedKey {
+  readonly key: ApiKey;
+  readonly secret: string;
+}
+
+const ACCOUNT_ID_CHARACTERS = 10;
+const KEY_ID_CHARACTERS = 14;
+
+/** What the operator does with accounts and API keys. Every change is audited in the unit that makes it. */
+export class Accounts {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+  readonly #random: Random;
+
+  constructor(options: { database: Database; keyring: Keyring; clock: Clock; random: Random }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#clock = options.clock;
+    this.#random = options.random;
+  }
+
+  async create(name: string, origin: Origin): Promise<Account> {
+    const id = newId('acct', ACCOUNT_ID_CHARACTERS, this.#random);
+    const account: Account = { id, name, status: 'onboarding', createdAt: this.#clock() };
+    const journal = [this.#accountEvent('account.created', account, origin)];
+    await this.#commit({ writes: [insertAccount(account)], journal });
+    return account;
+  }
+
+  list(): Promise<Account[]> {
+    return listAccounts(this.#database);
+  }
+
+  async get(id: string): Promise<Account> {
+    const account = await findAccount(this.#database, id);
+    if (account === undefined) throw new AccountError('there is no such account; see: cardvault account list');
+    return account;
+  }
+
+  /** Refuses all keys of the account, without changing any of them. */
+  async suspend(id: string, origin: Origin): Promise<Account> {
+    const account = await this.get(id);
+    if (account.status === 'suspended') throw new AccountError('the account is suspended already');
+    const journal = [this.#accountEvent('account.suspended', account, origin)];
+    await this.#commit({ writes: [updateAccountStatus(id, account.status, 'suspended')], journal });
+    return { ...account, status: 'suspended' };
+  }
+
+  async resume(id: string, origin: Origin): Promise<Account> {
+    const account = await this.get(id);
+    if (account.status !== 'suspended') throw new AccountError('the account is not suspended');
+    const keys = await listKeys(this.#database, id);
+    const status = keys.reduce(
+      (reached, key) => statusWithKey(reached, key.environment),
+      'onboarding' as Account['status'],
+    );
+    const journal = [this.#accountEvent('account.resumed', account, origin)];
+    await this.#commit({ writes: [updateAccountStatus(id, 'suspended', status)], journal });
+    return { ...account, status };
+  }
+
+  async createKey(accountId: string, environment: Environment, traits: KeyTraits, origin: Origin): Promise<IssuedKey> {
+    const account = await this.get(accountId);
+    const issued = await this.#issue(accountId, environment, traits);
+    const status = statusWithKey(account.status, environment);
+    const promotion = status === account.status ? [] : [updateAccountStatus(accountId, account.status, status)];
+    const journal = [this.#keyEvent('key.created', issued.key, origin)];
+    await this.#commit({ writes: [insertKey(issued.key, issued.digest), ...promotion], journal });
+    return issued;
+  }
+
+  async keys(accountId: string): Promise<ApiKey[]> {
+    await this.get(accountId);
+    return listKeys(this.#database, accountId);
+  }
+
+  async editKey(id: string, changes: Partial<KeyTraits>, origin: Origin): Promise<ApiKey> {
+    const key = { ...(await this.#activeKey(id)), ...changes };
+    const journal = [this.#keyEvent('key.edited', key, origin, { changed: Object.keys(changes) })];
+    await this.#commit({ writes: [updateKey(key)], journal });
+    return key;
+  }
+
+  /** A successor with the same traits; the old key ends after the overlap, or earlier when it would have anyway. */
+  async rotateKey(id: string, overlapMinutes: number, origin: Origin): Promise<IssuedKey> {
+    const old = await this.#activeKey(id);
+    const issued = await this.#issue(old.account, old.environment, old);
+    const end = this.#clock() + overlapMinutes * MINUTE;
+    const ending = { ...old, expiresAt: Math.min(end, old.expiresAt ?? end) };
+    const detail = { successor: issued.key.id, overlap_minutes: overlapMinutes };
+    const journal = [
+      this.#keyEvent('key.rotated', old, origin, detail),
+      this.#keyEvent('key.created', issued.key, origin),
+    ];
+    await this.#commit({ writes: [updateKey(ending), insertKey(issued.key, issued.digest)], journal });
+    return issued;
+  }
+
+  async revokeKey(id: string, origin: Origin): Promise<ApiKey> {
+    const key = await this.#key(id);
+    if (key.revokedAt !== undefined) throw new AccountError('the key is revoked already');
+    const at = this.#clock();
+    await this.#commit({ writes: [revokeKey(key, at)], journal: [this.#keyEvent('key.revoked', key, origin)] });
+    return { ...key, revokedAt: at };
+  }
+
+  async #issue(
+    account: string,
+    environment: Environment,
+    traits: KeyTraits,
+  ): Promise<IssuedKey & { digest: Uint8Array }> {
+    const secret = newSecret(environment, this.#random);
+    const { name, description, allowList, expiresAt } = traits;
+    const key: ApiKey = {
+      id: newId('key', KEY_ID_CHARACTERS, this.#random),
+      account,
+      environment,
+      prefix: prefixOf(secret),
+      name,
+      description,
+      permissions: traits.permissions.length === 0 ? PERMISSIONS : traits.permissions,
+      allowList,
+      createdAt: this.#clock(),
+      expiresAt,
+      revokedAt: undefined,
+      lastUsedAt: undefined,
+    };
+    const digestKey = await this.#keyring.digestKey({ account: '', environment, purpose: 'api-keys' });
+    return { key, secret, digest: new Uint8Array(keyedDigest(digestKey, secret)) };
+  }
+
+  async #key(id: string): Promise<ApiKey> {
+    const key = await findKey(this.#database, id);
+    if (key === undefined) throw new AccountError('there is no such key; see: cardvault key list');
+    return key;
+  }
+
+  async #activeKey(id: string): Promise<ApiKey> {
+    const key = await this.#key(id);
+    const state = keyState(key, this.#clock());
+    if (state === 'revoked') throw new AccountError('the key is revoked; make a new one');
+    return key;
+  }
+
+  #accountEvent(action: AuditAction, account: Account, origin: Origin): JournalEntry {
+    const targets = [`account:${account.id}`];
+    return auditEntry(this.#clock, origin, {
+      action,
+      outcome: 'success',
+      account: account.id,
+      environment: '',
+      targets,
+    });
+  }
+
+  #keyEvent(
+    action: AuditAction,
+    key: ApiKey,
+    origin: Origin,
+    detail: Record<string, string | number | string[]> = {},
+  ): JournalEntry {
+    const { account, environment, id, name, prefix, permissions, allowList } = key;
+    const traits = { name, prefix, permissions, allow_list: allowList.map(({ cidr }) => cidr), ...detail };
+    return auditEntry(this.#clock, origin, {
+      action,
+      outcome: 'success',
+      account,
+      environment,
+      targets: [`key:${id}`],
+      detail: traits,
+    });
+  }
+
+  async #commit(unit: Parameters<Database['commit']>[0]): Promise<void> {
+    const outcome = await this.#database.commit(unit);
+    if (!outcome.committed) throw new AccountError('somebody else changed this at the same moment; try again');
+  }
+}

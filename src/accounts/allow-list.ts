@@ -1,0 +1,43 @@
+import ipaddr from 'ipaddr.js';
+
+/** One line of an allow-list: an address or a network, and why it is there. */
+export interface AllowedNetwork {
+  /** As entered, with an IPv4-mapped IPv6 network written as IPv4. */
+  readonly cidr: string;
+  readonly note: string;
+}
+
+/** An address or CIDR network in its usual form; undefined when the text is none. */
+export function readCidr(text: string): string | undefined {
+  const [address = '', bits, ...rest] = text.trim().split('/');
+  if (rest.length > 0 || !isAddress(address)) return undefined;
+  if (bits !== undefined && !/^[0-9]{1,3}$/.test(bits)) return undefined;
+  const parsed = ipaddr.parse(address);
+  const plain = ipaddr.process(address);
+  const mapped = parsed.kind() !== plain.kind();
+  const width = plain.kind() === 'ipv4' ? 32 : 128;
+  const length = bits === undefined ? width : Number(bits) - (mapped ? 96 : 0);
+  if (length < 0 || length > width) return undefined;
+  return bits === undefined ? plain.toString() : `${plain.toString()}/${length}`;
+}
+
+/** The address in its usual form, IPv4-mapped IPv6 as IPv4; undefined when the text is no address. */
+export const readAddress = (text: string): string | undefined =>
+  isAddress(text) ? ipaddr.process(text).toString() : undefined;
+
+/** Does the address (any text; what is no address is in no network) lie in one of the networks? */
+export function isAllowed(networks: readonly string[], address: string): boolean {
+  if (!isAddress(address)) return false;
+  const candidate = ipaddr.process(address);
+  return networks.some((network) => {
+    const [base, length] = ipaddr.parseCIDR(
+      network.includes('/') ? network : `${network}/${network.includes(':') ? 128 : 32}`,
+    );
+    return base.kind() === candidate.kind() && candidate.match(base, length);
+  });
+}
+
+// Four decimal parts only: ipaddr.js would also take the octal and shortened forms of old C libraries. A zone names an
+// interface of one machine and says nothing about the peer.
+const isAddress = (text: string): boolean =>
+  ipaddr.IPv4.isValidFourPartDecimal(text) || (!text.includes('%') && text.includes(':') && ipaddr.IPv6.isValid(text));

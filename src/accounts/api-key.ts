@@ -1,0 +1,40 @@
+import type { Random } from '../kernel/clock.ts';
+import { ENVIRONMENTS, type Environment } from '../kernel/environment.ts';
+import type { AllowedNetwork } from './allow-list.ts';
+import type { Permission } from './permission.ts';
+
+export interface ApiKey {
+  readonly id: string;
+  readonly account: string;
+  readonly environment: Environment;
+  /** The readable beginning of the key, enough to tell keys apart. */
+  readonly prefix: string;
+  readonly name: string;
+  readonly description: string;
+  readonly permissions: readonly Permission[];
+  readonly allowList: readonly AllowedNetwork[];
+  readonly createdAt: number;
+  readonly expiresAt: number | undefined;
+  readonly revokedAt: number | undefined;
+  readonly lastUsedAt: number | undefined;
+}
+
+const SECRET_BYTES = 32;
+const SHOWN_CHARACTERS = 4;
+
+/** A new key, 256 random bits behind a prefix that names the environment: `cv_sandbox_…`. */
+export const newSecret = (environment: Environment, random: Random): string =>
+  `cv_${environment}_${Buffer.from(random.bytes(SECRET_BYTES)).toString('base64url')}`;
+
+export const prefixOf = (secret: string): string => {
+  const environment = ENVIRONMENTS.find((name) => secret.startsWith(`cv_${name}_`)) ?? '';
+  return secret.slice(0, `cv_${environment}_`.length + SHOWN_CHARACTERS);
+};
+
+export type KeyState = 'active' | 'expired' | 'revoked';
+
+export function keyState(key: ApiKey, now: number): KeyState {
+  if (key.revokedAt !== undefined && key.revokedAt <= now) return 'revoked';
+  if (key.expiresAt !== undefined && key.expiresAt <= now) return 'expired';
+  return 'active';
+}

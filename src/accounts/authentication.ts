@@ -1,0 +1,121 @@
+import { keyedDigest, sameDigest } from '../crypto/fingerprint.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import { type Clock, SECOND } from '../kernel/clock.ts';
+import type { Environment, Tenant } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import type { Database } from '../storage/database.ts';
+import { type FoundKey, findKeyByDigest, noteUses } from './account-store.ts';
+import { isAllowed } from './allow-list.ts';
+import { type ApiKey, keyState } from './api-key.ts';
+import type { Permission } from './permission.ts';
+
+/** Why a request is refused. The caller learns none of it. */
+export type Refusal =
+  | 'key_missing'
+  | 'key_unknown'
+  | 'key_revoked'
+  | 'key_expired'
+  | 'account_suspended'
+  | 'address_not_listed'
+  | 'permission_missing';
+
+/** Refusals that count as guessing at keys. */
+export const GUESSES: ReadonlySet<Refusal> = new Set(['key_missing', 'key_unknown', 'key_revoked', 'key_expired']);
+
+export type Verdict =
+  | {
+      readonly key: ApiKey;
+      readonly tenant: Tenant;
+      readonly lastUsedAt: number | undefined;
+      readonly refusal?: undefined;
+    }
+  | { readonly key: ApiKey | undefined; readonly refusal: Refusal };
+
+/** Shorter than the 5 seconds within which every change of a key holds everywhere. */
+const REMEMBERED_MS = 2 * SECOND;
+const REMEMBERED_KEYS = 10_000;
+const REMEMBERED_ADDRESSES = 1000;
+
+interface Remembered extends FoundKey {
+  readonly tenant: Tenant;
+  readonly readAt: number;
+  readonly addresses: Map<string, boolean>;
+}
+
+/** Tells who calls, on one environment's listener. */
+export class Authentication {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+  readonly #environment: Environment;
+  readonly #remembered = new Map<string, Remembered>();
+  readonly #uses = new Map<string, { account: string; id: string; at: number }>();
+
+  constructor(options: { database: Database; keyring: Keyring; clock: Clock; environment: Environment }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#clock = options.clock;
+    this.#environment = options.environment;
+  }
+
+  /** `address` is where the request comes from, after trusted proxies. */
+  async authenticate(secret: string | undefined, address: string, permission: Permission): Promise<Verdict> {
+    if (secret === undefined || secret === '') return { key: undefined, refusal: 'key_missing' };
+    const found = await this.#find(secret);
+    if (found === undefined) return { key: undefined, refusal: 'key_unknown' };
+    const { key, tenant } = found;
+    const now = this.#clock();
+    const state = keyState(key, now);
+    if (state !== 'active') return { key, refusal: state === 'revoked' ? 'key_revoked' : 'key_expired' };
+    if (found.accountStatus === 'suspended') return { key, refusal: 'account_suspended' };
+    if (!allowedFrom(found, address)) return { key, refusal: 'address_not_listed' };
+    if (!key.permissions.includes(permission)) return { key, refusal: 'permission_missing' };
+    // Uses that are not in the database yet count too.
+    const lastUsedAt = this.#uses.get(key.id)?.at ?? key.lastUsedAt;
+    this.#uses.set(key.id, { account: key.account, id: key.id, at: now });
+    return { key, tenant, lastUsedAt };
+  }
+
+  /** Writes the last uses of keys; called now and then, because nothing depends on them. Leaves none behind. */
+  async flushUses(): Promise<0> {
+    if (this.#uses.size > 0) {
+      const uses = [...this.#uses.values()];
+      this.#uses.clear();
+      await this.#database.commit({ writes: [noteUses(uses)] });
+    }
+    return 0;
+  }
+
+  async #find(secret: string): Promise<Remembered | undefined> {
+    if (secret.length > LIMITS.apiKeyCharacters) return undefined;
+    const environment = this.#environment;
+    const digestKey = await this.#keyring.digestKey({ account: '', environment, purpose: 'api-keys' });
+    const digest = keyedDigest(digestKey, secret);
+    const name = digest.toString('base64');
+    const known = this.#remembered.get(name);
+    const now = this.#clock();
+    if (known !== undefined && now - known.readAt < REMEMBERED_MS && now >= known.readAt) return known;
+    const found = await findKeyByDigest(this.#database, digest);
+    if (found === undefined || found.key.environment !== environment || !sameDigest(found.digest, digest)) {
+      this.#remembered.delete(name);
+      return undefined;
+    }
+    const tenant = { account: found.key.account, environment };
+    const remembered = { ...found, tenant, readAt: now, addresses: new Map() };
+    if (this.#remembered.size >= REMEMBERED_KEYS) this.#remembered.clear();
+    this.#remembered.set(name, remembered);
+    return remembered;
+  }
+}
+
+function allowedFrom(found: Remembered, address: string): boolean {
+  let allowed = found.addresses.get(address);
+  if (allowed === undefined) {
+    allowed = isAllowed(
+      found.key.allowList.map(({ cidr }) => cidr),
+      address,
+    );
+    if (found.addresses.size < REMEMBERED_ADDRESSES) found.addresses.set(address, allowed);
+  }
+  return allowed;
+}

@@ -1,0 +1,126 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Accounts } from './accounts/accounts.ts';
+import { Authentication } from './accounts/authentication.ts';
+import { auditEntry } from './audit/audit.ts';
+import { Captures } from './captures/captures.ts';
+import type { Core, Running } from './cli/core.ts';
+import type { Config } from './config.ts';
+import { makeRootKey, readRootKey } from './crypto/custody.ts';
+import { Keyring } from './crypto/keyring.ts';
+import { systemRandom } from './crypto/random.ts';
+import { Listener } from './http/listeners.ts';
+import { describeError, type Log } from './http/log.ts';
+import { Metrics } from './http/metrics.ts';
+import { bareServer, type ServerOptions, serviceServer } from './http/server.ts';
+import { localIdentity, readIdentity, tlsOptions } from './http/tls.ts';
+import { addMetrics, addUnversioned } from './http/unversioned.ts';
+import { Idempotency } from './idempotency/idempotency.ts';
+import type { Clock } from './kernel/clock.ts';
+import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
+import { commitAll } from './storage/database.ts';
+import { holdsKeys, wrappedKeyStore } from './storage/key-store.ts';
+import { SqliteDatabase } from './storage/sqlite/sqlite.ts';
+import { Sweeper } from './storage/sweeper.ts';
+import { Vault } from './vault/vault.ts';
+import { VERSION } from './version.ts';
+
+/** Database, keys and accounts: what the command line and the service share. Makes what is missing. */
+export async function openCore(config: Config, clock: Clock): Promise<Core & { database: SqliteDatabase }> {
+  const random = systemRandom();
+  const database = new SqliteDatabase(config.databaseFile);
+  try {
+    await database.migrate(clock);
+    const isNew = !(await holdsKeys(database));
+    if (isNew && !existsSync(config.rootKeyFile)) makeRootKey(config.rootKeyFile);
+    const root = readRootKey(config.rootKeyFile);
+    const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });
+    await keyring.prepare(['service', ...ENVIRONMENTS]);
+    const journalKey = await keyring.digestKey({ account: '', environment: 'service', purpose: 'journal' });
+    await database.useJournalKey(journalKey);
+    if (isNew) {
+      const event = { action: 'service.initialised', outcome: 'success', account: '', environment: '' } as const;
+      await commitAll(database, { writes: [], journal: [auditEntry(clock, { actor: { type: 'service' } }, event)] });
+    }
+    const accounts = new Accounts({ database, keyring, clock, random });
+    return { database, keyring, journalKey, accounts, clock, random, close: () => database.close() };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** The wiring diagram: opens everything, listens, and returns how to stop. */
+export async function startService(config: Config, clock: Clock, log: Log): Promise<Running> {
+  const core = await openCore(config, clock);
+  const { database, keyring, random, accounts } = core;
+  const vault = new Vault({ database, keyring, clock, random });
+  const captures = new Captures({ database, keyring, vault, clock, random });
+  const idempotency = new Idempotency({ database, keyring, clock, random });
+
+  const state = { draining: false };
+  const ready = async (): Promise<boolean> => !state.draining && (await database.isAlive());
+  const metrics = new Metrics({ waitingWrites: () => database.waiting, ready });
+  const shared = { clock, random, log, metrics, trustedProxies: config.trustedProxies };
+
+  const authentications = ENVIRONMENTS.map(
+    (environment) => new Authentication({ database, keyring, clock, environment }),
+  );
+  const serviceOf = (environment: Environment) => {
+    const authentication = authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
+    const services = { database, accounts, authentication, vault, captures };
+    return serviceServer({ ...shared, listener: environment, environment, services, idempotency, rates: config.rates });
+  };
+  const consoleOptions: ServerOptions = { ...shared, listener: 'console' };
+  const apps = {
+    production: serviceOf('production'),
+    sandbox: serviceOf('sandbox'),
+    console: bareServer(consoleOptions),
+  };
+  for (const app of Object.values(apps)) addUnversioned(app, { ready }, VERSION);
+  addMetrics(apps.console, metrics, config.metricsAllow);
+
+  const sweeper = new Sweeper({
+    sweeps: [
+      { kind: 'captures', run: () => captures.sweep() },
+      { kind: 'tokens', run: () => vault.sweep() },
+      { kind: 'answers', run: () => idempotency.sweep() },
+      ...authentications.map((authentication) => ({ kind: 'uses', run: () => authentication.flushUses() })),
+    ],
+    scrub: () => database.scrub(),
+    removed: (kind, count) => metrics.swept(kind, count),
+    failed: (kind, error) => log.error('sweep failed', { ...describeError(error), reason: kind }),
+  });
+
+  const made =
+    config.tlsFiles === undefined ? await localIdentity(join(config.dataDirectory, 'tls'), clock) : undefined;
+  const identity = made ?? readIdentity(config.tlsFiles as NonNullable<Config['tlsFiles']>);
+  const tls = tlsOptions(identity, config.tlsMaxVersion);
+  const listeners = {
+    production: new Listener(apps.production),
+    sandbox: new Listener(apps.sandbox),
+    console: new Listener(apps.console),
+  };
+  const stop = async (): Promise<void> => {
+    state.draining = true;
+    await Promise.all(Object.values(listeners).map((listener) => listener.close(config.drainMs)));
+    await sweeper.stop();
+    await Promise.all(authentications.map((authentication) => authentication.flushUses()));
+    await core.close();
+  };
+  try {
+    for (const name of ['production', 'sandbox', 'console'] as const)
+      await listeners[name].listen(config.ports[name], config.hosts, tls);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  sweeper.start();
+  log.info('started', {});
+  const ports = {
+    production: listeners.production.port,
+    sandbox: listeners.sandbox.port,
+    console: listeners.console.port,
+  };
+  return { core, ports, addresses: listeners.sandbox.addresses, authorityFile: made?.authorityFile, stop };
+}

@@ -1,0 +1,76 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { Environment } from '../kernel/environment.ts';
+import type { JournalEntry } from '../storage/database.ts';
+
+/**
+ * The audit log: every use of a key that fails or reads card data, every deletion, every change of accounts and keys
+ * (PCI DSS 10.2.1). Entries are part of the unit that has the effect, so that neither exists without the other.
+ */
+export const AUDIT_ACTIONS = [
+  'service.initialised',
+  'access.denied',
+  'capture.retrieved',
+  'capture.tokenized',
+  'capture.deleted',
+  'token.deleted',
+  'account.created',
+  'account.suspended',
+  'account.resumed',
+  'key.created',
+  'key.edited',
+  'key.rotated',
+  'key.revoked',
+] as const;
+
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+export interface Actor {
+  readonly type: 'key' | 'operator' | 'service' | 'unknown';
+  readonly id?: string;
+  readonly name?: string;
+}
+
+/** Who acts, and from where; made once for each request or command. */
+export interface Origin {
+  readonly actor: Actor;
+  readonly address?: string;
+  readonly requestId?: string;
+}
+
+export interface AuditEvent {
+  readonly action: AuditAction;
+  /** `success`, or why not, in one word. */
+  readonly outcome: string;
+  /** Empty when no account is known. */
+  readonly account: string;
+  readonly environment: Environment | '';
+  /** Ids of the records concerned, `capture:5f0c…`. */
+  readonly targets?: readonly string[];
+  /** Anything else worth knowing; never card data. */
+  readonly detail?: Readonly<Record<string, string | number | readonly string[]>>;
+}
+
+/** What an entry holds beside account, environment and time. */
+export interface AuditRecord {
+  readonly action: AuditAction;
+  readonly outcome: string;
+  readonly actor: Actor;
+  readonly address?: string;
+  readonly request_id?: string;
+  readonly targets?: readonly string[];
+  readonly detail?: AuditEvent['detail'];
+}
+
+export function auditEntry(clock: Clock, origin: Origin, event: AuditEvent): JournalEntry {
+  const { action, outcome, targets, detail } = event;
+  const record: AuditRecord = {
+    action,
+    outcome,
+    actor: origin.actor,
+    ...(origin.address !== undefined && { address: origin.address }),
+    ...(origin.requestId !== undefined && { request_id: origin.requestId }),
+    ...(targets !== undefined && { targets }),
+    ...(detail !== undefined && { detail }),
+  };
+  return { account: event.account, environment: event.environment, at: clock(), record: JSON.stringify(record) };
+}

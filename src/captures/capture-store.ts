@@ -1,0 +1,97 @@
+import { fingerprint } from '../crypto/fingerprint.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import { type Place, placeOf } from '../crypto/seal.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { blob, blobOrNull, type Database, integer, text, type Write, write } from '../storage/database.ts';
+import { FINGERPRINT_VERSION } from '../vault/token-store.ts';
+import { type Capture, captureRecord, readCaptureRecord, readSensitiveRecord, sensitiveRecord } from './capture.ts';
+
+const INSERT = `insert into captures (account, environment, id, record, sensitive, fingerprint, fingerprint_version, amount,
+  currency, created_at, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const FIND = `select record, sensitive, fingerprint, amount, currency, created_at, expires_at from captures
+  where account = ? and environment = ? and id = ? and expires_at > ?`;
+const DELETE = 'delete from captures where account = ? and environment = ? and id = ? and expires_at > ?';
+const EXPIRED = 'select account, environment, id from captures where expires_at <= ? limit ?';
+const REMOVE = 'delete from captures where account = ? and environment = ? and id = ? and expires_at <= ?';
+
+type Field = 'record' | 'sensitive';
+
+const placeOfField = ({ environment, account }: Tenant, id: string, field: Field): Place =>
+  placeOf(environment, account, 'captures', id, field);
+
+/** A capture without its sensitive authentication data, which stays sealed, and the index of its card number. */
+export interface StoredCapture {
+  readonly capture: Omit<Capture, 'sensitive'>;
+  readonly sealedSensitive: Uint8Array | undefined;
+  /** Equal for equal card numbers of one tenant; absent without a card number. */
+  readonly panIndex: string | undefined;
+}
+
+export async function insertCapture(keyring: Keyring, tenant: Tenant, capture: Capture): Promise<Write> {
+  const { id, pan, amount, currency, createdAt, expiresAt } = capture;
+  const seal = await keyring.sealer(tenant, 'captures', 1);
+  const record = seal(placeOfField(tenant, id, 'record'), captureRecord(capture));
+  const sensitive = await sealSensitive(keyring, tenant, capture);
+  const index = pan === undefined ? null : await panFingerprint(keyring, tenant, pan);
+  const sealed = [record, sensitive, index, FINGERPRINT_VERSION];
+  return write(INSERT, [tenant.account, tenant.environment, id, ...sealed, amount, currency, createdAt, expiresAt], 1);
+}
+
+async function sealSensitive(keyring: Keyring, tenant: Tenant, { id, sensitive }: Capture): Promise<Uint8Array | null> {
+  const record = sensitiveRecord(sensitive);
+  if (record === undefined) return null;
+  const seal = await keyring.sealer(tenant, 'sensitive-authentication-data', 1);
+  return seal(placeOfField(tenant, id, 'sensitive'), record);
+}
+
+const panFingerprint = async (keyring: Keyring, tenant: Tenant, pan: string): Promise<Uint8Array> =>
+  new Uint8Array(fingerprint(await keyring.digestKey({ ...tenant, purpose: 'fingerprints' }), pan));
+
+/** The capture, when it exists and its ttl has not ended. */
+export async function findCapture(
+  database: Database,
+  keyring: Keyring,
+  tenant: Tenant,
+  id: string,
+  now: number,
+): Promise<StoredCapture | undefined> {
+  const [row] = await database.read(FIND, tenant.account, tenant.environment, id, now);
+  if (row === undefined) return undefined;
+  const record = await keyring.open(tenant, 'captures', placeOfField(tenant, id, 'record'), blob(row, 'record'));
+  const index = blobOrNull(row, 'fingerprint');
+  const capture = {
+    id,
+    ...readCaptureRecord(record.toString('utf8')),
+    amount: integer(row, 'amount'),
+    currency: text(row, 'currency'),
+    createdAt: integer(row, 'created_at'),
+    expiresAt: integer(row, 'expires_at'),
+  };
+  const panIndex = index === undefined ? undefined : Buffer.from(index).toString('hex');
+  return { capture, sealedSensitive: blobOrNull(row, 'sensitive'), panIndex };
+}
+
+export async function openSensitive(
+  keyring: Keyring,
+  tenant: Tenant,
+  stored: StoredCapture,
+): Promise<Capture['sensitive']> {
+  const { sealedSensitive, capture } = stored;
+  if (sealedSensitive === undefined) return readSensitiveRecord(undefined);
+  const place = placeOfField(tenant, capture.id, 'sensitive');
+  const record = await keyring.open(tenant, 'sensitive-authentication-data', place, sealedSensitive);
+  return readSensitiveRecord(record.toString('utf8'));
+}
+
+/** Conflicts when there is no such capture any more. */
+export const deleteCapture = (tenant: Tenant, id: string, now: number): Write =>
+  write(DELETE, [tenant.account, tenant.environment, id, now], 1);
+
+/** Removes captures whose ttl has ended; returns how many. */
+export async function removeExpiredCaptures(database: Database, now: number, limit: number): Promise<number> {
+  const rows = await database.read(EXPIRED, now, limit);
+  if (rows.length === 0) return 0;
+  const ids = rows.map((row) => [text(row, 'account'), text(row, 'environment'), text(row, 'id'), now]);
+  await database.commit({ writes: [{ sql: REMOVE, rows: ids }], erases: true });
+  return rows.length;
+}

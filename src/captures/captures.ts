@@ -1,0 +1,117 @@
+import { type AuditAction, auditEntry, type Origin } from '../audit/audit.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import { alsoWrites, type Effect, refuseIfTakenOver } from '../idempotency/effect.ts';
+import { type Clock, MINUTE, type Random } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { Failure } from '../kernel/failure.ts';
+import { isUuid, newUuid } from '../kernel/ids.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { commitAll, type Database, type JournalEntry } from '../storage/database.ts';
+import type { Tokenization, TokenizationResult } from '../vault/tokenization.ts';
+import type { Vault } from '../vault/vault.ts';
+import type { Capture } from './capture.ts';
+import {
+  deleteCapture,
+  findCapture,
+  insertCapture,
+  openSensitive,
+  removeExpiredCaptures,
+  type StoredCapture,
+} from './capture-store.ts';
+
+export type NewCapture = Omit<Capture, 'id' | 'createdAt' | 'expiresAt'> & { readonly ttlMinutes: number };
+
+/** A capture as its owner may see it: with `sensitive` only when it was retrieved. */
+export interface OpenedCapture {
+  readonly capture: Capture;
+  readonly panIndex: string | undefined;
+}
+
+/** Temporary records: made, retrieved, inspected, tokenized, deleted, and gone when their ttl ends. */
+export class Captures {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #vault: Vault;
+  readonly #clock: Clock;
+  readonly #random: Random;
+
+  constructor(options: { database: Database; keyring: Keyring; vault: Vault; clock: Clock; random: Random }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#vault = options.vault;
+    this.#clock = options.clock;
+    this.#random = options.random;
+  }
+
+  /** Returns the id. */
+  async create(tenant: Tenant, request: NewCapture, effect: Effect<string>): Promise<string> {
+    const createdAt = this.#clock();
+    const id = newUuid(this.#random);
+    const capture: Capture = { ...request, id, createdAt, expiresAt: createdAt + request.ttlMinutes * MINUTE };
+    const own = [await insertCapture(this.#keyring, tenant, capture)];
+    const outcome = await this.#database.commit({ writes: [...own, ...(await alsoWrites(effect, id))] });
+    refuseIfTakenOver(outcome, own.length);
+    if (!outcome.committed) throw new Failure('internal');
+    return id;
+  }
+
+  /** With everything in it; the audit record is on disk before it is returned. Throws `unknown_capture`. */
+  async retrieve(tenant: Tenant, id: string, origin: Origin): Promise<OpenedCapture> {
+    const stored = await this.#find(tenant, id);
+    const journal = [
+      this.#entry('capture.retrieved', tenant, id, origin, stored === undefined ? 'missing' : 'success'),
+    ];
+    await commitAll(this.#database, { writes: [], journal });
+    if (stored === undefined) throw new Failure('unknown_capture');
+    const sensitive = await openSensitive(this.#keyring, tenant, stored);
+    return { capture: { ...stored.capture, sensitive }, panIndex: stored.panIndex };
+  }
+
+  /** Without sensitive data; undefined when it does not exist or its ttl has ended. */
+  inspect(tenant: Tenant, id: string): Promise<StoredCapture | undefined> {
+    return this.#find(tenant, id);
+  }
+
+  /** Throws `unknown_capture`, `capture_without_card`, and what tokenizing throws. The capture lives on. */
+  async tokenize(
+    tenant: Tenant,
+    id: string,
+    format: Omit<Tokenization, 'cards'>,
+    effect: Effect<TokenizationResult[]>,
+  ): Promise<TokenizationResult[]> {
+    const stored = await this.#find(tenant, id);
+    if (stored === undefined) throw new Failure('unknown_capture');
+    const { pan, name, expiry } = stored.capture;
+    if (pan === undefined) throw new Failure('capture_without_card');
+    const journal = [this.#entry('capture.tokenized', tenant, id, effect.origin, 'success')];
+    return this.#vault.tokenize(tenant, { ...format, cards: [{ pan, name, expiry }] }, effect, journal);
+  }
+
+  /** Throws `unknown_capture`. */
+  async delete(tenant: Tenant, id: string, effect: Effect<string>): Promise<void> {
+    const own = [deleteCapture(tenant, isUuid(id) ? id : '', this.#clock())];
+    const journal = [this.#entry('capture.deleted', tenant, id, effect.origin, 'success')];
+    const outcome = await this.#database.commit({
+      writes: [...own, ...(await alsoWrites(effect, id))],
+      journal,
+      erases: true,
+    });
+    refuseIfTakenOver(outcome, own.length);
+    if (!outcome.committed) throw new Failure('unknown_capture');
+  }
+
+  /** Removes what has expired; returns how many captures. */
+  sweep(): Promise<number> {
+    return removeExpiredCaptures(this.#database, this.#clock(), LIMITS.rowsPerSweep);
+  }
+
+  async #find(tenant: Tenant, id: string): Promise<StoredCapture | undefined> {
+    return isUuid(id) ? findCapture(this.#database, this.#keyring, tenant, id, this.#clock()) : undefined;
+  }
+
+  #entry(action: AuditAction, tenant: Tenant, id: string, origin: Origin, outcome: string): JournalEntry {
+    // An id of another form is whatever a caller put into the path, and may be a card number.
+    const targets = isUuid(id) ? [`capture:${id}`] : [];
+    return auditEntry(this.#clock, origin, { action, outcome, ...tenant, targets });
+  }
+}

@@ -1,0 +1,47 @@
+import type { KeyObject } from 'node:crypto';
+import type { Accounts } from '../accounts/accounts.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import type { Clock, Random } from '../kernel/clock.ts';
+import type { Database } from '../storage/database.ts';
+
+/** What commands work with; opened by the composition root. */
+export interface Core {
+  readonly database: Database;
+  readonly keyring: Keyring;
+  /** Seals the journal. */
+  readonly journalKey: KeyObject;
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  readonly random: Random;
+  close(): Promise<void>;
+}
+
+/** A service that listens. */
+export interface Running {
+  readonly core: Core;
+  readonly ports: { readonly production: number; readonly sandbox: number; readonly console: number };
+  readonly addresses: readonly string[];
+  /** The certificate that clients trust, when it was made here. */
+  readonly authorityFile: string | undefined;
+  stop(): Promise<void>;
+}
+
+export interface Paths {
+  readonly dataDirectory: string;
+  readonly databaseFile: string;
+  readonly rootKeyFile: string;
+  /** True when the database is the one in the data directory. */
+  readonly embedded: boolean;
+}
+
+/** What `main.ts` hands to the command line. Throws `ConfigError` when the configuration is wrong. */
+export interface Tools {
+  paths(): Paths;
+  open(): Promise<Core>;
+  start(): Promise<Running>;
+  /** Resolves when the process is asked to end. */
+  untilStopped(): Promise<void>;
+  readonly clock: Clock;
+  out(text: string): void;
+  err(text: string): void;
+}

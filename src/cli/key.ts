@@ -1,0 +1,199 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { IssuedKey, KeyTraits } from '../accounts/accounts.ts';
+import { type AllowedNetwork, readCidr } from '../accounts/allow-list.ts';
+import { type ApiKey, keyState } from '../accounts/api-key.ts';
+import { isPermission, PERMISSIONS, type Permission } from '../accounts/permission.ts';
+import { type Clock, iso8601 } from '../kernel/clock.ts';
+import { ENVIRONMENTS, type Environment } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { readableName, withCore } from './account.ts';
+import type { Tools } from './core.ts';
+import { details, operator, print, table, UsageError } from './output.ts';
+
+interface TraitOptions {
+  readonly json?: boolean;
+  readonly name?: string;
+  readonly description?: string;
+  readonly ip?: AllowedNetwork[];
+  readonly permission?: Permission[];
+  readonly expires?: number;
+}
+
+const MAX_OVERLAP_MINUTES = 43_200;
+
+export function keyCommands(program: Command, tools: Tools): void {
+  const key = program.command('key').description('API keys of an account');
+  const { clock } = tools;
+
+  withTraits(key.command('create').description('make a key; it is shown this one time'), clock)
+    .requiredOption('--account <id>', 'the account')
+    .requiredOption('--environment <environment>', 'sandbox or production', readEnvironment)
+    .action((options: TraitOptions & { account: string; environment: Environment }) =>
+      withCore(tools, async ({ accounts }) => {
+        const { account, environment, json } = options;
+        if (options.name === undefined) throw new UsageError('--name: required');
+        const traits: KeyTraits = {
+          name: options.name,
+          description: options.description ?? '',
+          permissions: options.permission ?? [],
+          allowList: options.ip ?? [],
+          expiresAt: options.expires,
+        };
+        printIssued(tools, json, await accounts.createKey(account, environment, traits, operator()));
+      }),
+    );
+
+  key
+    .command('list')
+    .description('list the keys of an account')
+    .requiredOption('--account <id>', 'the account')
+    .option('--json', 'print JSON')
+    .action(({ account, json }: { account: string; json?: boolean }) =>
+      withCore(tools, async ({ accounts }) => {
+        const all = (await accounts.keys(account)).map((each) => shown(each, clock()));
+        const rows = all.map((each) => [
+          each.id,
+          each.environment,
+          each.state,
+          each.prefix,
+          each.last_used_at ?? 'never',
+          each.name,
+        ]);
+        print(tools, json, all, table(['ID', 'ENVIRONMENT', 'STATE', 'PREFIX', 'LAST USED', 'NAME'], rows));
+      }),
+    );
+
+  withTraits(
+    key.command('edit <id>').description('change a key; --ip and --permission replace their lists'),
+    clock,
+  ).action((id: string, options: TraitOptions) =>
+    withCore(tools, async ({ accounts }) => {
+      const { name, description, ip, permission, expires } = options;
+      const changes = {
+        ...(name !== undefined && { name }),
+        ...(description !== undefined && { description }),
+        ...(ip !== undefined && { allowList: ip }),
+        ...(permission !== undefined && { permissions: permission }),
+        ...(expires !== undefined && { expiresAt: expires }),
+      };
+      if (Object.keys(changes).length === 0) throw new UsageError('say what to change; see: cardvault key edit --help');
+      printKey(tools, options.json, await accounts.editKey(id, changes, operator()));
+    }),
+  );
+
+  key
+    .command('rotate <id>')
+    .description('make a successor with the same traits; the old key ends after the overlap')
+    .option('--overlap <minutes>', 'minutes in which both work', readMinutes, 60)
+    .option('--json', 'print JSON')
+    .action((id: string, { overlap, json }: { overlap: number; json?: boolean }) =>
+      withCore(tools, async ({ accounts }) =>
+        printIssued(tools, json, await accounts.rotateKey(id, overlap, operator())),
+      ),
+    );
+
+  key
+    .command('revoke <id>')
+    .description('end a key for good, within 5 seconds everywhere')
+    .option('--json', 'print JSON')
+    .action((id: string, { json }: { json?: boolean }) =>
+      withCore(tools, async ({ accounts }) => printKey(tools, json, await accounts.revokeKey(id, operator()))),
+    );
+}
+
+function withTraits(command: Command, clock: Clock): Command {
+  const append =
+    <T>(read: (text: string) => T) =>
+    (text: string, list: T[] | undefined): T[] => [...(list ?? []), read(text)];
+  return command
+    .option('--name <name>', 'what the key is called', (text) =>
+      readableName(text, LIMITS.apiKeyNameCharacters, '--name'),
+    )
+    .option('--description <text>', 'what the key is for', (text) => readDescription(text))
+    .option('--ip <cidr[=note]>', 'address or network it may be used from; repeat for more', append(readNetwork))
+    .option(
+      '--permission <permission>',
+      `what it may do; repeat for more; none means all: ${PERMISSIONS.join(', ')}`,
+      append(readPermission),
+    )
+    .option('--expires <time>', 'when it ends, ISO 8601, as 2027-01-31T00:00:00Z', (text) => readTime(text, clock))
+    .option('--json', 'print JSON');
+}
+
+const wrong = (what: string): never => {
+  throw new InvalidArgumentError(what);
+};
+
+const readEnvironment = (text: string): Environment =>
+  ENVIRONMENTS.find((name) => name === text) ?? wrong('expected sandbox or production');
+
+const readPermission = (text: string): Permission =>
+  isPermission(text) ? text : wrong(`expected one of ${PERMISSIONS.join(', ')}`);
+
+const readDescription = (text: string): string =>
+  text === '' ? '' : readableName(text, LIMITS.apiKeyDescriptionCharacters, '--description');
+
+function readNetwork(text: string): AllowedNetwork {
+  const [network = '', ...note] = text.split('=');
+  const cidr = readCidr(network) ?? wrong('expected an address or CIDR network, as 203.0.113.7 or 2001:db8::/32');
+  const words = note.join('=');
+  return { cidr, note: words === '' ? '' : readableName(words, LIMITS.allowListNoteCharacters, '--ip note') };
+}
+
+function readTime(text: string, clock: Clock): number {
+  const form = /^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2}))?$/;
+  const time = form.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(time)) return wrong('expected ISO 8601 with a zone, as 2027-01-31T00:00:00Z');
+  return time > clock() ? time : wrong('expected a time to come');
+}
+
+function readMinutes(text: string): number {
+  const minutes = /^[0-9]{1,6}$/.test(text) ? Number(text) : Number.NaN;
+  return minutes <= MAX_OVERLAP_MINUTES ? minutes : wrong(`expected minutes, 0 to ${MAX_OVERLAP_MINUTES}`);
+}
+
+const timeOrNull = (at: number | undefined): string | null => (at === undefined ? null : iso8601(at));
+
+const shown = (key: ApiKey, now: number) => ({
+  id: key.id,
+  account: key.account,
+  environment: key.environment,
+  name: key.name,
+  description: key.description,
+  prefix: key.prefix,
+  state: keyState(key, now),
+  permissions: key.permissions,
+  allow_list: key.allowList,
+  created_at: iso8601(key.createdAt),
+  expires_at: timeOrNull(key.expiresAt),
+  revoked_at: timeOrNull(key.revokedAt),
+  last_used_at: timeOrNull(key.lastUsedAt),
+});
+
+function lines(key: ReturnType<typeof shown>): string {
+  const networks = key.allow_list.map(({ cidr, note }) => (note === '' ? cidr : `${cidr} (${note})`));
+  return details([
+    ['id', key.id],
+    ['name', key.name],
+    ['account', key.account],
+    ['environment', key.environment],
+    ['state', key.state],
+    ['prefix', key.prefix],
+    ['permissions', key.permissions.join(', ')],
+    [
+      'allow-list',
+      networks.length === 0 ? 'empty: the key is refused everywhere until --ip is given' : networks.join(', '),
+    ],
+    ['expires', key.expires_at ?? 'never'],
+  ]);
+}
+
+function printKey(tools: Tools, json: boolean | undefined, key: ApiKey): void {
+  const value = shown(key, tools.clock());
+  print(tools, json, value, lines(value));
+}
+
+function printIssued(tools: Tools, json: boolean | undefined, { key, secret }: IssuedKey): void {
+  const value = shown(key, tools.clock());
+  print(tools, json, { ...value, key: secret }, `${lines(value)}\n\nkey  ${secret}\n\nIt is not shown again.`);
+}

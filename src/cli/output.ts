@@ -1,0 +1,42 @@
+import { userInfo } from 'node:os';
+import type { Origin } from '../audit/audit.ts';
+import type { Tools } from './core.ts';
+
+/** A mistake in a command; its text is for the person who typed it. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** Exit codes of every command. */
+export const EXIT = { done: 0, failed: 1, wrongUse: 2 } as const;
+
+/** One JSON document, or what people read. */
+export function print(tools: Tools, json: boolean | undefined, value: unknown, human: string): void {
+  tools.out(json === true ? `${JSON.stringify(value, null, 2)}\n` : `${human}\n`);
+}
+
+/** Columns as wide as their widest cell. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return [line(head), ...rows.map(line)].join('\n');
+}
+
+/** Lines of `name  value`. */
+export function details(pairs: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...pairs.map(([name]) => name.length));
+  return pairs.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
+}
+
+/** The operator, as the audit log names them. */
+export function operator(): Origin {
+  try {
+    return { actor: { type: 'operator', name: userInfo().username } };
+  } catch {
+    return { actor: { type: 'operator' } };
+  }
+}

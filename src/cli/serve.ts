@@ -1,0 +1,92 @@
+import { relative } from 'node:path';
+import type { Command } from 'commander';
+import { iso8601 } from '../kernel/clock.ts';
+import type { Core, Running, Tools } from './core.ts';
+
+const DEMO_NETWORKS = [
+  { cidr: '127.0.0.1', note: 'this machine' },
+  { cidr: '::1', note: 'this machine' },
+];
+
+export function serveCommand(program: Command, tools: Tools): void {
+  program
+    .command('serve')
+    .description('run the service; npm start does this')
+    .action(async () => {
+      const running = await tools.start();
+      const demoKey = tools.paths().embedded ? await makeDemoKey(running.core) : undefined;
+      tools.out(startScreen(tools, running, demoKey));
+      await tools.untilStopped();
+      await running.stop();
+    });
+}
+
+/** On the very first start: an account to try things with. Its key is the one that is ever printed by itself. */
+async function makeDemoKey({ accounts }: Core): Promise<string | undefined> {
+  if ((await accounts.list()).length > 0) return undefined;
+  const origin = { actor: { type: 'service' as const } };
+  const { id } = await accounts.create('Demo', origin);
+  const traits = {
+    name: 'demo',
+    description: 'Made on the first start',
+    permissions: [],
+    allowList: DEMO_NETWORKS,
+    expiresAt: undefined,
+  };
+  const { secret } = await accounts.createKey(id, 'sandbox', traits, origin);
+  return secret;
+}
+
+function startScreen(tools: Tools, running: Running, demoKey: string | undefined): string {
+  const { ports, authorityFile } = running;
+  const url = (port: number): string =>
+    `https://${running.addresses.includes('127.0.0.1') ? 'localhost' : hostOf(running)}:${port}`;
+  const authority = authorityFile === undefined ? undefined : quoted(shortest(authorityFile));
+  const trust = authority === undefined ? '' : `--cacert ${authority} `;
+  const lines = [
+    `cardvault is running, ${iso8601(tools.clock())}`,
+    '',
+    `  production  ${url(ports.production)}`,
+    `  sandbox     ${url(ports.sandbox)}`,
+    `  console     ${url(ports.console)}  (metrics, health)`,
+    `  reference   ${url(ports.sandbox)}/docs`,
+    `  data        ${shortest(tools.paths().dataDirectory)}  (back up root.key apart from the database)`,
+    ...(authority === undefined ? [] : [`  CA to trust ${authority}`]),
+    '',
+    ...(demoKey === undefined ? makeAKey() : tryIt(url(ports.sandbox), trust, demoKey)),
+    '',
+    'Stop with Ctrl-C. Guides: README.md and docs/',
+    '',
+  ];
+  return lines.join('\n');
+}
+
+const tryIt = (sandbox: string, trust: string, key: string): string[] => [
+  'A demo account was made, with a sandbox key for this machine. It is shown this one time:',
+  '',
+  `  ${key}`,
+  '',
+  'Tokenize a card:',
+  '',
+  `curl ${trust}${sandbox}/v1/tokenization/simple -H 'x-api-key: ${key}' -H 'content-type: application/json' -d '{"chd":[{"card":"4111111111111111","name":"Ana Lopez","exp":"12/29"}],"tags":[],"scheme":1}'`,
+];
+
+const makeAKey = (): string[] => [
+  'Make a key for an account:',
+  '',
+  '  npx cardvault account list',
+  '  npx cardvault key create --account ID --environment sandbox --name NAME --ip 127.0.0.1 --ip ::1',
+];
+
+const hostOf = ({ addresses }: Running): string => {
+  const address = addresses[0] ?? 'localhost';
+  if (address === '0.0.0.0' || address === '::') return 'localhost';
+  return address.includes(':') ? `[${address}]` : address;
+};
+
+function shortest(path: string): string {
+  const near = relative('.', path);
+  return near.startsWith('..') ? path : `./${near}`;
+}
+
+const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);

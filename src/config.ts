@@ -1,0 +1,175 @@
+import { resolve } from 'node:path';
+import { readCidr } from './accounts/allow-list.ts';
+import type { Host } from './http/listeners.ts';
+import { LOG_LEVELS, type LogLevel } from './http/log.ts';
+import type { TlsFiles } from './http/tls.ts';
+import { SECOND } from './kernel/clock.ts';
+
+export interface Config {
+  readonly dataDirectory: string;
+  readonly databaseFile: string;
+  /** True when the database is the one in the data directory. */
+  readonly embedded: boolean;
+  readonly rootKeyFile: string;
+  readonly ports: { readonly production: number; readonly sandbox: number; readonly console: number };
+  readonly hosts: readonly Host[];
+  readonly trustedProxies: readonly string[];
+  readonly rates: { readonly perKey: number; readonly failedAuthentication: number };
+  readonly metricsAllow: readonly string[];
+  readonly tlsFiles: TlsFiles | undefined;
+  readonly tlsMaxVersion: 'TLSv1.2' | 'TLSv1.3';
+  readonly logLevel: LogLevel;
+  readonly drainMs: number;
+}
+
+/** One setting: how the text of its variable is read. Throws an Error that says what was expected. */
+interface Setting<T> {
+  readonly fallback: string;
+  readonly about: string;
+  read(text: string): T;
+}
+
+const setting = <T>(fallback: string, about: string, read: (text: string) => T): Setting<T> => ({
+  fallback,
+  about,
+  read,
+});
+
+const expected = (what: string): never => {
+  throw new Error(`expected ${what}`);
+};
+
+function wholeNumber(text: string, min: number, max: number): number {
+  const number = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  return number >= min && number <= max ? number : expected(`a whole number of ${min} to ${max}`);
+}
+
+const port = (fallback: number, about: string): Setting<number> =>
+  setting(String(fallback), about, (text) => wholeNumber(text, 0, 65_535));
+
+const commaList = (text: string): string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+const networks = (fallback: string, about: string): Setting<string[]> =>
+  setting(fallback, about, (text) =>
+    commaList(text).map((part) => readCidr(part) ?? expected('addresses or CIDR networks, separated by commas')),
+  );
+
+const oneOf = <W extends string>(words: readonly W[], about: string, fallback: W): Setting<W> =>
+  setting<W>(fallback, about, (text) => words.find((word) => word === text) ?? expected(`one of ${words.join(', ')}`));
+
+const DEFAULT_HOST = '127.0.0.1,::1';
+const MAX_RATE = 1_000_000;
+const MAX_DRAIN_SECONDS = 600;
+
+/** Every setting of the service. `docs/operations.md` has a line for each, held by a test. */
+export const SETTINGS = {
+  CARDVAULT_DATA_DIR: setting('./data', 'Directory of everything that is made here', (text) => resolve(text)),
+  CARDVAULT_DATABASE_URL: setting('', 'Empty: SQLite in the data directory; otherwise sqlite:PATH', (text) =>
+    text === '' || /^sqlite:./.test(text) ? text.slice('sqlite:'.length) : expected('sqlite:PATH'),
+  ),
+  CARDVAULT_ROOT_KEY_FILE: setting('', 'The root key; empty: root.key in the data directory', (text) => text),
+  CARDVAULT_HOST: setting(DEFAULT_HOST, 'Addresses to listen on, separated by commas', (text) => {
+    const hosts = commaList(text).map((address) => ({ address, mayBeMissing: text === DEFAULT_HOST }));
+    return hosts.length > 0 && hosts.every(({ address }) => !address.includes('/') && readCidr(address) !== undefined)
+      ? hosts
+      : expected('IP addresses, separated by commas');
+  }),
+  CARDVAULT_PRODUCTION_PORT: port(8443, 'Port of production; 0 picks a free one'),
+  CARDVAULT_SANDBOX_PORT: port(8444, 'Port of the sandbox; 0 picks a free one'),
+  CARDVAULT_CONSOLE_PORT: port(8445, 'Port of the console, with /metrics; 0 picks a free one'),
+  CARDVAULT_TRUSTED_PROXIES: networks('', 'Proxies whose X-Forwarded-For is believed, addresses or CIDR'),
+  CARDVAULT_RATE_LIMIT_PER_KEY: setting(
+    '1000',
+    'Requests a second for each key, burst twice that; 0 is no limit',
+    (text) => wholeNumber(text, 0, MAX_RATE),
+  ),
+  CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: setting(
+    '60',
+    'Failed authentications a minute for each address; 0 is no limit',
+    (text) => wholeNumber(text, 0, MAX_RATE),
+  ),
+  CARDVAULT_METRICS_ALLOW: networks('127.0.0.0/8,::1', 'Who may read /metrics, addresses or CIDR'),
+  CARDVAULT_TLS_CERT: setting(
+    '',
+    'Certificate with its chain, PEM; empty: one is made for this machine',
+    (text) => text,
+  ),
+  CARDVAULT_TLS_KEY: setting('', 'Private key of that certificate, PEM', (text) => text),
+  CARDVAULT_TLS_MAX_VERSION: oneOf(['1.2', '1.3'], 'Newest TLS version that is spoken', '1.3'),
+  CARDVAULT_LOG_LEVEL: oneOf(LOG_LEVELS, 'Least important lines that are logged', 'info'),
+  CARDVAULT_DRAIN_SECONDS: setting('30', 'How long a stop waits for requests under way', (text) =>
+    wholeNumber(text, 0, MAX_DRAIN_SECONDS),
+  ),
+};
+
+type Settings = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['read']> };
+
+/** Thrown with every problem at once. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(`the configuration has ${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`);
+    this.problems = problems;
+  }
+}
+
+/** What Kubernetes sets by itself in pods beside a service that is called cardvault. */
+const OF_KUBERNETES = /^CARDVAULT_(SERVICE_|PORT$|PORT_[0-9])/;
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+export function readConfig(variables: Variables): Config {
+  const problems = Object.keys(variables)
+    .filter((name) => name.startsWith('CARDVAULT_') && !Object.hasOwn(SETTINGS, name) && !OF_KUBERNETES.test(name))
+    .map((name) => `${name}: there is no such setting`);
+  const values: Record<string, unknown> = {};
+  for (const [name, { fallback, read }] of Object.entries(SETTINGS)) {
+    const given = variables[name];
+    try {
+      values[name] = read(given === undefined || given === '' ? fallback : given);
+    } catch (error) {
+      problems.push(`${name}: ${(error as Error).message}`);
+    }
+  }
+  if (((variables['CARDVAULT_TLS_CERT'] ?? '') === '') !== ((variables['CARDVAULT_TLS_KEY'] ?? '') === '')) {
+    problems.push('CARDVAULT_TLS_CERT and CARDVAULT_TLS_KEY: set both or neither');
+  }
+  const used = ['PRODUCTION', 'SANDBOX', 'CONSOLE']
+    .map((listener) => values[`CARDVAULT_${listener}_PORT`])
+    .filter((number) => number !== 0);
+  if (new Set(used).size < used.length)
+    problems.push('CARDVAULT_…_PORT: production, sandbox and console need ports of their own');
+  if (problems.length > 0) throw new ConfigError(problems);
+  return Object.freeze(configOf(values as Settings));
+}
+
+const configOf = (values: Settings): Config => ({
+  dataDirectory: values.CARDVAULT_DATA_DIR,
+  databaseFile: resolve(values.CARDVAULT_DATA_DIR, values.CARDVAULT_DATABASE_URL || 'cardvault.db'),
+  embedded: values.CARDVAULT_DATABASE_URL === '',
+  rootKeyFile: resolve(values.CARDVAULT_DATA_DIR, values.CARDVAULT_ROOT_KEY_FILE || 'root.key'),
+  ports: {
+    production: values.CARDVAULT_PRODUCTION_PORT,
+    sandbox: values.CARDVAULT_SANDBOX_PORT,
+    console: values.CARDVAULT_CONSOLE_PORT,
+  },
+  hosts: values.CARDVAULT_HOST,
+  trustedProxies: values.CARDVAULT_TRUSTED_PROXIES,
+  rates: {
+    perKey: values.CARDVAULT_RATE_LIMIT_PER_KEY,
+    failedAuthentication: values.CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION,
+  },
+  metricsAllow: values.CARDVAULT_METRICS_ALLOW,
+  tlsFiles:
+    values.CARDVAULT_TLS_CERT === ''
+      ? undefined
+      : { certificate: values.CARDVAULT_TLS_CERT, key: values.CARDVAULT_TLS_KEY },
+  tlsMaxVersion: `TLSv${values.CARDVAULT_TLS_MAX_VERSION}`,
+  logLevel: values.CARDVAULT_LOG_LEVEL,
+  drainMs: values.CARDVAULT_DRAIN_SECONDS * SECOND,
+});

@@ -1,0 +1,247 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import type { Clock, Random } from '../kernel/clock.ts';
+import type { Environment, Tenant } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { deriveKey } from './custody.ts';
+import {
+  KEY_ID_BYTES,
+  keyIdOf,
+  NONCE_BYTES,
+  type Place,
+  placeOf,
+  type SealingKey,
+  seal,
+  UnsealError,
+  unseal,
+} from './seal.ts';
+
+/**
+ * The hierarchy of keys. The root key wraps one key-encrypting key per environment and one for the service itself; they
+ * wrap the data keys, one per account, environment and purpose, each with versions. Ciphertexts name their key by id, so
+ * a new version takes over without touching what older ones sealed.
+ */
+export type Purpose =
+  | 'wrapping'
+  | 'tokens'
+  | 'captures'
+  | 'sensitive-authentication-data'
+  | 'fingerprints'
+  | 'idempotency'
+  | 'api-keys'
+  | 'journal';
+
+/** Keys of the service itself belong to no environment. */
+export type KeyEnvironment = Environment | 'service';
+
+export interface KeyOwner {
+  /** Empty for keys that belong to a whole environment. */
+  readonly account: string;
+  readonly environment: KeyEnvironment;
+  readonly purpose: Purpose;
+}
+
+export interface WrappedKey extends KeyOwner {
+  readonly version: number;
+  /** Hexadecimal. */
+  readonly id: string;
+  readonly wrapped: Uint8Array;
+  /** How many seals processes have set aside for themselves so far. */
+  readonly reserved: number;
+  readonly createdAt: number;
+}
+
+/** Where wrapped keys are kept. */
+export interface WrappedKeyStore {
+  find(owner: KeyOwner): Promise<WrappedKey[]>;
+  findById(id: string): Promise<WrappedKey | undefined>;
+  /** False when this version exists already. */
+  insert(key: WrappedKey): Promise<boolean>;
+  /** Compare-and-set of `reserved`; false when another process was first. */
+  reserve(id: string, from: number, to: number): Promise<boolean>;
+}
+
+interface OpenKey extends SealingKey {
+  readonly owner: KeyOwner;
+  readonly version: number;
+  readonly hexId: string;
+}
+
+/** The newest version of a data key with the nonces that this process has set aside. */
+interface SealingState {
+  readonly current: OpenKey;
+  left: number;
+}
+
+/** Stands for the root key in the header of what it wraps. */
+const ROOT_KEY_ID = new Uint8Array(KEY_ID_BYTES);
+
+/** Thrown when the root key does not fit the database. */
+export class WrongRootKeyError extends Error {
+  override readonly name = 'WrongRootKeyError';
+  constructor() {
+    super('the root key does not open this database: it belongs to another one');
+  }
+}
+
+export class Keyring {
+  readonly #root: KeyObject;
+  readonly #store: WrappedKeyStore;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #opened = new Map<string, OpenKey>();
+  readonly #sealing = new Map<string, SealingState>();
+  readonly #refills = new Map<string, Promise<void>>();
+  readonly #unversioned = new Map<string, KeyObject>();
+
+  constructor(options: { root: KeyObject; store: WrappedKeyStore; clock: Clock; random: Random }) {
+    this.#root = deriveKey(options.root, 'wrapping');
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#random = options.random;
+  }
+
+  /** Seals with the newest version of the tenant's key for this purpose. */
+  async sealer(
+    tenant: Tenant,
+    purpose: Purpose,
+    count: number,
+  ): Promise<(place: Place, plaintext: string | Uint8Array) => Uint8Array> {
+    const key = await this.#take({ ...tenant, purpose }, count);
+    return (place, plaintext) => seal(key, this.#random.bytes(NONCE_BYTES), place, plaintext);
+  }
+
+  /** Opens what any version sealed; throws `UnsealError`. */
+  async open(tenant: Tenant, purpose: Purpose, place: Place, sealed: Uint8Array): Promise<Buffer> {
+    const id = keyIdOf(sealed);
+    const key = this.#opened.get(id) ?? (await this.#openById(id));
+    const { owner } = key;
+    if (owner.account !== tenant.account || owner.environment !== tenant.environment || owner.purpose !== purpose) {
+      throw new UnsealError();
+    }
+    return unseal(key.key, place, sealed);
+  }
+
+  /** A key for keyed digests: the first version, because digests must stay comparable. */
+  async digestKey(owner: KeyOwner): Promise<KeyObject> {
+    const name = nameOf(owner);
+    const known = this.#unversioned.get(name);
+    if (known !== undefined) return known;
+    const [first] = await this.#versions(owner);
+    const { key } = first ?? (await this.#add(owner, 1));
+    this.#unversioned.set(name, key);
+    return key;
+  }
+
+  /** Makes sure that every environment has its key, and that the root key fits. */
+  async prepare(environments: readonly KeyEnvironment[]): Promise<void> {
+    for (const environment of environments) await this.#wrappingKey(environment);
+  }
+
+  async #take(owner: KeyOwner, count: number): Promise<OpenKey> {
+    const name = nameOf(owner);
+    let state = this.#sealing.get(name);
+    while (state === undefined || state.left < count) {
+      await this.#refill(owner, name, count);
+      state = this.#sealing.get(name);
+    }
+    state.left -= count;
+    // Ahead of need, so that no request waits for it.
+    if (state.left < LIMITS.sealsPerReservation / 4) this.#refill(owner, name, 0).catch(() => undefined);
+    return state.current;
+  }
+
+  #refill(owner: KeyOwner, name: string, atLeast: number): Promise<void> {
+    const running = this.#refills.get(name);
+    if (running !== undefined) return running;
+    const refill = this.#reserve(owner, name, atLeast).finally(() => this.#refills.delete(name));
+    this.#refills.set(name, refill);
+    return refill;
+  }
+
+  async #reserve(owner: KeyOwner, name: string, atLeast: number): Promise<void> {
+    const block = Math.max(atLeast, LIMITS.sealsPerReservation);
+    for (;;) {
+      const rows = await this.#store.find(owner);
+      const newest = rows.at(-1);
+      if (newest === undefined || newest.reserved + block > LIMITS.sealsPerDataKey) {
+        await this.#add(owner, (newest?.version ?? 0) + 1);
+        continue;
+      }
+      if (!(await this.#store.reserve(newest.id, newest.reserved, newest.reserved + block))) continue;
+      const current = this.#opened.get(newest.id) ?? (await this.#unwrap(newest));
+      const state = this.#sealing.get(name);
+      const same = state?.current.hexId === current.hexId;
+      this.#sealing.set(name, { current, left: block + (same ? state.left : 0) });
+      return;
+    }
+  }
+
+  async #versions(owner: KeyOwner): Promise<OpenKey[]> {
+    const rows = await this.#store.find(owner);
+    return Promise.all(rows.map((row) => this.#opened.get(row.id) ?? this.#unwrap(row)));
+  }
+
+  async #openById(id: string): Promise<OpenKey> {
+    const row = await this.#store.findById(id);
+    if (row === undefined) throw new UnsealError();
+    return this.#unwrap(row);
+  }
+
+  /** Adds a version, or takes the one that another process added first. */
+  async #add(owner: KeyOwner, version: number): Promise<OpenKey> {
+    const id = Buffer.from(this.#random.bytes(KEY_ID_BYTES)).toString('hex');
+    const material = this.#random.bytes(32);
+    const wrapping = await this.#keyThatWraps(owner);
+    const wrapped = seal(wrapping, this.#random.bytes(NONCE_BYTES), placeOfKey(owner, version, id), material);
+    material.fill(0);
+    const row: WrappedKey = { ...owner, version, id, wrapped, reserved: 0, createdAt: this.#clock() };
+    await this.#store.insert(row);
+    const kept = (await this.#store.find(owner)).find((key) => key.version === version);
+    if (kept === undefined) throw new Error('a key that was just added is gone');
+    return this.#opened.get(kept.id) ?? this.#unwrap(kept);
+  }
+
+  async #unwrap(row: WrappedKey): Promise<OpenKey> {
+    const { account, environment, purpose, version } = row;
+    const wrapping = await this.#keyThatOpens(row);
+    const material = unsealKey(wrapping, placeOfKey(row, version, row.id), row);
+    const key: OpenKey = {
+      owner: { account, environment, purpose },
+      version,
+      hexId: row.id,
+      id: Uint8Array.from(Buffer.from(row.id, 'hex')),
+      key: createSecretKey(material),
+    };
+    material.fill(0);
+    this.#opened.set(row.id, key);
+    return key;
+  }
+
+  async #keyThatWraps(owner: KeyOwner): Promise<SealingKey> {
+    return owner.purpose === 'wrapping' ? { id: ROOT_KEY_ID, key: this.#root } : this.#wrappingKey(owner.environment);
+  }
+
+  async #keyThatOpens(row: WrappedKey): Promise<KeyObject> {
+    if (row.purpose === 'wrapping') return this.#root;
+    const id = keyIdOf(row.wrapped);
+    return (this.#opened.get(id) ?? (await this.#openById(id))).key;
+  }
+
+  async #wrappingKey(environment: KeyEnvironment): Promise<OpenKey> {
+    const owner: KeyOwner = { account: '', environment, purpose: 'wrapping' };
+    return (await this.#versions(owner)).at(-1) ?? (await this.#add(owner, 1));
+  }
+}
+
+const nameOf = (owner: KeyOwner): string => `${owner.account}/${owner.environment}/${owner.purpose}`;
+
+const placeOfKey = (owner: KeyOwner, version: number, id: string): Place =>
+  placeOf('keys', owner.environment, owner.account, owner.purpose, String(version), id);
+
+function unsealKey(wrapping: KeyObject, place: Place, row: WrappedKey): Buffer {
+  try {
+    return unseal(wrapping, place, row.wrapped);
+  } catch (cause) {
+    throw row.purpose === 'wrapping' ? new WrongRootKeyError() : cause;
+  }
+}

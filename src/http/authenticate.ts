@@ -1,0 +1,119 @@
+import { readAddress } from '../accounts/allow-list.ts';
+import type { ApiKey } from '../accounts/api-key.ts';
+import { type Authentication, GUESSES, type Refusal } from '../accounts/authentication.ts';
+import type { Permission } from '../accounts/permission.ts';
+import { auditEntry, type Origin } from '../audit/audit.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Environment, Tenant } from '../kernel/environment.ts';
+import { Failure } from '../kernel/failure.ts';
+import { commitAll, type Database } from '../storage/database.ts';
+import { limitedAddress, perMinute, type Taken, TokenBuckets } from './rate-limit.ts';
+
+/** What a request shows of its sender. */
+export interface Sender {
+  readonly secret: string | undefined;
+  /** After trusted proxies. */
+  readonly address: string;
+  readonly requestId: string;
+  /** The pattern of the path, never the path. */
+  readonly route: string;
+}
+
+export interface Admission {
+  readonly key: ApiKey;
+  readonly tenant: Tenant;
+  readonly origin: Origin;
+  readonly keyLastUsedAt: number | undefined;
+  /** Absent while the limit is off. */
+  readonly rate: Taken | undefined;
+}
+
+/** Thrown with what the rate-limit headers have to say. */
+export class RateLimited extends Failure {
+  readonly rate: Taken;
+  constructor(rate: Taken) {
+    super('rate_limited');
+    this.rate = rate;
+  }
+}
+
+export interface Rates {
+  /** Requests a second for each key; 0 is no limit. */
+  readonly perKey: number;
+  /** Failed authentications a minute for each address; 0 is no limit. */
+  readonly failedAuthentication: number;
+}
+
+/** A burst is what flows in within two seconds. */
+const BURST_SECONDS = 2;
+
+/** Decides who gets in: key, address, permission, rate. Each refusal is in the audit log before it is answered. */
+export class Gate {
+  readonly perKey: TokenBuckets | undefined;
+  readonly #refusals: TokenBuckets | undefined;
+  readonly #guesses: TokenBuckets | undefined;
+  readonly #authentication: Authentication;
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #environment: Environment;
+
+  constructor(options: {
+    authentication: Authentication;
+    database: Database;
+    clock: Clock;
+    environment: Environment;
+    rates: Rates;
+  }) {
+    const { clock, rates } = options;
+    this.#authentication = options.authentication;
+    this.#database = options.database;
+    this.#clock = clock;
+    this.#environment = options.environment;
+    const buckets = (): TokenBuckets =>
+      new TokenBuckets({ clock, rate: rates.perKey, burst: rates.perKey * BURST_SECONDS });
+    this.perKey = rates.perKey > 0 ? buckets() : undefined;
+    // Apart from the bucket of good requests, so that a stolen key used from elsewhere cannot starve its owner.
+    this.#refusals = rates.perKey > 0 ? buckets() : undefined;
+    this.#guesses = rates.failedAuthentication > 0 ? perMinute(clock, rates.failedAuthentication) : undefined;
+  }
+
+  /** Throws `access_denied` or `rate_limited`. */
+  async admit(sender: Sender, permission: Permission): Promise<Admission> {
+    const verdict = await this.#authentication.authenticate(sender.secret, sender.address, permission);
+    if (verdict.refusal !== undefined) return this.#refuse(sender, verdict.key, verdict.refusal);
+    const { key, tenant, lastUsedAt } = verdict;
+    const rate = this.perKey?.take(key.id);
+    if (rate?.allowed === false) throw new RateLimited(rate);
+    const { address, requestId } = sender;
+    const origin: Origin = { actor: { type: 'key', id: key.id, name: key.name }, address, requestId };
+    return { key, tenant, origin, keyLastUsedAt: lastUsedAt, rate };
+  }
+
+  async #refuse(sender: Sender, key: ApiKey | undefined, refusal: Refusal): Promise<never> {
+    const address = readAddress(sender.address) ?? 'unknown';
+    const taken = GUESSES.has(refusal)
+      ? this.#guesses?.take(limitedAddress(address))
+      : this.#refusals?.take(key?.id ?? '');
+    if (taken?.allowed === false) throw new RateLimited(taken);
+    const actor: Origin['actor'] =
+      key === undefined ? { type: 'unknown' } : { type: 'key', id: key.id, name: key.name };
+    const event = {
+      action: 'access.denied' as const,
+      outcome: refusal,
+      account: key?.account ?? '',
+      environment: this.#environment,
+      detail: { route: sender.route },
+    };
+    const entry = auditEntry(this.#clock, { actor, address, requestId: sender.requestId }, event);
+    await commitAll(this.#database, { writes: [], journal: [entry] });
+    throw new Failure('access_denied');
+  }
+}
+
+/** Headers of every answer to a valid key (draft-ietf-httpapi-ratelimit-headers-10). */
+export function rateHeaders({ burst, rate }: TokenBuckets, taken: Taken): Record<string, string> {
+  return {
+    'ratelimit-policy': `"per-key";q=${burst};w=${Math.ceil(burst / rate)}`,
+    ratelimit: `"per-key";r=${taken.remaining};t=${taken.reset}`,
+  };
+}

@@ -1,0 +1,77 @@
+import type { Accounts } from '../accounts/accounts.ts';
+import type { ApiKey } from '../accounts/api-key.ts';
+import type { Authentication } from '../accounts/authentication.ts';
+import type { Permission } from '../accounts/permission.ts';
+import type { Origin } from '../audit/audit.ts';
+import type { Captures } from '../captures/captures.ts';
+import type { Effect } from '../idempotency/effect.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import type { Spans } from '../kernel/json.ts';
+import type { Database, Write } from '../storage/database.ts';
+import type { Vault } from '../vault/vault.ts';
+import type { Field } from './fields.ts';
+import type { Family } from './problems.ts';
+
+/** What endpoints work with. */
+export interface Services {
+  readonly database: Database;
+  readonly accounts: Accounts;
+  readonly authentication: Authentication;
+  readonly vault: Vault;
+  readonly captures: Captures;
+}
+
+/** One request of a known caller, its body read. */
+export interface Call<Body, Data> {
+  readonly services: Services;
+  readonly tenant: Tenant;
+  readonly key: ApiKey;
+  /** When the key was last used before this request. */
+  readonly keyLastUsedAt: number | undefined;
+  readonly origin: Origin;
+  /** When the request came in, milliseconds. */
+  readonly now: number;
+  readonly params: Readonly<Record<string, string>>;
+  readonly body: Body;
+  /** The body as it came, and where its members stand in it. */
+  readonly source: { readonly text: string; readonly spans: Spans };
+  /** Set when an Idempotency-Key wants the answer kept in the unit of the effect. */
+  readonly keep: ((data: Data) => Promise<readonly Write[]>) | undefined;
+}
+
+/** An example of a request and its answer, for the reference. */
+export interface Example {
+  readonly body?: unknown;
+  readonly data: unknown;
+}
+
+/** One line of the interface. */
+export interface Endpoint<Body = unknown, Data = unknown> {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Without trailing slash; both are served. */
+  readonly path: string;
+  readonly family: Family;
+  readonly permission: Permission;
+  readonly summary: string;
+  readonly description: string;
+  /** Absent: whatever body comes is not looked at. */
+  readonly body?: Field<Body>;
+  readonly data: Field<Data>;
+  readonly example: Example;
+  handle(call: Call<Body, Data>): Promise<Data>;
+}
+
+/** Keeps the types of one endpoint together, then forgets them, so that all stand in one array. */
+export const defineEndpoint = <Body, Data>(endpoint: Endpoint<Body, Data>): Endpoint => endpoint as unknown as Endpoint;
+
+/** What a use case needs beside its input: who asks, and the answer to keep with the effect. */
+export const effectOf = <Body, Data, Result>(
+  call: Call<Body, Data>,
+  render: (result: Result) => Data,
+): Effect<Result> => {
+  const { origin, keep } = call;
+  return keep === undefined ? { origin } : { origin, also: (result) => keep(render(result)) };
+};
+
+export const param = (call: { readonly params: Readonly<Record<string, string>> }, name: string): string =>
+  call.params[name] ?? '';

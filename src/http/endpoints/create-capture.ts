@@ -1,0 +1,110 @@
+import type { NewCapture } from '../../captures/captures.ts';
+import { LIMITS } from '../../kernel/limits.ts';
+import { passesLuhn } from '../../kernel/pan.ts';
+import { type Call, defineEndpoint, effectOf } from '../endpoint.ts';
+import {
+  anyObject,
+  cardNumber,
+  currency,
+  expiry,
+  integer,
+  Mismatch,
+  object,
+  optional,
+  plainText,
+  type ReadBy,
+  reply,
+  track2,
+  verificationCode,
+} from '../fields.ts';
+
+const ttl = integer({ min: 1, max: LIMITS.captureTtlMinutes }, 'Minutes until the capture ends');
+
+const body = object({
+  chd: object(
+    {
+      card: optional(cardNumber),
+      name: optional(plainText(LIMITS.nameCharacters, 'Cardholder name')),
+      exp: optional(expiry),
+      cvv: optional(verificationCode),
+      track_2: optional(track2),
+    },
+    'Card data; at least one of card, cvv and track_2',
+  ),
+  amount: integer({ min: 0, max: LIMITS.amount }, 'Amount to capture; 0 when nothing needs capturing'),
+  currency,
+  additional_info: anyObject('Any further fields; may be empty'),
+  ttl: optional(ttl),
+  TTL: optional(ttl),
+});
+
+type Body = ReadBy<typeof body>;
+
+function cardOf({ chd }: Body): Pick<NewCapture, 'pan' | 'name' | 'expiry' | 'sensitive'> {
+  const { card, name, exp, cvv, track_2: track } = chd;
+  if (card === undefined && cvv === undefined && track === undefined) {
+    throw new Mismatch('at least one of card, cvv and track_2 is required', 'chd');
+  }
+  if (card !== undefined && track !== undefined && card !== track.pan)
+    throw new Mismatch('contradicts track_2', 'chd.card');
+  const pan = card ?? track?.pan;
+  if (pan !== undefined && !passesLuhn(pan)) {
+    throw new Mismatch(
+      'expected a card number that passes the Luhn check',
+      card === undefined ? 'chd.track_2' : 'chd.card',
+    );
+  }
+  return { pan, name, expiry: exp ?? track?.expiry, sensitive: { cvv, track2: track?.data } };
+}
+
+function ttlOf({ ttl: lower, TTL: upper }: Body): number {
+  if (lower !== undefined && upper !== undefined && lower !== upper) throw new Mismatch('contradicts TTL', 'ttl');
+  const minutes = lower ?? upper;
+  if (minutes === undefined) throw new Mismatch('required', 'ttl');
+  return minutes;
+}
+
+function additionalInfoOf(call: Pick<Call<Body, unknown>, 'body' | 'source'>): Body['additional_info'] {
+  const { additional_info: info } = call.body;
+  const [start, end] = call.source.spans.get('additional_info') ?? [0, 0];
+  if (Buffer.byteLength(call.source.text.slice(start, end)) > LIMITS.additionalInfoBytes) {
+    throw new Mismatch(`expected at most ${LIMITS.additionalInfoBytes} bytes`, 'additional_info');
+  }
+  if (Object.hasOwn(info, 'pan_index')) throw new Mismatch('the key pan_index is reserved', 'additional_info');
+  return info;
+}
+
+const render = (id: string) => ({ id });
+
+/** POST /transactions/requests (interface: Transactions). */
+export const createCapture = defineEndpoint({
+  method: 'POST',
+  path: '/transactions/requests',
+  family: 'vault',
+  permission: 'captures:create',
+  summary: 'Create a capture',
+  description:
+    'Keeps card data, amount and further fields for ttl minutes and returns an id that holds no sensitive data. The key of the ttl may be written ttl or TTL.',
+  body,
+  data: object({ id: reply.text('Id of the capture, a UUID') }),
+  example: {
+    body: {
+      chd: { card: '4111111111111111', name: 'Ana Lopez', exp: '12/29', cvv: '123' },
+      amount: 12500,
+      currency: 'USD',
+      additional_info: { order: 'A-1001' },
+      ttl: 1440,
+    },
+    data: { id: '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c' },
+  },
+  async handle(call) {
+    const request = {
+      ...cardOf(call.body),
+      amount: call.body.amount,
+      currency: call.body.currency,
+      additionalInfo: additionalInfoOf(call),
+      ttlMinutes: ttlOf(call.body),
+    };
+    return render(await call.services.captures.create(call.tenant, request, effectOf(call, render)));
+  },
+});

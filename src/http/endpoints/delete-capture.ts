@@ -1,0 +1,21 @@
+import { defineEndpoint, effectOf, param } from '../endpoint.ts';
+import { object, reply } from '../fields.ts';
+
+const render = (id: string) => ({ id, status: 'success' as const });
+
+/** DELETE /transactions/requests/{id} (interface: Transactions). */
+export const deleteCapture = defineEndpoint({
+  method: 'DELETE',
+  path: '/transactions/requests/:id',
+  family: 'vault',
+  permission: 'captures:delete',
+  summary: 'Delete a capture',
+  description: 'Ends a capture at once and for good. One that does not exist, or whose ttl has ended, is 400.',
+  data: object({ id: reply.text('Id of the capture'), status: reply.word(['success'], 'success') }),
+  example: { data: { id: '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c', status: 'success' } },
+  async handle(call) {
+    const id = param(call, 'id');
+    await call.services.captures.delete(call.tenant, id, effectOf(call, render));
+    return render(id);
+  },
+});

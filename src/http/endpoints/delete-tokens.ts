@@ -1,0 +1,39 @@
+import { LIMITS } from '../../kernel/limits.ts';
+import type { Deletion } from '../../vault/vault.ts';
+import { defineEndpoint, effectOf } from '../endpoint.ts';
+import { list, object, reference, reply } from '../fields.ts';
+
+const render = (deletions: Deletion[]) => ({
+  tokens: deletions.map(({ token, deleted }) => ({
+    id: token,
+    status: deleted ? ('success' as const) : ('fail' as const),
+  })),
+});
+
+/** DELETE /v1/tokens/ (interface: Permanent tokens). */
+export const deleteTokens = defineEndpoint({
+  method: 'DELETE',
+  path: '/v1/tokens',
+  family: 'vault',
+  permission: 'tokens:delete',
+  summary: 'Delete tokens',
+  description:
+    'Deletes tokens and the card numbers behind them for good. The answer has one entry for each distinct token.',
+  body: object({ tokens: list(reference('A token'), { min: 1, max: LIMITS.tokensPerDelete }, 'The tokens') }),
+  data: object({
+    tokens: reply.list(
+      object({
+        id: reply.text('The token'),
+        status: reply.word(['success', 'fail'], 'fail when there is no such token'),
+      }),
+      'One entry for each distinct token',
+    ),
+  }),
+  example: {
+    body: { tokens: ['4111117349251111'] },
+    data: { tokens: [{ id: '4111117349251111', status: 'success' }] },
+  },
+  async handle(call) {
+    return render(await call.services.vault.delete(call.tenant, call.body.tokens, effectOf(call, render)));
+  },
+});

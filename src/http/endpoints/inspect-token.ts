@@ -1,0 +1,47 @@
+import { iso8601 } from '../../kernel/clock.ts';
+import { longExpiry } from '../../kernel/expiry.ts';
+import { truncatePan } from '../../kernel/pan.ts';
+import { defineEndpoint, param } from '../endpoint.ts';
+import { object, optional, reply } from '../fields.ts';
+
+/** GET /v1/tokens/{token}/inspect (interface: Permanent tokens). */
+export const inspectToken = defineEndpoint({
+  method: 'GET',
+  path: '/v1/tokens/:token/inspect',
+  family: 'vault',
+  permission: 'tokens:inspect',
+  summary: 'Inspect a token',
+  description: 'What a token stands for, without the card number. A token that does not exist is 400.',
+  data: object({
+    token: reply.text('The token'),
+    card_truncated: reply.text('Card number, first 6 and last 4 digits'),
+    exp: optional(reply.text('Expiry, MM/YYYY; absent when none is known')),
+    name: optional(reply.text('Cardholder name; absent when none is known')),
+    status: reply.integer('1'),
+    created_by: reply.text('Name of the API key that made the token'),
+    createdAt: reply.time('When the token was made'),
+  }),
+  example: {
+    data: {
+      token: '4111117349251111',
+      card_truncated: '411111******1111',
+      exp: '12/2029',
+      name: 'Ana Lopez',
+      status: 1,
+      created_by: 'checkout',
+      createdAt: '2026-01-15T10:30:00.000Z',
+    },
+  },
+  async handle(call) {
+    const { token, card, createdBy, createdAt } = await call.services.vault.inspect(call.tenant, param(call, 'token'));
+    return {
+      token,
+      card_truncated: truncatePan(card.pan),
+      exp: card.expiry && longExpiry(card.expiry),
+      name: card.name,
+      status: 1,
+      created_by: createdBy.name,
+      createdAt: iso8601(createdAt),
+    };
+  },
+});

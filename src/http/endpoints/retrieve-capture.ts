@@ -1,0 +1,52 @@
+import { shortExpiry } from '../../kernel/expiry.ts';
+import { defineEndpoint, param } from '../endpoint.ts';
+import { anyObject, object, optional, reply } from '../fields.ts';
+import { ADDITIONAL_INFO, withPanIndex } from './capture-record.ts';
+
+/** GET /transactions/requests/{id} (interface: Transactions). */
+export const retrieveCapture = defineEndpoint({
+  method: 'GET',
+  path: '/transactions/requests/:id',
+  family: 'vault',
+  permission: 'captures:retrieve',
+  summary: 'Retrieve a capture',
+  description:
+    'Returns everything in the capture, card number and verification code included. The read is in the audit log before the answer leaves. A capture that does not exist, or whose ttl has ended, is 400.',
+  data: object({
+    id: reply.text('Id of the capture'),
+    pan: optional(reply.text('Card number')),
+    exp: optional(reply.text('Expiry, MM/YY')),
+    name: optional(reply.text('Cardholder name')),
+    cvv: optional(reply.text('Card verification code')),
+    track_2: optional(reply.text('Track 2 without sentinels')),
+    amount: reply.integer('Amount'),
+    currency: reply.text('ISO 4217 code'),
+    additional_info: anyObject(ADDITIONAL_INFO),
+  }),
+  example: {
+    data: {
+      id: '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c',
+      pan: '4111111111111111',
+      exp: '12/29',
+      name: 'Ana Lopez',
+      cvv: '123',
+      amount: 12500,
+      currency: 'USD',
+      additional_info: { order: 'A-1001', pan_index: '9f86d081884c7d659a2feaa0c55ad015' },
+    },
+  },
+  async handle(call) {
+    const { capture, panIndex } = await call.services.captures.retrieve(call.tenant, param(call, 'id'), call.origin);
+    return {
+      id: capture.id,
+      pan: capture.pan,
+      exp: capture.expiry && shortExpiry(capture.expiry),
+      name: capture.name,
+      cvv: capture.sensitive.cvv,
+      track_2: capture.sensitive.track2,
+      amount: capture.amount,
+      currency: capture.currency,
+      additional_info: withPanIndex(capture.additionalInfo, panIndex),
+    };
+  },
+});

@@ -1,0 +1,91 @@
+import { listEnablements } from '../../accounts/account-store.ts';
+import { iso8601 } from '../../kernel/clock.ts';
+import { type Call, defineEndpoint } from '../endpoint.ts';
+import { object, reply } from '../fields.ts';
+
+const data = object({
+  id: reply.text('Id of the account'),
+  name: reply.text('Name of the account'),
+  environment: reply.word(['production', 'sandbox'], 'Where the calling key works'),
+  status: reply.word(['onboarding', 'sandbox', 'live', 'suspended'], 'How far the account is'),
+  enabled: object({
+    payments: reply.truth('Payments are enabled here'),
+    jose: reply.truth('The JOSE proxy is configured'),
+    wssec: reply.truth('The WS-Security proxy is configured'),
+  }),
+  processor: reply.nullableText('The processor of payments; null without one'),
+  key: object({
+    id: reply.text('Id of the calling key'),
+    name: reply.text('Its name'),
+    prefix: reply.text('Its readable beginning'),
+    permissions: reply.texts('What it may do'),
+    allow_list: reply.list(
+      object({ cidr: reply.text('Address or network'), note: reply.text('Why it is there') }),
+      'Where it may be used from',
+    ),
+    expires_at: reply.nullableTime('When it ends; null when it does not'),
+    last_used_at: reply.nullableTime('When it was last used before this request; null when never'),
+  }),
+});
+
+type Data = typeof data extends { read(value: never): infer T } ? T : never;
+
+const timeOrNull = (at: number | undefined): string | null => (at === undefined ? null : iso8601(at));
+
+async function handle({ services, tenant, key, keyLastUsedAt }: Call<unknown, Data>): Promise<Data> {
+  const account = await services.accounts.get(tenant.account);
+  const enablements = await listEnablements(services.database, tenant);
+  const isEnabled = (name: string): boolean => enablements.some(({ capability }) => capability === name);
+  return {
+    id: account.id,
+    name: account.name,
+    environment: tenant.environment,
+    status: account.status,
+    enabled: { payments: isEnabled('payments'), jose: isEnabled('jose'), wssec: isEnabled('wssec') },
+    processor: enablements.find(({ capability }) => capability === 'payments')?.processor ?? null,
+    key: {
+      id: key.id,
+      name: key.name,
+      prefix: key.prefix,
+      permissions: key.permissions,
+      allow_list: key.allowList,
+      expires_at: timeOrNull(key.expiresAt),
+      last_used_at: timeOrNull(keyLastUsedAt),
+    },
+  };
+}
+
+const account = {
+  path: '/v1/account',
+  family: 'vault',
+  permission: 'account:read',
+  summary: 'Show the account',
+  description: 'The account, what is enabled on it in this environment, and the calling key. Needs no body.',
+  data,
+  example: {
+    data: {
+      id: 'acct_4m8x2p7k1q',
+      name: 'Example Store',
+      environment: 'sandbox',
+      status: 'sandbox',
+      enabled: { payments: false, jose: false, wssec: false },
+      processor: null,
+      key: {
+        id: 'key_9m2k4x7p1d8q3r',
+        name: 'checkout',
+        prefix: 'cv_sandbox_Jx4k',
+        permissions: ['tokens:create', 'account:read'],
+        allow_list: [{ cidr: '203.0.113.0/24', note: 'shop servers' }],
+        expires_at: null,
+        last_used_at: '2026-01-15T10:29:58.000Z',
+      },
+    },
+  },
+  handle,
+} as const;
+
+/** POST /v1/account (interface: Account). */
+export const showAccount = defineEndpoint({ ...account, method: 'POST' });
+
+/** GET /v1/account, the same for those who only read. */
+export const getAccount = defineEndpoint({ ...account, method: 'GET' });

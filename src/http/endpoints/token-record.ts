@@ -1,0 +1,109 @@
+import type { ApiKey } from '../../accounts/api-key.ts';
+import { iso8601 } from '../../kernel/clock.ts';
+import { LIMITS } from '../../kernel/limits.ts';
+import { truncatePan } from '../../kernel/pan.ts';
+import { isScheme, SCHEMES, type Scheme, type TokenFormat } from '../../vault/scheme.ts';
+import type { Tokenization, TokenizationResult } from '../../vault/tokenization.ts';
+import { type Field, integer, list, Mismatch, object, optional, plainText, reply, truth, word } from '../fields.ts';
+
+/** Members that tokenization and tokenizing a capture share. */
+const anyNumber = integer({ min: 0, max: LIMITS.amount }, '');
+
+export const scheme: Field<Scheme> = {
+  schema: {
+    oneOf: [
+      { type: 'integer', enum: [1, 3, 7, 8] },
+      { type: 'string', enum: ['1', '3', '7', '8'] },
+    ],
+    description: 'Token format: 1 sixTOKENfour, 3 sixANTOKENfour, 7 UUID, 8 LuhnValid',
+  },
+  read(value) {
+    const names = Object.entries(SCHEMES).map(([number, { name }]) => `${number} (${name})`);
+    const expectation = `expected one of ${names.join(', ')}`;
+    try {
+      const number = anyNumber.read(value);
+      if (isScheme(number)) return number;
+    } catch {
+      // Not a number at all: the same fault.
+    }
+    throw new Mismatch(expectation);
+  },
+};
+
+export const tags = list(
+  plainText(LIMITS.tagCharacters, 'A tag'),
+  { min: 0, max: LIMITS.tags },
+  'Tags attached to every card; [] for none',
+);
+
+export const formatMembers = {
+  tags,
+  scheme,
+  isEightDigitsBin: optional(truth('Keep the first 8 digits instead of 6; schemes 1, 3 and 8 only')),
+  type: optional(word('persistent', 'Give the same token for the same card number')),
+};
+
+interface FormatRequest {
+  readonly tags: readonly string[];
+  readonly scheme: Scheme;
+  readonly isEightDigitsBin?: boolean | undefined;
+  readonly type?: 'persistent' | undefined;
+}
+
+/** Throws `Mismatch` when the scheme has no 8-digit BIN. */
+export function tokenFormat(request: FormatRequest, key: ApiKey): Omit<Tokenization, 'cards'> {
+  const eight = request.isEightDigitsBin === true;
+  if (eight && !SCHEMES[request.scheme].eightDigitBin) {
+    throw new Mismatch('works only with schemes 1, 3 and 8', 'isEightDigitsBin');
+  }
+  const format: TokenFormat = { scheme: request.scheme, bin: eight ? 8 : 6 };
+  const creator = { id: key.id, name: key.name };
+  return { tags: request.tags, format, persistent: request.type === 'persistent', creator };
+}
+
+export const tokensData = object({
+  tokens: reply.list(
+    object({
+      card: reply.text('Card number, first 6 and last 4 digits, a star for each digit between'),
+      token: reply.text('The token; empty when the card cannot be tokenized'),
+      tags: reply.texts('Tags attached to the card'),
+      scheme: reply.integer('Token format'),
+      status: reply.integer('1 when the card was tokenized, 0 when it cannot be'),
+      created_by: object({ user_id: reply.text('Id of the API key'), name: reply.text('Name of the API key') }),
+      createdAt: reply.time('When the token was made'),
+    }),
+    'One record for each card, in the order of the request',
+  ),
+});
+
+type TokensData = typeof tokensData extends Field<infer T> ? T : never;
+
+export function renderTokens(
+  request: Omit<Tokenization, 'cards'>,
+  now: number,
+): (results: TokenizationResult[]) => TokensData {
+  return (results) => ({
+    tokens: results.map(({ card, token }) => {
+      const creator = token?.createdBy ?? request.creator;
+      return {
+        card: truncatePan(card.pan),
+        token: token?.token ?? '',
+        tags: token?.tags ?? request.tags,
+        scheme: request.format.scheme,
+        status: token === undefined ? 0 : 1,
+        created_by: { user_id: creator.id, name: creator.name },
+        createdAt: iso8601(token?.createdAt ?? now),
+      };
+    }),
+  });
+}
+
+export const tokenExample = {
+  card: '411111******1111',
+  token: '4111117349251111',
+  tags: ['web'],
+  scheme: 1,
+  status: 1,
+  created_by: { user_id: 'key_9m2k4x7p1d8q3r', name: 'checkout' },
+  createdAt: '2026-01-15T10:30:00.000Z',
+};

@@ -1,0 +1,24 @@
+import { defineEndpoint, effectOf, param } from '../endpoint.ts';
+import { object } from '../fields.ts';
+import { formatMembers, renderTokens, tokenExample, tokenFormat, tokensData } from './token-record.ts';
+
+/** POST /transactions/requests/{transactionID}/tokenize (interface: Transactions). */
+export const tokenizeCapture = defineEndpoint({
+  method: 'POST',
+  path: '/transactions/requests/:id/tokenize',
+  family: 'vault',
+  permission: 'captures:tokenize',
+  summary: 'Tokenize a capture',
+  description:
+    'Makes a permanent token of the card in a capture. The capture lives on until its ttl ends; its verification code and track data never reach the token.',
+  body: object(formatMembers),
+  data: tokensData,
+  example: { body: { tags: ['web'], scheme: '1' }, data: { tokens: [tokenExample] } },
+  async handle(call) {
+    const format = tokenFormat(call.body, call.key);
+    const render = renderTokens(format, call.now);
+    return render(
+      await call.services.captures.tokenize(call.tenant, param(call, 'id'), format, effectOf(call, render)),
+    );
+  },
+});

@@ -1,0 +1,262 @@
+import { type Currency, readCurrency } from '../kernel/currency.ts';
+import { type Expiry, readExpiry } from '../kernel/expiry.ts';
+import { isExactNumber, isJsonObject, type Json } from '../kernel/json.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { type Pan, readPan } from '../kernel/pan.ts';
+import { readTrack2, type Track2 } from '../kernel/track.ts';
+
+/**
+ * The words of the wire. A field reads a JSON value into what the domain understands and describes itself as JSON
+ * Schema, so that one definition validates, converts, and documents. A fault names the place and what was expected
+ * there, never the value; what is `null` counts as absent; unknown members are not looked at.
+ */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export interface Field<T> {
+  readonly schema: JsonSchema;
+  readonly optional?: boolean;
+  /** Is this value of an optional field the same as none? */
+  readonly isAbsent?: (value: Json) => boolean;
+  /** Throws `Mismatch`. */
+  read(value: Json): T;
+}
+
+export type ReadBy<F> = F extends Field<infer T> ? T : never;
+
+/** A value that does not fit; the path grows on its way up. */
+export class Mismatch extends Error {
+  path: string;
+  constructor(expectation: string, path = '') {
+    super(expectation);
+    this.path = path;
+  }
+}
+
+const within = <T>(step: string, read: () => T): T => {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Mismatch)
+      error.path = error.path === '' || error.path.startsWith('[') ? step + error.path : `${step}.${error.path}`;
+    throw error;
+  }
+};
+
+type Members = Readonly<Record<string, Field<unknown>>>;
+type OptionalNames<M extends Members> = { [K in keyof M]: M[K] extends { optional: true } ? K : never }[keyof M];
+export type ObjectOf<M extends Members> = { readonly [K in Exclude<keyof M, OptionalNames<M>>]: ReadBy<M[K]> } & {
+  readonly [K in OptionalNames<M>]?: ReadBy<M[K]> | undefined;
+};
+
+/** An object with these members; others are ignored. */
+export function object<M extends Members>(members: M, description?: string): Field<ObjectOf<M>> {
+  const entries = Object.entries(members);
+  const required = entries.filter(([, field]) => field.optional !== true).map(([name]) => name);
+  const properties = Object.fromEntries(entries.map(([name, field]) => [name, field.schema]));
+  return {
+    schema: { type: 'object', ...(description !== undefined && { description }), properties, required },
+    read(value) {
+      if (!isJsonObject(value)) throw new Mismatch('expected an object');
+      const result: Record<string, unknown> = {};
+      for (const [name, field] of entries) {
+        const member = Object.hasOwn(value, name) ? value[name] : undefined;
+        const absent = member === undefined || member === null;
+        if (!absent && !(field.isAbsent?.(member) ?? false)) result[name] = within(name, () => field.read(member));
+        else if (field.optional !== true) throw new Mismatch('required', name);
+      }
+      return result as ObjectOf<M>;
+    },
+  };
+}
+
+export function list<T>(item: Field<T>, limits: { min: number; max: number }, description?: string): Field<T[]> {
+  const about = description === undefined ? {} : { description };
+  return {
+    schema: { type: 'array', ...about, items: item.schema, minItems: limits.min, maxItems: limits.max },
+    read(value) {
+      if (!Array.isArray(value)) throw new Mismatch('expected an array');
+      if (value.length < limits.min || value.length > limits.max) {
+        throw new Mismatch(`expected ${limits.min} to ${limits.max} entries`);
+      }
+      const items: T[] = [];
+      for (let index = 0; index < value.length; index++) {
+        items.push(within(`[${index}]`, () => item.read(value[index] ?? null)));
+      }
+      return items;
+    },
+  };
+}
+
+/** May be left out, `null`, or, for strings, empty. */
+export const optional = <T>(field: Field<T>): Field<T> & { optional: true } => ({
+  ...field,
+  optional: true,
+  isAbsent: (value) => value === '',
+});
+
+const characters = (text: string): number => {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+};
+
+/** Text of 1 to `max` characters (code points) without control characters. */
+export const plainText = (max: number, description: string): Field<string> => ({
+  schema: { type: 'string', minLength: 1, maxLength: max, description },
+  read(value) {
+    const expectation = `expected a string of 1 to ${max} characters without control characters`;
+    if (typeof value !== 'string' || value === '' || /\p{Cc}/u.test(value)) throw new Mismatch(expectation);
+    if (value.length > max && characters(value) > max) throw new Mismatch(expectation);
+    return value;
+  },
+});
+
+/** Any text of 1 to `max` characters. */
+export const anyText = (max: number, description: string): Field<string> => ({
+  schema: { type: 'string', minLength: 1, maxLength: max, description },
+  read(value) {
+    const fits = typeof value === 'string' && value !== '' && (value.length <= max || characters(value) <= max);
+    if (!fits) throw new Mismatch(`expected a string of 1 to ${max} characters`);
+    return value;
+  },
+});
+
+/** Any string, for what is looked up and not stored. */
+export const reference = (description: string): Field<string> => ({
+  schema: { type: 'string', description },
+  read(value) {
+    if (typeof value !== 'string') throw new Mismatch('expected a string');
+    return value;
+  },
+});
+
+/** One exact word. */
+export const word = <W extends string>(expected: W, description: string): Field<W> => ({
+  schema: { type: 'string', enum: [expected], description },
+  read(value) {
+    if (value !== expected) throw new Mismatch(`expected "${expected}"`);
+    return expected;
+  },
+});
+
+export const truth = (description: string): Field<boolean> => ({
+  schema: { type: 'boolean', description },
+  read(value) {
+    if (typeof value !== 'boolean') throw new Mismatch('expected true or false');
+    return value;
+  },
+});
+
+/** A JSON number or numeric string without sign, fraction, exponent or leading zeros. */
+export const integer = (limits: { min: number; max: number }, description: string): Field<number> => ({
+  schema: {
+    oneOf: [
+      { type: 'integer', minimum: limits.min, maximum: limits.max },
+      { type: 'string', pattern: '^(0|[1-9][0-9]*)$' },
+    ],
+    description,
+  },
+  read(value) {
+    const number = typeof value === 'string' && /^(0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : value;
+    if (typeof number !== 'number' || number < limits.min || number > limits.max) {
+      throw new Mismatch(`expected an integer of ${limits.min} to ${limits.max}`);
+    }
+    return number;
+  },
+});
+
+/** Digits as a JSON number of any length, or as a string. */
+const digitsOf = (value: Json): string | undefined => {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number') return String(value);
+  return isExactNumber(value) ? value.rawJSON : undefined;
+};
+
+export const cardNumber: Field<Pan> = {
+  schema: {
+    oneOf: [{ type: 'string' }, { type: 'integer' }],
+    description:
+      'Card number, 12 to 19 digits; blanks and dashes in a string are dropped. No digit of a number is lost.',
+  },
+  read(value) {
+    const digits = digitsOf(value);
+    const pan =
+      digits === undefined || (typeof value !== 'string' && !/^[0-9]+$/.test(digits)) ? undefined : readPan(digits);
+    if (pan === undefined) throw new Mismatch('expected a card number of 12 to 19 digits');
+    return pan;
+  },
+};
+
+export const verificationCode: Field<string> = {
+  schema: {
+    oneOf: [{ type: 'string', pattern: '^[0-9]{3,4}$' }, { type: 'integer' }],
+    description: 'Card verification code, 3 or 4 digits',
+  },
+  read(value) {
+    const digits = digitsOf(value);
+    if (digits === undefined || !/^[0-9]{3,4}$/.test(digits)) throw new Mismatch('expected 3 or 4 digits');
+    return digits;
+  },
+};
+
+export const expiry: Field<Expiry> = {
+  schema: { type: 'string', pattern: '^(0[1-9]|1[0-2])/[0-9]{2}$', description: 'Expiry, MM/YY' },
+  read(value) {
+    const read = typeof value === 'string' ? readExpiry(value) : undefined;
+    if (read === undefined) throw new Mismatch('expected MM/YY');
+    return read;
+  },
+};
+
+export const track2: Field<Track2> = {
+  schema: {
+    type: 'string',
+    maxLength: LIMITS.track2Characters + 3,
+    description: 'Track 2 (ISO/IEC 7813), with or without sentinels',
+  },
+  read(value) {
+    const read = typeof value === 'string' ? readTrack2(value) : undefined;
+    if (read === undefined) throw new Mismatch('expected track 2 data');
+    return read;
+  },
+};
+
+export const currency: Field<Currency> = {
+  schema: { type: 'string', pattern: '^[A-Za-z]{3}$', description: 'ISO 4217 code, in either case' },
+  read(value) {
+    const read = typeof value === 'string' ? readCurrency(value) : undefined;
+    if (read === undefined) throw new Mismatch('expected an ISO 4217 currency code');
+    return read;
+  },
+};
+
+export const anyObject = (description: string): Field<{ readonly [key: string]: Json }> => ({
+  schema: { type: 'object', description, additionalProperties: true },
+  read(value) {
+    if (!isJsonObject(value)) throw new Mismatch('expected an object');
+    return value;
+  },
+});
+
+/** Members of replies, which are written and never read. */
+const written = <T>(schema: JsonSchema): Field<T> => ({
+  schema,
+  read() {
+    throw new Error('a member of replies is not read');
+  },
+});
+
+export const reply = {
+  text: (description: string) => written<string>({ type: 'string', description }),
+  nullableText: (description: string) => written<string | null>({ type: ['string', 'null'], description }),
+  integer: (description: string) => written<number>({ type: 'integer', description }),
+  truth: (description: string) => written<boolean>({ type: 'boolean', description }),
+  time: (description: string) => written<string>({ type: 'string', format: 'date-time', description }),
+  nullableTime: (description: string) =>
+    written<string | null>({ type: ['string', 'null'], format: 'date-time', description }),
+  texts: (description: string) => written<readonly string[]>({ type: 'array', items: { type: 'string' }, description }),
+  word: <W extends string>(words: readonly W[], description: string) =>
+    written<W>({ type: 'string', enum: words, description }),
+  list: <T>(item: Field<T>, description: string) =>
+    written<readonly T[]>({ type: 'array', items: item.schema, description }),
+};

@@ -1,0 +1,92 @@
+import type { RequestListener } from 'node:http';
+import { createServer, type Server, type ServerOptions } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { MINUTE, SECOND } from '../kernel/clock.ts';
+import { LIMITS } from '../kernel/limits.ts';
+
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+}
+
+const TIMEOUTS = {
+  // A handshake costs as much as 25 requests, so idle connections are kept.
+  keepAliveTimeout: 65 * SECOND,
+  headersTimeout: 20 * SECOND,
+  requestTimeout: MINUTE,
+  handshakeTimeout: 10 * SECOND,
+};
+
+/** One address of a listener. */
+export interface Host {
+  readonly address: string;
+  /** A default address that the machine lacks is skipped. */
+  readonly mayBeMissing: boolean;
+}
+
+/** One TLS listener on all its addresses; stops by finishing what is under way. */
+export class Listener {
+  readonly #app: FastifyInstance;
+  readonly #servers: Server[] = [];
+  readonly #sockets = new Set<Socket>();
+  #draining = false;
+
+  constructor(app: FastifyInstance) {
+    this.#app = app;
+    app.addHook('onSend', (_request, reply, _payload, done) => {
+      if (this.#draining) reply.header('connection', 'close');
+      done();
+    });
+  }
+
+  get port(): number {
+    return (this.#servers[0]?.address() as AddressInfo | undefined)?.port ?? 0;
+  }
+
+  get addresses(): string[] {
+    return this.#servers.map((server) => (server.address() as AddressInfo).address);
+  }
+
+  async listen(port: number, hosts: readonly Host[], tls: ServerOptions): Promise<void> {
+    await this.#app.ready();
+    for (const host of hosts) {
+      // With port 0 the first address picks one and the others follow.
+      const server = await this.#open(this.port === 0 ? port : this.port, host, tls);
+      if (server !== undefined) this.#servers.push(server);
+    }
+    if (this.#servers.length === 0) throw new ListenError('none of the addresses to listen on exists on this machine');
+  }
+
+  /** Stops taking connections and waits for requests under way, at most `patience` milliseconds. */
+  async close(patience: number): Promise<void> {
+    this.#draining = true;
+    const closed = this.#servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
+    for (const server of this.#servers) server.closeIdleConnections();
+    const cut = setTimeout(() => {
+      for (const socket of this.#sockets) socket.destroy();
+    }, patience);
+    await Promise.all(closed);
+    clearTimeout(cut);
+    await this.#app.close();
+  }
+
+  #open(port: number, host: Host, tls: ServerOptions): Promise<Server | undefined> {
+    const options = { ...tls, ...TIMEOUTS, maxHeaderSize: LIMITS.headerBytes };
+    const server = createServer(options, this.#app.routing as RequestListener);
+    server.on('secureConnection', (socket) => {
+      this.#sockets.add(socket);
+      socket.on('close', () => this.#sockets.delete(socket));
+    });
+    // What is no HTTP, or no TLS, gets no service and no explanation.
+    server.on('clientError', (_error, socket) => socket.destroy());
+    server.on('tlsClientError', (_error, socket) => socket.destroy());
+    return new Promise((resolve, reject) => {
+      server.once('error', (error: NodeJS.ErrnoException) => {
+        const missing = error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT';
+        if (missing && host.mayBeMissing) resolve(undefined);
+        else reject(new ListenError(`cannot listen on ${host.address} port ${port}: ${error.code}`));
+      });
+      server.listen(port, host.address, () => resolve(server));
+    });
+  }
+}

@@ -1,0 +1,91 @@
+import { pino } from 'pino';
+
+/**
+ * The log: one JSON object a line, made of these fields and no others, so that nothing reaches it by accident. Route
+ * patterns stand for paths; messages of errors from outside stay out, because they can quote data.
+ */
+export interface LogFields {
+  readonly environment?: string;
+  readonly request_id?: string;
+  readonly method?: string;
+  readonly route?: string;
+  readonly status?: number;
+  readonly duration_ms?: number;
+  readonly address?: string;
+  readonly account?: string;
+  readonly key?: string;
+  readonly failure?: string;
+  readonly error?: string;
+  readonly frames?: readonly string[];
+  readonly listener?: string;
+  readonly reason?: string;
+  readonly removed?: number;
+}
+
+const FIELDS: readonly (keyof LogFields)[] = [
+  'environment',
+  'request_id',
+  'method',
+  'route',
+  'status',
+  'duration_ms',
+  'address',
+  'account',
+  'key',
+  'failure',
+  'error',
+  'frames',
+  'listener',
+  'reason',
+  'removed',
+];
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface Log {
+  info(event: string, fields?: LogFields): void;
+  warn(event: string, fields?: LogFields): void;
+  error(event: string, fields?: LogFields): void;
+  flush(): void;
+}
+
+/** Where lines go: standard error, or a writer of a test. */
+export type LogTarget = { write(line: string): void };
+
+export function openLog(level: LogLevel, target?: LogTarget): Log {
+  // Buffered, because a write for each request costs more than the request's own bookkeeping.
+  const buffered =
+    target === undefined ? pino.destination({ dest: 2, sync: false, minLength: 4096, periodicFlush: 500 }) : undefined;
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    buffered ?? target ?? process.stderr,
+  );
+  const line = (fields: LogFields): Record<string, unknown> => {
+    const allowed: Record<string, unknown> = {};
+    for (const name of FIELDS) if (fields[name] !== undefined) allowed[name] = fields[name];
+    return allowed;
+  };
+  return {
+    info: (event, fields = {}) => logger.info(line(fields), event),
+    warn: (event, fields = {}) => logger.warn(line(fields), event),
+    error: (event, fields = {}) => logger.error(line(fields), event),
+    flush: () => buffered?.flushSync(),
+  };
+}
+
+/** What may be said of an unexpected error: its kind and where it came from, not its message. */
+export function describeError(error: unknown): LogFields {
+  if (!(error instanceof Error)) return { error: typeof error };
+  const code = (error as { code?: unknown }).code;
+  const frames = (error.stack ?? '').split('\n').filter((text) => /^\s+at /.test(text));
+  return {
+    error: typeof code === 'string' ? `${error.name} ${code}` : error.name,
+    frames: frames.slice(0, 8).map((frame) => frame.trim()),
+  };
+}

@@ -1,0 +1,70 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/** Prometheus metrics. Labels are route patterns and words of closed lists, never ids or data. */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly #durations: Histogram<'environment' | 'method' | 'route' | 'status'>;
+  readonly #children = new Map<string, { observe(seconds: number): void }>();
+  readonly #failures: Counter<'environment' | 'failure'>;
+  readonly #swept: Counter<'kind'>;
+
+  constructor(options: { waitingWrites: () => number; ready: () => Promise<boolean> }) {
+    const registers = [this.registry];
+    collectDefaultMetrics({ register: this.registry, prefix: 'cardvault_' });
+    this.#durations = new Histogram({
+      name: 'cardvault_http_request_duration_seconds',
+      help: 'Duration of requests by route pattern and status',
+      labelNames: ['environment', 'method', 'route', 'status'],
+      buckets: SECONDS,
+      registers,
+    });
+    this.#failures = new Counter({
+      name: 'cardvault_failures_total',
+      help: 'Failed requests by failure code',
+      labelNames: ['environment', 'failure'],
+      registers,
+    });
+    this.#swept = new Counter({
+      name: 'cardvault_swept_records_total',
+      help: 'Records removed because their time had come',
+      labelNames: ['kind'],
+      registers,
+    });
+    new Gauge({
+      name: 'cardvault_waiting_writes',
+      help: 'Units of writes that wait for the next durable commit',
+      registers,
+      collect() {
+        this.set(options.waitingWrites());
+      },
+    });
+    new Gauge({
+      name: 'cardvault_ready',
+      help: '1 while the database takes reads and writes',
+      registers,
+      async collect() {
+        this.set((await options.ready()) ? 1 : 0);
+      },
+    });
+  }
+
+  request(environment: string, method: string, route: string, status: number, milliseconds: number): void {
+    const name = `${environment} ${method} ${route} ${status}`;
+    let child = this.#children.get(name);
+    if (child === undefined) {
+      child = this.#durations.labels({ environment, method, route, status: String(status) });
+      this.#children.set(name, child);
+    }
+    child.observe(milliseconds / 1000);
+  }
+
+  failure(environment: string, failure: string): void {
+    this.#failures.inc({ environment, failure });
+  }
+
+  swept(kind: string, count: number): void {
+    this.#swept.inc({ kind }, count);
+  }
+}

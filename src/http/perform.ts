@@ -1,0 +1,150 @@
+import { isUtf8 } from 'node:buffer';
+import type { Answer, Claim, Idempotency } from '../idempotency/idempotency.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { Failure, invalid } from '../kernel/failure.ts';
+import { type Json, parseJson, type Spans } from '../kernel/json.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { commitAll, type Database, type Write } from '../storage/database.ts';
+import type { Admission } from './authenticate.ts';
+import type { Endpoint, Services } from './endpoint.ts';
+import { failureOf, PROBLEMS, problemBody } from './problems.ts';
+
+/** A request whose sender is known, before its body is looked at. */
+export interface Incoming {
+  readonly admission: Admission;
+  readonly params: Readonly<Record<string, string>>;
+  /** Of the path as it came, without trailing slash and query. */
+  readonly path: string;
+  readonly query: string;
+  readonly idempotencyKey: string | undefined;
+  /** Empty when there is none. */
+  readonly body: Buffer;
+}
+
+export interface Performed extends Answer {
+  readonly replayed: boolean;
+}
+
+interface Source {
+  readonly text: string;
+  readonly value: Json;
+  readonly spans: Spans;
+}
+
+type Keep = (data: unknown) => Promise<readonly Write[]>;
+
+const NO_SOURCE: Source = { text: '', value: null, spans: new Map() };
+
+/** Carries out requests of one endpoint: reads the body, keeps idempotent answers, renders. */
+export class Performer {
+  readonly #endpoint: Endpoint;
+  readonly #services: Services;
+  readonly #idempotency: Idempotency;
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #serialize: (envelope: object) => string;
+
+  constructor(options: {
+    endpoint: Endpoint;
+    services: Services;
+    idempotency: Idempotency;
+    clock: Clock;
+    serialize: (envelope: object) => string;
+  }) {
+    this.#endpoint = options.endpoint;
+    this.#services = options.services;
+    this.#idempotency = options.idempotency;
+    this.#database = options.services.database;
+    this.#clock = options.clock;
+    this.#serialize = options.serialize;
+  }
+
+  async perform(incoming: Incoming): Promise<Performed> {
+    const { idempotencyKey } = incoming;
+    if (idempotencyKey === undefined || this.#endpoint.method === 'GET') {
+      return { ...this.#success(await this.#handle(incoming, undefined)), replayed: false };
+    }
+    if (!/^[\x21-\x7e]+$/.test(idempotencyKey) || idempotencyKey.length > LIMITS.idempotencyKeyCharacters) {
+      throw invalid('Idempotency-Key', `expected 1 to ${LIMITS.idempotencyKeyCharacters} visible ASCII characters`);
+    }
+    const begun = await this.#begin(incoming, idempotencyKey);
+    if ('replay' in begun) return { ...begun.replay, replayed: true };
+    return { ...(await this.#performOnce(incoming, begun.claim)), replayed: false };
+  }
+
+  #begin({ admission, path, query, body }: Incoming, key: string): ReturnType<Idempotency['begin']> {
+    const { method } = this.#endpoint;
+    const content = Buffer.concat([Buffer.from(`${query}\n`), body]);
+    return this.#idempotency.begin({ tenant: admission.tenant, method, path, key, content });
+  }
+
+  async #performOnce(incoming: Incoming, claim: Claim): Promise<Answer> {
+    try {
+      const answer = await this.#answerOnce(incoming, claim);
+      claim.stop();
+      return answer;
+    } catch (error) {
+      // Also after an outcome nobody knows: when the effect was committed, so was the answer, and it stays.
+      await claim.release().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #answerOnce(incoming: Incoming, claim: Claim): Promise<Answer> {
+    let kept = false;
+    const keep: Keep = async (data) => {
+      kept = true;
+      return [await claim.keep(this.#success(data))];
+    };
+    let answer: Answer;
+    try {
+      answer = this.#success(await this.#handle(incoming, keep));
+    } catch (error) {
+      answer = this.#lastingFailure(error);
+      kept = false;
+    }
+    // Nothing was changed, so there was no unit for the answer to go along with.
+    if (!kept) await commitAll(this.#database, { writes: [await claim.keep(answer)] });
+    return answer;
+  }
+
+  /** A failure that a repeat would meet again; any other is thrown on. */
+  #lastingFailure(error: unknown): Answer {
+    const failure = failureOf(error);
+    const { status, passing } = PROBLEMS[failure.code];
+    if (status !== 400 || passing === true) throw error;
+    return { status, body: problemBody(this.#endpoint.family, failure) };
+  }
+
+  #success(data: unknown): Answer {
+    return { status: 200, body: this.#serialize({ status_code: 200, status: 'success', desc: 'Success', data }) };
+  }
+
+  async #handle(incoming: Incoming, keep: Keep | undefined): Promise<unknown> {
+    const { key, tenant, origin, keyLastUsedAt } = incoming.admission;
+    const field = this.#endpoint.body;
+    const source = field === undefined ? NO_SOURCE : readSource(incoming.body);
+    const body = field?.read(source.value);
+    const { params } = incoming;
+    const now = this.#clock();
+    return this.#endpoint.handle({
+      services: this.#services,
+      tenant,
+      key,
+      keyLastUsedAt,
+      origin,
+      now,
+      params,
+      body,
+      source,
+      keep,
+    });
+  }
+}
+
+/** Throws `malformed_json`. */
+function readSource(body: Buffer): Source {
+  if (!isUtf8(body)) throw new Failure('malformed_json', { message: 'malformed JSON: the body is not UTF-8' });
+  const text = body.toString('utf8');
+  return { text, ...parseJson(text) };
+}

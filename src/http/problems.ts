@@ -1,0 +1,76 @@
+import { Failure, type FailureCode, invalid } from '../kernel/failure.ts';
+import { StorageError } from '../storage/database.ts';
+import { Mismatch } from './fields.ts';
+
+/** Endpoints with one error shape (decisions: Error shapes). */
+export type Family = 'vault' | 'proxy' | 'payments';
+
+interface Problem {
+  readonly status: number;
+  /** Seconds after which a repeat makes sense. */
+  readonly retryAfter?: number;
+  /** Time alone can change this answer, so no Idempotency-Key keeps it. */
+  readonly passing?: boolean;
+}
+
+/** The one map from failure to HTTP. */
+export const PROBLEMS: Readonly<Record<FailureCode, Problem>> = {
+  invalid_field: { status: 400 },
+  malformed_json: { status: 400 },
+  malformed_request: { status: 400 },
+  nothing_tokenized: { status: 400 },
+  token_space_full: { status: 400, passing: true },
+  unknown_token: { status: 400 },
+  unknown_capture: { status: 400 },
+  capture_without_card: { status: 400 },
+  idempotency_key_reused: { status: 400, passing: true },
+  operation_in_progress: { status: 409, retryAfter: 1 },
+  access_denied: { status: 403 },
+  unknown_path: { status: 404 },
+  method_not_allowed: { status: 405 },
+  body_too_large: { status: 413 },
+  unsupported_media_type: { status: 415 },
+  rate_limited: { status: 429, retryAfter: 1 },
+  unavailable: { status: 503, retryAfter: 2 },
+  internal: { status: 500 },
+};
+
+/** What went wrong, for the caller: anything unexpected is `internal`, and its own text stays inside. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  if (error instanceof Mismatch) return invalid(error.path === '' ? 'body' : error.path, error.message);
+  if (error instanceof StorageError) return new Failure('unavailable', { cause: error });
+  return fastifyFailure(error) ?? new Failure('internal', { cause: error });
+}
+
+const FASTIFY: Readonly<Record<string, FailureCode>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_request',
+  FST_ERR_BAD_URL: 'malformed_request',
+  FST_ERR_MAX_PARAM_LENGTH: 'unknown_path',
+  ECONNRESET: 'malformed_request',
+};
+
+function fastifyFailure(error: unknown): Failure | undefined {
+  const code = FASTIFY[(error as { code?: string } | undefined)?.code ?? ''];
+  return code === undefined ? undefined : new Failure(code);
+}
+
+/** The body of a failed request in the shape of its family. */
+export function problemBody(family: Family, failure: Failure): string {
+  const { status } = PROBLEMS[failure.code];
+  const message = failure.message;
+  switch (family) {
+    case 'vault':
+      return JSON.stringify({ status_code: status, status: 'fail', desc: message, data: '' });
+    case 'proxy':
+      return JSON.stringify({ status_code: status, status: 'fail', description: message, data: '' });
+    case 'payments':
+      return JSON.stringify({
+        status: status >= 500 ? 'Error' : 'Fail',
+        message,
+        data: { code: failure.code, description: message, path: failure.field ?? '' },
+      });
+  }
+}

@@ -1,0 +1,77 @@
+import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts';
+import { LIMITS } from '../kernel/limits.ts';
+
+interface Bucket {
+  tokens: number;
+  at: number;
+}
+
+/** What a caller is told about the limit (draft-ietf-httpapi-ratelimit-headers). */
+export interface Taken {
+  readonly allowed: boolean;
+  readonly remaining: number;
+  /** Seconds until another request is allowed, or until the bucket is full again. */
+  readonly reset: number;
+}
+
+/** Token buckets by name: `rate` a second flow in, up to `burst`. */
+export class TokenBuckets {
+  readonly #clock: Clock;
+  readonly #buckets = new Map<string, Bucket>();
+  readonly rate: number;
+  readonly burst: number;
+
+  constructor(options: { clock: Clock; rate: number; burst: number }) {
+    this.#clock = options.clock;
+    this.rate = options.rate;
+    this.burst = options.burst;
+  }
+
+  take(name: string): Taken {
+    const bucket = this.#fill(name);
+    if (bucket.tokens < 1) return { allowed: false, remaining: 0, reset: Math.ceil((1 - bucket.tokens) / this.rate) };
+    bucket.tokens -= 1;
+    return {
+      allowed: true,
+      remaining: Math.floor(bucket.tokens),
+      reset: Math.ceil((this.burst - bucket.tokens) / this.rate),
+    };
+  }
+
+  #fill(name: string): Bucket {
+    const now = this.#clock();
+    const known = this.#buckets.get(name);
+    if (known === undefined) {
+      if (this.#buckets.size >= LIMITS.trackedAddresses) this.#forgetFull(now);
+      const fresh = { tokens: this.burst, at: now };
+      this.#buckets.set(name, fresh);
+      return fresh;
+    }
+    // A clock that was set back must not empty the bucket.
+    const passed = Math.max(0, now - known.at);
+    known.tokens = Math.min(this.burst, known.tokens + (passed / SECOND) * this.rate);
+    known.at = now;
+    return known;
+  }
+
+  #forgetFull(now: number): void {
+    for (const [name, { tokens, at }] of this.#buckets) {
+      if (tokens + ((now - at) / SECOND) * this.rate >= this.burst) this.#buckets.delete(name);
+    }
+    if (this.#buckets.size >= LIMITS.trackedAddresses) this.#buckets.clear();
+  }
+}
+
+/** `perMinute` a minute, all of which may come at once. */
+export const perMinute = (clock: Clock, count: number): TokenBuckets =>
+  new TokenBuckets({ clock, rate: count / (MINUTE / SECOND), burst: count });
+
+/** Neighbours in IPv6 share a network of 64 bits, which one subscriber owns. */
+export function limitedAddress(address: string): string {
+  if (!address.includes(':')) return address;
+  const [head = '', tail] = address.split('::');
+  const groups = head.split(':').filter((group) => group !== '');
+  const zeros = tail === undefined ? 0 : 8 - groups.length - tail.split(':').filter((group) => group !== '').length;
+  const full = [...groups, ...Array.from({ length: zeros }, () => '0'), ...(tail?.split(':') ?? [])];
+  return `${full.slice(0, 4).join(':')}::/64`;
+}

@@ -1,0 +1,248 @@
+import { METHODS } from 'node:http';
+import fastJson from 'fast-json-stringify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { isAllowed } from '../accounts/allow-list.ts';
+import type { Idempotency } from '../idempotency/idempotency.ts';
+import type { Clock, Random } from '../kernel/clock.ts';
+import type { Environment } from '../kernel/environment.ts';
+import { Failure } from '../kernel/failure.ts';
+import { newUuid } from '../kernel/ids.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { holdsPan, passesLuhn } from '../kernel/pan.ts';
+import { type Admission, Gate, RateLimited, type Rates, rateHeaders } from './authenticate.ts';
+import type { Endpoint, Services } from './endpoint.ts';
+import { ENDPOINTS } from './endpoints.ts';
+import { describeError, type Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
+import { Performer } from './perform.ts';
+import { type Family, failureOf, PROBLEMS, problemBody } from './problems.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    admission: Admission | undefined;
+  }
+  interface FastifyContextConfig {
+    family?: Family;
+    endpoint?: Endpoint;
+    allow?: string;
+  }
+}
+
+export interface ServerOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Networks of proxies whose forwarding headers are believed. */
+  readonly trustedProxies: readonly string[];
+  /** A name for logs and metrics. */
+  readonly listener: string;
+}
+
+export interface ServiceOptions extends ServerOptions {
+  readonly environment: Environment;
+  readonly services: Services;
+  readonly idempotency: Idempotency;
+  readonly rates: Rates;
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** A server with what all listeners share: request ids, headers, failures in one shape, log and metrics. */
+export function bareServer(options: ServerOptions): FastifyInstance {
+  const { trustedProxies } = options;
+  const app = fastify({
+    logger: false,
+    bodyLimit: LIMITS.bodyBytes,
+    requestIdHeader: false,
+    genReqId: (raw) => requestId(raw.headers['x-request-id'], options.random),
+    trustProxy: trustedProxies.length === 0 ? false : (address: string) => isAllowed(trustedProxies, address),
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => sendFailure(options, error, request, reply as FastifyReply),
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: LIMITS.pathParameterCharacters },
+  });
+  for (const method of METHODS)
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
+  app.decorateRequest('admission', undefined);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+    done();
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    report(options, request, reply);
+    done();
+  });
+  app.setErrorHandler((error, request, reply) => sendFailure(options, error, request, reply));
+  app.setNotFoundHandler((request, reply) => sendFailure(options, new Failure('unknown_path'), request, reply));
+  return app;
+}
+
+/** The interface of one environment. */
+export function serviceServer(options: ServiceOptions): FastifyInstance {
+  const app = bareServer(options);
+  const { clock, environment, rates, services } = options;
+  const { authentication, database } = services;
+  const gate = new Gate({ authentication, database, clock, environment, rates });
+  for (const endpoint of ENDPOINTS) addEndpoint(app, gate, endpoint, options);
+  refuseOtherMethods(app, ENDPOINTS);
+  return app;
+}
+
+function addEndpoint(app: FastifyInstance, gate: Gate, endpoint: Endpoint, options: ServiceOptions): void {
+  const { services, idempotency, clock } = options;
+  const performer = new Performer({ endpoint, services, idempotency, clock, serialize: serializerOf(endpoint) });
+  app.route({
+    method: endpoint.method,
+    url: endpoint.path,
+    config: { family: endpoint.family, endpoint },
+    onRequest: async (request, reply) => {
+      request.admission = await admit(gate, endpoint, request, reply);
+      refuseOtherMedia(endpoint, request);
+    },
+    handler: async (request, reply) => {
+      const { admission } = request;
+      if (admission === undefined) throw new Failure('access_denied');
+      const [path = '', query = ''] = splitOnce(request.url, '?');
+      const { status, body, replayed } = await performer.perform({
+        admission,
+        params: request.params as Record<string, string>,
+        path: path.endsWith('/') ? path.slice(0, -1) : path,
+        query,
+        idempotencyKey: header(request, 'idempotency-key'),
+        body: (request.body as Buffer | undefined) ?? Buffer.alloc(0),
+      });
+      if (replayed) reply.header('idempotent-replayed', 'true');
+      return reply.code(status).header('content-type', JSON_TYPE).send(body);
+    },
+  });
+}
+
+async function admit(gate: Gate, endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply): Promise<Admission> {
+  const secret = header(request, endpoint.family === 'proxy' ? 'ft-access-key' : 'x-api-key');
+  const sender = {
+    secret,
+    address: request.ip ?? '',
+    requestId: request.id,
+    route: `${endpoint.method} ${endpoint.path}`,
+  };
+  try {
+    const admission = await gate.admit(sender, endpoint.permission);
+    if (gate.perKey !== undefined && admission.rate !== undefined)
+      reply.headers(rateHeaders(gate.perKey, admission.rate));
+    return admission;
+  } catch (error) {
+    if (error instanceof RateLimited) {
+      reply.header('retry-after', String(error.rate.reset));
+      if (gate.perKey !== undefined) reply.headers(rateHeaders(gate.perKey, error.rate));
+    }
+    throw error;
+  }
+}
+
+/** Before the body is read: it must be JSON as it is, where the endpoint reads one. */
+function refuseOtherMedia(endpoint: Endpoint, request: FastifyRequest): void {
+  if (endpoint.body === undefined) return;
+  const type = (header(request, 'content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase();
+  const encoded = header(request, 'content-encoding') !== undefined;
+  if (type !== 'application/json' || encoded) throw new Failure('unsupported_media_type');
+}
+
+/** The data in its envelope; only declared members are written. */
+function serializerOf({ data }: Endpoint): (envelope: object) => string {
+  return fastJson({
+    type: 'object',
+    properties: {
+      status_code: { type: 'integer' },
+      status: { type: 'string' },
+      desc: { type: 'string' },
+      data: data.schema,
+    },
+    required: ['status_code', 'status', 'desc', 'data'],
+  }) as (envelope: object) => string;
+}
+
+/** A path that exists answers other methods with 405 and says which it takes. */
+function refuseOtherMethods(
+  app: FastifyInstance,
+  endpoints: readonly Pick<Endpoint, 'path' | 'method' | 'family'>[],
+): void {
+  for (const [path, served] of Map.groupBy(endpoints, (endpoint) => endpoint.path)) {
+    const allowed = served.map(({ method }) => method as string);
+    const family = served[0]?.family ?? 'vault';
+    app.route({
+      method: app.supportedMethods.filter((method) => !allowed.includes(method)),
+      url: path,
+      config: { family, allow: allowed.join(', ') },
+      onRequest: async (_request, reply) => {
+        reply.header('allow', allowed.join(', '));
+        throw new Failure('method_not_allowed');
+      },
+      handler: () => undefined,
+    });
+  }
+}
+
+function sendFailure(
+  options: ServerOptions,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const failure = failureOf(error);
+  const { status, retryAfter } = PROBLEMS[failure.code];
+  options.metrics.failure(options.listener, failure.code);
+  if (status >= 500) {
+    const cause = failure.cause ?? failure;
+    options.log.error('request failed', {
+      ...describeError(cause),
+      listener: options.listener,
+      request_id: request.id,
+      failure: failure.code,
+    });
+  }
+  if (retryAfter !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', String(retryAfter));
+  const family = request.routeOptions?.config?.family ?? 'vault';
+  return reply.code(status).header('content-type', JSON_TYPE).send(problemBody(family, failure));
+}
+
+function report(options: ServerOptions, request: FastifyRequest, reply: FastifyReply): void {
+  const { log, metrics, listener } = options;
+  const route = request.routeOptions.url ?? '(none)';
+  const { method, admission } = request;
+  const { elapsedTime, statusCode: status } = reply;
+  metrics.request(listener, method, route, status, elapsedTime);
+  log.info('request', {
+    listener,
+    request_id: request.id,
+    method,
+    route,
+    status,
+    duration_ms: Math.round(elapsedTime * 1000) / 1000,
+    address: request.ip,
+    ...(admission !== undefined && { account: admission.tenant.account, key: admission.key.id }),
+  });
+}
+
+/** A caller's request id is kept when it is harmless: of a few characters, and nothing in it reads as a card number. */
+function requestId(sent: string | string[] | undefined, random: Random): string {
+  const harmless =
+    typeof sent === 'string' &&
+    sent.length <= LIMITS.requestIdCharacters &&
+    /^[A-Za-z0-9._-]+$/.test(sent) &&
+    !(sent.match(/[0-9]{12,}/g) ?? []).some(passesLuhn) &&
+    !holdsPan(sent);
+  return harmless ? sent : newUuid(random);
+}
+
+function header(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+const splitOnce = (text: string, at: string): [string, string] => {
+  const index = text.indexOf(at);
+  return index < 0 ? [text, ''] : [text.slice(0, index), text.slice(index + 1)];
+};

@@ -1,0 +1,47 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { isAllowed } from '../accounts/allow-list.ts';
+import { Failure } from '../kernel/failure.ts';
+import { ENDPOINTS } from './endpoints.ts';
+import type { Metrics } from './metrics.ts';
+import { openApi } from './openapi.ts';
+import { REFERENCE_STYLE, referencePage } from './reference-page.ts';
+
+/** What every listener serves without a key (decisions: Unversioned helpers). */
+export interface Health {
+  /** Can the service do its work: does the database read and write? */
+  ready(): Promise<boolean>;
+}
+
+/** No script at all, nothing from elsewhere, not to be framed. */
+const PAGE_HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-frame-options': 'DENY',
+};
+
+export function addUnversioned(app: FastifyInstance, health: Health, version: string): void {
+  const document = openApi(ENDPOINTS, version);
+  const json = JSON.stringify(document, null, 2);
+  const page = referencePage(document);
+  const answer = (reply: FastifyReply, type: string, body: string): FastifyReply =>
+    reply.headers(PAGE_HEADERS).header('content-type', `${type}; charset=utf-8`).send(body);
+
+  app.get('/healthz', (_request, reply) => answer(reply, 'application/json', JSON.stringify({ status: 'ok' })));
+  app.get('/readyz', async (_request, reply) => {
+    const ready = await health.ready();
+    if (!ready) reply.code(503).header('retry-after', '2');
+    return answer(reply, 'application/json', JSON.stringify({ status: ready ? 'ok' : 'unavailable' }));
+  });
+  app.get('/openapi.json', (_request, reply) => answer(reply, 'application/json', json));
+  app.get('/docs', (_request, reply) => answer(reply, 'text/html', page));
+  app.get('/docs/style.css', (_request, reply) => answer(reply, 'text/css', REFERENCE_STYLE));
+}
+
+/** Prometheus reads here; the allow-list is its own, because there is no key. */
+export function addMetrics(app: FastifyInstance, metrics: Metrics, allowed: readonly string[]): void {
+  app.get('/metrics', async (request, reply) => {
+    if (!isAllowed(allowed, request.ip)) throw new Failure('access_denied');
+    return reply.header('content-type', metrics.registry.contentType).send(await metrics.registry.metrics());
+  });
+}

@@ -1,0 +1,128 @@
+import { keyedDigest, sameDigest } from '../crypto/fingerprint.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import { type Place, placeOf } from '../crypto/seal.ts';
+import { type Clock, DAY, type Random, SECOND } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { Failure } from '../kernel/failure.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { blob, blobOrNull, type Database, integer, integerOrNull, type Write, write } from '../storage/database.ts';
+
+/** How long an answer is kept and repeated. */
+export const KEPT_MS = DAY;
+
+/** A crashed process blocks its keys no longer than this; a living one renews in good time. */
+const LEASE_MS = 8 * SECOND;
+const RENEWAL_MS = 2 * SECOND;
+
+const CLAIM = `insert into idempotency (account, environment, id, request, owner, lease_until, status, answer, expires_at)
+  values (?, ?, ?, ?, ?, ?, null, null, ?)
+  on conflict (account, environment, id) do update
+    set request = excluded.request, owner = excluded.owner, lease_until = excluded.lease_until,
+        status = null, answer = null, expires_at = excluded.expires_at
+    where idempotency.expires_at <= ? or (idempotency.status is null and idempotency.lease_until <= ?)`;
+const FIND =
+  'select request, status, answer, expires_at from idempotency where account = ? and environment = ? and id = ?';
+const RENEW = 'update idempotency set lease_until = ? where account = ? and environment = ? and id = ? and owner = ?';
+const KEEP = `update idempotency set owner = null, status = ?, answer = ?, expires_at = ?
+  where account = ? and environment = ? and id = ? and owner = ?`;
+const RELEASE = 'delete from idempotency where account = ? and environment = ? and id = ? and owner = ?';
+const EXPIRED = 'select account, environment, id from idempotency where expires_at <= ? limit ?';
+const REMOVE = 'delete from idempotency where account = ? and environment = ? and id = ? and expires_at <= ?';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** What makes two requests with one Idempotency-Key the same request. */
+export interface KeyedRequest {
+  readonly tenant: Tenant;
+  readonly method: string;
+  /** Without trailing slash. */
+  readonly path: string;
+  readonly key: string;
+  /** Body bytes, query and whatever else changes the answer. */
+  readonly content: Uint8Array;
+}
+
+/** The right to carry a request out, held by one process at a time. */
+export interface Claim {
+  /** The write that keeps the answer; it belongs into the unit that has the effect, and fails with it. */
+  keep(answer: Answer): Promise<Write>;
+  /** The answer is not kept: a repeat is carried out anew. */
+  release(): Promise<void>;
+  /** Ends the renewal of the lease. */
+  stop(): void;
+}
+
+export class Idempotency {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+  readonly #random: Random;
+
+  constructor(options: { database: Database; keyring: Keyring; clock: Clock; random: Random }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#clock = options.clock;
+    this.#random = options.random;
+  }
+
+  /** The first answer, when there is one, or the claim to make it. Throws when the key is taken or was used otherwise. */
+  async begin(request: KeyedRequest): Promise<{ replay: Answer } | { claim: Claim }> {
+    const { tenant } = request;
+    const digestKey = await this.#keyring.digestKey({ ...tenant, purpose: 'idempotency' });
+    const id = new Uint8Array(keyedDigest(digestKey, `${request.method}\n${request.path}\n${request.key}`));
+    const content = new Uint8Array(keyedDigest(digestKey, request.content));
+    const owner = Buffer.from(this.#random.bytes(16)).toString('hex');
+    const now = this.#clock();
+    const values = [tenant.account, tenant.environment, id, content, owner, now + LEASE_MS, now + KEPT_MS, now, now];
+    const { committed } = await this.#database.commit({ writes: [write(CLAIM, values, 1)] });
+    return committed ? { claim: this.#claim(tenant, id, owner) } : { replay: await this.#kept(tenant, id, content) };
+  }
+
+  /** Removes answers that are no longer repeated; returns how many. */
+  async sweep(): Promise<number> {
+    const now = this.#clock();
+    const rows = await this.#database.read(EXPIRED, now, LIMITS.rowsPerSweep);
+    if (rows.length === 0) return 0;
+    const keys = rows.map((row) => [row['account'] ?? null, row['environment'] ?? null, row['id'] ?? null, now]);
+    await this.#database.commit({ writes: [{ sql: REMOVE, rows: keys }], erases: true });
+    return rows.length;
+  }
+
+  async #kept(tenant: Tenant, id: Uint8Array, content: Uint8Array): Promise<Answer> {
+    const [row] = await this.#database.read(FIND, tenant.account, tenant.environment, id);
+    // Released between the two statements: whoever repeats now gets the claim.
+    if (row === undefined) throw new Failure('operation_in_progress');
+    if (!sameDigest(blob(row, 'request'), content))
+      throw new Failure('idempotency_key_reused', { field: 'Idempotency-Key' });
+    const status = integerOrNull(row, 'status');
+    const answer = blobOrNull(row, 'answer');
+    if (status === undefined || answer === undefined) throw new Failure('operation_in_progress');
+    const body = await this.#keyring.open(tenant, 'idempotency', placeOfAnswer(tenant, id), answer);
+    return { status: integer(row, 'status'), body: body.toString('utf8') };
+  }
+
+  #claim(tenant: Tenant, id: Uint8Array, owner: string): Claim {
+    const where = [tenant.account, tenant.environment, id, owner];
+    const renewal = setInterval(() => {
+      const until = this.#clock() + LEASE_MS;
+      this.#database.commit({ writes: [write(RENEW, [until, ...where])] }).catch(() => undefined);
+    }, RENEWAL_MS);
+    renewal.unref();
+    const stop = (): void => clearInterval(renewal);
+    const keep = async ({ status, body }: Answer): Promise<Write> => {
+      const seal = await this.#keyring.sealer(tenant, 'idempotency', 1);
+      return write(KEEP, [status, seal(placeOfAnswer(tenant, id), body), this.#clock() + KEPT_MS, ...where], 1);
+    };
+    const release = async (): Promise<void> => {
+      stop();
+      await this.#database.commit({ writes: [write(RELEASE, where)] });
+    };
+    return { keep, release, stop };
+  }
+}
+
+const placeOfAnswer = (tenant: Tenant, id: Uint8Array): Place =>
+  placeOf(tenant.environment, tenant.account, 'idempotency', Buffer.from(id).toString('hex'), 'answer');

@@ -1,0 +1,27 @@
+/** Month and year of a card's expiry, always in the years 2000 to 2099. */
+export interface Expiry {
+  readonly month: string;
+  /** Two digits. */
+  readonly year: string;
+}
+
+const MONTH = '(0[1-9]|1[0-2])';
+const MM_YY = new RegExp(`^${MONTH}/([0-9]{2})$`);
+const YYMM = new RegExp(`^([0-9]{2})${MONTH}$`);
+
+/** `MM/YY`, as requests carry it. */
+export function readExpiry(text: string): Expiry | undefined {
+  const [, month, year] = MM_YY.exec(text) ?? [];
+  return month !== undefined && year !== undefined ? { month, year } : undefined;
+}
+
+/** `YYMM`, as track 2 carries it (ISO/IEC 7813). */
+export function readTrackExpiry(text: string): Expiry | undefined {
+  const [, year, month] = YYMM.exec(text) ?? [];
+  return month !== undefined && year !== undefined ? { month, year } : undefined;
+}
+
+export const shortExpiry = (expiry: Expiry): string => `${expiry.month}/${expiry.year}`;
+
+/** `MM/YYYY`, as inspection of a token returns it. */
+export const longExpiry = (expiry: Expiry): string => `${expiry.month}/20${expiry.year}`;

@@ -1,0 +1,46 @@
+/**
+ * The closed list of everything that can go wrong for a caller. A failure carries a text that is safe to show: it
+ * names fields, never values. The private cause, if any, is for the log of an operator and is never derived from it.
+ *
+ * What a failure means on the wire stands in `http/problems.ts`, its explanation for users in `docs/errors.md`.
+ */
+export const FAILURES = {
+  invalid_field: 'A field is missing or has the wrong form.',
+  malformed_json: 'The body is not well-formed JSON.',
+  malformed_request: 'The request itself cannot be read.',
+  nothing_tokenized: 'No card of the request can be tokenized.',
+  token_space_full: 'No free token is left for the cards of the request.',
+  unknown_token: 'The token does not exist.',
+  unknown_capture: 'The capture does not exist or its ttl has ended.',
+  capture_without_card: 'The capture holds no card number.',
+  idempotency_key_reused: 'The Idempotency-Key was used with another request.',
+  operation_in_progress: 'The same request is still being processed.',
+  access_denied: 'Access denied.',
+  unknown_path: 'There is nothing at this path.',
+  method_not_allowed: 'The path does not take this method.',
+  body_too_large: 'The body is too large.',
+  unsupported_media_type: 'The media type or encoding of the body is not supported.',
+  rate_limited: 'Too many requests.',
+  unavailable: 'The service cannot do this just now.',
+  internal: 'Internal error.',
+} as const;
+
+export type FailureCode = keyof typeof FAILURES;
+
+export class Failure extends Error {
+  readonly code: FailureCode;
+  /** Where in the request, as `chd[3].exp`, when the failure is about one place. */
+  readonly field: string | undefined;
+
+  constructor(code: FailureCode, options: { field?: string; message?: string; cause?: unknown } = {}) {
+    const text = options.message ?? FAILURES[code];
+    super(options.field === undefined ? text : `${options.field}: ${text}`, { cause: options.cause });
+    this.name = 'Failure';
+    this.code = code;
+    this.field = options.field;
+  }
+}
+
+/** A field that is missing or malformed: `invalid('chd[3].exp', 'expected MM/YY')`. */
+export const invalid = (field: string, expectation: string): Failure =>
+  new Failure('invalid_field', { field, message: expectation });

@@ -1,0 +1,29 @@
+import type { Random } from './clock.ts';
+
+const LETTERS = '0123456789abcdefghijkmnpqrstuvwxyz';
+
+/** `prefix_` and `length` random characters that people can read aloud (no l, no o). */
+export function newId(prefix: string, length: number, random: Random): string {
+  let id = `${prefix}_`;
+  for (let index = 0; index < length; index++) id += LETTERS[random.below(LETTERS.length)];
+  return id;
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+/** A UUID version 4 (RFC 9562 5.4), lower case. */
+export function newUuid(random: Random): string {
+  const bytes = random.bytes(16);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  let id = '';
+  for (let index = 0; index < 16; index++) {
+    if (index === 4 || index === 6 || index === 8 || index === 10) id += '-';
+    id += HEX[bytes[index] ?? 0];
+  }
+  return id;
+}
+
+/** The form of a UUID version 4 as this service writes it. */
+export const isUuid = (text: string): boolean =>
+  /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text);

@@ -1,0 +1,199 @@
+import { Failure } from './failure.ts';
+import { LIMITS } from './limits.ts';
+
+/**
+ * JSON (RFC 8259) read so that nothing is lost and nothing is ambiguous: a number that a JavaScript number would change
+ * (fractions, exponents, beyond 2^53-1) is kept as it was written, duplicate keys and deep nesting are refused.
+ */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json } | ExactNumber;
+
+/** A number kept as written; `JSON.stringify` writes it back unchanged. */
+export interface ExactNumber {
+  readonly rawJSON: string;
+}
+
+const { rawJSON, isRawJSON } = JSON as unknown as {
+  rawJSON(text: string): ExactNumber;
+  isRawJSON(value: unknown): value is ExactNumber;
+};
+
+export const isExactNumber = (value: unknown): value is ExactNumber => isRawJSON(value);
+
+export const isJsonObject = (value: unknown): value is { [key: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawJSON(value);
+
+/** Where the value of a member of the outermost object stands in the text, as [start, end). */
+export type Spans = ReadonlyMap<string, readonly [number, number]>;
+
+/** Throws `malformed_json`, which tells the position of the fault and nothing of the text. */
+export function parseJson(text: string): { value: Json; spans: Spans } {
+  const reader = new Reader(text);
+  return { value: reader.document(), spans: reader.spans };
+}
+
+const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
+const PLAIN_TEXT = /[^"\\\u0000-\u001f]*/y;
+const BLANKS = /[ \t\r\n]*/y;
+const ESCAPED: Readonly<Record<string, string>> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+};
+
+class Reader {
+  readonly spans = new Map<string, readonly [number, number]>();
+  readonly #text: string;
+  #at = 0;
+  #depth = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  document(): Json {
+    const value = this.#value();
+    this.#skipBlanks();
+    if (this.#at < this.#text.length) throw this.#fault('expected the end of the body');
+    return value;
+  }
+
+  #value(): Json {
+    this.#skipBlanks();
+    switch (this.#text[this.#at]) {
+      case '{':
+        return this.#nested(() => this.#object());
+      case '[':
+        return this.#nested(() => this.#array());
+      case '"':
+        return this.#string();
+      case 't':
+        return this.#word('true', true);
+      case 'f':
+        return this.#word('false', false);
+      case 'n':
+        return this.#word('null', null);
+      default:
+        return this.#number();
+    }
+  }
+
+  #nested<T>(read: () => T): T {
+    if (++this.#depth > LIMITS.jsonDepth) throw this.#fault(`nested deeper than ${LIMITS.jsonDepth} levels`);
+    this.#at++;
+    const value = read();
+    this.#at++;
+    this.#depth--;
+    return value;
+  }
+
+  #object(): { [key: string]: Json } {
+    const object: { [key: string]: Json } = {};
+    if (this.#peek() === '}') return object;
+    for (;;) {
+      if (this.#peek() !== '"') throw this.#fault('expected a key');
+      const keyAt = this.#at;
+      const key = this.#string();
+      if (Object.hasOwn(object, key)) {
+        this.#at = keyAt;
+        throw this.#fault('duplicate key');
+      }
+      if (this.#peek() !== ':') throw this.#fault('expected a colon');
+      this.#at++;
+      this.#skipBlanks();
+      const start = this.#at;
+      const value = this.#value();
+      if (this.#depth === 1) this.spans.set(key, [start, this.#at]);
+      // Assigning __proto__ would change the object instead of giving it a member.
+      if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true });
+      else object[key] = value;
+      if (!this.#continues('}')) return object;
+    }
+  }
+
+  #array(): Json[] {
+    const array: Json[] = [];
+    if (this.#peek() === ']') return array;
+    do array.push(this.#value());
+    while (this.#continues(']'));
+    return array;
+  }
+
+  #continues(close: string): boolean {
+    const sign = this.#peek();
+    if (sign === close) return false;
+    if (sign !== ',') throw this.#fault(`expected a comma or ${close}`);
+    this.#at++;
+    return true;
+  }
+
+  #string(): string {
+    let value = '';
+    this.#at++;
+    for (;;) {
+      PLAIN_TEXT.lastIndex = this.#at;
+      PLAIN_TEXT.test(this.#text);
+      const plain = this.#text.slice(this.#at, PLAIN_TEXT.lastIndex);
+      this.#at = PLAIN_TEXT.lastIndex + 1;
+      const stop = this.#text[this.#at - 1];
+      value = value === '' ? plain : value + plain;
+      if (stop === '"') return value;
+      if (stop !== '\\') {
+        this.#at--;
+        throw this.#fault(stop === undefined ? 'unterminated string' : 'control character in a string');
+      }
+      value += this.#escape();
+    }
+  }
+
+  #escape(): string {
+    const letter = this.#text[this.#at] ?? '';
+    if (letter === 'u') {
+      const digits = this.#text.slice(this.#at + 1, this.#at + 5);
+      if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw this.#fault('malformed escape');
+      this.#at += 5;
+      return String.fromCharCode(Number.parseInt(digits, 16));
+    }
+    const character = Object.hasOwn(ESCAPED, letter) ? ESCAPED[letter] : undefined;
+    if (character === undefined) throw this.#fault('malformed escape');
+    this.#at++;
+    return character;
+  }
+
+  #number(): Json {
+    NUMBER.lastIndex = this.#at;
+    const [literal, fraction, exponent] = NUMBER.exec(this.#text) ?? [];
+    if (literal === undefined) throw this.#fault('expected a value');
+    this.#at += literal.length;
+    const number = Number(literal);
+    const exact =
+      fraction === undefined && exponent === undefined && Number.isSafeInteger(number) && !Object.is(number, -0);
+    return exact ? number : rawJSON(literal);
+  }
+
+  #word<T>(word: string, value: T): T {
+    if (!this.#text.startsWith(word, this.#at)) throw this.#fault('expected a value');
+    this.#at += word.length;
+    return value;
+  }
+
+  #peek(): string | undefined {
+    this.#skipBlanks();
+    return this.#text[this.#at];
+  }
+
+  #skipBlanks(): void {
+    if (this.#text.charCodeAt(this.#at) > 32) return;
+    BLANKS.lastIndex = this.#at;
+    BLANKS.test(this.#text);
+    this.#at = BLANKS.lastIndex;
+  }
+
+  #fault(what: string): Failure {
+    return new Failure('malformed_json', { message: `malformed JSON at character ${this.#at + 1}: ${what}` });
+  }
+}

@@ -1,0 +1,43 @@
+/** Every maximum of the service, with its unit. Nothing else in the source names a size. */
+export const LIMITS = {
+  bodyBytes: 1024 * 1024,
+  jsonDepth: 32,
+  cardsPerTokenization: 1000,
+  tokensPerDelete: 1000,
+  tags: 50,
+  tagCharacters: 255,
+  nameCharacters: 255,
+  additionalInfoBytes: 16 * 1024,
+  captureTtlMinutes: 10_080,
+  amount: Number.MAX_SAFE_INTEGER,
+  panDigits: { min: 12, max: 19 },
+  track2Characters: 37,
+  idempotencyKeyCharacters: 255,
+  requestIdCharacters: 128,
+  pathParameterCharacters: 8 * 1024,
+  headerBytes: 16 * 1024,
+  accountNameCharacters: 255,
+  apiKeyNameCharacters: 255,
+  apiKeyDescriptionCharacters: 1000,
+  apiKeyCharacters: 255,
+  allowListEntries: 1000,
+  allowListNoteCharacters: 255,
+  /** Uses of one data key with random 96-bit nonces (NIST SP 800-38D 8.3 allows 2^32; half of it is kept in hand). */
+  sealsPerDataKey: 2 ** 31,
+  /** Uses a process reserves at once; what a crash wastes of a key's total. */
+  sealsPerReservation: 2 ** 20,
+  /** Random draws of a token before the free values are searched for. */
+  tokenDraws: 12,
+  /** Taken values read at once in that search. */
+  tokenSearchPage: 2000,
+  /** Rows in one durable transaction, unless one unit alone has more. */
+  rowsPerCommit: 2000,
+  /** Writes waiting for the disk before new ones are answered 503. */
+  waitingUnits: 20_000,
+  /** Addresses whose failures are counted at once. */
+  trackedAddresses: 100_000,
+  /** Tries of a unit that others keep changing under it; each failed try is somebody else's success. */
+  commitAttempts: 1000,
+  /** Rows that one sweep removes in one transaction. */
+  rowsPerSweep: 500,
+} as const;

@@ -1,0 +1,37 @@
+import { writeSync } from 'node:fs';
+import { openCore, startService } from './app.ts';
+import { runCommandLine } from './cli/cli.ts';
+import { readConfig } from './config.ts';
+import { describeError, openLog } from './http/log.ts';
+
+const clock = (): number => Date.now();
+
+/** A second signal does not cut the first one's drain short. */
+const untilStopped = (): Promise<void> =>
+  new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve());
+  });
+
+// Started through bin/cardvault.mjs by another Node: never outlive it.
+process.channel?.unref();
+process.on('disconnect', () => process.exit(1));
+
+process.exitCode = await runCommandLine(process.argv.slice(2), {
+  clock,
+  paths: () => readConfig(process.env),
+  open: () => openCore(readConfig(process.env), clock),
+  start: () => {
+    const config = readConfig(process.env);
+    const log = openLog(config.logLevel);
+    process.on('exit', () => log.flush());
+    // The message may quote data, so only kind and place are told before the process ends.
+    process.on('uncaughtException', (error) => {
+      log.error('crashed', describeError(error));
+      process.exit(1);
+    });
+    return startService(config, clock, log);
+  },
+  untilStopped,
+  out: (text) => writeSync(1, text),
+  err: (text) => writeSync(2, text),
+});

@@ -1,0 +1,94 @@
+/**
+ * The seam between the service and its database, as narrow as it can be: reads, and units of writes that are committed
+ * whole or not at all. Both are the same SQL text on every database: `?` parameters, text and blob ids, integer
+ * milliseconds. There are no interactive transactions; what must not have changed since it was read is said as the
+ * number of rows that a write has to touch.
+ */
+export type Value = string | number | null | Uint8Array;
+
+export type Row = Readonly<Record<string, Value>>;
+
+/** One SQL statement, run once for each row of parameters. */
+export interface Write {
+  readonly sql: string;
+  readonly rows: readonly (readonly Value[])[];
+  /** How many rows of the table each run must touch; otherwise the whole unit is undone. Absent: any number. */
+  readonly touches?: number;
+}
+
+/** A line for the hash-chained journal, see `journal.ts`. */
+export interface JournalEntry {
+  /** Empty when the entry belongs to no account. */
+  readonly account: string;
+  readonly environment: string;
+  /** Milliseconds. */
+  readonly at: number;
+  readonly record: string;
+}
+
+export interface Unit {
+  readonly writes: readonly Write[];
+  readonly journal?: readonly JournalEntry[];
+  /** What the unit removes has to be cleared from the write-ahead log too, see `scrub`. */
+  readonly erases?: boolean;
+}
+
+/** `conflict`: nothing of the unit happened, because a run of a write did not touch what it had to. */
+export type Outcome =
+  | { readonly committed: true }
+  | { readonly committed: false; readonly write: number; readonly row: number };
+
+export interface Database {
+  read(sql: string, ...values: readonly Value[]): Promise<Row[]>;
+  /** Resolves when the unit is on disk, or was undone. Throws `StorageError` when neither can be said to have happened. */
+  commit(unit: Unit): Promise<Outcome>;
+  /** Brings the schema up to date; safe with many starters. Throws when a newer version wrote the database. */
+  migrate(clock: () => number): Promise<void>;
+  /** Clears what the write-ahead log still holds of rows that were erased since the last time. */
+  scrub(): Promise<void>;
+  /** A consistent copy while in use. */
+  backup(path: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The database is away, full or damaged. Its message is for operators and holds no data. */
+export class StorageError extends Error {
+  override readonly name = 'StorageError';
+}
+
+/** One run of one statement. */
+export const write = (sql: string, values: readonly Value[], touches?: number): Write =>
+  touches === undefined ? { sql, rows: [values] } : { sql, rows: [values], touches };
+
+/** For writes that cannot lose a race. */
+export async function commitAll(database: Database, unit: Unit): Promise<void> {
+  const outcome = await database.commit(unit);
+  if (!outcome.committed) throw new StorageError(`write ${outcome.write} met an unexpected state`);
+}
+
+export const text = (row: Row, column: string): string => {
+  const value = row[column];
+  if (typeof value !== 'string') throw new StorageError(`column ${column}: expected text`);
+  return value;
+};
+
+export const textOrNull = (row: Row, column: string): string | undefined =>
+  row[column] === null ? undefined : text(row, column);
+
+export const integer = (row: Row, column: string): number => {
+  const value = row[column];
+  if (typeof value !== 'number') throw new StorageError(`column ${column}: expected an integer`);
+  return value;
+};
+
+export const integerOrNull = (row: Row, column: string): number | undefined =>
+  row[column] === null ? undefined : integer(row, column);
+
+export const blob = (row: Row, column: string): Uint8Array => {
+  const value = row[column];
+  if (!(value instanceof Uint8Array)) throw new StorageError(`column ${column}: expected bytes`);
+  return value;
+};
+
+export const blobOrNull = (row: Row, column: string): Uint8Array | undefined =>
+  row[column] === null ? undefined : blob(row, column);

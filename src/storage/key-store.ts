@@ -1,0 +1,47 @@
+import type { KeyEnvironment, KeyOwner, Purpose, WrappedKey, WrappedKeyStore } from '../crypto/keyring.ts';
+import { blob, type Database, integer, type Row, text, write } from './database.ts';
+
+const COLUMNS = 'account, environment, purpose, version, id, wrapped, reserved, created_at';
+const FIND = `select ${COLUMNS} from wrapped_keys where account = ? and environment = ? and purpose = ? order by version`;
+const FIND_BY_ID = `select ${COLUMNS} from wrapped_keys where id = ?`;
+const ALL = `select ${COLUMNS} from wrapped_keys order by environment, account, purpose, version`;
+const INSERT = `insert into wrapped_keys (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
+const RESERVE = 'update wrapped_keys set reserved = ? where id = ? and reserved = ?';
+
+export function wrappedKeyStore(database: Database): WrappedKeyStore {
+  const find = async (owner: KeyOwner): Promise<WrappedKey[]> =>
+    (await database.read(FIND, owner.account, owner.environment, owner.purpose)).map(wrappedKey);
+
+  const findById = async (id: string): Promise<WrappedKey | undefined> =>
+    (await database.read(FIND_BY_ID, id)).map(wrappedKey)[0];
+
+  const insert = async (key: WrappedKey): Promise<boolean> => {
+    const { account, environment, purpose, version, id, wrapped, reserved, createdAt } = key;
+    const values = [account, environment, purpose, version, id, wrapped, reserved, createdAt];
+    return (await database.commit({ writes: [write(INSERT, values, 1)] })).committed;
+  };
+
+  const reserve = async (id: string, from: number, to: number): Promise<boolean> =>
+    (await database.commit({ writes: [write(RESERVE, [to, id, from], 1)] })).committed;
+
+  return { find, findById, insert, reserve };
+}
+
+/** All keys, for the operator's overview; still wrapped. */
+export const listWrappedKeys = async (database: Database): Promise<WrappedKey[]> =>
+  (await database.read(ALL)).map(wrappedKey);
+
+const wrappedKey = (row: Row): WrappedKey => ({
+  account: text(row, 'account'),
+  environment: text(row, 'environment') as KeyEnvironment,
+  purpose: text(row, 'purpose') as Purpose,
+  version: integer(row, 'version'),
+  id: text(row, 'id'),
+  wrapped: blob(row, 'wrapped'),
+  reserved: integer(row, 'reserved'),
+  createdAt: integer(row, 'created_at'),
+});
+
+/** Does the database depend on a root key already? */
+export const holdsKeys = async (database: Database): Promise<boolean> =>
+  (await database.read('select 1 as held from wrapped_keys limit 1')).length > 0;

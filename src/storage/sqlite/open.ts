@@ -1,0 +1,44 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+
+/** Why the file is opened the way it is. Run in this order. */
+const PRAGMAS = [
+  // Another process (the command line) may hold the write lock for a moment.
+  'busy_timeout = 10000',
+  // Readers never wait for the writer, and a commit is one append and one flush.
+  'journal_mode = WAL',
+  // A commit is on disk before it is answered; NORMAL would lose the last ones with the power.
+  'synchronous = FULL',
+  // A deleted card number is overwritten, not only unlinked.
+  'secure_delete = ON',
+  // Pages: 64 MiB of log between checkpoints, so that hot pages are written back once and not a hundred times.
+  'wal_autocheckpoint = 16000',
+  // KiB. The indexes of a few million tokens stay in memory.
+  'cache_size = -262144',
+  'temp_store = MEMORY',
+];
+
+/** A connection that remembers its prepared statements. */
+export class Connection {
+  readonly database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(path: string, options: { readOnly: boolean }) {
+    this.database = new DatabaseSync(path, { readOnly: options.readOnly, timeout: 10_000 });
+    for (const pragma of PRAGMAS)
+      if (!options.readOnly || !/journal_mode/.test(pragma)) this.database.exec(`pragma ${pragma}`);
+  }
+
+  statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.database.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.database.close();
+  }
+}

@@ -1,0 +1,63 @@
+import { SECOND } from '../kernel/clock.ts';
+
+/** Work that comes round by itself. `run` returns how many records it removed; it is called again until none are left. */
+export interface Sweep {
+  readonly kind: string;
+  run(): Promise<number>;
+}
+
+const INTERVAL_MS = 5 * SECOND;
+
+/**
+ * Removes what has had its time. Nothing depends on when: expired records are not served, whatever the sweeper does. Any
+ * number of nodes may sweep at once.
+ */
+export class Sweeper {
+  readonly #sweeps: readonly Sweep[];
+  readonly #scrub: () => Promise<void>;
+  readonly #removed: (kind: string, count: number) => void;
+  readonly #failed: (kind: string, error: unknown) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(options: {
+    sweeps: readonly Sweep[];
+    /** Clears what the database still holds of removed rows. */
+    scrub: () => Promise<void>;
+    removed: (kind: string, count: number) => void;
+    failed: (kind: string, error: unknown) => void;
+  }) {
+    this.#sweeps = options.sweeps;
+    this.#scrub = options.scrub;
+    this.#removed = options.removed;
+    this.#failed = options.failed;
+  }
+
+  start(): void {
+    this.#timer = setTimeout(() => {
+      this.#running = this.sweep().finally(() => {
+        if (!this.#stopped) this.start();
+      });
+    }, INTERVAL_MS);
+    this.#timer.unref();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  async sweep(): Promise<void> {
+    for (const { kind, run } of this.#sweeps) {
+      try {
+        for (let removed = await run(); removed > 0 && !this.#stopped; removed = await run())
+          this.#removed(kind, removed);
+      } catch (error) {
+        this.#failed(kind, error);
+      }
+    }
+    await this.#scrub().catch((error: unknown) => this.#failed('scrub', error));
+  }
+}

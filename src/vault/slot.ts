@@ -1,0 +1,21 @@
+/**
+ * A token is filed under its slot: length, first six, last four, then what lies between. Equal in value to the token
+ * and turned back into it, but sorted so that all tokens that a BIN and last four can have stand together: whether any
+ * is free is answered by walking along the index instead of by luck.
+ */
+const HEAD = 6;
+const TAIL = 4;
+const LENGTH_DIGITS = 2;
+const LONGEST = 99;
+
+/** Undefined for texts that cannot be a token. */
+export function slotOf(token: string): string | undefined {
+  if (token.length < HEAD + TAIL || token.length > LONGEST) return undefined;
+  return `${String(token.length).padStart(LENGTH_DIGITS, '0')}${token.slice(0, HEAD)}${token.slice(-TAIL)}${token.slice(HEAD, -TAIL)}`;
+}
+
+export function tokenOf(slot: string): string {
+  const head = slot.slice(LENGTH_DIGITS, LENGTH_DIGITS + HEAD);
+  const tail = slot.slice(LENGTH_DIGITS + HEAD, LENGTH_DIGITS + HEAD + TAIL);
+  return head + slot.slice(LENGTH_DIGITS + HEAD + TAIL) + tail;
+}

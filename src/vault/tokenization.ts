@@ -1,0 +1,226 @@
+import type { Place } from '../crypto/seal.ts';
+import type { Random } from '../kernel/clock.ts';
+import { Failure } from '../kernel/failure.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { passesLuhn } from '../kernel/pan.ts';
+import type { Write } from '../storage/database.ts';
+import { freeTokens } from './free-tokens.ts';
+import { drawToken, middleCount, type TokenFormat, type TokenSpace, tokenSpace } from './scheme.ts';
+import { type Card, type Creator, mergedToken, recordOf, type Token } from './token.ts';
+import type { Stored, TokenStore } from './token-store.ts';
+
+export interface Tokenization {
+  readonly cards: readonly Card[];
+  readonly tags: readonly string[];
+  readonly format: TokenFormat;
+  /** One token per card number, also across requests. */
+  readonly persistent: boolean;
+  readonly creator: Creator;
+}
+
+/** What became of one card of a request; without a token it could not be tokenized. */
+export interface TokenizationResult {
+  readonly card: Card;
+  readonly token: Token | undefined;
+}
+
+type Obstacle = 'luhn' | 'no-space' | 'full';
+
+/** One token to be: a card of the request, or with `persistent` all mentions of one card number. */
+interface Entry {
+  card: Card;
+  token: Token | undefined;
+  /** The persistent token that was there already. */
+  stored: Stored | undefined;
+  obstacle: Obstacle | undefined;
+  /** The token was seen to be free after a collision made us look. */
+  seenFree: boolean;
+}
+
+/**
+ * One tokenization on its way to the database. It draws tokens by luck first, because collisions are rare; after the
+ * first one it looks before it writes, and when luck runs out it searches what is free.
+ */
+export class TokenizationRun {
+  readonly #store: TokenStore;
+  readonly #request: Tokenization;
+  readonly #random: Random;
+  readonly #now: number;
+  /** For each card of the request; persistent ones share entries. */
+  readonly #entries: Entry[];
+  readonly #distinct: Entry[];
+  /** Tokens this run has tried, and for Luhn-valid ones the card numbers of the request: not to be drawn. */
+  readonly #used: Set<string>;
+  readonly #walks = new Map<string, AsyncGenerator<string>>();
+  #careful = false;
+  #inserts: Entry[] = [];
+  #updates: Entry[] = [];
+
+  constructor(options: { store: TokenStore; request: Tokenization; random: Random; now: number }) {
+    this.#store = options.store;
+    this.#request = options.request;
+    this.#random = options.random;
+    this.#now = options.now;
+    const { cards, persistent } = options.request;
+    const byPan = new Map<string, Entry>();
+    this.#entries = cards.map((card) => {
+      const known = persistent ? byPan.get(card.pan) : undefined;
+      if (known === undefined) {
+        const entry = newEntry(card);
+        if (persistent) byPan.set(card.pan, entry);
+        return entry;
+      }
+      known.card = laterCard(known.card, card);
+      return known;
+    });
+    this.#distinct = persistent ? [...byPan.values()] : this.#entries;
+    this.#used = new Set(options.request.format.scheme === 8 ? cards.map(({ pan }) => pan) : []);
+  }
+
+  /** Gives every entry a token, or finds that there is none for it. */
+  async choose(): Promise<void> {
+    this.#inserts = [];
+    this.#updates = [];
+    for (const entry of this.#distinct) {
+      if (entry.obstacle !== undefined) continue;
+      if (this.#request.persistent && entry.token === undefined) await this.#findPersistent(entry);
+      if (entry.stored !== undefined) {
+        if (changes(entry)) this.#updates.push(entry);
+        continue;
+      }
+      if (entry.token === undefined) this.#draw(entry);
+      if (this.#careful || entry.token === undefined) await this.#makeSure(entry);
+      if (entry.token !== undefined) this.#inserts.push(entry);
+    }
+  }
+
+  results(): TokenizationResult[] {
+    const results = this.#entries.map(({ token }, index) => ({ card: cardAt(this.#request, index), token }));
+    if (results.every(({ token }) => token === undefined)) {
+      const full = this.#entries.some(({ obstacle }) => obstacle === 'full');
+      throw new Failure(full ? 'token_space_full' : 'nothing_tokenized');
+    }
+    return results;
+  }
+
+  sealCount(): number {
+    return this.#inserts.length + this.#updates.length;
+  }
+
+  writes(seal: (place: Place, plaintext: string) => Uint8Array): Write[] {
+    const { format, persistent } = this.#request;
+    const tokens = this.#inserts.flatMap(({ token }) => token ?? []);
+    const updates = this.#updates.flatMap(({ token, stored }) =>
+      token !== undefined && stored !== undefined ? [{ token, revision: stored.revision }] : [],
+    );
+    const form = persistent ? format : undefined;
+    const insert =
+      format.scheme === 8 ? this.#store.insertUnlessStored(tokens, seal, form) : this.#store.insert(tokens, seal, form);
+    return [...(tokens.length > 0 ? [insert] : []), ...(updates.length > 0 ? [this.#store.update(updates, seal)] : [])];
+  }
+
+  /** Somebody else was first with one row of the writes: that entry is chosen anew. */
+  lost({ write, row }: { write: number; row: number }): void {
+    const groups = [this.#inserts, this.#updates].filter((group) => group.length > 0);
+    const entry = groups[write]?.[row];
+    if (entry === undefined) return;
+    entry.token = undefined;
+    entry.stored = undefined;
+    this.#careful = true;
+  }
+
+  async #findPersistent(entry: Entry): Promise<void> {
+    const { format, tags } = this.#request;
+    entry.stored = await this.#store.findPersistent(entry.card.pan, format);
+    if (entry.stored !== undefined) entry.token = mergedToken(entry.stored.token, entry.card, tags);
+  }
+
+  #draw(entry: Entry): void {
+    const space = tokenSpace(entry.card.pan, this.#request.format);
+    for (let draw = 0; draw < LIMITS.tokenDraws; draw++) {
+      const token = drawToken(space, this.#random);
+      if (token === undefined) return;
+      if (!this.#used.has(token)) {
+        this.#assign(entry, token, false);
+        return;
+      }
+    }
+  }
+
+  async #makeSure(entry: Entry): Promise<void> {
+    for (let draw = 0; draw < LIMITS.tokenDraws && entry.token !== undefined && !entry.seenFree; draw++) {
+      entry.seenFree = await this.#isFree(entry.token.token);
+      if (!entry.seenFree) {
+        entry.token = undefined;
+        this.#draw(entry);
+      }
+    }
+    if (entry.token === undefined || !entry.seenFree) await this.#search(entry);
+  }
+
+  async #search(entry: Entry): Promise<void> {
+    const space = tokenSpace(entry.card.pan, this.#request.format);
+    entry.token = undefined;
+    if (hasNoToken(space)) {
+      entry.obstacle = 'no-space';
+      return;
+    }
+    const walk = this.#walk(space);
+    for (let step = await walk.next(); step.done !== true; step = await walk.next()) {
+      const token = step.value;
+      if (token === space.pan || this.#used.has(token) || !(await this.#isFree(token))) continue;
+      return this.#assign(entry, token, true);
+    }
+    entry.obstacle = 'full';
+  }
+
+  /** Cards of one space go on with one walk, so that a request walks around it once at most. */
+  #walk(space: TokenSpace): AsyncGenerator<string> {
+    const name = `${space.pan.length}/${space.head}/${space.tail}`;
+    let walk = this.#walks.get(name);
+    if (walk === undefined) {
+      walk = freeTokens(this.#store, space, this.#random);
+      this.#walks.set(name, walk);
+    }
+    return walk;
+  }
+
+  async #isFree(token: string): Promise<boolean> {
+    if (await this.#store.isTaken(token)) return false;
+    return this.#request.format.scheme !== 8 || !(await this.#store.isStoredPan(token));
+  }
+
+  #assign(entry: Entry, token: string, seenFree: boolean): void {
+    const { tags, creator, format } = this.#request;
+    this.#used.add(token);
+    entry.seenFree = seenFree;
+    entry.token = { token, scheme: format.scheme, card: entry.card, tags, createdBy: creator, createdAt: this.#now };
+  }
+}
+
+const newEntry = (card: Card): Entry => ({
+  card,
+  token: undefined,
+  stored: undefined,
+  obstacle: passesLuhn(card.pan) ? undefined : 'luhn',
+  seenFree: false,
+});
+
+const laterCard = (earlier: Card, later: Card): Card => ({
+  pan: earlier.pan,
+  name: later.name ?? earlier.name,
+  expiry: later.expiry ?? earlier.expiry,
+});
+
+const changes = ({ stored, token }: Entry): boolean =>
+  stored !== undefined && token !== undefined && recordOf(stored.token) !== recordOf(token);
+
+/** With no hidden digit, or with one that the Luhn check decides, the only value is the card number itself. */
+const hasNoToken = (space: TokenSpace): boolean =>
+  space.format.scheme !== 7 && (space.hidden <= 0 || (space.format.scheme === 8 && middleCount(space) <= 10));
+
+function cardAt(request: Tokenization, index: number): Card {
+  const card = request.cards[index];
+  if (card === undefined) throw new Error('a result without a card');
+  return card;
+}

@@ -1,0 +1,114 @@
+import { auditEntry } from '../audit/audit.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import { alsoWrites, type Effect, refuseIfTakenOver } from '../idempotency/effect.ts';
+import { type Clock, DAY, type Random } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { Failure } from '../kernel/failure.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import type { Database, JournalEntry } from '../storage/database.ts';
+import type { Token } from './token.ts';
+import { forgetDeletedTokens, TokenStore } from './token-store.ts';
+import { type Tokenization, type TokenizationResult, TokenizationRun } from './tokenization.ts';
+
+/** How long the value of a deleted token is not issued again. */
+const RESERVED_AFTER_DELETION_MS = DAY;
+
+export interface Deletion {
+  readonly token: string;
+  readonly deleted: boolean;
+}
+
+/** Permanent tokens: made, inspected, deleted. */
+export class Vault {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #stores = new Map<string, Promise<TokenStore>>();
+
+  constructor(options: { database: Database; keyring: Keyring; clock: Clock; random: Random }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#clock = options.clock;
+    this.#random = options.random;
+  }
+
+  /**
+   * Tokens for cards, all in one unit: one result per card, in their order. Throws `nothing_tokenized` or
+   * `token_space_full` when no card can be tokenized. `journal` goes along in the unit.
+   */
+  async tokenize(
+    tenant: Tenant,
+    request: Tokenization,
+    effect: Effect<TokenizationResult[]>,
+    journal: readonly JournalEntry[] = [],
+  ): Promise<TokenizationResult[]> {
+    const store = await this.#store(tenant);
+    const run = new TokenizationRun({ store, request, random: this.#random, now: this.#clock() });
+    for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
+      await run.choose();
+      const results = run.results();
+      const seal = await this.#keyring.sealer(tenant, 'tokens', run.sealCount());
+      const own = run.writes(seal);
+      const writes = [...own, ...(await alsoWrites(effect, results))];
+      if (writes.length === 0 && journal.length === 0) return results;
+      const outcome = await this.#database.commit({ writes, journal });
+      if (outcome.committed) return results;
+      refuseIfTakenOver(outcome, own.length);
+      run.lost(outcome);
+    }
+    throw new Failure('unavailable');
+  }
+
+  /** Throws `unknown_token`. */
+  async inspect(tenant: Tenant, token: string): Promise<Token> {
+    const found = await (await this.#store(tenant)).find(token);
+    if (found === undefined) throw new Failure('unknown_token');
+    return found.token;
+  }
+
+  /** Deletes for good; one entry for each distinct token, in order. */
+  async delete(tenant: Tenant, tokens: readonly string[], effect: Effect<Deletion[]>): Promise<Deletion[]> {
+    const store = await this.#store(tenant);
+    const distinct = [...new Set(tokens)];
+    for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
+      const deletions: Deletion[] = [];
+      for (const token of distinct) deletions.push({ token, deleted: await store.exists(token) });
+      const gone = deletions.filter(({ deleted }) => deleted).map(({ token }) => token);
+      const own = gone.length === 0 ? [] : [store.delete(gone, this.#clock())];
+      const writes = [...own, ...(await alsoWrites(effect, deletions))];
+      const journal = [this.#deletionEntry(tenant, gone, distinct, effect)];
+      const outcome = await this.#database.commit({ writes, journal, erases: true });
+      if (outcome.committed) return deletions;
+      refuseIfTakenOver(outcome, own.length);
+    }
+    throw new Failure('unavailable');
+  }
+
+  /** Lets the values of long deleted tokens be issued again; returns how many. */
+  sweep(): Promise<number> {
+    return forgetDeletedTokens(this.#database, this.#clock() - RESERVED_AFTER_DELETION_MS, LIMITS.rowsPerSweep);
+  }
+
+  #deletionEntry(
+    tenant: Tenant,
+    gone: readonly string[],
+    asked: readonly string[],
+    effect: Effect<Deletion[]>,
+  ): JournalEntry {
+    const outcome = gone.length === asked.length ? 'success' : gone.length === 0 ? 'missing' : 'partial';
+    const targets = gone.map((token) => `token:${token}`);
+    return auditEntry(this.#clock, effect.origin, { action: 'token.deleted', outcome, ...tenant, targets });
+  }
+
+  #store(tenant: Tenant): Promise<TokenStore> {
+    const name = `${tenant.environment}/${tenant.account}`;
+    let store = this.#stores.get(name);
+    if (store === undefined) {
+      store = TokenStore.of(this.#database, this.#keyring, tenant);
+      this.#stores.set(name, store);
+      store.catch(() => this.#stores.delete(name));
+    }
+    return store;
+  }
+}
