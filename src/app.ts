@@ -9,6 +9,8 @@ import type { Config } from './config.ts';
 import { makeRootKey, readRootKey } from './crypto/custody.ts';
 import { Keyring } from './crypto/keyring.ts';
 import { systemRandom } from './crypto/random.ts';
+import type { Endpoint } from './http/endpoint.ts';
+import { ENDPOINTS } from './http/endpoints.ts';
 import { Listener } from './http/listeners.ts';
 import { describeError, type Log } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
@@ -51,7 +53,12 @@ export async function openCore(config: Config, clock: Clock): Promise<Core & { d
 }
 
 /** The wiring diagram: opens everything, listens, and returns how to stop. */
-export async function startService(config: Config, clock: Clock, log: Log): Promise<Running> {
+export async function startService(
+  config: Config,
+  clock: Clock,
+  log: Log,
+  endpoints: readonly Endpoint[] = ENDPOINTS,
+): Promise<Running> {
   const core = await openCore(config, clock);
   const { database, keyring, random, accounts } = core;
   const vault = new Vault({ database, keyring, clock, random });
@@ -64,12 +71,13 @@ export async function startService(config: Config, clock: Clock, log: Log): Prom
   const shared = { clock, random, log, metrics, trustedProxies: config.trustedProxies };
 
   const authentications = ENVIRONMENTS.map(
-    (environment) => new Authentication({ database, keyring, clock, environment }),
+    (environment) => new Authentication({ database, keyring, clock, random, environment }),
   );
   const serviceOf = (environment: Environment) => {
     const authentication = authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
     const services = { database, accounts, authentication, vault, captures };
-    return serviceServer({ ...shared, listener: environment, environment, services, idempotency, rates: config.rates });
+    const { rates } = config;
+    return serviceServer({ ...shared, listener: environment, environment, services, idempotency, rates, endpoints });
   };
   const consoleOptions: ServerOptions = { ...shared, listener: 'console' };
   const apps = {

@@ -141,7 +141,7 @@ export function readConfig(variables: Variables): Config {
   }
   const used = ['PRODUCTION', 'SANDBOX', 'CONSOLE']
     .map((listener) => values[`CARDVAULT_${listener}_PORT`])
-    .filter((number) => number !== 0);
+    .filter((number) => number !== undefined && number !== 0);
   if (new Set(used).size < used.length)
     problems.push('CARDVAULT_…_PORT: production, sandbox and console need ports of their own');
   if (problems.length > 0) throw new ConfigError(problems);

@@ -24,7 +24,7 @@ export interface House {
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   newAccount(name?: string): Promise<string>;
   newKey(account: string, options?: KeyOptions): Promise<{ id: string; secret: string }>;
-  /** Stops and removes the folder. */
+  /** Stops, and removes the folder unless it was given. */
   stop(): Promise<void>;
 }
 
@@ -146,7 +146,7 @@ export async function startHouse(
     stop: async () => {
       agent.destroy();
       await running.stop();
-      rmSync(directory, { recursive: true, force: true });
+      if (options.directory === undefined) rmSync(directory, { recursive: true, force: true });
     },
   };
 }

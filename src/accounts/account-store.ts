@@ -10,7 +10,7 @@ import {
   type Write,
   write,
 } from '../storage/database.ts';
-import type { Account, AccountStatus, Enablement } from './account.ts';
+import { type Account, type AccountStatus, type Enablement, STATUSES, statusWithKey } from './account.ts';
 import type { AllowedNetwork } from './allow-list.ts';
 import type { ApiKey } from './api-key.ts';
 import type { Permission } from './permission.ts';
@@ -52,6 +52,14 @@ export const insertAccount = ({ id, name, status, createdAt }: Account): Write =
 
 export const updateAccountStatus = (id: string, from: AccountStatus, to: AccountStatus): Write =>
   write('update accounts set status = ? where id = ? and status = ?', [to, id, from], 1);
+
+/** From whatever the account has reached by now, so that keys made at the same moment do not hinder each other. */
+export function promoteAccount(id: string, environment: Environment): Write {
+  const to = statusWithKey('onboarding', environment);
+  const below = STATUSES.filter((status) => status !== to && statusWithKey(status, environment) === to);
+  const sql = `update accounts set status = ? where id = ? and status in (${below.map(() => '?').join(', ')})`;
+  return write(sql, [to, id, ...below]);
+}
 
 export const listEnablements = async (database: Database, { account, environment }: Tenant): Promise<Enablement[]> =>
   (

@@ -1,6 +1,8 @@
 import type { Environment } from '../kernel/environment.ts';
 
-export type AccountStatus = 'onboarding' | 'sandbox' | 'live' | 'suspended';
+export const STATUSES = ['onboarding', 'sandbox', 'live', 'suspended'] as const;
+
+export type AccountStatus = (typeof STATUSES)[number];
 
 export interface Account {
   readonly id: string;

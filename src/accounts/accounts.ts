@@ -4,6 +4,7 @@ import type { Keyring } from '../crypto/keyring.ts';
 import { type Clock, MINUTE, type Random } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { newId } from '../kernel/ids.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import type { Database, JournalEntry } from '../storage/database.ts';
 import { type Account, statusWithKey } from './account.ts';
 import {
@@ -13,6 +14,7 @@ import {
   insertKey,
   listAccounts,
   listKeys,
+  promoteAccount,
   revokeKey,
   updateAccountStatus,
   updateKey,
@@ -98,12 +100,10 @@ export class Accounts {
   }
 
   async createKey(accountId: string, environment: Environment, traits: KeyTraits, origin: Origin): Promise<IssuedKey> {
-    const account = await this.get(accountId);
+    await this.get(accountId);
     const issued = await this.#issue(accountId, environment, traits);
-    const status = statusWithKey(account.status, environment);
-    const promotion = status === account.status ? [] : [updateAccountStatus(accountId, account.status, status)];
-    const journal = [this.#keyEvent('key.created', issued.key, origin)];
-    await this.#commit({ writes: [insertKey(issued.key, issued.digest), ...promotion], journal });
+    const writes = [insertKey(issued.key, issued.digest), promoteAccount(accountId, environment)];
+    await this.#commit({ writes, journal: [this.#keyEvent('key.created', issued.key, origin)] });
     return issued;
   }
 
@@ -113,7 +113,8 @@ export class Accounts {
   }
 
   async editKey(id: string, changes: Partial<KeyTraits>, origin: Origin): Promise<ApiKey> {
-    const key = { ...(await this.#activeKey(id)), ...changes };
+    const key = { ...(await this.#unrevokedKey(id)), ...changes };
+    mustFit(key.allowList);
     const journal = [this.#keyEvent('key.edited', key, origin, { changed: Object.keys(changes) })];
     await this.#commit({ writes: [updateKey(key)], journal });
     return key;
@@ -121,7 +122,9 @@ export class Accounts {
 
   /** A successor with the same traits; the old key ends after the overlap, or earlier when it would have anyway. */
   async rotateKey(id: string, overlapMinutes: number, origin: Origin): Promise<IssuedKey> {
-    const old = await this.#activeKey(id);
+    const old = await this.#unrevokedKey(id);
+    // The successor would have the same end.
+    if (keyState(old, this.#clock()) === 'expired') throw new AccountError('the key has expired; make a new one');
     const issued = await this.#issue(old.account, old.environment, old);
     const end = this.#clock() + overlapMinutes * MINUTE;
     const ending = { ...old, expiresAt: Math.min(end, old.expiresAt ?? end) };
@@ -147,6 +150,7 @@ export class Accounts {
     environment: Environment,
     traits: KeyTraits,
   ): Promise<IssuedKey & { digest: Uint8Array }> {
+    mustFit(traits.allowList);
     const secret = newSecret(environment, this.#random);
     const { name, description, allowList, expiresAt } = traits;
     const key: ApiKey = {
@@ -173,10 +177,9 @@ export class Accounts {
     return key;
   }
 
-  async #activeKey(id: string): Promise<ApiKey> {
+  async #unrevokedKey(id: string): Promise<ApiKey> {
     const key = await this.#key(id);
-    const state = keyState(key, this.#clock());
-    if (state === 'revoked') throw new AccountError('the key is revoked; make a new one');
+    if (key.revokedAt !== undefined) throw new AccountError('the key is revoked; make a new one');
     return key;
   }
 
@@ -213,4 +216,9 @@ export class Accounts {
     const outcome = await this.#database.commit(unit);
     if (!outcome.committed) throw new AccountError('somebody else changed this at the same moment; try again');
   }
+}
+
+function mustFit(allowList: readonly AllowedNetwork[]): void {
+  const max = LIMITS.allowListEntries;
+  if (allowList.length > max) throw new AccountError(`an allow-list has at most ${max} entries`);
 }

@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** One line of an allow-list: an address or a network, and why it is there. */
@@ -37,7 +38,9 @@ export function isAllowed(networks: readonly string[], address: string): boolean
   });
 }
 
-// Four decimal parts only: ipaddr.js would also take the octal and shortened forms of old C libraries. A zone names an
-// interface of one machine and says nothing about the peer.
+// Four decimal parts only, also at the end of an IPv6 address: ipaddr.js would also take the octal and shortened forms of
+// old C libraries, and reads the abandoned `::192.0.2.1` as if it were IPv4-mapped. A zone names an interface of one
+// machine and says nothing about the peer.
 const isAddress = (text: string): boolean =>
-  ipaddr.IPv4.isValidFourPartDecimal(text) || (!text.includes('%') && text.includes(':') && ipaddr.IPv6.isValid(text));
+  ipaddr.IPv4.isValidFourPartDecimal(text) ||
+  (isIPv6(text) && !text.includes('%') && !/^::[0-9]+\./.test(text) && ipaddr.IPv6.isValid(text));

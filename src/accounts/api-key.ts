@@ -34,7 +34,8 @@ export const prefixOf = (secret: string): string => {
 export type KeyState = 'active' | 'expired' | 'revoked';
 
 export function keyState(key: ApiKey, now: number): KeyState {
-  if (key.revokedAt !== undefined && key.revokedAt <= now) return 'revoked';
+  // Whatever the clock says: the machine that revoked it may be ahead of this one.
+  if (key.revokedAt !== undefined) return 'revoked';
   if (key.expiresAt !== undefined && key.expiresAt <= now) return 'expired';
   return 'active';
 }

@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto';
 import { keyedDigest, sameDigest } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
-import { type Clock, SECOND } from '../kernel/clock.ts';
+import { type Clock, type Random, SECOND } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Database } from '../storage/database.ts';
@@ -33,6 +34,7 @@ export type Verdict =
 
 /** Shorter than the 5 seconds within which every change of a key holds everywhere. */
 const REMEMBERED_MS = 2 * SECOND;
+const SALT_BYTES = 32;
 const REMEMBERED_KEYS = 10_000;
 const REMEMBERED_ADDRESSES = 1000;
 
@@ -48,10 +50,21 @@ export class Authentication {
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #environment: Environment;
+  /** Of this process alone. */
+  readonly #salt: string;
   readonly #remembered = new Map<string, Remembered>();
+  /** Not in the database yet. */
   readonly #uses = new Map<string, { account: string; id: string; at: number }>();
+  readonly #lastUses = new Map<string, number>();
 
-  constructor(options: { database: Database; keyring: Keyring; clock: Clock; environment: Environment }) {
+  constructor(options: {
+    database: Database;
+    keyring: Keyring;
+    clock: Clock;
+    random: Random;
+    environment: Environment;
+  }) {
+    this.#salt = Buffer.from(options.random.bytes(SALT_BYTES)).toString('base64');
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
@@ -70,9 +83,11 @@ export class Authentication {
     if (found.accountStatus === 'suspended') return { key, refusal: 'account_suspended' };
     if (!allowedFrom(found, address)) return { key, refusal: 'address_not_listed' };
     if (!key.permissions.includes(permission)) return { key, refusal: 'permission_missing' };
-    // Uses that are not in the database yet count too.
-    const lastUsedAt = this.#uses.get(key.id)?.at ?? key.lastUsedAt;
+    // Uses that are not in the database yet, or were not when the key was read, count too.
+    const lastUsedAt = this.#lastUses.get(key.id) ?? key.lastUsedAt;
     this.#uses.set(key.id, { account: key.account, id: key.id, at: now });
+    if (this.#lastUses.size >= REMEMBERED_KEYS) this.#lastUses.clear();
+    this.#lastUses.set(key.id, now);
     return { key, tenant, lastUsedAt };
   }
 
@@ -88,13 +103,14 @@ export class Authentication {
 
   async #find(secret: string): Promise<Remembered | undefined> {
     if (secret.length > LIMITS.apiKeyCharacters) return undefined;
-    const environment = this.#environment;
-    const digestKey = await this.#keyring.digestKey({ account: '', environment, purpose: 'api-keys' });
-    const digest = keyedDigest(digestKey, secret);
-    const name = digest.toString('base64');
+    // Remembered under a digest too, so that no key lies in memory for longer than its request.
+    const name = hash('sha256', this.#salt + secret, 'base64');
     const known = this.#remembered.get(name);
     const now = this.#clock();
     if (known !== undefined && now - known.readAt < REMEMBERED_MS && now >= known.readAt) return known;
+    const environment = this.#environment;
+    const digestKey = await this.#keyring.digestKey({ account: '', environment, purpose: 'api-keys' });
+    const digest = keyedDigest(digestKey, secret);
     const found = await findKeyByDigest(this.#database, digest);
     if (found === undefined || found.key.environment !== environment || !sameDigest(found.digest, digest)) {
       this.#remembered.delete(name);

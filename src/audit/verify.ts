@@ -8,7 +8,8 @@ const LINKS = `select lane, sequence, account, environment, at, record, hash fro
   where lane = ? and sequence > ? order by sequence limit ?`;
 /** One statement, so that it sees heads and records of the same moment. */
 const BEYOND_HEADS = `select count(*) as records from journal j
-  where not exists (select 1 from journal_heads h where h.lane = j.lane and h.sequence >= j.sequence)`;
+  where j.sequence < 1
+    or not exists (select 1 from journal_heads h where h.lane = j.lane and h.sequence >= j.sequence)`;
 
 export interface Verification {
   readonly ok: boolean;
@@ -35,7 +36,7 @@ export async function verifyJournal(database: Database, key: KeyObject): Promise
   const beyond = integer((await database.read(BEYOND_HEADS))[0] ?? {}, 'records');
   return beyond === 0
     ? { ok: true, records }
-    : { ok: false, records, fault: `${beyond} records lie beyond the sealed heads` };
+    : { ok: false, records, fault: `${beyond} records lie outside what the heads seal` };
 }
 
 async function verifyLane(database: Database, head: Head): Promise<{ records: number; fault?: string }> {

@@ -29,7 +29,7 @@ export async function runCommandLine(args: readonly string[], tools: Tools): Pro
       'The operator’s command line of cardvault. Settings come from CARDVAULT_… variables, see docs/operations.md.',
     )
     .version(VERSION)
-    .showHelpAfterError('(add --help for more)')
+    .showHelpAfterError(json ? false : '(add --help for more)')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => tools.out(text),

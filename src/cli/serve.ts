@@ -2,6 +2,7 @@ import { relative } from 'node:path';
 import type { Command } from 'commander';
 import { iso8601 } from '../kernel/clock.ts';
 import type { Core, Running, Tools } from './core.ts';
+import { print } from './output.ts';
 
 const DEMO_NETWORKS = [
   { cidr: '127.0.0.1', note: 'this machine' },
@@ -12,11 +13,13 @@ export function serveCommand(program: Command, tools: Tools): void {
   program
     .command('serve')
     .description('run the service; npm start does this')
-    .action(async () => {
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      const stopped = tools.untilStopped();
       const running = await tools.start();
       const demoKey = tools.paths().embedded ? await makeDemoKey(running.core) : undefined;
-      tools.out(startScreen(tools, running, demoKey));
-      await tools.untilStopped();
+      print(tools, json, startRecord(tools, running, demoKey), startScreen(tools, running, demoKey));
+      await stopped;
       await running.stop();
     });
 }
@@ -37,10 +40,21 @@ async function makeDemoKey({ accounts }: Core): Promise<string | undefined> {
   return secret;
 }
 
+const urlOf = (running: Running, port: number): string =>
+  `https://${running.addresses.includes('127.0.0.1') ? 'localhost' : hostOf(running)}:${port}`;
+
+const startRecord = (tools: Tools, running: Running, demoKey: string | undefined) => ({
+  production: urlOf(running, running.ports.production),
+  sandbox: urlOf(running, running.ports.sandbox),
+  console: urlOf(running, running.ports.console),
+  data_directory: tools.paths().dataDirectory,
+  authority_file: running.authorityFile ?? null,
+  demo_key: demoKey ?? null,
+});
+
 function startScreen(tools: Tools, running: Running, demoKey: string | undefined): string {
   const { ports, authorityFile } = running;
-  const url = (port: number): string =>
-    `https://${running.addresses.includes('127.0.0.1') ? 'localhost' : hostOf(running)}:${port}`;
+  const url = (port: number): string => urlOf(running, port);
   const authority = authorityFile === undefined ? undefined : quoted(shortest(authorityFile));
   const trust = authority === undefined ? '' : `--cacert ${authority} `;
   const lines = [
@@ -56,7 +70,6 @@ function startScreen(tools: Tools, running: Running, demoKey: string | undefined
     ...(demoKey === undefined ? makeAKey() : tryIt(url(ports.sandbox), trust, demoKey)),
     '',
     'Stop with Ctrl-C. Guides: README.md and docs/',
-    '',
   ];
   return lines.join('\n');
 }

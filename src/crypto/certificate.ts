@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import {
+  AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
   cryptoProvider,
   ExtendedKeyUsage,
@@ -69,6 +70,8 @@ export async function makeServerIdentity(
       new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
       new SubjectAlternativeNameExtension([...names]),
       await SubjectKeyIdentifierExtension.create(keys.publicKey),
+      // RFC 5280 4.2.1.1; Python from 3.13 on refuses a server certificate without it.
+      await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
     ],
   });
   return { certificate: certificate.toString('pem'), key: await exportKey(keys.privateKey) };

@@ -47,7 +47,8 @@ export function readRootKey(path: string): KeyObject {
 export function makeRootKey(path: string): void {
   const directory = dirname(path);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const draft = `${path}.${process.pid}.new`;
+  // Not the process id: in a container it is the same after a crash, whose draft would then be in the way for ever.
+  const draft = `${path}.${randomBytes(8).toString('hex')}.new`;
   const file = openSync(draft, 'wx', 0o600);
   try {
     writeSync(file, `${randomBytes(ROOT_KEY_BYTES).toString('hex')}\n`);

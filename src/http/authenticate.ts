@@ -1,4 +1,3 @@
-import { readAddress } from '../accounts/allow-list.ts';
 import type { ApiKey } from '../accounts/api-key.ts';
 import { type Authentication, GUESSES, type Refusal } from '../accounts/authentication.ts';
 import type { Permission } from '../accounts/permission.ts';
@@ -12,7 +11,7 @@ import { limitedAddress, perMinute, type Taken, TokenBuckets } from './rate-limi
 /** What a request shows of its sender. */
 export interface Sender {
   readonly secret: string | undefined;
-  /** After trusted proxies. */
+  /** After trusted proxies, in its usual form; `unknown` when they name none. */
   readonly address: string;
   readonly requestId: string;
   /** The pattern of the path, never the path. */
@@ -31,9 +30,12 @@ export interface Admission {
 /** Thrown with what the rate-limit headers have to say. */
 export class RateLimited extends Failure {
   readonly rate: Taken;
-  constructor(rate: Taken) {
+  /** The limit of a key that was let in, which its owner is told about. */
+  readonly ofKey: boolean;
+  constructor(rate: Taken, ofKey: boolean) {
     super('rate_limited');
     this.rate = rate;
+    this.ofKey = ofKey;
   }
 }
 
@@ -83,18 +85,18 @@ export class Gate {
     if (verdict.refusal !== undefined) return this.#refuse(sender, verdict.key, verdict.refusal);
     const { key, tenant, lastUsedAt } = verdict;
     const rate = this.perKey?.take(key.id);
-    if (rate?.allowed === false) throw new RateLimited(rate);
+    if (rate?.allowed === false) throw new RateLimited(rate, true);
     const { address, requestId } = sender;
     const origin: Origin = { actor: { type: 'key', id: key.id, name: key.name }, address, requestId };
     return { key, tenant, origin, keyLastUsedAt: lastUsedAt, rate };
   }
 
   async #refuse(sender: Sender, key: ApiKey | undefined, refusal: Refusal): Promise<never> {
-    const address = readAddress(sender.address) ?? 'unknown';
+    const { address } = sender;
     const taken = GUESSES.has(refusal)
       ? this.#guesses?.take(limitedAddress(address))
       : this.#refusals?.take(key?.id ?? '');
-    if (taken?.allowed === false) throw new RateLimited(taken);
+    if (taken?.allowed === false) throw new RateLimited(taken, false);
     const actor: Origin['actor'] =
       key === undefined ? { type: 'unknown' } : { type: 'key', id: key.id, name: key.name };
     const event = {

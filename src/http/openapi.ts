@@ -159,7 +159,7 @@ const envelope = (data: JsonSchema): JsonSchema => ({
 
 const envelopeOf = (data: unknown): unknown => ({ status_code: 200, status: 'success', desc: 'Success', data });
 
-const WITH_BODY: ReadonlySet<FailureCode> = new Set(['unsupported_media_type', 'malformed_json', 'invalid_field']);
+const WITH_BODY: ReadonlySet<FailureCode> = new Set(['malformed_json', 'invalid_field']);
 const WITH_IDEMPOTENCY: ReadonlySet<FailureCode> = new Set(['idempotency_key_reused', 'operation_in_progress']);
 const ELSEWHERE: ReadonlySet<FailureCode> = new Set(['unknown_path', 'method_not_allowed']);
 
@@ -181,7 +181,7 @@ function failuresOf(endpoint: Endpoint): [string, { description: string; content
 function canMeet({ body, method, path }: Endpoint, code: FailureCode): boolean {
   if (ELSEWHERE.has(code)) return false;
   if (WITH_BODY.has(code)) return body !== undefined || (code === 'invalid_field' && method !== 'GET');
-  if (WITH_IDEMPOTENCY.has(code)) return method !== 'GET';
+  if (WITH_IDEMPOTENCY.has(code) || code === 'body_too_large') return method !== 'GET';
   if (code === 'nothing_tokenized' || code === 'token_space_full') return /tokeniz/.test(path);
   if (code === 'unknown_token') return /\/inspect$/.test(path) && /^\/v1\/tokens/.test(path);
   if (code === 'unknown_capture') return /:id/.test(path) && !/inspect$/.test(path);
@@ -193,7 +193,11 @@ function failureSchema(family: Family): JsonSchema {
   const text = { type: 'string' };
   if (family === 'payments') {
     const data = { type: 'object', properties: { code: text, description: text, path: text } };
-    return { type: 'object', properties: { status: text, message: text, data } };
+    return {
+      type: 'object',
+      properties: { status: text, message: text, data },
+      required: ['status', 'message', 'data'],
+    };
   }
   const words = family === 'proxy' ? 'description' : 'desc';
   return {
@@ -204,5 +208,6 @@ function failureSchema(family: Family): JsonSchema {
       [words]: text,
       data: { type: 'string', const: '' },
     },
+    required: ['status_code', 'status', words, 'data'],
   };
 }

@@ -6,16 +6,13 @@ import type { Idempotency } from '../idempotency/idempotency.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
-import { newUuid } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { holdsPan, passesLuhn } from '../kernel/pan.ts';
 import { type Admission, Gate, RateLimited, type Rates, rateHeaders } from './authenticate.ts';
 import type { Endpoint, Services } from './endpoint.ts';
-import { ENDPOINTS } from './endpoints.ts';
-import { describeError, type Log } from './log.ts';
-import type { Metrics } from './metrics.ts';
+import { addressOf, commonHeaders, JSON_TYPE, type Reporting, report, sendFailure, sendUnrouted } from './outcome.ts';
 import { Performer } from './perform.ts';
-import { type Family, failureOf, PROBLEMS, problemBody } from './problems.ts';
+import type { Family } from './problems.ts';
+import { requestId } from './request-id.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -28,15 +25,11 @@ declare module 'fastify' {
   }
 }
 
-export interface ServerOptions {
+export interface ServerOptions extends Reporting {
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
-  readonly metrics: Metrics;
   /** Networks of proxies whose forwarding headers are believed. */
   readonly trustedProxies: readonly string[];
-  /** A name for logs and metrics. */
-  readonly listener: string;
 }
 
 export interface ServiceOptions extends ServerOptions {
@@ -44,9 +37,8 @@ export interface ServiceOptions extends ServerOptions {
   readonly services: Services;
   readonly idempotency: Idempotency;
   readonly rates: Rates;
+  readonly endpoints: readonly Endpoint[];
 }
-
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** A server with what all listeners share: request ids, headers, failures in one shape, log and metrics. */
 export function bareServer(options: ServerOptions): FastifyInstance {
@@ -59,7 +51,7 @@ export function bareServer(options: ServerOptions): FastifyInstance {
     trustProxy: trustedProxies.length === 0 ? false : (address: string) => isAllowed(trustedProxies, address),
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    frameworkErrors: (error, request, reply) => sendFailure(options, error, request, reply as FastifyReply),
+    frameworkErrors: (error, request, reply) => sendUnrouted(options, error, request, reply as FastifyReply),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: LIMITS.pathParameterCharacters },
   });
   for (const method of METHODS)
@@ -68,8 +60,9 @@ export function bareServer(options: ServerOptions): FastifyInstance {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
-    done();
+    reply.headers(commonHeaders(request));
+    // Before a body is read, which could be at fault too.
+    done(request.is404 ? new Failure('unknown_path') : undefined);
   });
   app.addHook('onResponse', (request, reply, done) => {
     report(options, request, reply);
@@ -83,11 +76,11 @@ export function bareServer(options: ServerOptions): FastifyInstance {
 /** The interface of one environment. */
 export function serviceServer(options: ServiceOptions): FastifyInstance {
   const app = bareServer(options);
-  const { clock, environment, rates, services } = options;
+  const { clock, endpoints, environment, rates, services } = options;
   const { authentication, database } = services;
   const gate = new Gate({ authentication, database, clock, environment, rates });
-  for (const endpoint of ENDPOINTS) addEndpoint(app, gate, endpoint, options);
-  refuseOtherMethods(app, ENDPOINTS);
+  for (const endpoint of endpoints) addEndpoint(app, gate, endpoint, options);
+  refuseOtherMethods(app, endpoints);
   return app;
 }
 
@@ -124,7 +117,7 @@ async function admit(gate: Gate, endpoint: Endpoint, request: FastifyRequest, re
   const secret = header(request, endpoint.family === 'proxy' ? 'ft-access-key' : 'x-api-key');
   const sender = {
     secret,
-    address: request.ip ?? '',
+    address: addressOf(request),
     requestId: request.id,
     route: `${endpoint.method} ${endpoint.path}`,
   };
@@ -136,18 +129,19 @@ async function admit(gate: Gate, endpoint: Endpoint, request: FastifyRequest, re
   } catch (error) {
     if (error instanceof RateLimited) {
       reply.header('retry-after', String(error.rate.reset));
-      if (gate.perKey !== undefined) reply.headers(rateHeaders(gate.perKey, error.rate));
+      if (gate.perKey !== undefined && error.ofKey) reply.headers(rateHeaders(gate.perKey, error.rate));
     }
     throw error;
   }
 }
 
-/** Before the body is read: it must be JSON as it is, where the endpoint reads one. */
+/** Before the body is read: it must be as it is, and JSON where the endpoint reads it. */
 function refuseOtherMedia(endpoint: Endpoint, request: FastifyRequest): void {
-  if (endpoint.body === undefined) return;
+  if (header(request, 'content-encoding') !== undefined) throw new Failure('unsupported_media_type');
   const type = (header(request, 'content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase();
-  const encoded = header(request, 'content-encoding') !== undefined;
-  if (type !== 'application/json' || encoded) throw new Failure('unsupported_media_type');
+  // A body that is not looked at may be of any type, also of one that Fastify would find malformed.
+  if (endpoint.body === undefined) delete request.headers['content-type'];
+  else if (type !== 'application/json') throw new Failure('unsupported_media_type');
 }
 
 /** The data in its envelope; only declared members are written. */
@@ -165,7 +159,7 @@ function serializerOf({ data }: Endpoint): (envelope: object) => string {
 }
 
 /** A path that exists answers other methods with 405 and says which it takes. */
-function refuseOtherMethods(
+export function refuseOtherMethods(
   app: FastifyInstance,
   endpoints: readonly Pick<Endpoint, 'path' | 'method' | 'family'>[],
 ): void {
@@ -183,58 +177,6 @@ function refuseOtherMethods(
       handler: () => undefined,
     });
   }
-}
-
-function sendFailure(
-  options: ServerOptions,
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): FastifyReply {
-  const failure = failureOf(error);
-  const { status, retryAfter } = PROBLEMS[failure.code];
-  options.metrics.failure(options.listener, failure.code);
-  if (status >= 500) {
-    const cause = failure.cause ?? failure;
-    options.log.error('request failed', {
-      ...describeError(cause),
-      listener: options.listener,
-      request_id: request.id,
-      failure: failure.code,
-    });
-  }
-  if (retryAfter !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', String(retryAfter));
-  const family = request.routeOptions?.config?.family ?? 'vault';
-  return reply.code(status).header('content-type', JSON_TYPE).send(problemBody(family, failure));
-}
-
-function report(options: ServerOptions, request: FastifyRequest, reply: FastifyReply): void {
-  const { log, metrics, listener } = options;
-  const route = request.routeOptions.url ?? '(none)';
-  const { method, admission } = request;
-  const { elapsedTime, statusCode: status } = reply;
-  metrics.request(listener, method, route, status, elapsedTime);
-  log.info('request', {
-    listener,
-    request_id: request.id,
-    method,
-    route,
-    status,
-    duration_ms: Math.round(elapsedTime * 1000) / 1000,
-    address: request.ip,
-    ...(admission !== undefined && { account: admission.tenant.account, key: admission.key.id }),
-  });
-}
-
-/** A caller's request id is kept when it is harmless: of a few characters, and nothing in it reads as a card number. */
-function requestId(sent: string | string[] | undefined, random: Random): string {
-  const harmless =
-    typeof sent === 'string' &&
-    sent.length <= LIMITS.requestIdCharacters &&
-    /^[A-Za-z0-9._-]+$/.test(sent) &&
-    !(sent.match(/[0-9]{12,}/g) ?? []).some(passesLuhn) &&
-    !holdsPan(sent);
-  return harmless ? sent : newUuid(random);
 }
 
 function header(request: FastifyRequest, name: string): string | undefined {

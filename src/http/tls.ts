@@ -14,7 +14,7 @@ const NAMES = [
 ] as const;
 
 /** AEAD with ECDHE only; the first three are TLS 1.3. */
-export const CIPHERS = [
+const CIPHERS = [
   'TLS_AES_256_GCM_SHA384',
   'TLS_AES_128_GCM_SHA256',
   'TLS_CHACHA20_POLY1305_SHA256',

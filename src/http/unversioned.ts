@@ -5,6 +5,7 @@ import { ENDPOINTS } from './endpoints.ts';
 import type { Metrics } from './metrics.ts';
 import { openApi } from './openapi.ts';
 import { REFERENCE_STYLE, referencePage } from './reference-page.ts';
+import { refuseOtherMethods } from './server.ts';
 
 /** What every listener serves without a key (decisions: Unversioned helpers). */
 export interface Health {
@@ -36,6 +37,8 @@ export function addUnversioned(app: FastifyInstance, health: Health, version: st
   app.get('/openapi.json', (_request, reply) => answer(reply, 'application/json', json));
   app.get('/docs', (_request, reply) => answer(reply, 'text/html', page));
   app.get('/docs/style.css', (_request, reply) => answer(reply, 'text/css', REFERENCE_STYLE));
+  const paths = ['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/style.css'];
+  refuseOtherMethods(app, paths.map(onlyRead));
 }
 
 /** Prometheus reads here; the allow-list is its own, because there is no key. */
@@ -44,4 +47,7 @@ export function addMetrics(app: FastifyInstance, metrics: Metrics, allowed: read
     if (!isAllowed(allowed, request.ip)) throw new Failure('access_denied');
     return reply.header('content-type', metrics.registry.contentType).send(await metrics.registry.metrics());
   });
+  refuseOtherMethods(app, [onlyRead('/metrics')]);
 }
+
+const onlyRead = (path: string) => ({ path, method: 'GET', family: 'vault' }) as const;

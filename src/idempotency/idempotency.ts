@@ -8,7 +8,7 @@ import { LIMITS } from '../kernel/limits.ts';
 import { blob, blobOrNull, type Database, integer, integerOrNull, type Write, write } from '../storage/database.ts';
 
 /** How long an answer is kept and repeated. */
-export const KEPT_MS = DAY;
+const KEPT_MS = DAY;
 
 /** A crashed process blocks its keys no longer than this; a living one renews in good time. */
 const LEASE_MS = 8 * SECOND;

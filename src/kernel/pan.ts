@@ -35,27 +35,31 @@ export function truncatePansIn(text: string): string {
   return text.replace(DIGIT_GROUPS, (run) => {
     if (run.length < LIMITS.panDigits.min) return run;
     const parts = run.match(/[0-9]+|[^0-9]+/g) ?? [];
-    let result = '';
-    for (let start = 0; start < parts.length; ) {
+    const shown = [...parts];
+    // Every beginning is tried: two runs may overlap, and each hides its own middle.
+    for (let start = 0; start < parts.length; start += 2) {
       const end = endOfPan(parts, start);
-      if (end === undefined) result += parts[start++];
-      else {
-        result += truncatePan(digitsOf(parts, start, end));
-        start = end;
-      }
+      if (end !== undefined) hideMiddle(shown, start, end);
     }
-    return result;
+    return shown.join('');
   });
 }
 
 /** Does the text hold something that reads as a card number? */
 export const holdsPan = (text: string): boolean => truncatePansIn(text) !== text;
 
-const digitsOf = (parts: readonly string[], start: number, end: number): string =>
-  parts
-    .slice(start, end)
-    .join('')
-    .replace(/[^0-9]/g, '');
+/** Drops the separators from `start` to `end` and puts a star for each digit but the first six and last four. */
+function hideMiddle(parts: string[], start: number, end: number): void {
+  let digits = 0;
+  for (let index = start; index < end; index += 2) digits += parts[index]?.length ?? 0;
+  let at = 0;
+  for (let index = start; index < end; index++) {
+    const isSeparator = (index - start) % 2 === 1;
+    parts[index] = isSeparator
+      ? ''
+      : (parts[index] ?? '').replace(/./g, (sign) => (++at > 6 && at <= digits - 4 ? '*' : sign));
+  }
+}
 
 /** `parts` alternates digits and separators; the end of the longest card number that begins at `start`, if any does. */
 function endOfPan(parts: readonly string[], start: number): number | undefined {
@@ -63,7 +67,6 @@ function endOfPan(parts: readonly string[], start: number): number | undefined {
   let found: number | undefined;
   for (let index = start; index < parts.length && digits.length < LIMITS.panDigits.max; index += 2) {
     const group = parts[index] ?? '';
-    if (index === start && !/^[0-9]/.test(group)) return undefined;
     digits += group;
     if (digits.length >= LIMITS.panDigits.min && digits.length <= LIMITS.panDigits.max && passesLuhn(digits)) {
       found = index + 1;

@@ -10,14 +10,20 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+/** Groups on their way at once: while the disk takes one, the next is prepared behind it. */
+const ON_THE_WAY = 2;
+/** Rows that are worth leaving for at once; fewer wait for the end of the current round of I/O events. */
+const WORTH_LEAVING = 200;
+
 /**
- * Natural group commit: while one group is on its way to the disk the next one gathers, and leaves as soon as the disk
- * is free. Under load many requests share one flush; alone, a request waits for nobody.
+ * Natural group commit: while groups are on their way to the disk the next one gathers, and leaves as soon as there is
+ * room. Under load many requests share one flush; alone, a request waits for nobody.
  */
 export class GroupCommit {
   readonly #send: (units: Unit[]) => Promise<readonly GroupResult[]>;
   #waiting: Waiting[] = [];
-  #busy = false;
+  #waitingRows = 0;
+  #onTheWay = 0;
   #scheduled = false;
   #idle: (() => void)[] = [];
 
@@ -30,33 +36,43 @@ export class GroupCommit {
   }
 
   commit(unit: Unit): Promise<Outcome> {
-    if (this.#waiting.length >= LIMITS.waitingUnits)
+    if (this.#waiting.length >= LIMITS.waitingUnits) {
       return Promise.reject(new StorageError('too many writes are waiting'));
+    }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ unit, resolve, reject });
-      this.#schedule();
+      this.#waitingRows += rowsIn(unit);
+      if (this.#waitingRows >= WORTH_LEAVING && this.#onTheWay < ON_THE_WAY) this.#leave();
+      else this.#schedule();
     });
   }
 
   /** Resolves when everything handed in so far has an outcome. */
   async drained(): Promise<void> {
-    if (!this.#busy && this.#waiting.length === 0) return;
+    if (this.#onTheWay === 0 && this.#waiting.length === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   // After the current round of I/O events, so that all requests that arrived together leave together.
   #schedule(): void {
-    if (this.#busy || this.#scheduled) return;
+    if (this.#scheduled || this.#onTheWay > 0) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      void this.#flush();
+      if (this.#waiting.length > 0 && this.#onTheWay < ON_THE_WAY) this.#leave();
     });
   }
 
-  async #flush(): Promise<void> {
-    const group = this.#takeGroup();
-    this.#busy = true;
+  #leave(): void {
+    this.#onTheWay++;
+    this.#flush(this.#takeGroup()).finally(() => {
+      this.#onTheWay--;
+      if (this.#waiting.length > 0) this.#schedule();
+      else if (this.#onTheWay === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    });
+  }
+
+  async #flush(group: readonly Waiting[]): Promise<void> {
     try {
       const results = await this.#send(group.map(({ unit }) => unit));
       for (const [index, { resolve, reject }] of group.entries()) {
@@ -67,25 +83,22 @@ export class GroupCommit {
     } catch (cause) {
       for (const { reject } of group) reject(cause as Error);
     }
-    this.#busy = false;
-    if (this.#waiting.length > 0) this.#schedule();
-    else for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #takeGroup(): Waiting[] {
     let rows = 0;
     let count = 0;
     for (const { unit } of this.#waiting) {
-      rows += rowsIn(unit);
-      if (count > 0 && rows > LIMITS.rowsPerCommit) break;
+      const more = rowsIn(unit);
+      if (count > 0 && rows + more > LIMITS.rowsPerCommit) break;
+      rows += more;
       count++;
     }
-    if (count === this.#waiting.length) {
-      const all = this.#waiting;
-      this.#waiting = [];
-      return all;
-    }
-    return this.#waiting.splice(0, count);
+    this.#waitingRows -= rows;
+    if (count < this.#waiting.length) return this.#waiting.splice(0, count);
+    const all = this.#waiting;
+    this.#waiting = [];
+    return all;
   }
 }
 

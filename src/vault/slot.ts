@@ -14,6 +14,12 @@ export function slotOf(token: string): string | undefined {
   return `${String(token.length).padStart(LENGTH_DIGITS, '0')}${token.slice(0, HEAD)}${token.slice(-TAIL)}${token.slice(HEAD, -TAIL)}`;
 }
 
+/** From and to of the slots with the length, first six and last four of a number. `~` sorts after all of a token. */
+export const slotsLike = (number: string): [from: string, to: string] => {
+  const start = (slotOf(number) ?? '').slice(0, LENGTH_DIGITS + HEAD + TAIL);
+  return [start, `${start}~`];
+};
+
 export function tokenOf(slot: string): string {
   const head = slot.slice(LENGTH_DIGITS, LENGTH_DIGITS + HEAD);
   const tail = slot.slice(LENGTH_DIGITS + HEAD, LENGTH_DIGITS + HEAD + TAIL);

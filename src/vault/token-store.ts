@@ -5,7 +5,7 @@ import { type Place, placeOf } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { blob, type Database, integer, type Row, text, type Value, type Write } from '../storage/database.ts';
 import { formName, type Scheme, type TokenFormat } from './scheme.ts';
-import { slotOf, tokenOf } from './slot.ts';
+import { slotOf, slotsLike, tokenOf } from './slot.ts';
 import { recordOf, type Token, tokenFromRecord } from './token.ts';
 
 /** Kept with every fingerprint, so that a later version of the key can find what it has not reached yet. */
@@ -24,8 +24,13 @@ const TAKEN_FROM =
 const FILED =
   'account, environment, slot, scheme, fingerprint, fingerprint_version, form, record, revision, created_at';
 const INSERT = `insert into tokens (${FILED}) values (?, ?, ?, ?, ?, ?, ?, ?, 1, ?) on conflict do nothing`;
-/** The card number that a Luhn-valid token would be, wherever the vault holds one. */
-const IS_STORED = `exists (select 1 from tokens where account = ? and environment = ? and fingerprint = ?)
+/**
+ * The card number that a Luhn-valid token would be, wherever the vault holds one: among tokens that kept its first six
+ * and last four, which stand together in their slots, among tokens without a BIN, and in captures.
+ */
+const IS_STORED = `exists (select 1 from tokens
+    where account = ? and environment = ? and slot >= ? and slot < ? and fingerprint = ?)
+  or exists (select 1 from tokens where account = ? and environment = ? and fingerprint = ? and scheme = 7)
   or exists (select 1 from captures where account = ? and environment = ? and fingerprint = ?)`;
 const STORED = `select 1 as stored where ${IS_STORED}`;
 const INSERT_UNLESS_STORED = `insert into tokens (${FILED}) select ?, ?, ?, ?, ?, ?, ?, ?, 1, ?
@@ -89,8 +94,7 @@ export class TokenStore {
 
   /** Is this number the card number of a token or a capture? */
   async isStoredPan(number: string): Promise<boolean> {
-    const wanted = [...this.#scope(), this.#fingerprint(number)];
-    return (await this.#database.read(STORED, ...wanted, ...wanted)).length > 0;
+    return (await this.#database.read(STORED, ...this.#whereStored(number))).length > 0;
   }
 
   /** Slots in use from one to another, in order, `limit` at most; those of deleted tokens too. */
@@ -105,10 +109,7 @@ export class TokenStore {
 
   /** Conflicts as well when the token is a card number that the vault holds. */
   insertUnlessStored(tokens: readonly Token[], seal: Seal, form: TokenFormat | undefined): Write {
-    const rows = tokens.map((token) => {
-      const wanted = [...this.#scope(), this.#fingerprint(token.token)];
-      return [...this.#row(token, seal, form), ...wanted, ...wanted];
-    });
+    const rows = tokens.map((token) => [...this.#row(token, seal, form), ...this.#whereStored(token.token)]);
     return { sql: INSERT_UNLESS_STORED, rows, touches: 1 };
   }
 
@@ -123,6 +124,13 @@ export class TokenStore {
 
   delete(tokens: readonly string[], at: number): Write {
     return { sql: DELETE, rows: tokens.map((token) => [at, ...this.#scope(), slotOf(token) ?? '']), touches: 1 };
+  }
+
+  /** The parameters of `IS_STORED`. */
+  #whereStored(number: string): Value[] {
+    const wanted = this.#fingerprint(number);
+    const scope = this.#scope();
+    return [...scope, ...slotsLike(number), wanted, ...scope, wanted, ...scope, wanted];
   }
 
   #row(token: Token, seal: Seal, form: TokenFormat | undefined): Value[] {

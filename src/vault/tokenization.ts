@@ -148,14 +148,14 @@ export class TokenizationRun {
   }
 
   async #makeSure(entry: Entry): Promise<void> {
-    for (let draw = 0; draw < LIMITS.tokenDraws && entry.token !== undefined && !entry.seenFree; draw++) {
+    for (let draw = 0; entry.token !== undefined && !entry.seenFree; draw++) {
       entry.seenFree = await this.#isFree(entry.token.token);
-      if (!entry.seenFree) {
-        entry.token = undefined;
-        this.#draw(entry);
-      }
+      if (entry.seenFree) return;
+      entry.token = undefined;
+      // None is drawn that would not be looked at: it would count as used, and be missed by the search.
+      if (draw < LIMITS.tokenDraws) this.#draw(entry);
     }
-    if (entry.token === undefined || !entry.seenFree) await this.#search(entry);
+    if (entry.token === undefined) await this.#search(entry);
   }
 
   async #search(entry: Entry): Promise<void> {

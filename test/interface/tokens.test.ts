@@ -1,45 +1,241 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type House, luhnPan, startHouse } from '../house.ts';
+import {
+  assertForbidden,
+  type Caller,
+  card,
+  cards,
+  dataOf,
+  newCaller,
+  passesLuhn,
+  TIME,
+  TOKENIZE,
+  tokensIn,
+  UUID,
+  VISA,
+} from './vault.ts';
+
+const LENGTHS = [12, 13, 14, 15, 16, 17, 18, 19];
+
+/** Independent of the source: what a token of a card must look like. */
+function assertForm(token: string, pan: string, scheme: number, bin: number): void {
+  assert.notEqual(token, pan);
+  if (scheme === 7) {
+    assert.match(token, UUID);
+    return;
+  }
+  assert.equal(token.length, pan.length);
+  assert.equal(token.slice(0, bin), pan.slice(0, bin));
+  assert.equal(token.slice(-4), pan.slice(-4));
+  const middle = token.slice(bin, -4);
+  if (scheme === 3) {
+    assert.match(middle, /^[A-Za-z0-9]+$/);
+    assert.match(middle, /[A-Za-z]/);
+  } else {
+    assert.match(middle, /^[0-9]+$/);
+    assert.equal(passesLuhn(token), scheme === 8);
+  }
+}
 
 describe('POST /v1/tokenization/simple', () => {
   let house: House;
-  let key: string;
+  let me: Caller;
   before(async () => {
     house = await startHouse();
-    key = (await house.newKey(await house.newAccount())).secret;
+    me = await newCaller(house, { name: 'checkout' });
   });
   after(() => house.stop());
 
-  const card = (pan: unknown, more = {}) => ({ card: pan, name: 'Ana Lopez', exp: '12/29', ...more });
-  const tokenize = (body: unknown, headers = {}) =>
-    house.call('POST', '/v1/tokenization/simple', { key, body, headers });
-
   describe('200', () => {
-    test('a token of scheme 1 keeps first six and last four and fails the Luhn check', async () => {
-      const { status, json } = await tokenize({ chd: [card('4111111111111111')], tags: ['a'], scheme: 1 });
-      assert.equal(status, 200);
-      assert.equal(json.status_code, 200);
-      const [token] = json.data.tokens;
-      assert.match(token.token, /^411111[0-9]{6}1111$/);
-      assert.equal(token.card, '411111******1111');
-      assert.deepEqual(token.tags, ['a']);
+    for (const scheme of [1, 3, 7, 8]) {
+      test(`scheme ${scheme}: the form for every length, unique and never the card number`, async () => {
+        const pans = LENGTHS.flatMap((length) => Array.from({ length: 4 }, () => luhnPan('455667', length)));
+        const answer = await me.tokenize(cards(pans, { scheme }));
+        const tokens = tokensIn(answer);
+        assert.equal(tokens.length, pans.length);
+        for (const [index, pan] of pans.entries()) assertForm(tokens[index] ?? '', pan, scheme, 6);
+        assert.equal(new Set(tokens).size, tokens.length);
+        assert.ok(dataOf(answer).tokens.every((record: { status: number }) => record.status === 1));
+      });
+    }
+
+    for (const scheme of [1, 3, 8]) {
+      test(`scheme ${scheme} with an 8-digit BIN keeps eight digits and the last four`, async () => {
+        const pans = LENGTHS.filter((length) => length >= 14).map((length) => luhnPan('45566712', length));
+        const tokens = tokensIn(await me.tokenize(cards(pans, { scheme, isEightDigitsBin: true })));
+        for (const [index, pan] of pans.entries()) assertForm(tokens[index] ?? '', pan, scheme, 8);
+      });
+    }
+
+    test('without a value to give, an 8-digit BIN leaves the item untokenized', async () => {
+      const [twelve, thirteen, sixteen] = [luhnPan('45566712', 12), luhnPan('45566712', 13), luhnPan('45566712')];
+      const body = { isEightDigitsBin: true };
+      const statuses = async (scheme: number) =>
+        dataOf(await me.tokenize(cards([twelve, thirteen, sixteen], { ...body, scheme }))).tokens.map(
+          ({ status }: { status: number }) => status,
+        );
+      assert.deepEqual(await statuses(1), [0, 1, 1]);
+      assert.deepEqual(await statuses(3), [0, 1, 1]);
+      assert.deepEqual(await statuses(8), [0, 0, 1]);
     });
 
-    test('200 concurrent persistent requests for one card give one token', async () => {
+    test('isEightDigitsBin false keeps six digits and goes with every scheme', async () => {
       const pan = luhnPan('455667');
-      const answers = await Promise.all(
-        Array.from({ length: 200 }, (_, index) =>
-          tokenize({
-            chd: [card(pan, { name: `Name ${index}` })],
-            tags: [`t${index % 70}`],
-            scheme: 1,
-            type: 'persistent',
-          }),
-        ),
-      );
-      assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
-      assert.equal(new Set(answers.map(({ json }) => json.data.tokens[0].token)).size, 1);
+      const heads = new Set<string>();
+      for (let round = 0; round < 30; round++) {
+        const [token = ''] = tokensIn(await me.tokenize(cards([pan], { isEightDigitsBin: false })));
+        heads.add(token.slice(6, 8));
+      }
+      assert.ok(heads.size > 1);
+      assert.match(tokensIn(await me.tokenize(cards([pan], { scheme: 7, isEightDigitsBin: false })))[0] ?? '', UUID);
     });
+
+    test('every hidden digit takes every value, whatever it was in the card', async () => {
+      const tokens = tokensIn(await me.tokenize(cards(Array.from({ length: 1000 }, () => VISA))));
+      assert.equal(new Set(tokens).size, 1000);
+      for (let place = 6; place < 12; place++) assert.equal(new Set(tokens.map((token) => token[place])).size, 10);
+    });
+
+    test('the record of a token', async () => {
+      const sentAt = Date.now();
+      const answer = await me.tokenize(cards([VISA], { tags: ['web', 'Ñandú', 'web'], scheme: 3 }));
+      const [{ token, createdAt, ...record }] = dataOf(answer).tokens;
+      assert.deepEqual(record, {
+        card: '411111******1111',
+        tags: ['web', 'Ñandú', 'web'],
+        scheme: 3,
+        status: 1,
+        created_by: { user_id: me.keyId, name: 'checkout' },
+      });
+      assert.match(createdAt, TIME);
+      assert.ok(Math.abs(Date.parse(createdAt) - sentAt) < 5000);
+      assert.match(token, /^411111[A-Za-z0-9]{6}1111$/);
+      assert.ok(!answer.text.includes(VISA));
+    });
+
+    test('truncation has one star for each hidden digit', async () => {
+      const pans = LENGTHS.map((length) => luhnPan('455667', length));
+      const { tokens } = dataOf(await me.tokenize(cards(pans)));
+      for (const [index, pan] of pans.entries())
+        assert.equal(tokens[index].card, `455667${'*'.repeat(pan.length - 10)}${pan.slice(-4)}`);
+    });
+
+    test('a card may be a number of 12 to 19 digits, and no digit is lost', async () => {
+      for (const length of LENGTHS) {
+        const pan = luhnPan('9223372', length);
+        const text = `{"chd":[{"card":${pan},"name":"A","exp":"01/30"}],"tags":[],"scheme":7,"type":"persistent"}`;
+        const asNumber = tokensIn(await me.tokenize(text));
+        const asString = tokensIn(await me.tokenize(cards([pan], { scheme: 7, type: 'persistent' })));
+        assert.deepEqual(asNumber, asString);
+      }
+    });
+
+    test('blanks and dashes in a card are dropped, leading zeros stay', async () => {
+      const written = ['4111 1111 1111 1111', '4111-1111-1111-1111', ' 41111111-11111111 '];
+      const tokens = tokensIn(await me.tokenize(cards([VISA, ...written], { type: 'persistent' })));
+      assert.equal(new Set(tokens).size, 1);
+      const zeros = luhnPan('000000', 12);
+      const [record] = dataOf(await me.tokenize(cards([zeros]))).tokens;
+      assert.equal(record.card, `000000**${zeros.slice(-4)}`);
+    });
+
+    test('the scheme may be a numeric string and is returned as an integer', async () => {
+      for (const scheme of [1, 3, 7, 8]) {
+        const [record] = dataOf(await me.tokenize(cards([VISA], { scheme: String(scheme) }))).tokens;
+        assert.equal(record.scheme, scheme);
+      }
+    });
+
+    test('null and empty optional fields count as absent, unknown fields are ignored', async () => {
+      for (const more of [
+        { type: null, isEightDigitsBin: null },
+        { type: '' },
+        { unknown: { deep: [1] }, chd: [card(VISA, { cvv: '123', more: null })] },
+      ]) {
+        const first = tokensIn(await me.tokenize(cards([VISA], more)));
+        const second = tokensIn(await me.tokenize(cards([VISA], more)));
+        assert.notDeepEqual(first, second);
+      }
+    });
+
+    test('items stand in the order of the request; what fails Luhn has status 0 while the others succeed', async () => {
+      const wrong = '4111111111111112';
+      const pans = [luhnPan('510000'), wrong, luhnPan('520000'), luhnPan('530000', 19), wrong];
+      const answer = await me.tokenize(cards(pans, { tags: ['t'], scheme: '8' }));
+      const { tokens } = dataOf(answer);
+      assert.deepEqual(
+        tokens.map((record: { card: string }) => record.card.slice(0, 6)),
+        pans.map((pan) => pan.slice(0, 6)),
+      );
+      assert.deepEqual(
+        tokens.map((record: { status: number }) => record.status),
+        [1, 0, 1, 1, 0],
+      );
+      const { createdAt, ...failed } = tokens[1];
+      assert.deepEqual(failed, {
+        card: '411111******1112',
+        token: '',
+        tags: ['t'],
+        scheme: 8,
+        status: 0,
+        created_by: { user_id: me.keyId, name: 'checkout' },
+      });
+      assert.match(createdAt, TIME);
+      assert.ok(!answer.text.includes(wrong));
+    });
+
+    test('tags and name at their limits, counted in code points', async () => {
+      const long = '🙂'.repeat(255);
+      const tags = Array.from({ length: 50 }, (_, index) => (index === 0 ? long : `tag ${index}`));
+      const body = { chd: [card(VISA, { name: long })], tags, scheme: 7 };
+      const [record] = dataOf(await me.tokenize(body)).tokens;
+      assert.deepEqual(record.tags, tags);
+      const inspection = dataOf(await me.send('GET', `/v1/tokens/${record.token}/inspect`));
+      assert.equal(inspection.name, long);
+    });
+
+    test('a name with quotes, backslashes or half of a surrogate pair comes back as it was sent', async () => {
+      for (const name of ['"quoted" \\ /', '<b>&amp;</b>', 'a\ud800b', '\udc00'.repeat(60)]) {
+        const [token] = tokensIn(await me.tokenize({ chd: [card(VISA, { name })], tags: [name], scheme: 7 }));
+        const answer = await me.send('GET', `/v1/tokens/${token}/inspect`);
+        assert.equal(dataOf(answer).name, name);
+      }
+    });
+
+    test('an expired card may be stored', async () => {
+      const [token] = tokensIn(await me.tokenize({ chd: [card(VISA, { exp: '01/00' })], tags: [], scheme: 1 }));
+      assert.equal(dataOf(await me.send('GET', `/v1/tokens/${token}/inspect`)).exp, '01/2000');
+    });
+
+    test('nesting of 32 levels and a body of exactly 1 MiB', async () => {
+      const deep = `{"chd":[${JSON.stringify(card(VISA))}],"tags":[],"scheme":1,"x":${'['.repeat(31)}${']'.repeat(31)}}`;
+      dataOf(await me.tokenize(deep));
+      const body = JSON.stringify(cards([VISA]));
+      dataOf(await me.tokenize(body.padEnd(1024 * 1024)));
+    });
+
+    test('the path with a trailing slash, and media type parameters', async () => {
+      const headers = { 'content-type': 'Application/JSON; charset=utf-8' };
+      dataOf(await me.send('POST', `${TOKENIZE}/`, cards([VISA]), headers));
+    });
+
+    test('accounts and environments give tokens of their own', async () => {
+      const others = [
+        await newCaller(house),
+        await newCaller(house, { account: me.account, environment: 'production' }),
+      ];
+      const body = cards([luhnPan('455667')], { type: 'persistent', scheme: 7 });
+      const mine = tokensIn(await me.tokenize(body));
+      for (const other of others) {
+        assert.notDeepEqual(tokensIn(await other.tokenize(body)), mine);
+        assert.equal((await other.send('GET', `/v1/tokens/${mine[0]}/inspect`)).status, 400);
+      }
+    });
+  });
+
+  describe('403', () => {
+    test('every cause has the same body', () =>
+      assertForbidden(house, { method: 'POST', path: TOKENIZE, body: cards([VISA]) }, 'tokens:create'));
   });
 });

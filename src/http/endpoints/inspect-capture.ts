@@ -1,5 +1,7 @@
 import type { AdditionalInfo } from '../../captures/capture.ts';
+import { isUuid } from '../../kernel/ids.ts';
 import { truncatePansInJson } from '../../kernel/json-masking.ts';
+import { truncatePansIn } from '../../kernel/pan.ts';
 import { defineEndpoint, param } from '../endpoint.ts';
 import { anyObject, object, optional, reply } from '../fields.ts';
 import { ADDITIONAL_INFO, withPanIndex } from './capture-record.ts';
@@ -45,5 +47,5 @@ export const inspectCapture = defineEndpoint({
   },
 });
 
-/** The id is what the caller put into the path; a card number among it is not repeated. */
-const truncatedId = (id: string): string => truncatePansInJson(id) as string;
+/** An id of another form is whatever the caller put into the path; a card number among it is not repeated. */
+const truncatedId = (id: string): string => (isUuid(id) ? id : truncatePansIn(id));

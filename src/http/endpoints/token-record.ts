@@ -4,12 +4,13 @@ import { LIMITS } from '../../kernel/limits.ts';
 import { truncatePan } from '../../kernel/pan.ts';
 import { isScheme, SCHEMES, type Scheme, type TokenFormat } from '../../vault/scheme.ts';
 import type { Tokenization, TokenizationResult } from '../../vault/tokenization.ts';
-import { type Field, integer, list, Mismatch, object, optional, plainText, reply, truth, word } from '../fields.ts';
+import { type Field, list, Mismatch, object, optional, plainText, reply, truth, word } from '../fields.ts';
 
-/** Members that tokenization and tokenizing a capture share. */
-const anyNumber = integer({ min: 0, max: LIMITS.amount }, '');
+const SCHEME_NAMES = Object.entries(SCHEMES)
+  .map(([number, { name }]) => `${number} (${name})`)
+  .join(', ');
 
-export const scheme: Field<Scheme> = {
+const scheme: Field<Scheme> = {
   schema: {
     oneOf: [
       { type: 'integer', enum: [1, 3, 7, 8] },
@@ -18,24 +19,19 @@ export const scheme: Field<Scheme> = {
     description: 'Token format: 1 sixTOKENfour, 3 sixANTOKENfour, 7 UUID, 8 LuhnValid',
   },
   read(value) {
-    const names = Object.entries(SCHEMES).map(([number, { name }]) => `${number} (${name})`);
-    const expectation = `expected one of ${names.join(', ')}`;
-    try {
-      const number = anyNumber.read(value);
-      if (isScheme(number)) return number;
-    } catch {
-      // Not a number at all: the same fault.
-    }
-    throw new Mismatch(expectation);
+    const number = typeof value === 'string' && /^[0-9]$/.test(value) ? Number(value) : value;
+    if (typeof number !== 'number' || !isScheme(number)) throw new Mismatch(`expected one of ${SCHEME_NAMES}`);
+    return number;
   },
 };
 
-export const tags = list(
+const tags = list(
   plainText(LIMITS.tagCharacters, 'A tag'),
   { min: 0, max: LIMITS.tags },
   'Tags attached to every card; [] for none',
 );
 
+/** Members that tokenization and tokenizing a capture share. */
 export const formatMembers = {
   tags,
   scheme,

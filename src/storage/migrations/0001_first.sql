@@ -49,7 +49,7 @@ create unique index api_keys_by_digest on api_keys (digest);
 create index api_keys_by_id on api_keys (id);
 
 -- slot: the token rearranged so that all tokens of one BIN and last four stand together, see vault/slot.ts.
--- form: the format of a persistent token; null in others, and nulls are never equal in a unique index.
+-- form: the format of a persistent token; null in others.
 -- A deleted token keeps its slot, and nothing else, until it may be issued again.
 create table tokens (
   account text not null,
@@ -65,7 +65,10 @@ create table tokens (
   deleted_at bigint
 );
 create unique index tokens_by_slot on tokens (account, environment, slot);
-create unique index tokens_by_fingerprint on tokens (account, environment, fingerprint, form);
+-- Random index entries cost as much as the row itself, so only what is looked up by card number has one: persistent
+-- tokens, and those whose slot does not hold the first six and last four of their card.
+create unique index tokens_by_form on tokens (account, environment, fingerprint, form) where form is not null;
+create index tokens_without_bin on tokens (account, environment, fingerprint) where scheme = 7;
 create index tokens_by_deletion on tokens (deleted_at) where deleted_at is not null;
 
 create table captures (

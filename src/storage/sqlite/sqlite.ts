@@ -7,6 +7,7 @@ import { type Database, type Outcome, type Row, StorageError, type Unit, type Va
 import { GroupCommit, type GroupResult } from '../group.ts';
 import { readMigrations } from '../migrate.ts';
 import { Connection } from './open.ts';
+import { canTravel, pack } from './packing.ts';
 import type { Reply, Request } from './writer.ts';
 
 const USER_ONLY_FILE = 0o600;
@@ -20,7 +21,8 @@ export class SqliteDatabase implements Database {
   readonly #pending: { resolve: (results: readonly GroupResult[]) => void; reject: (error: Error) => void }[] = [];
   #reader: Connection | undefined;
   #broken: StorageError | undefined;
-  #erased = false;
+  /** Something was erased since the last scrub, or before a crash, of which nobody knows. */
+  #erased = true;
   #closing = false;
 
   constructor(path: string) {
@@ -32,7 +34,7 @@ export class SqliteDatabase implements Database {
     this.#worker.on('message', (reply: Reply) => this.#settle(reply));
     this.#worker.on('error', (error) => this.#breakDown(error.message));
     this.#worker.on('exit', () => this.#breakDown('the writer ended'));
-    this.#group = new GroupCommit((units) => this.#ask({ kind: 'group', units }));
+    this.#group = new GroupCommit((units) => this.#askForGroup(units));
   }
 
   /** Units that wait for the next commit. */
@@ -61,6 +63,7 @@ export class SqliteDatabase implements Database {
   }
 
   async read(sql: string, ...values: readonly Value[]): Promise<Row[]> {
+    if (this.#closing) throw new StorageError('the database is closed');
     try {
       this.#reader ??= new Connection(this.#path, { readOnly: true });
       return this.#reader.statement(sql).all(...values) as Row[];
@@ -71,20 +74,32 @@ export class SqliteDatabase implements Database {
 
   commit(unit: Unit): Promise<Outcome> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
-    if (unit.erases === true) this.#erased = true;
-    return this.#group.commit(unit);
+    if (!canTravel(unit)) return Promise.reject(new StorageError('a write is malformed'));
+    return unit.erases === true ? this.#erase(unit) : this.#group.commit(unit);
   }
 
   async scrub(): Promise<void> {
     if (!this.#erased) return;
     this.#erased = false;
-    await this.#ask({ kind: 'scrub' });
+    try {
+      await this.#ask({ kind: 'scrub' });
+    } catch (error) {
+      this.#erased = true;
+      throw error;
+    }
   }
 
   async backup(path: string): Promise<void> {
     closeSync(openSync(path, 'wx', USER_ONLY_FILE));
-    this.#reader ??= new Connection(this.#path, { readOnly: true });
-    await backup(this.#reader.database, path);
+    const source = new Connection(this.#path, { readOnly: true });
+    try {
+      // One snapshot for the whole copy: without it every write that comes meanwhile starts the copy over, for ever.
+      source.database.exec('begin');
+      source.statement('select count(*) from sqlite_schema').get();
+      await backup(source.database, path);
+    } finally {
+      source.close();
+    }
   }
 
   async close(): Promise<void> {
@@ -93,15 +108,31 @@ export class SqliteDatabase implements Database {
     this.#closing = true;
     this.#reader?.close();
     if (this.#broken === undefined) await this.#ask({ kind: 'close' });
+    this.#broken ??= new StorageError('the database is closed');
     await this.#worker.terminate();
   }
 
+  // Noted when it has happened: a scrub that was asked for while the unit was on its way came too early for it.
+  async #erase(unit: Unit): Promise<Outcome> {
+    try {
+      return await this.#group.commit(unit);
+    } finally {
+      this.#erased = true;
+    }
+  }
+
+  #askForGroup(units: readonly Unit[]): Promise<readonly GroupResult[]> {
+    const packed = pack(units);
+    return this.#ask({ kind: 'group', packed }, [packed.bytes.buffer]);
+  }
+
   // The worker answers in order, so the oldest question is the one answered.
-  #ask(request: Request): Promise<readonly GroupResult[]> {
+  #ask(request: Request, handedOver: ArrayBuffer[] = []): Promise<readonly GroupResult[]> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     return new Promise((resolve, reject) => {
+      this.#worker.postMessage(request, handedOver);
+      // Behind it: what could not be sent must not stand in the queue of questions.
       this.#pending.push({ resolve, reject });
-      this.#worker.postMessage(request);
     });
   }
 

@@ -1,14 +1,14 @@
 import type { KeyObject } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Unit } from '../database.ts';
 import type { GroupResult } from '../group.ts';
 import { applyMigrations, type Migration } from '../migrate.ts';
 import { writeGroup } from './group-writer.ts';
 import { Connection } from './open.ts';
+import { type Packed, unpack } from './packing.ts';
 
 /** The writer thread: the only place of the process that writes to the file, so that nothing else waits for the disk. */
 export type Request =
-  | { readonly kind: 'group'; readonly units: readonly Unit[] }
+  | { readonly kind: 'group'; readonly packed: Packed }
   | { readonly kind: 'migrate'; readonly migrations: readonly Migration[]; readonly now: number }
   | { readonly kind: 'journal-key'; readonly key: KeyObject }
   | { readonly kind: 'scrub' }
@@ -24,7 +24,7 @@ let journalKey: KeyObject | undefined;
 function answer(request: Request): readonly GroupResult[] {
   switch (request.kind) {
     case 'group':
-      return writeGroup(connection, journalKey, request.units);
+      return writeGroup(connection, journalKey, unpack(request.packed));
     case 'migrate':
       applyMigrations(connection.database, request.migrations, request.now);
       return [];
@@ -32,7 +32,7 @@ function answer(request: Request): readonly GroupResult[] {
       journalKey = request.key;
       return [];
     case 'scrub':
-      connection.database.exec('pragma wal_checkpoint(truncate)');
+      scrub();
       return [];
     case 'ping':
       // As far as a write goes without one: it fails when the file cannot be locked.
@@ -41,6 +41,18 @@ function answer(request: Request): readonly GroupResult[] {
     case 'close':
       connection.close();
       return [];
+  }
+}
+
+/** A reader that stands in the way is not waited for, because every write would wait too: a later scrub succeeds. */
+function scrub(): void {
+  const { database } = connection;
+  database.exec('pragma busy_timeout = 100');
+  try {
+    const row = database.prepare('pragma wal_checkpoint(truncate)').get();
+    if (row?.['busy'] !== 0) throw new Error('the log could not be cleared while it is read');
+  } finally {
+    database.exec('pragma busy_timeout = 10000');
   }
 }
 

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { measure, SCENARIOS } from './measure.ts';
+import { ratios, resultsPage } from './report.ts';
+
+test('the benchmark gives figures for every scenario', async () => {
+  const settings = { rounds: 1, seconds: 0.2, warmUpSeconds: 0.1, connections: 8, rows: 1000, starts: 1, only: [] };
+  const figures = await measure(settings, () => undefined);
+  assert.equal(figures.results.length, SCENARIOS.length);
+  for (const result of figures.results) {
+    assert.ok(ratios(result).median > 0);
+    for (const round of [...result.durable, ...result.comparison])
+      for (const [name, value] of Object.entries(round)) assert.ok(value > 0 && Number.isFinite(value), name);
+  }
+  assert.ok(figures.rss.loaded > 0);
+  assert.ok(figures.starts.every(({ first, second }) => first > 0 && second > 0));
+  assert.match(resultsPage(figures, new Date(0)), /^1970-01-01; /m);
+});

@@ -1,0 +1,89 @@
+import type { Captures, OpenedCapture } from '../src/captures/captures.ts';
+import type { Core } from '../src/cli/core.ts';
+import type { Endpoint, Services } from '../src/http/endpoint.ts';
+import { createCapture } from '../src/http/endpoints/create-capture.ts';
+import { inspectToken } from '../src/http/endpoints/inspect-token.ts';
+import { retrieveCapture } from '../src/http/endpoints/retrieve-capture.ts';
+import { tokenizeCards } from '../src/http/endpoints/tokenize-cards.ts';
+import { DAY } from '../src/kernel/clock.ts';
+import type { Pan } from '../src/kernel/pan.ts';
+import type { Database } from '../src/storage/database.ts';
+import type { Token } from '../src/vault/token.ts';
+import { Vault } from '../src/vault/vault.ts';
+
+export const ECHO = '/echo';
+export const UNSTORED = '/unstored';
+
+/** The same endpoint under another path with other services behind it: all the rest of a request is what it was. */
+function beside(prefix: string, endpoint: Endpoint, standIns: () => Partial<Services>): Endpoint {
+  let services: Services | undefined;
+  return {
+    ...endpoint,
+    path: prefix + endpoint.path,
+    handle(call) {
+      services ??= { ...call.services, ...standIns() };
+      return endpoint.handle({ ...call, services });
+    },
+  };
+}
+
+const EXPIRY = { month: '12', year: '2029' };
+
+const TOKEN: Token = {
+  token: '',
+  scheme: 1,
+  card: { pan: '4111111111111111' as Pan, name: 'Ana Lopez', expiry: EXPIRY },
+  tags: ['web'],
+  createdBy: { id: 'key_9m2k4x7p1d8q3r', name: 'bench' },
+  createdAt: Date.now(),
+};
+
+const OPENED: OpenedCapture = {
+  capture: {
+    id: '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c',
+    pan: '4111111111111111' as Pan,
+    name: 'Ana Lopez',
+    expiry: EXPIRY,
+    sensitive: { cvv: '123', track2: undefined },
+    amount: 12_500,
+    currency: 'USD',
+    additionalInfo: { order: 'A-100001' },
+    createdAt: Date.now(),
+    expiresAt: Date.now() + DAY,
+  },
+  panIndex: '9f86d081884c7d659a2feaa0c55ad015',
+};
+
+/** Answers of the right shape at once: no draw, no cipher, no database. */
+const echoVault: Pick<Vault, 'tokenize' | 'inspect'> = {
+  tokenize: async (_tenant, { cards, tags, format, creator }) =>
+    cards.map((card) => {
+      const token = `${card.pan.slice(0, 6)}000000${card.pan.slice(12)}`;
+      const { scheme } = format;
+      return { card, token: { token, scheme, card, tags, createdBy: creator, createdAt: TOKEN.createdAt } };
+    }),
+  inspect: async (_tenant, token) => ({ ...TOKEN, token }),
+};
+
+const echoCaptures: Pick<Captures, 'create' | 'retrieve'> = {
+  create: async () => OPENED.capture.id,
+  retrieve: async () => OPENED,
+};
+
+/** Everything but the commit. */
+function unstoredVault({ database, keyring, clock, random }: Core): Vault {
+  const uncommitting: Pick<Database, 'read' | 'commit'> = {
+    read: (sql, ...values) => database.read(sql, ...values),
+    commit: async () => ({ committed: true }),
+  };
+  return new Vault({ database: uncommitting as Database, keyring, clock, random });
+}
+
+/** What the endpoints are measured against, on the same server. `core` is asked for at the first request. */
+export function comparisons(core: () => Core): Endpoint[] {
+  const echo = (): Partial<Services> => ({ vault: echoVault as Vault, captures: echoCaptures as Captures });
+  return [
+    ...[tokenizeCards, inspectToken, createCapture, retrieveCapture].map((endpoint) => beside(ECHO, endpoint, echo)),
+    beside(UNSTORED, tokenizeCards, () => ({ vault: unstoredVault(core()) })),
+  ];
+}

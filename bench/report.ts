@@ -1,0 +1,157 @@
+import { cpus, totalmem } from 'node:os';
+import type { Figures, Result, Round } from './measure.ts';
+
+export interface Spread {
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+export function spread(values: readonly number[]): Spread {
+  const sorted = [...values].sort((one, other) => one - other);
+  const middle = (sorted.length - 1) / 2;
+  const [low, high] = [sorted[Math.floor(middle)] ?? Number.NaN, sorted[Math.ceil(middle)] ?? Number.NaN];
+  return { median: (low + high) / 2, min: sorted[0] ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN };
+}
+
+const median = (rounds: readonly Round[], value: (round: Round) => number): number => spread(rounds.map(value)).median;
+
+/** Each durable round against the comparison's round beside it. */
+export const ratios = ({ durable, comparison }: Result, value = (round: Round) => round.perSecond): Spread =>
+  spread(durable.map((round, index) => value(round) / value(comparison[index] as Round)));
+
+const thousands = (value: number): string => Math.round(value).toLocaleString('en-US');
+const places = (value: number, digits: number): string => value.toFixed(digits);
+const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;
+
+export type Table = readonly (readonly string[])[];
+
+export const ratioTable = ({ results }: Figures): Table => [
+  ['scenario', 'against', 'durable/s', 'comparison/s', 'ratio', 'min-max', 'aim', 'ratio of CPU', 'of main thread'],
+  ...results.map((result) => {
+    const { scenario, durable, comparison } = result;
+    const ratio = ratios(result);
+    const byCpu = ratios(result, ({ cpu }) => 1 / cpu);
+    const byMain = ratios(result, ({ main }) => 1 / main);
+    return [
+      scenario.name,
+      scenario.against,
+      `${thousands(median(durable, ({ perSecond }) => perSecond))} ${scenario.unit}`,
+      thousands(median(comparison, ({ perSecond }) => perSecond)),
+      places(ratio.median, 2),
+      `${places(ratio.min, 2)}-${places(ratio.max, 2)}`,
+      places(scenario.aim, 2),
+      places(byCpu.median, 2),
+      places(byMain.median, 2),
+    ];
+  }),
+];
+
+export const latencyTable = ({ results }: Figures): Table => [
+  ['scenario', 'side', 'p50 ms', 'p99 ms', 'server CPU us', 'main thread us', 'requests per CPU-second', 'load CPU us'],
+  ...results.flatMap(({ scenario, durable, comparison }) =>
+    [
+      { side: 'durable', rounds: durable },
+      { side: scenario.against, rounds: comparison },
+    ].map(({ side, rounds }) => [
+      scenario.name,
+      side,
+      places(
+        median(rounds, ({ p50 }) => p50),
+        2,
+      ),
+      places(
+        median(rounds, ({ p99 }) => p99),
+        2,
+      ),
+      places(
+        median(rounds, ({ cpu }) => cpu),
+        1,
+      ),
+      places(
+        median(rounds, ({ main }) => main),
+        1,
+      ),
+      thousands(1e6 / median(rounds, ({ cpu }) => cpu)),
+      places(
+        median(rounds, ({ load }) => load),
+        1,
+      ),
+    ]),
+  ),
+];
+
+export function otherTable({ rss, starts }: Figures): Table {
+  const first = spread(starts.map((times) => times.first));
+  const second = spread(starts.map((times) => times.second));
+  const times = ({ median, min, max }: Spread): string =>
+    `${Math.round(median)} ms (${Math.round(min)}-${Math.round(max)})`;
+  return [
+    ['figure', 'value'],
+    ['memory (RSS) before the load', mebibytes(rss.started)],
+    ['memory (RSS) after the load', mebibytes(rss.loaded)],
+    ...(starts.length === 0
+      ? []
+      : [
+          ['first start to first 200 of /healthz', times(first)],
+          ['second start to first 200 of /healthz', times(second)],
+        ]),
+  ];
+}
+
+/** Columns padded to one width, as Markdown reads tables. */
+export function aligned(table: Table): string {
+  const widths = (table[0] ?? []).map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  const [head = [], ...rows] = table.map(line);
+  return [head, `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`, ...rows].join('\n');
+}
+
+export function tables(figures: Figures): string {
+  return [ratioTable(figures), latencyTable(figures), otherTable(figures)].map(aligned).join('\n\n');
+}
+
+export function resultsPage(figures: Figures, date: Date): string {
+  const { settings } = figures;
+  const machine = `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node} on ${process.platform}`;
+  return `# Benchmark results
+
+${date.toISOString().slice(0, 10)}; ${machine}. Server and load share these cores.
+
+## Ratios
+
+What the service reaches beside a comparison on the same server, in the same minutes. The echo reads and validates the
+same request and answers a record of the same shape, without cipher and database; "without storage" does everything but
+the commit. Ratios are the median over the rounds, each durable round against the comparison's round beside it. Ratio
+of CPU: requests for each CPU second of the server instead of each second of the clock, with all its threads, and of its
+main thread alone.
+
+${aligned(ratioTable(figures))}
+
+## Latency and CPU
+
+${settings.connections} connections, each with one request at a time; medians over the rounds. CPU is microseconds for
+each request.
+
+${aligned(latencyTable(figures))}
+
+## Memory and start
+
+${aligned(otherTable(figures))}
+
+## Method
+
+- The server is the service as it is served: TLS 1.3, authentication, request log at level info (written to the null
+  device), metrics, SQLite on disk with every answer durable before it is sent. Only rate limits are off. The
+  comparisons are further routes of the same server: the same endpoints, with stand-ins behind them.
+- The load is a process of its own on the same machine, with ${settings.connections} keep-alive connections. Card numbers are random and pass the Luhn
+  check; requests are made before the clock starts; every answer must be a 200.
+- Both sides of a scenario run in turns: ${settings.rounds} rounds of ${settings.seconds} s each, after ${settings.warmUpSeconds} s of warm-up. The database holds
+  ${thousands(settings.rows)} tokens at first and grows with every durable round.
+- CPU is what the operating system accounts to the server's process and to its main thread.
+
+Repeat with \`npm run bench\`; \`npm run bench -- --quick\` takes half a minute and writes nothing. \`--only PART\` runs
+scenarios by a part of their name, \`--rows N\` fills the database first, \`--profile DIRECTORY\` leaves CPU profiles.
+`;
+}

@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { PERMISSIONS } from '../src/accounts/permission.ts';
+import { startService } from '../src/app.ts';
+import { Captures } from '../src/captures/captures.ts';
+import type { Core, Running } from '../src/cli/core.ts';
+import { readConfig } from '../src/config.ts';
+import { ENDPOINTS } from '../src/http/endpoints.ts';
+import { openLog } from '../src/http/log.ts';
+import { DAY, MINUTE } from '../src/kernel/clock.ts';
+import type { Tenant } from '../src/kernel/environment.ts';
+import type { Pan } from '../src/kernel/pan.ts';
+import { Vault } from '../src/vault/vault.ts';
+import { comparisons } from './comparisons.ts';
+import { randomPan } from './requests.ts';
+
+/**
+ * The server under load: the service as it is served, in a process of its own, with the routes of the comparisons
+ * beside its own, an account with a key, and some tokens and captures to read.
+ */
+export type ServerOrder = { readonly kind: 'usage' } | { readonly kind: 'stop' };
+
+export interface Usage {
+  /** CPU microseconds of all threads, and of the main thread alone. */
+  readonly cpu: number;
+  readonly main: number;
+  readonly rss: number;
+}
+
+export interface Ready {
+  readonly port: number;
+  readonly authority: string;
+  readonly secret: string;
+  readonly tokens: readonly string[];
+  readonly captures: readonly string[];
+}
+
+export type ServerReport =
+  | { readonly ready: Ready }
+  | { readonly usage: Usage }
+  | { readonly stopped: true }
+  | { readonly error: string };
+
+const TOKENS_AT_ONCE = 1000;
+const OPERATOR = { actor: { type: 'operator' as const, name: 'bench' } };
+const ENVIRONMENT = 'production';
+
+const clock = (): number => Date.now();
+const report = (message: ServerReport): void => void process.send?.(message);
+
+function usage(): Usage {
+  const all = process.cpuUsage();
+  const main = process.threadCpuUsage();
+  return { cpu: all.user + all.system, main: main.user + main.system, rss: process.memoryUsage.rss() };
+}
+
+async function makeKey({ accounts }: Core): Promise<{ secret: string; tenant: Tenant }> {
+  const { id } = await accounts.create('Bench', OPERATOR);
+  const traits = {
+    name: 'bench',
+    description: '',
+    permissions: PERMISSIONS,
+    allowList: [{ cidr: '127.0.0.0/8', note: '' }],
+    expiresAt: undefined,
+  };
+  const { secret } = await accounts.createKey(id, ENVIRONMENT, traits, OPERATOR);
+  return { secret, tenant: { account: id, environment: ENVIRONMENT } };
+}
+
+const card = () => ({ pan: randomPan() as Pan, name: 'Ana Lopez', expiry: { month: '12', year: '2029' } });
+
+/** Returns the last thousand tokens at least; `count` is how many there are in the database then. */
+async function fillTokens({ database, keyring, random }: Core, tenant: Tenant, count: number): Promise<string[]> {
+  const vault = new Vault({ database, keyring, clock, random });
+  const kept: string[] = [];
+  for (let made = 0; made < count; made += TOKENS_AT_ONCE) {
+    const cards = Array.from({ length: TOKENS_AT_ONCE }, card);
+    const format = { scheme: 1, bin: 6 } as const;
+    const creator = { id: 'key_9m2k4x7p1d8q3r', name: 'bench' };
+    const request = { cards, tags: ['web'], format, persistent: false, creator };
+    const results = await vault.tokenize(tenant, request, { origin: OPERATOR });
+    if (kept.length < 20_000) kept.push(...results.flatMap(({ token }) => token?.token ?? []));
+  }
+  return kept;
+}
+
+function fillCaptures({ database, keyring, random }: Core, tenant: Tenant, count: number): Promise<string[]> {
+  const vault = new Vault({ database, keyring, clock, random });
+  const captures = new Captures({ database, keyring, vault, clock, random });
+  const create = (_: unknown, index: number): Promise<string> => {
+    const additionalInfo = { order: `A-${100_000 + index}` };
+    const sensitive = { cvv: '123', track2: undefined };
+    const rest = { amount: 12_500, currency: 'USD', additionalInfo, sensitive, ttlMinutes: DAY / MINUTE };
+    return captures.create(tenant, { ...card(), ...rest }, { origin: OPERATOR });
+  };
+  return Promise.all(Array.from({ length: count }, create));
+}
+
+async function start(rows: number): Promise<Running> {
+  let core: Core | undefined;
+  const opened = (): Core => {
+    if (core === undefined) throw new Error('the service is not open yet');
+    return core;
+  };
+  const config = readConfig(process.env);
+  const running = await startService(config, clock, openLog(config.logLevel), [...ENDPOINTS, ...comparisons(opened)]);
+  core = running.core;
+  const { secret, tenant } = await makeKey(core);
+  const tokens = await fillTokens(core, tenant, rows);
+  const captures = await fillCaptures(core, tenant, Math.min(rows, 10_000));
+  const authority = readFileSync(running.authorityFile ?? '', 'utf8');
+  report({ ready: { port: running.ports[ENVIRONMENT], authority, secret, tokens, captures } });
+  return running;
+}
+
+const starting = start(Number(process.argv[2]));
+starting.catch((error: Error) => report({ error: error.stack ?? error.message }));
+
+process.on('message', async (order: ServerOrder) => {
+  if (order.kind === 'usage') return report({ usage: usage() });
+  await (await starting).stop();
+  process.send?.({ stopped: true } satisfies ServerReport, () => process.exit(0));
+});
+process.on('disconnect', () => process.exit(0));

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
+import { describe, it } from 'node:test';
+import { type Config, ConfigError, readConfig, SETTINGS } from './config.ts';
+
+/** Every problem that is reported. */
+function problems(variables: Record<string, string>): readonly string[] {
+  try {
+    readConfig(variables);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.problems;
+  }
+  return assert.fail('the configuration was accepted');
+}
+
+const DEFAULTS: Config = {
+  dataDirectory: resolve('data'),
+  databaseFile: resolve('data/cardvault.db'),
+  embedded: true,
+  rootKeyFile: resolve('data/root.key'),
+  ports: { production: 8443, sandbox: 8444, console: 8445 },
+  hosts: [
+    { address: '127.0.0.1', mayBeMissing: true },
+    { address: '::1', mayBeMissing: true },
+  ],
+  trustedProxies: [],
+  rates: { perKey: 1000, failedAuthentication: 60 },
+  metricsAllow: ['127.0.0.0/8', '::1'],
+  tlsFiles: undefined,
+  tlsMaxVersion: 'TLSv1.3',
+  logLevel: 'info',
+  drainMs: 30_000,
+};
+
+describe('defaults', () => {
+  it('are those of the documentation', () => {
+    assert.deepEqual(readConfig({}), DEFAULTS);
+  });
+
+  it('stand for empty variables and beside foreign ones', () => {
+    const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']));
+    assert.deepEqual(readConfig({ ...empty, PATH: '/bin', HOME: '/root', MY_CARDVAULT_X: '1' }), DEFAULTS);
+    assert.deepEqual(readConfig({ CARDVAULT_HOST: undefined as never }), DEFAULTS);
+  });
+
+  it('cannot be changed afterwards', () => {
+    assert.ok(Object.isFrozen(readConfig({})));
+  });
+
+  it('are themselves values that each setting takes, and each says what it is about', () => {
+    for (const { fallback, about, read } of Object.values(SETTINGS)) {
+      assert.doesNotThrow(() => read(fallback));
+      assert.match(about, /^[A-Z]/);
+    }
+  });
+});
+
+describe('settings', () => {
+  it('are read', () => {
+    const config = readConfig({
+      CARDVAULT_DATA_DIR: '/var/lib/cardvault',
+      CARDVAULT_DATABASE_URL: 'sqlite:vault.db',
+      CARDVAULT_ROOT_KEY_FILE: '/etc/cardvault/root.key',
+      CARDVAULT_HOST: '0.0.0.0, ::',
+      CARDVAULT_PRODUCTION_PORT: '443',
+      CARDVAULT_SANDBOX_PORT: '444',
+      CARDVAULT_CONSOLE_PORT: '65535',
+      CARDVAULT_TRUSTED_PROXIES: '10.0.0.0/8, 2001:DB8::1,',
+      CARDVAULT_RATE_LIMIT_PER_KEY: '0',
+      CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '1000000',
+      CARDVAULT_METRICS_ALLOW: '::ffff:192.0.2.0/120',
+      CARDVAULT_TLS_CERT: '/tls/cert.pem',
+      CARDVAULT_TLS_KEY: '/tls/key.pem',
+      CARDVAULT_TLS_MAX_VERSION: '1.2',
+      CARDVAULT_LOG_LEVEL: 'debug',
+      CARDVAULT_DRAIN_SECONDS: '5',
+    });
+    assert.deepEqual(config, {
+      dataDirectory: '/var/lib/cardvault',
+      databaseFile: '/var/lib/cardvault/vault.db',
+      embedded: false,
+      rootKeyFile: '/etc/cardvault/root.key',
+      ports: { production: 443, sandbox: 444, console: 65_535 },
+      hosts: [
+        { address: '0.0.0.0', mayBeMissing: false },
+        { address: '::', mayBeMissing: false },
+      ],
+      trustedProxies: ['10.0.0.0/8', '2001:db8::1'],
+      rates: { perKey: 0, failedAuthentication: 1_000_000 },
+      metricsAllow: ['192.0.2.0/24'],
+      tlsFiles: { certificate: '/tls/cert.pem', key: '/tls/key.pem' },
+      tlsMaxVersion: 'TLSv1.2',
+      logLevel: 'debug',
+      drainMs: 5000,
+    });
+  });
+
+  it('put files into the data directory, absolute paths where they say', () => {
+    const { databaseFile, rootKeyFile } = readConfig({ CARDVAULT_DATA_DIR: '/a', CARDVAULT_ROOT_KEY_FILE: 'k/root' });
+    assert.deepEqual([databaseFile, rootKeyFile], ['/a/cardvault.db', '/a/k/root']);
+    assert.equal(readConfig({ CARDVAULT_DATABASE_URL: 'sqlite:/b/c.db' }).databaseFile, '/b/c.db');
+  });
+
+  it('of addresses that are chosen must exist on the machine', () => {
+    assert.deepEqual(readConfig({ CARDVAULT_HOST: '127.0.0.1' }).hosts, [
+      { address: '127.0.0.1', mayBeMissing: false },
+    ]);
+  });
+
+  it('are refused in any other form', () => {
+    const refused: [keyof typeof SETTINGS, ...string[]][] = [
+      ['CARDVAULT_PRODUCTION_PORT', '65536', '-1', '8443.0', '0x10', 'https', ' 443', '1e3', 'tcp://10.0.0.1:443'],
+      ['CARDVAULT_DRAIN_SECONDS', '601', '1.5', '30s', '-1'],
+      ['CARDVAULT_RATE_LIMIT_PER_KEY', '1000001', '-1', 'off'],
+      ['CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION', '1000001', 'none'],
+      ['CARDVAULT_HOST', 'localhost', '127.0.0.0/8', ',', '127.0.0.1;::1', '010.0.0.1', '127.1'],
+      ['CARDVAULT_TRUSTED_PROXIES', 'proxy', '10.0.0.0/33', '10.0.0.1 10.0.0.2', '10.0.0.1,x'],
+      ['CARDVAULT_METRICS_ALLOW', 'all', '10.1', '::/200'],
+      ['CARDVAULT_TLS_MAX_VERSION', '1.1', 'TLSv1.3', '1.30'],
+      ['CARDVAULT_LOG_LEVEL', 'INFO', 'loud', 'toString'],
+      ['CARDVAULT_DATABASE_URL', 'mysql://x', 'vault.db', 'sqlite:'],
+    ];
+    for (const [name, ...texts] of refused) {
+      for (const text of texts) {
+        const found = problems({ [name]: text });
+        assert.equal(found.length, 1, `${name}=${text}: ${found}`);
+        assert.match(found[0] ?? '', new RegExp(`^${name}: expected `));
+      }
+    }
+  });
+});
+
+describe('problems', () => {
+  it('are all reported at once, none twice, and no value with them', () => {
+    const found = problems({
+      CARDVAULT_PRODUCTION_PORT: 'secret-1',
+      CARDVAULT_SANDBOX_PORT: 'secret-2',
+      CARDVAULT_HOST: 'secret-3',
+      CARDVAULT_LOG_LEVEL: 'secret-4',
+      CARDVAULT_TLS_CERT: 'secret-5',
+      CARDVAULT_LOGLEVEL: 'secret-6',
+    });
+    assert.deepEqual(found.map((problem) => problem.split(':')[0]).sort(), [
+      'CARDVAULT_HOST',
+      'CARDVAULT_LOGLEVEL',
+      'CARDVAULT_LOG_LEVEL',
+      'CARDVAULT_PRODUCTION_PORT',
+      'CARDVAULT_SANDBOX_PORT',
+      'CARDVAULT_TLS_CERT and CARDVAULT_TLS_KEY',
+    ]);
+    assert.doesNotMatch(found.join('\n'), /secret/);
+  });
+
+  it('are counted in the message', () => {
+    assert.equal(new ConfigError(['a']).message, 'the configuration has 1 problem');
+    assert.equal(new ConfigError(['a', 'b']).message, 'the configuration has 2 problems');
+  });
+
+  it('are misspelled settings', () => {
+    assert.deepEqual(problems({ CARDVAULT_DATADIR: 'x' }), ['CARDVAULT_DATADIR: there is no such setting']);
+    assert.deepEqual(problems({ CARDVAULT_: '' }), ['CARDVAULT_: there is no such setting']);
+    assert.equal(problems({ CARDVAULT_PORTS: '1' }).length, 1);
+  });
+
+  it('are not what Kubernetes sets beside a service of that name', () => {
+    const variables = {
+      CARDVAULT_SERVICE_HOST: '10.0.0.1',
+      CARDVAULT_SERVICE_PORT: '8443',
+      CARDVAULT_SERVICE_PORT_HTTPS: '8443',
+      CARDVAULT_PORT: 'tcp://10.0.0.1:8443',
+      CARDVAULT_PORT_8443_TCP: 'tcp://10.0.0.1:8443',
+      CARDVAULT_PORT_8443_TCP_PROTO: 'tcp',
+      CARDVAULT_PORT_8443_TCP_PORT: '8443',
+      CARDVAULT_PORT_8443_TCP_ADDR: '10.0.0.1',
+    };
+    assert.deepEqual(readConfig(variables), DEFAULTS);
+  });
+
+  it('are a certificate without its key and a key without its certificate', () => {
+    const both = ['CARDVAULT_TLS_CERT and CARDVAULT_TLS_KEY: set both or neither'];
+    assert.deepEqual(problems({ CARDVAULT_TLS_CERT: 'a' }), both);
+    assert.deepEqual(problems({ CARDVAULT_TLS_KEY: 'a' }), both);
+    assert.deepEqual(problems({ CARDVAULT_TLS_CERT: 'a', CARDVAULT_TLS_KEY: '' }), both);
+  });
+
+  it('are two listeners on one port, but not two that take a free one', () => {
+    assert.match(problems({ CARDVAULT_SANDBOX_PORT: '8443' }).join(), /ports of their own/);
+    assert.match(
+      problems({ CARDVAULT_PRODUCTION_PORT: '9', CARDVAULT_CONSOLE_PORT: '9' }).join(),
+      /ports of their own/,
+    );
+    const free = { CARDVAULT_PRODUCTION_PORT: '0', CARDVAULT_SANDBOX_PORT: '0', CARDVAULT_CONSOLE_PORT: '0' };
+    assert.deepEqual(readConfig(free).ports, { production: 0, sandbox: 0, console: 0 });
+  });
+});

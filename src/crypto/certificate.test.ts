@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { DAY, SECOND } from '../kernel/clock.ts';
+import { makeAuthority, makeServerIdentity, validFor } from './certificate.ts';
+
+const NOW = Date.UTC(2026, 0, 15, 10, 30, 0, 250);
+const NAMES = [
+  { type: 'dns', value: 'localhost' },
+  { type: 'ip', value: '127.0.0.1' },
+  { type: 'ip', value: '::1' },
+] as const;
+
+const authority = await makeAuthority(NOW);
+const server = await makeServerIdentity(authority, NAMES, NOW);
+const root = new X509Certificate(authority.certificate);
+const leaf = new X509Certificate(server.certificate);
+
+/** To the second, as certificates count. */
+const seconds = (time: number): number => Math.floor(time / SECOND);
+
+describe('the authority', () => {
+  it('is its own issuer and may sign', () => {
+    assert.ok(root.ca);
+    assert.ok(root.checkIssued(root));
+    assert.ok(root.verify(root.publicKey));
+    assert.equal(root.subject, 'CN=cardvault local CA');
+  });
+
+  it('lives from yesterday for ten years', () => {
+    assert.equal(seconds(root.validFromDate.getTime()), seconds(NOW - DAY));
+    assert.equal(seconds(root.validToDate.getTime()), seconds(NOW + 3650 * DAY));
+  });
+
+  it('comes with its key', () => {
+    assert.ok(root.checkPrivateKey(createPrivateKey(authority.key)));
+    assert.match(authority.key, /^-----BEGIN PRIVATE KEY-----\n([A-Za-z0-9+/=]{1,64}\n)+-----END PRIVATE KEY-----\n$/);
+  });
+});
+
+describe('the server certificate', () => {
+  it('is signed by the authority, and by no other of the same name', async () => {
+    assert.ok(leaf.checkIssued(root));
+    assert.ok(leaf.verify(root.publicKey));
+    const other = new X509Certificate((await makeAuthority(NOW)).certificate);
+    assert.equal(other.subject, root.subject);
+    assert.equal(leaf.verify(other.publicKey), false);
+  });
+
+  it('is for its names and addresses only', () => {
+    assert.equal(leaf.subjectAltName, 'DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1');
+    assert.equal(leaf.checkHost('localhost'), 'localhost');
+    assert.equal(leaf.checkIP('127.0.0.1'), '127.0.0.1');
+    assert.equal(leaf.checkIP('::1'), '::1');
+    assert.equal(leaf.checkHost('example.com'), undefined);
+    assert.equal(leaf.checkHost('a.localhost'), undefined);
+    assert.equal(leaf.checkIP('127.0.0.2'), undefined);
+  });
+
+  it('serves TLS and signs nothing', () => {
+    assert.equal(leaf.ca, false);
+    assert.deepEqual(leaf.keyUsage, ['1.3.6.1.5.5.7.3.1']);
+    assert.equal(leaf.publicKey.asymmetricKeyDetails?.namedCurve, 'prime256v1');
+  });
+
+  it('lives from yesterday for 397 days', () => {
+    assert.equal(seconds(leaf.validFromDate.getTime()), seconds(NOW - DAY));
+    assert.equal(seconds(leaf.validToDate.getTime()), seconds(NOW + 397 * DAY));
+  });
+
+  it('has a key and a positive serial number of its own', async () => {
+    assert.ok(leaf.checkPrivateKey(createPrivateKey(server.key)));
+    assert.equal(leaf.checkPrivateKey(createPrivateKey(authority.key)), false);
+    const again = new X509Certificate((await makeServerIdentity(authority, NAMES, NOW)).certificate);
+    assert.notEqual(again.serialNumber, leaf.serialNumber);
+    for (const serial of [leaf.serialNumber, again.serialNumber, root.serialNumber]) {
+      assert.match(serial, /^[4-7][0-9A-F]{31}$/);
+    }
+  });
+});
+
+describe('validFor', () => {
+  it('is the time until the certificate ends', () => {
+    const ends = leaf.validToDate.getTime();
+    assert.equal(validFor(server.certificate, NOW), ends - NOW);
+    assert.equal(validFor(server.certificate, ends + 1), -1);
+  });
+});
+
+describe('openssl', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cardvault-certificate-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  const present = spawnSync('openssl', ['version']).status === 0;
+  const file = (name: string, content: string): string => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
+
+  /** With the rules of RFC 5280 that clients such as Python's apply. */
+  const verify = (trusted: string, certificate: string, ...options: readonly string[]) =>
+    spawnSync(
+      'openssl',
+      ['verify', '-x509_strict', '-attime', String(seconds(NOW)), ...options, '-CAfile', trusted, certificate],
+      { encoding: 'utf8' },
+    );
+
+  it('accepts the chain by the strict rules', { skip: !present && 'openssl is not installed' }, async () => {
+    const [trusted, certificate] = [file('ca.pem', authority.certificate), file('server.pem', server.certificate)];
+    for (const options of [
+      ['-verify_hostname', 'localhost'],
+      ['-verify_ip', '::1'],
+      ['-purpose', 'sslserver'],
+    ]) {
+      const { status, stdout, stderr } = verify(trusted, certificate, ...options);
+      assert.equal(status, 0, stdout + stderr);
+    }
+    assert.notEqual(verify(trusted, certificate, '-verify_hostname', 'example.com').status, 0);
+    assert.notEqual(verify(trusted, certificate, '-purpose', 'sslclient').status, 0);
+    const other = file('other.pem', (await makeAuthority(NOW)).certificate);
+    assert.notEqual(verify(other, certificate).status, 0);
+  });
+});

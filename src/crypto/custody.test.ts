@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createHmac, createSecretKey } from 'node:crypto';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { CustodyError, deriveKey, makeRootKey, readRootKey } from './custody.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'cardvault-custody-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+let files = 0;
+const newPath = (): string => join(folder, String(files++), 'root.key');
+
+/** The text for the operator. */
+function refusal(path: string): string {
+  try {
+    readRootKey(path);
+  } catch (error) {
+    assert.ok(error instanceof CustodyError);
+    assert.ok(error.message.includes(path));
+    return error.message;
+  }
+  return assert.fail('the file was accepted');
+}
+
+describe('makeRootKey', () => {
+  it('makes 256 random bits that only the owner can read', () => {
+    const [path, other] = [newPath(), newPath()];
+    makeRootKey(path);
+    makeRootKey(other);
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    assert.equal(statSync(join(path, '..')).mode & 0o777, 0o700);
+    const text = readFileSync(path, 'utf8');
+    assert.match(text, /^[0-9a-f]{64}\n$/);
+    assert.notEqual(text, readFileSync(other, 'utf8'));
+    assert.equal(readRootKey(path).export().toString('hex'), text.trim());
+  });
+
+  it('leaves nothing else behind', () => {
+    const path = newPath();
+    makeRootKey(path);
+    makeRootKey(path);
+    assert.deepEqual(readdirSync(join(path, '..')), ['root.key']);
+  });
+
+  it('keeps a file that is there, whatever it holds', () => {
+    const path = newPath();
+    makeRootKey(path);
+    const text = readFileSync(path, 'utf8');
+    makeRootKey(path);
+    assert.equal(readFileSync(path, 'utf8'), text);
+    writeFileSync(path, 'damaged');
+    makeRootKey(path);
+    assert.equal(readFileSync(path, 'utf8'), 'damaged');
+  });
+
+  it('is not stopped by what a crashed maker of the same process id left', () => {
+    const path = newPath();
+    makeRootKey(path);
+    rmSync(path);
+    writeFileSync(`${path}.${process.pid}.new`, 'half', { mode: 0o600 });
+    makeRootKey(path);
+    assert.equal(readRootKey(path).symmetricKeySize, 32);
+  });
+
+  it('gives several makers at once the same key', async () => {
+    const path = newPath();
+    const module = new URL('./custody.ts', import.meta.url).href;
+    const script = `import { makeRootKey, readRootKey } from ${JSON.stringify(module)};
+      makeRootKey(process.argv[1]);
+      process.stdout.write(readRootKey(process.argv[1]).export().toString('hex'));`;
+    const make = (): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const maker = spawn(process.execPath, ['--input-type=module', '--eval', script, path]);
+        let output = '';
+        maker.stdout.on('data', (chunk: Buffer) => {
+          output += chunk.toString();
+        });
+        maker.on('error', reject);
+        maker.on('close', (status) => (status === 0 ? resolve(output) : reject(new Error(`status ${status}`))));
+      });
+    const keys = await Promise.all([make(), make(), make(), make()]);
+    assert.match(keys[0] ?? '', /^[0-9a-f]{64}$/);
+    assert.equal(new Set(keys).size, 1);
+    assert.deepEqual(readdirSync(join(path, '..')), ['root.key']);
+  });
+});
+
+describe('readRootKey', () => {
+  it('refuses a file that others can read, and says how to mend it', () => {
+    const path = newPath();
+    makeRootKey(path);
+    for (const mode of [0o640, 0o604, 0o660, 0o644, 0o601, 0o610]) {
+      chmodSync(path, mode);
+      assert.equal(refusal(path), `the root key file ${path} can be read by others; run: chmod 600 ${path}`);
+    }
+    for (const mode of [0o600, 0o400]) {
+      chmodSync(path, mode);
+      assert.equal(readRootKey(path).symmetricKeySize, 32);
+    }
+  });
+
+  it('says that a file is missing, and what that means', () => {
+    assert.match(refusal(newPath()), /is missing; without it nothing in the vault can be read: put it back/);
+  });
+
+  it('says that a file is damaged, and not what it holds', () => {
+    const path = newPath();
+    makeRootKey(path);
+    const good = readFileSync(path, 'utf8').trim();
+    for (const text of [
+      '',
+      good.slice(1),
+      `${good}0`,
+      `${good}\n${good}`,
+      good.toUpperCase().replace(/[0-9]/g, 'A'),
+      `g${good.slice(1)}`,
+    ]) {
+      writeFileSync(path, text);
+      const message = refusal(path);
+      assert.ok(message.endsWith('is damaged: expected 64 hexadecimal digits'));
+      assert.ok(!message.includes(good.slice(1, 20)));
+    }
+    writeFileSync(path, `  ${good}\r\n\n`);
+    assert.equal(readRootKey(path).export().toString('hex'), good);
+  });
+
+  it('refuses what is no file', () => {
+    const path = newPath();
+    makeRootKey(path);
+    assert.ok(refusal(join(path, '..')).endsWith('cannot be read'));
+    assert.ok(refusal(join(path, 'below')).endsWith('cannot be read'));
+  });
+});
+
+describe('deriveKey', () => {
+  const root = createSecretKey(Buffer.from(Array.from({ length: 32 }, (_, index) => index)));
+
+  it('is HKDF-SHA-256 without salt, for the name of the use', () => {
+    const mac = (key: Uint8Array, data: Uint8Array): Buffer => createHmac('sha256', key).update(data).digest();
+    const extracted = mac(Buffer.alloc(32), root.export());
+    const expanded = mac(extracted, Buffer.concat([Buffer.from('cardvault wrapping'), Uint8Array.of(1)]));
+    assert.deepEqual(deriveKey(root, 'wrapping').export(), expanded);
+  });
+
+  it('shares nothing between uses', () => {
+    const keys = ['wrapping', 'wrapping ', 'other', ''].map((use) => deriveKey(root, use).export().toString('hex'));
+    assert.equal(new Set([...keys, root.export().toString('hex')]).size, 5);
+  });
+});

@@ -1,0 +1,375 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { type Json, parseJson } from '../kernel/json.ts';
+import {
+  anyObject,
+  anyText,
+  cardNumber,
+  currency,
+  expiry,
+  type Field,
+  integer,
+  list,
+  Mismatch,
+  object,
+  optional,
+  plainText,
+  reference,
+  reply,
+  track2,
+  truth,
+  verificationCode,
+  word,
+} from './fields.ts';
+
+/** As from a request: JSON text. */
+const read = <T>(field: Field<T>, text: string): T => field.read(parseJson(text).value);
+
+/** `path: expectation`, as the caller sees it. */
+function fault(field: Field<unknown>, text: string): string {
+  try {
+    read(field, text);
+  } catch (error) {
+    assert.ok(error instanceof Mismatch, String(error));
+    return `${error.path}: ${error.message}`;
+  }
+  return assert.fail(`${text} was accepted`);
+}
+
+const refuses = (field: Field<unknown>, ...texts: readonly string[]): void => {
+  for (const text of texts) fault(field, text);
+};
+
+const name = plainText(10, 'Name');
+const count = integer({ min: 0, max: 1000 }, 'Count');
+
+describe('paths', () => {
+  const body = object({
+    chd: list(object({ card: cardNumber, exp: expiry }), { min: 1, max: 5 }),
+    deep: optional(object({ rows: list(list(count, { min: 0, max: 3 }), { min: 0, max: 3 }) })),
+  });
+  const good = '{"card":"4111111111111111","exp":"12/29"}';
+
+  it('name the place as a program would', () => {
+    const chd = (...cards: readonly string[]): string => `{"chd":[${cards.join(',')}]}`;
+    assert.equal(
+      fault(body, chd(good, good, good, '{"card":"4111111111111111","exp":"13/29"}')),
+      'chd[3].exp: expected MM/YY',
+    );
+    assert.equal(fault(body, chd(good, '{"exp":"12/29"}')), 'chd[1].card: required');
+    assert.equal(fault(body, chd('7')), 'chd[0]: expected an object');
+    assert.equal(fault(body, chd('null')), 'chd[0]: expected an object');
+    assert.equal(fault(body, '{"chd":{}}'), 'chd: expected an array');
+    assert.equal(fault(body, '{"chd":[]}'), 'chd: expected 1 to 5 entries');
+    assert.equal(fault(body, '{}'), 'chd: required');
+    assert.equal(fault(body, '[]'), ': expected an object');
+    assert.equal(
+      fault(body, `{"chd":[${good}],"deep":{"rows":[[1],[2,3,"x"]]}}`),
+      'deep.rows[1][2]: expected an integer of 0 to 1000',
+    );
+  });
+
+  it('tell the first fault', () => {
+    assert.match(fault(body, '{"chd":[{"card":"x","exp":"x"},{"card":"x"}]}'), /^chd\[0\]\.card: /);
+  });
+});
+
+describe('an object', () => {
+  const body = object({ name, count: optional(count), tag: optional(reference('Tag')) });
+
+  it('has its members and ignores others', () => {
+    const text = '{"other":{"name":1},"name":"Ana","count":3,"__proto__":{"tag":"x"},"toString":null}';
+    assert.deepEqual(read(body, text), { name: 'Ana', count: 3 });
+  });
+
+  it('takes null as absent', () => {
+    assert.deepEqual(read(body, '{"name":"Ana","count":null,"tag":null}'), { name: 'Ana' });
+    assert.equal(fault(body, '{"name":null}'), 'name: required');
+    assert.equal(fault(body, '{"count":1}'), 'name: required');
+  });
+
+  it('takes an empty string as absent where it is optional, whatever the type', () => {
+    assert.deepEqual(read(body, '{"name":"Ana","count":"","tag":""}'), { name: 'Ana' });
+    assert.match(fault(body, '{"name":""}'), /^name: expected a string/);
+    assert.match(fault(body, '{"name":"Ana","count":" "}'), /^count: expected an integer/);
+    assert.match(fault(body, '{"name":"Ana","count":[]}'), /^count: expected an integer/);
+    assert.match(fault(body, '{"name":"Ana","count":false}'), /^count: expected an integer/);
+  });
+
+  it('reads no inherited member', () => {
+    assert.equal(fault(object({ toString: reference('x') }), '{}'), 'toString: required');
+    assert.equal(fault(object({ constructor: optional(reference('x')), name }), '{}'), 'name: required');
+    assert.deepEqual(read(object({ constructor: optional(reference('x')) }), '{}'), {});
+  });
+
+  it('is no array, number or null', () => {
+    refuses(body, '[]', '1', '1.5', '"x"', 'true', 'null');
+  });
+
+  it('describes itself', () => {
+    assert.deepEqual(body.schema, {
+      type: 'object',
+      properties: {
+        name: { type: 'string', minLength: 1, maxLength: 10, description: 'Name' },
+        count: count.schema,
+        tag: { type: 'string', description: 'Tag' },
+      },
+      required: ['name'],
+    });
+  });
+});
+
+describe('a list', () => {
+  it('has from min to max entries', () => {
+    const items = list(count, { min: 1, max: 3 });
+    assert.deepEqual(read(items, '[1]'), [1]);
+    assert.deepEqual(read(items, '[1,"2",3]'), [1, 2, 3]);
+    assert.equal(fault(items, '[]'), ': expected 1 to 3 entries');
+    assert.equal(fault(items, '[1,2,3,4]'), ': expected 1 to 3 entries');
+    assert.equal(fault(items, '[1,null]'), '[1]: expected an integer of 0 to 1000');
+    assert.equal(fault(items, '{"0":1,"length":1}'), ': expected an array');
+  });
+});
+
+describe('an integer', () => {
+  const amount = integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'Amount');
+
+  it('is a JSON number or a numeric string', () => {
+    for (const text of ['0', '1', '12500', '9007199254740991']) {
+      assert.equal(read(amount, text), Number(text));
+      assert.equal(read(amount, `"${text}"`), Number(text));
+    }
+  });
+
+  it('has no fraction, exponent, sign, leading zero or blank', () => {
+    for (const text of ['10.0', '1e3', '1E3', '-0', '-1', '0.5', '1e-2', '1e400', '12500.00']) {
+      refuses(amount, text, `"${text}"`);
+    }
+    refuses(
+      amount,
+      '"01"',
+      '"007"',
+      '"00"',
+      '"+1"',
+      '" 1"',
+      '"1 "',
+      '"1\\n"',
+      '"0x10"',
+      '"1_000"',
+      '"1,000"',
+      '"Infinity"',
+      '"NaN"',
+      '"１"',
+    );
+    refuses(amount, 'true', 'null', '[]', '[1]', '{}', '""', '{"rawJSON":"1"}');
+  });
+
+  it('is exact: beyond 2^53-1 it is refused, not rounded', () => {
+    for (const text of ['9007199254740992', '9007199254740993', '99999999999999999999', '18446744073709551616']) {
+      refuses(amount, text, `"${text}"`);
+    }
+  });
+
+  it('keeps within its limits', () => {
+    const ttl = integer({ min: 1, max: 10_080 }, 'Minutes');
+    for (const good of ['1', '"1"', '10080', '"10080"']) assert.equal(typeof read(ttl, good), 'number');
+    for (const bad of ['0', '"0"', '10081', '"10081"', '-1'])
+      assert.equal(fault(ttl, bad), ': expected an integer of 1 to 10080');
+  });
+
+  it('is what was written, number or string', () => {
+    fc.assert(
+      fc.property(fc.maxSafeNat(), fc.boolean(), (number, quoted) => {
+        assert.equal(read(amount, quoted ? `"${number}"` : `${number}`), number);
+      }),
+    );
+  });
+});
+
+describe('a card number', () => {
+  it('loses no digit, as a number of up to 19 digits or as a string', () => {
+    const digits = fc.stringMatching(/^[1-9][0-9]{11,18}$/);
+    fc.assert(
+      fc.property(digits, (card) => {
+        assert.equal(read(cardNumber, card), card);
+        assert.equal(read(cardNumber, `"${card}"`), card);
+      }),
+    );
+    assert.equal(read(cardNumber, '6304000000000000003'), '6304000000000000003');
+    assert.equal(read(cardNumber, '9007199254740993'), '9007199254740993');
+  });
+
+  it('drops blanks and dashes and keeps leading zeros of a string', () => {
+    assert.equal(read(cardNumber, '"4111 1111-1111 1111"'), '4111111111111111');
+    assert.equal(read(cardNumber, '"0004111111111111"'), '0004111111111111');
+  });
+
+  it('is nothing else', () => {
+    refuses(cardNumber, '41111111111', '41111111111111111111', '"41111111111"', '"41111111111111111111"');
+    refuses(cardNumber, '4111111111111111.0', '4.111111111111111e15', '-4111111111111111', '4111111111111111e0');
+    refuses(
+      cardNumber,
+      '"4.111111111111111e15"',
+      '"4111111111111111x"',
+      '""',
+      '" "',
+      'true',
+      '[4111111111111111]',
+      '{}',
+      'null',
+    );
+  });
+});
+
+describe('a verification code', () => {
+  it('is 3 or 4 digits and returned as text', () => {
+    for (const [text, code] of [
+      ['123', '123'],
+      ['"123"', '123'],
+      ['1234', '1234'],
+      ['"012"', '012'],
+      ['"0000"', '0000'],
+    ] as const) {
+      assert.equal(read(verificationCode, text), code);
+    }
+    refuses(
+      verificationCode,
+      '12',
+      '"12"',
+      '12345',
+      '"12345"',
+      '-12',
+      '"-12"',
+      '123.0',
+      '1e2',
+      '"12a"',
+      '" 123"',
+      '"123\\n"',
+      'true',
+      '[123]',
+      'null',
+    );
+  });
+});
+
+describe('texts', () => {
+  it('are counted in code points', () => {
+    for (const field of [plainText(3, 'x'), anyText(3, 'x')]) {
+      assert.equal(read(field, '"abc"'), 'abc');
+      assert.equal(read(field, '"😀😀😀"'), '😀😀😀');
+      refuses(field, '""', '"abcd"', '"😀😀😀😀"', '"😀😀😀a"', '1', 'null', '["a"]', 'true');
+    }
+  });
+
+  it('hold control characters only where any text may stand', () => {
+    for (const control of ['\\u0000', '\\n', '\\t', '\\u001f', '\\u007f', '\\u0085']) {
+      refuses(name, `"a${control}b"`);
+      assert.equal(read(anyText(10, 'x'), `"a${control}b"`).length, 3);
+    }
+    assert.equal(read(name, '"José Ñ. 李"'), 'José Ñ. 李');
+  });
+
+  it('that are references may be anything but no string', () => {
+    assert.equal(read(reference('x'), '""'), '');
+    assert.equal(fault(reference('x'), '4111111111111111'), ': expected a string');
+  });
+});
+
+describe('words, truths, expiries, currencies, tracks and free objects', () => {
+  it('are read exactly', () => {
+    const persistent = word('persistent', 'Kind');
+    assert.equal(read(persistent, '"persistent"'), 'persistent');
+    for (const text of ['"Persistent"', '"persistent "', '""', '1', 'true', '["persistent"]']) {
+      assert.equal(fault(persistent, text), ': expected "persistent"');
+    }
+    assert.equal(read(truth('x'), 'true'), true);
+    assert.equal(read(truth('x'), 'false'), false);
+    refuses(truth('x'), '"true"', '1', '0', '""', 'null');
+    assert.deepEqual(read(expiry, '"02/31"'), { month: '02', year: '31' });
+    refuses(expiry, '"2/31"', '"02/2031"', '231', '"00/31"', 'null');
+    assert.equal(read(currency, '"usd"'), 'USD');
+    refuses(currency, '"USDX"', '"ZZZ"', '840', '""');
+    assert.equal(read(track2, '";4111111111111111=2912201?"').pan, '4111111111111111');
+    refuses(track2, '"4111111111111111"', '4111111111111111', '""');
+  });
+
+  it('keep a free object as it was written', () => {
+    const text = '{"a":null,"b":"","c":[1.50,{"__proto__":1}],"d":9007199254740993}';
+    assert.equal(JSON.stringify(read(anyObject('x'), text)), text);
+    refuses(anyObject('x'), '[]', '"{}"', '1.5', 'null');
+  });
+});
+
+describe('a fault', () => {
+  it('never repeats the value, nor a key of the request', () => {
+    const secret = 'Zq7Zq7';
+    const fields: readonly Field<unknown>[] = [
+      object({ name, count, list: list(cardNumber, { min: 1, max: 2 }) }),
+      list(object({ name }), { min: 0, max: 9 }),
+      name,
+      anyText(5, 'x'),
+      reference('x'),
+      word('persistent', 'x'),
+      truth('x'),
+      count,
+      cardNumber,
+      verificationCode,
+      expiry,
+      track2,
+      currency,
+      anyObject('x'),
+    ];
+    const planted = fc
+      .jsonValue({ maxDepth: 2 })
+      .chain((value) =>
+        fc.constantFrom<unknown>(
+          `${secret}0123456789`,
+          { [secret]: secret, name: { [secret]: value } },
+          { name: secret, count: secret },
+          { name: 'a', count: 1, list: [secret] },
+          [{ name: [secret] }],
+          [secret, value],
+          '7197197197197',
+          71971971,
+          -71971971.5,
+        ),
+      );
+    let refused = 0;
+    fc.assert(
+      fc.property(fc.constantFrom(...fields), planted, (field, value) => {
+        try {
+          read(field, JSON.stringify(value));
+        } catch (error) {
+          refused++;
+          assert.ok(error instanceof Mismatch);
+          assert.doesNotMatch(`${error.path}: ${error.message}`, /Zq7|7197/);
+        }
+      }),
+      { numRuns: 500 },
+    );
+    assert.ok(refused > 200, 'the property was not put to the test');
+  });
+});
+
+describe('members of replies', () => {
+  it('are described and never read', () => {
+    for (const field of [
+      reply.text('x'),
+      reply.nullableText('x'),
+      reply.integer('x'),
+      reply.truth('x'),
+      reply.time('x'),
+      reply.nullableTime('x'),
+      reply.texts('x'),
+      reply.word(['a', 'b'], 'x'),
+      reply.list(reply.text('y'), 'x'),
+    ] as readonly Field<unknown>[]) {
+      assert.equal(field.schema['description'], 'x');
+      assert.ok(field.schema['type'] !== undefined);
+      assert.throws(() => field.read('a' as Json), /not read/);
+    }
+    assert.deepEqual(reply.word(['a', 'b'], 'x').schema, { type: 'string', enum: ['a', 'b'], description: 'x' });
+    assert.deepEqual(reply.nullableText('x').schema['type'], ['string', 'null']);
+  });
+});

@@ -1,0 +1,91 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { readAddress } from '../accounts/allow-list.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { describeError, type Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
+import { failureOf, PROBLEMS, problemBody } from './problems.ts';
+
+/** Where the outcome of requests is told to. */
+export interface Reporting {
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** A name for logs and metrics. */
+  readonly listener: string;
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** A failure in the shape of its family, told to metrics and, when it is ours, to the log. */
+export function sendFailure(
+  options: Reporting,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const failure = failureOf(error);
+  const { status, retryAfter } = PROBLEMS[failure.code];
+  options.metrics.failure(options.listener, failure.code);
+  if (status >= 500) {
+    const cause = failure.cause ?? failure;
+    options.log.error('request failed', {
+      ...describeError(cause),
+      listener: options.listener,
+      request_id: request.id,
+      failure: failure.code,
+    });
+  }
+  if (retryAfter !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', String(retryAfter));
+  const family = request.routeOptions?.config?.family ?? 'vault';
+  return reply.code(status).header('content-type', JSON_TYPE).send(problemBody(family, failure));
+}
+
+/** Failures before any route was found; no hook runs for them. */
+export function sendUnrouted(
+  options: Reporting,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  reply.raw.once('finish', () => report(options, request, reply));
+  return sendFailure(options, error, request, reply.headers(commonHeaders(request)));
+}
+
+/** One line of the log, one observation. */
+export function report(options: Reporting, request: FastifyRequest, reply: FastifyReply): void {
+  const { log, metrics, listener } = options;
+  const route = request.routeOptions?.url ?? '(none)';
+  const { method, admission } = request;
+  const { elapsedTime, statusCode: status } = reply;
+  metrics.request(listener, method, route, status, elapsedTime);
+  log.info('request', {
+    listener,
+    request_id: request.id,
+    method,
+    route,
+    status,
+    duration_ms: Math.round(elapsedTime * 1000) / 1000,
+    address: addressOf(request),
+    ...(admission !== undefined && { account: admission.tenant.account, key: admission.key.id }),
+  });
+}
+
+/** Headers of every answer. */
+export const commonHeaders = ({ id }: FastifyRequest): Record<string, string> => ({
+  'x-request-id': id,
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+});
+
+/** Reading an address costs more than looking it up, and most requests come from few. */
+const ADDRESSES = new Map<string, string>();
+
+/** After trusted proxies. What they forward may be anything, so only an address is taken for one. */
+export function addressOf({ ip = '' }: FastifyRequest): string {
+  let address = ADDRESSES.get(ip);
+  if (address === undefined) {
+    address = readAddress(ip) ?? 'unknown';
+    if (ADDRESSES.size >= LIMITS.trackedAddresses) ADDRESSES.clear();
+    ADDRESSES.set(ip, address);
+  }
+  return address;
+}

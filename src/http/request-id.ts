@@ -1,0 +1,15 @@
+import type { Random } from '../kernel/clock.ts';
+import { newUuid } from '../kernel/ids.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { holdsPan, passesLuhn } from '../kernel/pan.ts';
+
+/** A caller's request id is kept when it is harmless: of a few characters, and nothing in it reads as a card number. */
+export function requestId(sent: string | string[] | undefined, random: Random): string {
+  const harmless =
+    typeof sent === 'string' &&
+    sent.length <= LIMITS.requestIdCharacters &&
+    /^[A-Za-z0-9._-]+$/.test(sent) &&
+    !(sent.match(/[0-9]{12,}/g) ?? []).some(passesLuhn) &&
+    !holdsPan(sent);
+  return harmless ? sent : newUuid(random);
+}

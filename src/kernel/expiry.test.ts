@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { longExpiry, readExpiry, readTrackExpiry, shortExpiry } from './expiry.ts';
+
+const two = (number: number): string => String(number).padStart(2, '0');
+
+describe('an expiry', () => {
+  it('is read as MM/YY and as YYMM: months 01 to 12 of every year, no other', () => {
+    for (let month = 0; month < 100; month++) {
+      for (let year = 0; year < 100; year++) {
+        const expected = month >= 1 && month <= 12 ? { month: two(month), year: two(year) } : undefined;
+        assert.deepEqual(readExpiry(`${two(month)}/${two(year)}`), expected);
+        assert.deepEqual(readTrackExpiry(two(year) + two(month)), expected);
+      }
+    }
+  });
+
+  it('is read in no other form', () => {
+    for (const text of [
+      '',
+      '1/29',
+      '12/2029',
+      '1229',
+      '12-29',
+      '12/29 ',
+      ' 12/29',
+      '12/29\n',
+      '1２/29',
+      '2029/12',
+      '12/2',
+      '12/',
+    ]) {
+      assert.equal(readExpiry(text), undefined, JSON.stringify(text));
+    }
+    for (const text of ['', '29/12', '291', '29123', '2912\n', ' 2912', '=']) {
+      assert.equal(readTrackExpiry(text), undefined, JSON.stringify(text));
+    }
+  });
+
+  it('is written short and long, always in this century', () => {
+    assert.equal(shortExpiry({ month: '02', year: '31' }), '02/31');
+    assert.equal(longExpiry({ month: '02', year: '31' }), '02/2031');
+    assert.equal(longExpiry({ month: '12', year: '99' }), '12/2099');
+  });
+});

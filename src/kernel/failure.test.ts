@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { FAILURES, Failure, type FailureCode, invalid } from './failure.ts';
+
+describe('a failure', () => {
+  it('carries the text of its code', () => {
+    for (const [code, text] of Object.entries(FAILURES)) {
+      const failure = new Failure(code as FailureCode);
+      assert.equal(failure.message, text);
+      assert.equal(failure.code, code);
+      assert.equal(failure.field, undefined);
+      assert.equal(failure.name, 'Failure');
+      assert.ok(failure instanceof Error);
+    }
+  });
+
+  it('about a field begins with its path', () => {
+    const failure = invalid('chd[3].exp', 'expected MM/YY');
+    assert.equal(failure.message, 'chd[3].exp: expected MM/YY');
+    assert.equal(failure.field, 'chd[3].exp');
+    assert.equal(failure.code, 'invalid_field');
+    assert.equal(new Failure('unknown_token', { field: 'token' }).message, 'token: The token does not exist.');
+  });
+
+  it('keeps its cause out of its text', () => {
+    const cause = new Error('private: 4111111111111111');
+    const failure = new Failure('internal', { cause });
+    assert.equal(failure.cause, cause);
+    assert.equal(failure.message, 'Internal error.');
+    assert.ok(!JSON.stringify(failure).includes('4111'));
+  });
+});
+
+describe('the texts of failures', () => {
+  it('are sentences, each its own', () => {
+    const texts = Object.values(FAILURES);
+    for (const text of texts) assert.match(text, /^[A-Z].*\.$/);
+    assert.equal(new Set(texts).size, texts.length);
+  });
+});

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { Random } from './clock.ts';
+import { isUuid, newId, newUuid } from './ids.ts';
+
+/** A Random that hands out these numbers in turn. */
+function dealing(numbers: readonly number[]): Random {
+  let at = 0;
+  const next = (): number => numbers[at++ % numbers.length] ?? 0;
+  return {
+    bytes: (size) => Uint8Array.from({ length: size }, () => next() & 0xff),
+    below: (bound) => next() % bound,
+  };
+}
+
+const numbers = fc.array(fc.nat(2 ** 31 - 1), { minLength: 16, maxLength: 64 });
+
+describe('newUuid', () => {
+  it('is a UUID version 4 with the bytes it was given', () => {
+    const bytes = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0xff, 0xee, 0xdd, 0xcc, 0xbb, 0xaa, 0x99, 0x88];
+    assert.equal(newUuid(dealing(bytes)), '01234567-89ab-4def-bfee-ddccbbaa9988');
+    assert.equal(newUuid(dealing([0])), '00000000-0000-4000-8000-000000000000');
+    assert.equal(newUuid(dealing([255])), 'ffffffff-ffff-4fff-bfff-ffffffffffff');
+  });
+
+  it('fixes version and variant and keeps the 122 other bits', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (bytes) => {
+        const id = newUuid(dealing([...bytes]));
+        assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+        const read = Uint8Array.from(id.replaceAll('-', '').match(/../g) ?? [], (hex) => Number.parseInt(hex, 16));
+        const free = (from: Uint8Array): number[] =>
+          [...from].map((byte, index) => byte & (index === 6 ? 0x0f : index === 8 ? 0x3f : 0xff));
+        assert.deepEqual(free(read), free(bytes));
+      }),
+    );
+  });
+});
+
+describe('isUuid', () => {
+  it('holds for what this service writes', () => {
+    fc.assert(fc.property(numbers, (dealt) => assert.ok(isUuid(newUuid(dealing(dealt))))));
+  });
+
+  it('holds for no other version, variant, case or form', () => {
+    const good = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
+    assert.equal(isUuid(good), true);
+    for (const text of [
+      good.toUpperCase(),
+      good.replace('-4b7e', '-1b7e'),
+      good.replace('-9c3a', '-7c3a'),
+      good.replace('-9c3a', '-cc3a'),
+      good.replaceAll('-', ''),
+      `{${good}}`,
+      `${good}\n`,
+      ` ${good}`,
+      good.slice(1),
+      good.replace('0f', '0g'),
+      '',
+    ]) {
+      assert.equal(isUuid(text), false, JSON.stringify(text));
+    }
+  });
+});
+
+describe('newId', () => {
+  it('is the prefix and so many letters that people can read aloud', () => {
+    fc.assert(
+      fc.property(numbers, fc.integer({ min: 1, max: 40 }), (dealt, length) => {
+        const id = newId('key', length, dealing(dealt));
+        assert.match(id, /^key_[0-9a-km-np-z]+$/);
+        assert.equal(id.length, 4 + length);
+      }),
+    );
+  });
+
+  it('can hold each letter once its number is drawn', () => {
+    const drawn = newId('x', 34, dealing(Array.from({ length: 34 }, (_, index) => index))).slice(2);
+    assert.equal(drawn, '0123456789abcdefghijkmnpqrstuvwxyz');
+  });
+});

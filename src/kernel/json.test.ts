@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { Failure } from './failure.ts';
+import { isExactNumber, isJsonObject, type Json, parseJson } from './json.ts';
+import { LIMITS } from './limits.ts';
+
+const read = (text: string): Json => parseJson(text).value;
+
+/** The message of the refusal. */
+function refusal(text: string): string {
+  try {
+    parseJson(text);
+  } catch (error) {
+    assert.ok(error instanceof Failure, `threw ${String(error)}`);
+    assert.equal(error.code, 'malformed_json');
+    return error.message;
+  }
+  return assert.fail(`accepted ${JSON.stringify(text)}`);
+}
+
+/** What JSON.parse would have made of it. */
+function asNative(value: Json): unknown {
+  if (isExactNumber(value)) return Number(value.rawJSON);
+  if (Array.isArray(value)) return value.map(asNative);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, asNative(member)]));
+}
+
+type Cases = Readonly<Record<string, string>>;
+const vectors = JSON.parse(readFileSync(new URL('../../test/vectors/json.json', import.meta.url), 'utf8')) as Readonly<
+  Record<'accepted' | 'refused' | 'refused here on purpose', Cases>
+>;
+
+describe('JSON Parsing Test Suite', () => {
+  it('reads every case to accept, as JSON.parse does', () => {
+    assert.ok(Object.keys(vectors.accepted).length > 60);
+    for (const [name, text] of Object.entries(vectors.accepted)) {
+      assert.deepEqual(asNative(read(text)), JSON.parse(text), name);
+    }
+  });
+
+  it('refuses every case to refuse', () => {
+    assert.ok(Object.keys(vectors.refused).length > 150);
+    for (const text of Object.values(vectors.refused)) {
+      assert.throws(() => JSON.parse(text), SyntaxError);
+      refusal(text);
+    }
+  });
+
+  it('refuses duplicate keys and deep nesting, which the suite accepts', () => {
+    for (const text of Object.values(vectors['refused here on purpose'])) {
+      assert.doesNotThrow(() => JSON.parse(text));
+      refusal(text);
+    }
+  });
+});
+
+describe('against JSON.parse', () => {
+  const documents = fc.jsonValue({ maxDepth: 5, stringUnit: 'binary' });
+
+  it('reads what JSON.stringify writes', () => {
+    fc.assert(
+      fc.property(documents, fc.constantFrom(undefined, 1, '\t'), (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        assert.deepEqual(asNative(read(text)), JSON.parse(text));
+      }),
+    );
+  });
+
+  it('writes back what it read: numbers, strings and keys as they were', () => {
+    fc.assert(
+      fc.property(documents, (value) => {
+        const text = JSON.stringify(value);
+        // An engine puts keys that look like indexes first, when it reads as when it writes.
+        assert.equal(JSON.stringify(read(text)), JSON.stringify(JSON.parse(text)));
+      }),
+    );
+  });
+
+  it('accepts and refuses the same texts when one character is changed', () => {
+    const signs = fc.constantFrom(...'{}[]",:0123456789.eE+-\\u tfn\t\n\u0000\u00a0'.split(''), '');
+    let refused = 0;
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 2 }), fc.nat(), signs, (value, position, sign) => {
+        const text = JSON.stringify(value);
+        const at = position % text.length;
+        const changed = text.slice(0, at) + sign + text.slice(at + 1);
+        let native: unknown;
+        try {
+          native = JSON.parse(changed);
+        } catch {
+          refused++;
+          refusal(changed);
+          return;
+        }
+        try {
+          assert.deepEqual(asNative(read(changed)), native);
+        } catch (error) {
+          // The one difference: the change made two keys the same.
+          if (!(error instanceof Failure && error.message.endsWith('duplicate key'))) throw error;
+        }
+      }),
+      { numRuns: 1000 },
+    );
+    assert.ok(refused > 100, 'the property was not put to the test');
+  });
+});
+
+describe('numbers', () => {
+  const digits = fc.stringMatching(/^[0-9]{1,30}$/);
+  const literals = fc
+    .tuple(
+      fc.constantFrom('', '-'),
+      fc.oneof(fc.constant('0'), fc.stringMatching(/^[1-9][0-9]{0,30}$/)),
+      fc.option(digits, { nil: undefined }),
+      fc.option(fc.tuple(fc.constantFrom('e', 'E'), fc.constantFrom('', '+', '-'), digits), { nil: undefined }),
+    )
+    .map(
+      ([sign, whole, fraction, exponent]) =>
+        `${sign}${whole}${fraction === undefined ? '' : `.${fraction}`}${exponent?.join('') ?? ''}`,
+    );
+
+  it('survive as they were written', () => {
+    fc.assert(fc.property(literals, (literal) => assert.equal(JSON.stringify(read(literal)), literal)));
+    fc.assert(
+      fc.property(fc.array(literals), (list) => {
+        const text = `{"amounts":[${list.join(',')}]}`;
+        assert.equal(JSON.stringify(read(text)), text);
+      }),
+    );
+  });
+
+  it('are JavaScript numbers exactly when nothing is lost', () => {
+    for (const literal of ['0', '1', '-1', '9007199254740991', '-9007199254740991']) {
+      assert.equal(read(literal), Number(literal));
+    }
+    for (const literal of [
+      '-0',
+      '1.0',
+      '0.1',
+      '1e3',
+      '9007199254740992',
+      '9007199254740993',
+      '4111111111111111110',
+      '1e400',
+    ]) {
+      const value = read(literal);
+      assert.ok(isExactNumber(value), literal);
+      assert.equal(value.rawJSON, literal);
+    }
+  });
+
+  it('kept as written are no objects', () => {
+    assert.equal(isJsonObject(read('1.5')), false);
+    assert.equal(isJsonObject(read('{"rawJSON":"1.5"}')), true);
+    assert.equal(isExactNumber(read('{"rawJSON":"1.5"}')), false);
+  });
+});
+
+describe('objects', () => {
+  it('refuse a key that is there already, however it is spelled', () => {
+    for (const text of ['{"a":1,"a":1}', '{"a":1,"\\u0061":2}', '{"x":{"a":1,"b":2,"a":3}}', '[{"":1,"":2}]']) {
+      assert.match(refusal(text), /duplicate key$/);
+    }
+    assert.match(refusal('{"__proto__":1,"__proto__":2}'), /duplicate key$/);
+    assert.deepEqual(read('{"a":{"a":1},"A":2}'), { a: { a: 1 }, A: 2 });
+  });
+
+  it('refuse one spelling of a key beside another, for any key', () => {
+    const escaped = (text: string): string =>
+      text.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.boolean(), (key, swapped) => {
+        const spellings = [JSON.stringify(key), `"${escaped(key)}"`];
+        const [first, second] = swapped ? spellings.reverse() : spellings;
+        assert.match(refusal(`{${first}:1,"${escaped(key)}x":2,${second}:3}`), /duplicate key$/);
+      }),
+    );
+  });
+
+  it('take the names of inherited members as plain keys', () => {
+    const value = read('{"__proto__":{"admin":true},"constructor":1,"toString":2,"hasOwnProperty":3}');
+    assert.ok(isJsonObject(value));
+    assert.deepEqual(Object.keys(value), ['__proto__', 'constructor', 'toString', 'hasOwnProperty']);
+    assert.equal(Object.getPrototypeOf(value), Object.prototype);
+    assert.equal(value['admin'], undefined);
+    assert.equal(({} as Record<string, unknown>)['admin'], undefined);
+    assert.deepEqual(Object.getOwnPropertyDescriptor(value, '__proto__')?.value, { admin: true });
+    assert.equal(JSON.stringify(value), '{"__proto__":{"admin":true},"constructor":1,"toString":2,"hasOwnProperty":3}');
+  });
+});
+
+describe('nesting', () => {
+  it(`goes to ${LIMITS.jsonDepth} levels`, () => {
+    const arrays = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+    const objects = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
+    assert.equal(LIMITS.jsonDepth, 32);
+    for (const nested of [arrays, objects]) {
+      assert.equal(JSON.stringify(read(nested(32))), nested(32));
+      assert.match(refusal(nested(33)), /nested deeper than 32 levels$/);
+    }
+  });
+
+  it('is counted in depth, not in all', () => {
+    const wide = `[${Array.from({ length: 100 }, () => '[{}]').join(',')}]`;
+    assert.equal(JSON.stringify(read(wide)), wide);
+  });
+
+  it('of a hostile document does not exhaust the stack', () => {
+    assert.match(refusal('['.repeat(500_000)), /nested deeper/);
+    assert.match(refusal('{"a":'.repeat(200_000)), /nested deeper/);
+  });
+});
+
+describe('strings', () => {
+  it('keep lone surrogates', () => {
+    assert.equal(read('"\\ud800"'), '\ud800');
+    assert.equal(read('"\\udc00\\ud800"'), '\udc00\ud800');
+    assert.equal(read('"a\ud800b"'), 'a\ud800b');
+    assert.equal(JSON.stringify(read('"\\ud800"')), '"\\ud800"');
+    assert.equal(read('"\\ud83d\\ude00"'), '😀');
+  });
+
+  it('hold control characters only when they are escaped', () => {
+    for (let code = 0; code < 0x20; code++) {
+      assert.match(refusal(`"${String.fromCharCode(code)}"`), /control character in a string$/);
+    }
+    assert.equal(read('"\u0020\u007f\u0080"'), ' \u007f\u0080');
+  });
+
+  it('of any characters are read, escaped or not', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(0xffff)), fc.array(fc.boolean()), (units, choices) => {
+        const text = String.fromCharCode(...units);
+        const written = units.map((unit, index) =>
+          unit > 0x1f && unit !== 0x22 && unit !== 0x5c && choices[index] === true
+            ? String.fromCharCode(unit)
+            : `\\u${unit.toString(16).padStart(4, '0')}`,
+        );
+        assert.equal(read(`"${written.join('')}"`), text);
+      }),
+    );
+  });
+});
+
+describe('spans', () => {
+  const slices = (text: string): Record<string, string> =>
+    Object.fromEntries([...parseJson(text).spans].map(([key, [start, end]]) => [key, text.slice(start, end)]));
+
+  it('are those of the values of the outermost object', () => {
+    const text = ' { "a" :\t[1, {"inner": 2}] , "b":"x\\"}" ,"c" : 1.50 ,"\\u0064":{"e": {} }\n} ';
+    assert.deepEqual(slices(text), { a: '[1, {"inner": 2}]', b: '"x\\"}"', c: '1.50', d: '{"e": {} }' });
+  });
+
+  it('are none where the outermost value is no object', () => {
+    assert.deepEqual(slices('[{"a":1}]'), {});
+    assert.deepEqual(slices('{}'), {});
+  });
+
+  it('cut out text that reads as the member does', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 })), fc.constantFrom(0, 2), (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        const native = JSON.parse(text) as Record<string, unknown>;
+        const { spans } = parseJson(text);
+        assert.deepEqual([...spans.keys()].sort(), Object.keys(native).sort());
+        for (const [key, [start, end]] of spans) {
+          assert.deepEqual(JSON.parse(text.slice(start, end)), Object.getOwnPropertyDescriptor(native, key)?.value);
+          assert.equal(text.slice(start, end).trim(), text.slice(start, end));
+        }
+      }),
+    );
+  });
+});
+
+describe('a refusal', () => {
+  it('names the position, counted from 1', () => {
+    assert.equal(refusal('{"a":}'), 'malformed JSON at character 6: expected a value');
+    assert.equal(refusal('{"a":1 "b":2}'), 'malformed JSON at character 8: expected a comma or }');
+    assert.equal(refusal('[1 2]'), 'malformed JSON at character 4: expected a comma or ]');
+    assert.equal(refusal('{"a":1,"a":2}'), 'malformed JSON at character 8: duplicate key');
+    assert.equal(refusal('{"a" 1}'), 'malformed JSON at character 6: expected a colon');
+    assert.equal(refusal('{a}'), 'malformed JSON at character 2: expected a key');
+    assert.equal(refusal('{} x'), 'malformed JSON at character 4: expected the end of the body');
+    assert.equal(refusal('"abc'), 'malformed JSON at character 5: unterminated string');
+    assert.equal(refusal('"a\nb"'), 'malformed JSON at character 3: control character in a string');
+  });
+
+  it('says nothing of the text', () => {
+    const card = '4111111111111111';
+    for (const text of [
+      `{"${card}"}`,
+      `{"${card}":1,"${card}":2}`,
+      `"${card}`,
+      `[${card} ${card}]`,
+      `${card}x`,
+      `"\\u41111${card}\\q"`,
+    ]) {
+      assert.ok(!refusal(text).includes('4111'), text);
+    }
+  });
+});

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { holdsPan, type Pan, passesLuhn, readPan, truncatePan, truncatePansIn } from './pan.ts';
+
+/** Test numbers that the card brands publish. */
+const PUBLISHED = [
+  '4111111111111111',
+  '4012888888881881',
+  '5555555555554444',
+  '5105105105105100',
+  '378282246310005',
+  '371449635398431',
+  '30569309025904',
+  '38520000023237',
+  '6011111111111117',
+  '6011000990139424',
+  '3530111333300000',
+  '6304000000000000',
+];
+
+/** The Luhn sum as the standard tells it: from the right, every second digit doubled, its digits added. */
+function luhnSum(digits: string): number {
+  const doubled = [...digits].reverse().map((digit, index) => (index % 2 === 1 ? String(Number(digit) * 2) : digit));
+  return [...doubled.join('')].reduce((sum, digit) => sum + Number(digit), 0);
+}
+
+const withCheckDigit = (digits: string): string => digits + ((10 - (luhnSum(`${digits}0`) % 10)) % 10);
+
+const digitText = (min: number, max: number): fc.Arbitrary<string> =>
+  fc.stringMatching(new RegExp(`^[0-9]{${min},${max}}$`));
+
+const cards = digitText(11, 18).map(withCheckDigit);
+
+/** A card as people write it: blanks or dashes between any digits. */
+const written = fc
+  .tuple(cards, fc.array(fc.constantFrom('', '', '', ' ', '-', ' - ', '\t'), { minLength: 18, maxLength: 18 }))
+  .map(([card, separators]) => ({
+    card,
+    text: [...card].map((digit, index) => (index === 0 ? '' : separators[index - 1]) + digit).join(''),
+  }));
+
+const prose = fc.stringMatching(/^[a-zA-Z .,:;#"{}\n]{0,20}[a-zA-Z.,:;#"]$/);
+
+describe('readPan', () => {
+  it('takes 12 to 19 digits', () => {
+    for (let length = 0; length <= 30; length++) {
+      const digits = '4'.repeat(length);
+      assert.equal(readPan(digits), length >= 12 && length <= 19 ? digits : undefined, `${length} digits`);
+    }
+  });
+
+  it('drops blanks and dashes, and keeps leading zeros', () => {
+    assert.equal(readPan('4111 1111-1111 1111'), '4111111111111111');
+    assert.equal(readPan(' -4111111111111111- '), '4111111111111111');
+    assert.equal(readPan('000000000000'), '000000000000');
+    assert.equal(readPan('4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1'), '4111111111111111');
+  });
+
+  it('takes no other sign', () => {
+    for (const text of [
+      '4111.1111.1111.1111',
+      '4111111111111111x',
+      '4111\t111111111111',
+      '４１１１１１１１１１１１１１１１',
+      '+4111111111111111',
+      '4111111111111111\n',
+      '0x41111111111111',
+    ]) {
+      assert.equal(readPan(text), undefined, JSON.stringify(text));
+    }
+  });
+});
+
+describe('passesLuhn', () => {
+  it('holds for published test numbers', () => {
+    for (const card of PUBLISHED) assert.ok(passesLuhn(card), card);
+    assert.ok(passesLuhn('79927398713'));
+  });
+
+  it('agrees with the check as it is written down', () => {
+    fc.assert(fc.property(digitText(1, 25), (digits) => assert.equal(passesLuhn(digits), luhnSum(digits) % 10 === 0)));
+    fc.assert(fc.property(cards, (card) => assert.ok(passesLuhn(card))));
+  });
+
+  it('fails when any one digit is wrong', () => {
+    fc.assert(
+      fc.property(cards, fc.nat(), fc.integer({ min: 1, max: 9 }), (card, position, difference) => {
+        const at = position % card.length;
+        const wrong = (Number(card[at]) + difference) % 10;
+        assert.ok(!passesLuhn(card.slice(0, at) + wrong + card.slice(at + 1)));
+      }),
+    );
+  });
+});
+
+describe('truncatePan', () => {
+  it('keeps the first six and last four, with a star for each digit between', () => {
+    assert.equal(truncatePan('4111111111111111'), '411111******1111');
+    assert.equal(truncatePan('378282246310005'), '378282*****0005');
+    assert.equal(truncatePan('123456789012'), '123456**9012');
+    assert.equal(truncatePan('1234567890123456789'), '123456*********6789');
+    fc.assert(
+      fc.property(cards, (card) => {
+        const shown = truncatePan(card);
+        assert.equal(shown.length, card.length);
+        assert.match(shown, /^[0-9]{6}\*{2,9}[0-9]{4}$/);
+        assert.ok(card.startsWith(shown.slice(0, 6)) && card.endsWith(shown.slice(-4)));
+      }),
+    );
+  });
+});
+
+describe('truncatePansIn', () => {
+  it('hides a card number in any prose, whatever blanks and dashes are in it', () => {
+    fc.assert(
+      fc.property(prose, written, prose, (before, { card, text }, after) => {
+        assert.equal(truncatePansIn(before + text + after), before + truncatePan(card) + after);
+      }),
+    );
+  });
+
+  it('hides every one of several', () => {
+    assert.equal(
+      truncatePansIn('4111111111111111,5555-5555-5555-4444 / 3782 822463 10005'),
+      '411111******1111,555555******4444 / 378282*****0005',
+    );
+    assert.equal(truncatePansIn('4111111111111111 5555555555554444'), '411111******1111 555555******4444');
+    fc.assert(
+      fc.property(fc.array(fc.tuple(prose, written)), (parts) => {
+        const text = parts.map(([words, { text: digits }]) => words + digits).join('');
+        assert.equal(truncatePansIn(text), parts.map(([words, { card }]) => words + truncatePan(card)).join(''));
+      }),
+    );
+  });
+
+  it('finds a card number between other groups of digits', () => {
+    assert.equal(truncatePansIn('12 4111 1111 1111 1112'), '12 4111 1111 1111 1112');
+    assert.equal(truncatePansIn('7 4111 1111 1111 1111'), '7 411111******1111');
+    assert.equal(truncatePansIn('1 5555 5555 5555 4444'), '1 555555******4444');
+    assert.equal(truncatePansIn('5555 5555 5555 4444 12 29'), '555555******4444 12 29');
+    assert.equal(truncatePansIn('order 77, 5555-5555-5555-4444-123'), 'order 77, 555555******4444-123');
+    // More digits than any card number has, yet one of their groups is one.
+    assert.equal(truncatePansIn('12345678901234567890 4111111111111111'), '12345678901234567890 411111******1111');
+  });
+
+  it('hides the middle of each of two runs that overlap', () => {
+    assert.ok(passesLuhn('12555555555555') && passesLuhn('5555555555554444'));
+    assert.equal(truncatePansIn('12 5555 5555 5555 4444'), '125555********4444');
+    assert.ok(passesLuhn('4321411111111111') && passesLuhn('4111111111111111'));
+    assert.equal(truncatePansIn('4321 4111 1111 1111 1111'), '432141**********1111');
+  });
+
+  it('never shows the middle of a Luhn-valid run that begins and ends with a group', () => {
+    const groups = fc.array(digitText(1, 8), { minLength: 2, maxLength: 12 });
+    fc.assert(
+      fc.property(groups, fc.constantFrom(' ', '-'), (parts, separator) => {
+        const shown = truncatePansIn(parts.join(separator)).replaceAll(separator, '');
+        const offsets = parts.map((_, index) => parts.slice(0, index).join('').length);
+        for (let start = 0; start < parts.length; start++) {
+          for (let end = start + 1; end <= parts.length; end++) {
+            const run = parts.slice(start, end).join('');
+            if (run.length < 12 || run.length > 19 || !passesLuhn(run)) continue;
+            const from = (offsets[start] ?? 0) + 6;
+            assert.match(shown.slice(from, from + run.length - 10), /^\*+$/, `${run} in ${parts.join(separator)}`);
+          }
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('changes nothing but digits into stars and what separates them', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[0-9 a-]{0,60}$/), (text) => {
+        const shown = truncatePansIn(text);
+        const signs = text.replace(/[ -]/g, '');
+        const shownSigns = shown.replace(/[ -]/g, '');
+        assert.equal(shownSigns.length, signs.length);
+        for (let index = 0; index < signs.length; index++) {
+          const sign = shownSigns[index] ?? '';
+          assert.ok(sign === signs[index] || (sign === '*' && /[0-9]/.test(signs[index] ?? '')));
+        }
+      }),
+    );
+  });
+
+  it('leaves alone what is no card number', () => {
+    for (const text of [
+      '',
+      'no digits',
+      '4111111111111112',
+      '41111111111',
+      '4111.1111.1111.1111',
+      '4111x1111x1111x1111',
+      // A run of twenty digits is no run of 12 to 19, although it begins with a card number.
+      '41111111111111110000',
+      '2026-11-20T10:00:00',
+      '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c',
+    ]) {
+      assert.equal(truncatePansIn(text), text);
+      assert.equal(holdsPan(text), false);
+    }
+    assert.equal(holdsPan('x 4111111111111111'), true);
+  });
+
+  it('leaves digits alone that fail the check', () => {
+    fc.assert(
+      fc.property(prose, digitText(1, 19), prose, (before, digits, after) => {
+        fc.pre(digits.length < 12 || !passesLuhn(digits));
+        assert.equal(truncatePansIn(before + digits + after), before + digits + after);
+      }),
+    );
+  });
+
+  it('changes nothing the second time, when words stand between the card numbers', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(prose, written)), (parts) => {
+        const once = truncatePansIn(parts.map(([words, { text }]) => words + text).join(''));
+        assert.equal(truncatePansIn(once), once);
+      }),
+    );
+  });
+
+  it('takes time in proportion to the text', () => {
+    const text = '1 '.repeat(200_000);
+    assert.equal(truncatePansIn(text).length > 0, true);
+    assert.equal(truncatePansIn(' '.repeat(500_000)).length, 500_000);
+    assert.equal(truncatePansIn(`1${' '.repeat(200_000)}x`.repeat(3)).length, 600_006);
+  });
+});
+
+it('a Pan is still a text', () => {
+  const pan: Pan | undefined = readPan('4111 1111 1111 1111');
+  assert.equal(pan?.length, 16);
+});

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { systemRandom } from '../crypto/random.ts';
+import { isUuid } from '../kernel/ids.ts';
+import { type Pan, passesLuhn } from '../kernel/pan.ts';
+import {
+  drawToken,
+  formName,
+  isInSpace,
+  isScheme,
+  middleAt,
+  middleCount,
+  SCHEMES,
+  type Scheme,
+  type TokenFormat,
+  type TokenSpace,
+  tokenSpace,
+} from './scheme.ts';
+
+const random = systemRandom();
+
+const withCheckDigit = (digits: string): Pan =>
+  [...'0123456789'].map((check) => digits + check).find(passesLuhn) as Pan;
+
+const pans = fc.stringMatching(/^[0-9]{11,18}$/).map(withCheckDigit);
+const bins = fc.constantFrom(6 as const, 8 as const);
+const formats = fc.tuple(fc.constantFrom<Scheme>(1, 3, 8), bins).map(([scheme, bin]): TokenFormat => ({ scheme, bin }));
+
+const spaceOf = (pan: string, scheme: Scheme, bin: 6 | 8 = 6): TokenSpace => tokenSpace(pan as Pan, { scheme, bin });
+
+/** Every token of a small space. */
+const tokensOf = (space: TokenSpace): string[] =>
+  Array.from({ length: middleCount(space) }, (_, index) => space.head + middleAt(space, index) + space.tail).filter(
+    (token) => isInSpace(space, token),
+  );
+
+describe('schemes', () => {
+  it('are 1, 3, 7 and 8', () => {
+    const known = Array.from({ length: 100 }, (_, number) => number).filter(isScheme);
+    assert.deepEqual(known, [1, 3, 7, 8]);
+    for (const number of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) assert.equal(isScheme(number), false);
+    assert.equal(isScheme('constructor' as never), false);
+  });
+
+  it('have the names of the interface, and 8-digit BINs but for UUID', () => {
+    const told = Object.entries(SCHEMES).map(([number, { name, eightDigitBin }]) => [number, name, eightDigitBin]);
+    assert.deepEqual(told, [
+      ['1', 'sixTOKENfour', true],
+      ['3', 'sixANTOKENfour', true],
+      ['7', 'UUID', false],
+      ['8', 'LuhnValid', true],
+    ]);
+  });
+
+  it('have alphabets in the order of their codes', () => {
+    for (const { alphabet } of Object.values(SCHEMES)) {
+      assert.equal([...alphabet].sort().join(''), alphabet);
+      assert.equal(new Set(alphabet).size, alphabet.length);
+    }
+    assert.equal(SCHEMES[3].alphabet.length, 62);
+  });
+
+  it('have a form name for each scheme and BIN', () => {
+    assert.equal(formName({ scheme: 1, bin: 6 }), '1/6');
+    assert.equal(formName({ scheme: 8, bin: 8 }), '8/8');
+  });
+});
+
+describe('a drawn token', () => {
+  it('has the length, first digits and last four of the card, and is in its space', () => {
+    fc.assert(
+      fc.property(pans, formats, (pan, format) => {
+        const space = tokenSpace(pan, format);
+        const token = drawToken(space, random);
+        if (token === undefined) {
+          assert.ok(space.hidden === 0 || (format.scheme === 8 && space.hidden === 1), `none for ${pan}`);
+          return;
+        }
+        assert.equal(token.length, pan.length);
+        assert.equal(token.slice(0, format.bin), pan.slice(0, format.bin));
+        assert.equal(token.slice(-4), pan.slice(-4));
+        assert.notEqual(token, pan);
+        assert.ok(isInSpace(space, token));
+        const middle = token.slice(format.bin, -4);
+        if (format.scheme === 3) assert.match(middle, /^(?=.*[A-Za-z])[A-Za-z0-9]+$/);
+        else assert.match(token, /^[0-9]+$/);
+        if (format.scheme === 1) assert.equal(passesLuhn(token), false);
+        if (format.scheme === 8) assert.equal(passesLuhn(token), true);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('is a UUID with scheme 7', () => {
+    fc.assert(
+      fc.property(pans, (pan) => assert.ok(isUuid(drawToken(tokenSpace(pan, { scheme: 7, bin: 6 }), random) ?? ''))),
+    );
+  });
+
+  it('is absent where the space has no value', () => {
+    assert.equal(drawToken(spaceOf('123456789015', 1, 8), random), undefined);
+    assert.equal(drawToken(spaceOf('123456789015', 3, 8), random), undefined);
+    assert.equal(drawToken(spaceOf('123456789015', 8, 8), random), undefined);
+    // One hidden digit: the only one that passes Luhn is the card's own.
+    const thirteen = withCheckDigit('412345678901');
+    assert.deepEqual(tokensOf(spaceOf(thirteen, 8, 8)), []);
+    assert.equal(drawToken(spaceOf(thirteen, 8, 8), random), undefined);
+    assert.notEqual(drawToken(spaceOf(thirteen, 1, 8), random), undefined);
+  });
+
+  it('can be each of a small space, as often as any other', () => {
+    for (const [scheme, size] of [
+      [1, 90],
+      [8, 9],
+    ] as const) {
+      const space = spaceOf(withCheckDigit('41234567890'), scheme);
+      const all = tokensOf(space);
+      assert.equal(all.length, size);
+      const counts = new Map(all.map((token) => [token, 0]));
+      const draws = size * 200;
+      for (let draw = 0; draw < draws; draw++) {
+        const token = drawToken(space, random) ?? '';
+        counts.set(token, (counts.get(token) ?? Number.NaN) + 1);
+      }
+      assert.equal(counts.size, size);
+      // The mean is 200 with a deviation of 14: ten deviations either way.
+      for (const [token, count] of counts) assert.ok(count > 60 && count < 340, `${token}: ${count}`);
+    }
+  });
+
+  it('tells nothing of the hidden digits: the same randomness gives the same token for cards that differ there', () => {
+    const dealing = () => {
+      let state = 1;
+      const below = (bound: number): number => {
+        state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+        return Math.floor((state / 2 ** 32) * bound);
+      };
+      return { bytes: (size: number) => new Uint8Array(size), below };
+    };
+    const [one, other] = ['4111110000001111', '4111119876541111'];
+    for (const scheme of [1, 3, 7, 8] as const) {
+      const first = drawToken(spaceOf(one, scheme), dealing());
+      assert.ok(first !== undefined);
+      assert.equal(first, drawToken(spaceOf(other, scheme), dealing()));
+    }
+  });
+});
+
+describe('isInSpace', () => {
+  it('is never true of the card number', () => {
+    fc.assert(
+      fc.property(pans, formats, (pan, format) => assert.equal(isInSpace(tokenSpace(pan, format), pan), false)),
+    );
+    assert.equal(isInSpace(spaceOf('4111111111111112', 1), '4111111111111112'), false);
+  });
+
+  it('follows the Luhn rule of the scheme', () => {
+    assert.equal(isInSpace(spaceOf('4111111111111111', 8), '4111110000001111'), passesLuhn('4111110000001111'));
+    assert.equal(isInSpace(spaceOf('4111111111111111', 1), '4111110000001111'), !passesLuhn('4111110000001111'));
+    assert.equal(isInSpace(spaceOf('4111111111111111', 3), '4111110000001111'), false);
+    assert.equal(isInSpace(spaceOf('4111111111111111', 3), '41111100000a1111'), true);
+  });
+});
+
+describe('middleAt', () => {
+  it('counts every middle once, in the order in which a database sorts them', () => {
+    for (const scheme of [1, 3, 8] as const) {
+      const space = spaceOf(withCheckDigit('41234567890'), scheme);
+      assert.equal(space.hidden, 2);
+      const middles = Array.from({ length: middleCount(space) }, (_, index) => middleAt(space, index));
+      assert.equal(middles.length, space.alphabet.length ** 2);
+      for (const [index, middle] of middles.entries()) {
+        assert.equal(middle.length, 2);
+        const before = middles[index - 1];
+        if (before !== undefined) assert.ok(Buffer.compare(Buffer.from(before), Buffer.from(middle)) < 0);
+      }
+    }
+  });
+
+  it('is in order in every space', () => {
+    fc.assert(
+      fc.property(pans, formats, fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), (pan, format, part) => {
+        const space = tokenSpace(pan, format);
+        const count = Math.min(middleCount(space), Number.MAX_SAFE_INTEGER);
+        fc.pre(count > 1);
+        const index = Math.floor(part * (count - 1));
+        const [one, next] = [middleAt(space, index), middleAt(space, index + 1)];
+        assert.equal(one.length, space.hidden);
+        assert.ok(one < next);
+      }),
+    );
+  });
+
+  it('begins and ends with the ends of the alphabet', () => {
+    const space = spaceOf('4111111111111111', 3);
+    assert.equal(middleAt(space, 0), '000000');
+    assert.equal(middleAt(space, middleCount(space) - 1), 'zzzzzz');
+    assert.equal(middleAt(spaceOf('4111111111111111', 1), 123456), '123456');
+    assert.equal(middleAt(spaceOf('4111111111111111', 1, 8), 42), '0042');
+  });
+});

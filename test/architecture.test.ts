@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { describe, test } from 'node:test';
+import { ENDPOINTS } from '../src/http/endpoints.ts';
+
+/** The reading order: a file imports from its own place and from places above it, never below. */
+const PLACES = [
+  'kernel',
+  'crypto',
+  'storage',
+  'audit',
+  'accounts',
+  'idempotency',
+  'vault',
+  'captures',
+  'http',
+  'version.ts',
+  'cli',
+  'config.ts',
+  'app.ts',
+  'main.ts',
+] as const;
+
+const ROOT = join(import.meta.dirname, '..');
+const SRC = join(ROOT, 'src');
+const MAX_LINES = 250;
+/** Longer than a file should be, with their lines; to be split. */
+const TOO_LONG: Readonly<Record<string, number>> = { 'http/fields.ts': 262 };
+
+/** What may be written in one place only, and what to use elsewhere. */
+const BANNED: readonly { pattern: RegExp; home: string; instead: string }[] = [
+  { pattern: /\bDate\.now\b/, home: 'main.ts', instead: 'the clock that is passed in' },
+  { pattern: /\bnew Date\(\s*\)/, home: '', instead: 'the clock that is passed in' },
+  { pattern: /(?<!new )\bDate\(/, home: '', instead: 'the clock that is passed in' },
+  { pattern: /\bperformance\.now\b/, home: '', instead: 'the clock that is passed in' },
+  { pattern: /\bMath\.random\b/, home: '', instead: 'the Random that is passed in' },
+  {
+    pattern: /\b(randomBytes|randomInt|randomUUID|randomFillSync|getRandomValues)\b/,
+    home: 'crypto/',
+    instead: 'the Random that is passed in',
+  },
+  { pattern: /\bprocess\.env\b/, home: 'main.ts', instead: 'the Config' },
+  { pattern: /\bconsole\s*\.\s*[a-z]+\(/, home: '', instead: 'the Log, or the tools of the command line' },
+  { pattern: /\bprocess\.std(out|err)\b/, home: 'http/log.ts', instead: 'the Log, or the tools of the command line' },
+  { pattern: /\bprocess\.exit(Code)?\b/, home: 'main.ts', instead: 'an error' },
+  { pattern: /\b(eval|Function)\(/, home: '', instead: 'code' },
+];
+
+interface Source {
+  /** From src/, with slashes. */
+  readonly path: string;
+  readonly text: string;
+  readonly imports: readonly Import[];
+}
+
+interface Import {
+  readonly from: string;
+  readonly names: readonly string[];
+}
+
+const IMPORT =
+  /(?:^|\n)(?:import|export)\s+(?:type\s+)?(?:([^'";]*?)\s+from\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/g;
+
+function importsOf(text: string): Import[] {
+  return [...text.matchAll(IMPORT)].map(([, clause = '', from = '', lazily = '']) => {
+    const inner = /\{([^}]*)\}/.exec(clause)?.[1] ?? '';
+    const named = inner.split(',').map(
+      (part) =>
+        part
+          .trim()
+          .replace(/^type\s+/, '')
+          .split(/\s+as\s+/)[0] ?? '',
+    );
+    const rest = clause.includes('*') ? ['*'] : [];
+    return { from: from || lazily, names: [...named.filter((name) => name !== ''), ...rest] };
+  });
+}
+
+const read = (folder: string): Source[] =>
+  globSync('**/*.ts', { cwd: join(ROOT, folder) })
+    .sort()
+    .map((path) => {
+      const text = readFileSync(join(ROOT, folder, path), 'utf8');
+      return { path, text, imports: importsOf(text) };
+    });
+
+const isTest = ({ path }: Source): boolean => path.endsWith('.test.ts');
+const all = read('src');
+const sources = all.filter((source) => !isTest(source));
+
+const placeOf = (path: string): string => (path.split('/')[0] ?? '').replace('.test.ts', '.ts');
+const targetOf = (source: Source, from: string): string => relative(SRC, resolve(SRC, dirname(source.path), from));
+/** Code without comments, each line in its place. */
+const codeOf = (text: string): string =>
+  text
+    .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ' '))
+    .replace(/(^|[^:'"`\\])\/\/[^\n]*/g, '$1');
+
+describe('architecture', () => {
+  test('the sources are found, with their imports', () => {
+    assert.ok(sources.length > 60, `${sources.length}`);
+    const app = sources.find(({ path }) => path === 'app.ts');
+    assert.ok(app?.imports.some(({ from, names }) => from === './http/server.ts' && names.includes('bareServer')));
+  });
+
+  test('every file is in a place of the list', () => {
+    const places = new Set<string>(PLACES);
+    assert.deepEqual(
+      all.filter(({ path }) => !places.has(placeOf(path))).map(({ path }) => path),
+      [],
+    );
+    assert.deepEqual(
+      PLACES.filter((place) => !all.some(({ path }) => placeOf(path) === place)),
+      [],
+      'places without a file',
+    );
+  });
+
+  test('a file imports only from its own place and from places above it', () => {
+    const rank = (path: string): number => (PLACES as readonly string[]).indexOf(placeOf(path));
+    const wrong = sources.flatMap((source) =>
+      source.imports
+        .filter(({ from }) => from.startsWith('.'))
+        .map(({ from }) => targetOf(source, from))
+        .filter((target) => target.startsWith('..') || rank(target) > rank(source.path))
+        .map((target) => `${source.path} imports ${target}`),
+    );
+    assert.deepEqual(wrong, []);
+  });
+
+  test('no two files import each other, directly or around a corner', () => {
+    const graph = new Map(
+      sources.map((source) => [
+        source.path,
+        source.imports.filter(({ from }) => from.startsWith('.')).map(({ from }) => targetOf(source, from)),
+      ]),
+    );
+    const done = new Set<string>();
+    const visit = (path: string, trail: readonly string[]): void => {
+      assert.ok(!trail.includes(path), [...trail, path].join(' -> '));
+      if (done.has(path)) return;
+      for (const next of graph.get(path) ?? []) visit(next, [...trail, path]);
+      done.add(path);
+    };
+    for (const path of graph.keys()) visit(path, []);
+  });
+
+  test('kernel imports nothing but itself, not even of Node', () => {
+    const outside = sources
+      .filter(({ path }) => placeOf(path) === 'kernel')
+      .flatMap((source) =>
+        source.imports
+          .filter(({ from }) => !from.startsWith('.') || placeOf(targetOf(source, from)) !== 'kernel')
+          .map(({ from }) => `${source.path} imports ${from}`),
+      );
+    assert.deepEqual(outside, []);
+  });
+
+  test('only http/ knows Fastify, only storage/ the database driver, and only cli/ the command parser', () => {
+    const homes: readonly [RegExp, string][] = [
+      [/^(@?fastify|fast-json-stringify|light-my-request|find-my-way)/, 'http/'],
+      [/^(node:)?https?$/, 'http/'],
+      [/^(pino|prom-client)/, 'http/'],
+      [/^(node:)?sqlite$/, 'storage/'],
+      [/^commander$/, 'cli/'],
+    ];
+    for (const [name, home] of homes) {
+      const importers = sources.filter(({ imports }) => imports.some(({ from }) => name.test(from)));
+      assert.ok(importers.length > 0, `${name}: nobody`);
+      assert.deepEqual(
+        importers.filter(({ path }) => !path.startsWith(home)).map(({ path }) => `${path}: ${name}`),
+        [],
+      );
+    }
+  });
+
+  test('every package that is imported is a declared dependency, and every dependency is imported', () => {
+    const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    const declared = Object.keys(manifest.dependencies);
+    const packageOf = (from: string): string =>
+      from.startsWith('@') ? from.split('/').slice(0, 2).join('/') : (from.split('/')[0] ?? '');
+    const imported = new Set(
+      sources
+        .flatMap(({ imports }) => imports.map(({ from }) => from))
+        .filter((from) => !from.startsWith('.') && !from.startsWith('node:'))
+        .map(packageOf),
+    );
+    assert.deepEqual([...imported].sort(), declared.sort());
+  });
+
+  describe('banned calls', () => {
+    for (const { pattern, home, instead } of BANNED) {
+      test(`${pattern.source} stands ${home === '' ? 'nowhere' : `in ${home} only`}: use ${instead}`, () => {
+        const found = sources
+          .filter(({ path }) => home === '' || !(path === home || (home.endsWith('/') && path.startsWith(home))))
+          .flatMap(({ path, text }) =>
+            codeOf(text)
+              .split('\n')
+              .flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
+          );
+        assert.deepEqual(found, []);
+      });
+    }
+
+    test('the patterns find what they ban', () => {
+      const samples = [
+        'const now = Date.now();',
+        'new Date()',
+        'Date()',
+        'performance.now()',
+        'Math.random()',
+        "import { randomBytes } from 'node:crypto';",
+        "process.env['HOME']",
+        'console.log(1)',
+        'process.stdout.write(text)',
+        'process.exitCode = 1',
+        "eval('1')",
+      ];
+      assert.equal(samples.length, BANNED.length);
+      for (const [index, sample] of samples.entries()) assert.match(codeOf(sample), BANNED[index]?.pattern ?? /^$/);
+      assert.equal(codeOf('a(); // Date.now()\n/* console.log() */ b();').includes('Date.now'), false);
+      assert.equal(codeOf("const url = 'https://x'; Date.now();").includes('Date.now'), true);
+    });
+  });
+
+  test('no folder is a drawer for everything', () => {
+    const folders = new Set(all.flatMap(({ path }) => path.split('/').slice(0, -1)));
+    assert.deepEqual(
+      [...folders].filter((name) => /^(utils?|helpers?|common|types?|misc|shared|lib)$/i.test(name)),
+      [],
+    );
+  });
+
+  test('every export is used by another file', () => {
+    const users = [
+      ...all.map((source) => ({ source, base: SRC })),
+      ...['test', 'bench', 'scripts'].flatMap((folder) =>
+        read(folder).map((source) => ({ source, base: join(ROOT, folder) })),
+      ),
+    ];
+    const used = new Map<string, Set<string>>();
+    for (const { source, base } of users) {
+      for (const { from, names } of source.imports.filter((each) => each.from.startsWith('.'))) {
+        const target = relative(SRC, resolve(base, dirname(source.path), from));
+        const known = used.get(target) ?? new Set();
+        for (const name of names) known.add(name);
+        used.set(target, known);
+      }
+    }
+    const DECLARED =
+      /(?:^|\n)export\s+(?:async\s+)?(const|let|function\*?|class|interface|type|enum)\s+([A-Za-z0-9_$]+)/g;
+    const unused = sources.flatMap(({ path, text }) =>
+      [...text.matchAll(DECLARED)].flatMap(([, kind = '', name = '']) => {
+        const isImported = used.get(path)?.has(name) === true || used.get(path)?.has('*') === true;
+        // A type may be part of what its file exports, and an error is known by its name.
+        const isPart = /interface|type/.test(kind) && [...text.matchAll(new RegExp(`\\b${name}\\b`, 'g'))].length > 1;
+        const isNamed =
+          kind === 'class' && sources.some((other) => other.path !== path && other.text.includes(`'${name}'`));
+        return isImported || isPart || isNamed ? [] : [`${path}: ${name}`];
+      }),
+    );
+    assert.deepEqual(unused, []);
+    const others = sources.filter(({ text }) => /(^|\n)export\s+(default\b|\{|\*)/.test(text)).map(({ path }) => path);
+    assert.deepEqual(others, [], 'exports that this test cannot see');
+  });
+
+  test('every endpoint file stands in the one array of endpoints', () => {
+    const array = readFileSync(join(SRC, 'http', 'endpoints.ts'), 'utf8');
+    const files = sources.filter(
+      ({ path, text }) => path.startsWith('http/endpoints/') && /\bdefineEndpoint\(/.test(text),
+    );
+    assert.ok(files.length >= 9);
+    for (const { path, text } of files) {
+      const names = [...text.matchAll(/export const (\w+) = defineEndpoint\(/g)].map(([, name = '']) => name);
+      assert.ok(names.length > 0, `${path} exports none of its endpoints`);
+      for (const name of names) {
+        assert.match(array, new RegExp(`import \\{[^}]*\\b${name}\\b[^}]*\\} from './endpoints/${basename(path)}'`));
+        assert.match(array.slice(array.indexOf('ENDPOINTS')), new RegExp(`\\n\\s+${name},`), name);
+      }
+    }
+    const declared = files.flatMap(({ text }) => [...text.matchAll(/defineEndpoint\(/g)]).length;
+    assert.equal(ENDPOINTS.length, declared);
+    assert.equal(new Set(ENDPOINTS.map(({ method, path }) => `${method} ${path}`)).size, declared);
+  });
+
+  test(`no source file is longer than ${MAX_LINES} lines`, () => {
+    const lengths = sources.map(({ path, text }) => [path, text.split('\n').length - 1] as const);
+    const long = lengths.filter(([, lines]) => lines > MAX_LINES);
+    assert.deepEqual(
+      long.filter(([path, lines]) => lines > (TOO_LONG[path] ?? 0)),
+      [],
+    );
+    const excused = Object.keys(TOO_LONG).filter((path) => !long.some(([name]) => name === path));
+    assert.deepEqual(excused, [], 'these are short enough by now');
+  });
+
+  test('nothing is left to do in the files', () => {
+    const word = new RegExp(['TO', 'DO|FIX', 'ME'].join(''));
+    const files = globSync('{src,test,bench,scripts,bin,docs}/**/*.{ts,mjs,md,sql,css}', { cwd: ROOT });
+    assert.ok(files.length > 80);
+    const found = files.filter((path) => word.test(readFileSync(join(ROOT, path), 'utf8')));
+    assert.deepEqual(found, []);
+  });
+});

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { BIN, runCommand, withoutSettings } from './command.ts';
+import { type House, startHouse } from './house.ts';
+
+describe('beside a running service', () => {
+  let house: House;
+  before(async () => {
+    house = await startHouse();
+  });
+  after(() => house.stop());
+
+  test('commands of another process work, and the service goes on', async () => {
+    const variables = { CARDVAULT_DATA_DIR: house.directory };
+    const made = await runCommand(['account', 'create', '--name', 'Beside', '--json'], variables);
+    assert.equal(made.stderr, '');
+    const { id } = made.json();
+    const args = ['key', 'create', '--account', id, '--environment', 'production', '--name', 'n', '--ip', '127.0.0.1'];
+    const { key } = (await runCommand([...args, '--json'], variables)).json();
+    const answer = await house.call('GET', '/v1/account', { key, environment: 'production' });
+    assert.equal(answer.json.data.id, id);
+    const file = join(house.directory, 'copy.db');
+    const [backup, verified] = await Promise.all([
+      runCommand(['backup', '--to', file, '--json'], variables),
+      runCommand(['audit', 'verify', '--json'], variables),
+      ...Array.from({ length: 20 }, () => house.call('POST', '/v1/account', { key: 'wrong' })),
+    ]);
+    assert.deepEqual((backup as { stdout: string }).stdout, `${JSON.stringify({ file }, null, 2)}\n`);
+    assert.equal((verified as { code: number }).code, 0);
+  });
+
+  test('an older Node that calls cardvault is replaced by the one of the project', {
+    skip: olderNode() === undefined,
+  }, async () => {
+    const variables = { CARDVAULT_DATA_DIR: house.directory };
+    const listed = await runCommand(['account', 'list', '--json'], variables, olderNode());
+    assert.equal(listed.stderr, '');
+    assert.equal(listed.code, 0);
+    assert.ok(Array.isArray(listed.json()));
+    const wrong = await runCommand(['account', 'show', 'nobody', '--json'], variables, olderNode());
+    assert.equal(wrong.code, 1);
+    assert.match(JSON.parse(wrong.stderr).error, /no such account/);
+    assert.equal(wrong.stdout, '');
+  });
+});
+
+describe('serve', () => {
+  const ports = { CARDVAULT_PRODUCTION_PORT: '0', CARDVAULT_SANDBOX_PORT: '0', CARDVAULT_CONSOLE_PORT: '0' };
+  for (const json of [true, false]) {
+    test(`prints ${json ? 'one JSON document with --json' : 'a screen with a line to try'}, once more without a key`, async () => {
+      const directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+      const env = { ...withoutSettings(process.env), ...ports, CARDVAULT_DATA_DIR: directory };
+      try {
+        const [first, second] = [await served(env, json), await served(env, json)];
+        if (json) {
+          const { production, sandbox, console: operators, demo_key, ...rest } = JSON.parse(first);
+          for (const url of [production, sandbox, operators]) assert.match(url, /^https:\/\/localhost:[0-9]+$/);
+          assert.match(demo_key, /^cv_sandbox_[A-Za-z0-9_-]{43}$/);
+          const authority = join(directory, 'tls', 'ca.pem');
+          assert.deepEqual(rest, { data_directory: directory, authority_file: authority });
+          assert.equal(JSON.parse(second).demo_key, null);
+        } else {
+          assert.match(first, /^cardvault is running, /);
+          assert.match(first, /\ncurl --cacert \S+ https:\/\/localhost:[0-9]+\/v1\/tokenization\/simple .*cv_sandbox_/);
+          assert.doesNotMatch(second, /cv_sandbox_|curl/);
+          assert.match(second, /cardvault key create/);
+        }
+      } finally {
+        rmSync(directory, { recursive: true, force: true });
+      }
+    });
+  }
+});
+
+/** Starts the service, stops it as an operator does, and returns what it printed. */
+function served(env: NodeJS.ProcessEnv, json: boolean): Promise<string> {
+  const child = spawn(process.execPath, [BIN, 'serve', ...(json ? ['--json'] : [])], { env });
+  let out = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+    child.kill('SIGTERM');
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => (code === 0 ? resolve(out) : reject(new Error(`ended with ${code}`))));
+  });
+}
+
+/** A Node of this machine that is too old to run the service itself. */
+function olderNode(): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'));
+  return folders
+    .map((folder) => join(folder, 'node'))
+    .find((file) => {
+      if (!existsSync(file)) return false;
+      const major = Number(/^v([0-9]+)/.exec(spawnSync(file, ['--version'], { encoding: 'utf8' }).stdout)?.[1]);
+      return major >= 20 && major < 24;
+    });
+}

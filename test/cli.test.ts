@@ -1,0 +1,405 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { PERMISSIONS } from '../src/accounts/permission.ts';
+import { openCore } from '../src/app.ts';
+import { runCommandLine } from '../src/cli/cli.ts';
+import { readConfig } from '../src/config.ts';
+import { DAY } from '../src/kernel/clock.ts';
+import { BIN, runCommand } from './command.ts';
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+  // biome-ignore lint/suspicious/noExplicitAny: documents of every shape
+  readonly json: any;
+}
+
+/** One command in this process, which is the same code without the start of a process. */
+async function run(directory: string, ...args: string[]): Promise<Ran> {
+  const streams = { out: '', err: '' };
+  const clock = (): number => Date.now();
+  const config = readConfig({ CARDVAULT_DATA_DIR: directory });
+  const code = await runCommandLine(args, {
+    clock,
+    paths: () => config,
+    open: () => openCore(config, clock),
+    start: () => Promise.reject(new Error('no command of this test serves')),
+    untilStopped: () => Promise.resolve(),
+    out: (text) => {
+      streams.out += text;
+    },
+    err: (text) => {
+      streams.err += text;
+    },
+  });
+  return {
+    code,
+    ...streams,
+    get json() {
+      return JSON.parse(streams.out);
+    },
+  };
+}
+
+/** Commands with what they need, in an order in which each can do its work; `$account` and `$key` stand for ids. */
+const COMMANDS: readonly (readonly string[])[] = [
+  ['migrate'],
+  ['account', 'create', '--name', 'Store'],
+  ['account', 'list'],
+  ['account', 'show', '$account'],
+  ['key', 'create', '--account', '$account', '--environment', 'sandbox', '--name', 'n', '--ip', '127.0.0.1'],
+  ['key', 'list', '--account', '$account'],
+  ['key', 'edit', '$key', '--name', 'other'],
+  ['key', 'rotate', '$key'],
+  ['key', 'revoke', '$key'],
+  ['account', 'suspend', '$account'],
+  ['account', 'resume', '$account'],
+  ['keyring', 'status'],
+  ['audit', 'verify'],
+  ['audit', 'export'],
+  ['backup', '--to', '$file'],
+  ['restore', '--from', '$file', '--force'],
+];
+
+const manyNetworks = (count: number): string[] =>
+  Array.from({ length: count }, (_, index) => ['--ip', `10.0.${index >> 8}.${index & 255}`]).flat();
+
+const commandName = (args: readonly string[]): string =>
+  /^(account|key|audit|keyring)$/.test(args[0] ?? '') ? args.slice(0, 2).join(' ') : (args[0] ?? '');
+
+describe('the command line', () => {
+  let directory: string;
+  let account: string;
+  before(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    account = (await run(directory, 'account', 'create', '--name', 'Store', '--json')).json.id;
+  });
+  after(() => rmSync(directory, { recursive: true, force: true }));
+
+  const newKey = async (...more: string[]): Promise<Ran> =>
+    run(directory, 'key', 'create', '--account', account, '--environment', 'sandbox', '--name', 'n', '--json', ...more);
+
+  describe('every command', () => {
+    const ids = { account: '', key: '' };
+    let place = '';
+    before(async () => {
+      place = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    });
+    after(() => rmSync(place, { recursive: true, force: true }));
+    const filled = (args: readonly string[], file: string): string[] =>
+      args.map((arg) =>
+        arg.replace('$account', ids.account).replace('$key', ids.key).replace('$file', join(place, file)),
+      );
+
+    for (const args of COMMANDS) {
+      test(`${commandName(args)} prints one JSON document with --json`, async () => {
+        const { code, out, err } = await run(place, ...filled(args, 'backup'), '--json');
+        assert.equal(err, '');
+        assert.equal(code, 0);
+        const document = JSON.parse(out);
+        assert.equal(typeof document, 'object');
+        assert.ok(out.endsWith('\n'));
+        if (commandName(args) === 'account create') ids.account = document.id;
+        if (commandName(args) === 'key create') ids.key = document.id;
+      });
+    }
+
+    for (const args of COMMANDS) {
+      test(`${commandName(args)} prints text without --json`, async () => {
+        if (commandName(args) === 'key edit')
+          ids.key = (
+            await run(
+              place,
+              'key',
+              'create',
+              '--account',
+              ids.account,
+              '--environment',
+              'sandbox',
+              '--name',
+              'n',
+              '--json',
+            )
+          ).json.id;
+        const { code, out, err } = await run(place, ...filled(args, 'copy'));
+        assert.equal(err, '');
+        assert.equal(code, 0);
+        assert.ok(out.length > 10 && out.endsWith('\n'));
+        assert.throws(() => JSON.parse(out), 'no JSON');
+      });
+    }
+  });
+
+  describe('help', () => {
+    const names = [...new Set([...COMMANDS.map(commandName), 'serve', 'account', 'key', 'audit', 'keyring', ''])];
+    for (const name of names) {
+      test(`cardvault ${name} --help explains`, async () => {
+        const { code, out, err } = await run(directory, ...name.split(' ').filter(Boolean), '--help');
+        assert.equal(code, 0);
+        assert.equal(err, '');
+        assert.ok(out.startsWith(`Usage: cardvault ${name}`.trimEnd()), out);
+        const [, about = '', ...options] = out.split('\n\n');
+        assert.match(about, /^\S.{8,}/);
+        for (const line of options.join('\n').split('\n')) {
+          const isOption = /^ {2}\S/.test(line);
+          if (isOption) assert.match(line, /^ {2}\S.*?( {2,}\S|$)/, `an option without words: ${line}`);
+        }
+        if (!['account', 'key', 'audit', 'keyring', ''].includes(name)) assert.match(out, /--json/);
+      });
+    }
+
+    test('every command that help lists is tested here', async () => {
+      const listed = async (...group: string[]): Promise<string[]> => {
+        const { out } = await run(directory, ...group, '--help');
+        const lines = out.slice(out.indexOf('Commands:')).split('\n');
+        return lines.flatMap((line) => /^ {2}([a-z]+)/.exec(line)?.[1] ?? []).filter((name) => name !== 'help');
+      };
+      const groups = new Set(COMMANDS.filter((args) => commandName(args).includes(' ')).map(([first]) => first));
+      const all: string[] = [];
+      for (const name of await listed()) {
+        if (groups.has(name)) all.push(...(await listed(name)).map((command) => `${name} ${command}`));
+        else all.push(name);
+      }
+      assert.deepEqual(all.sort(), [...COMMANDS.map(commandName), 'serve'].sort());
+    });
+
+    test('--version is the version of the package', async () => {
+      const { version } = JSON.parse(readFileSync(join(BIN, '..', '..', 'package.json'), 'utf8'));
+      assert.equal((await run(directory, '--version')).out.trim(), version);
+    });
+  });
+
+  describe('a mistake', () => {
+    const mistakes: readonly [what: RegExp, args: string[]][] = [
+      [/unknown command 'nothing'/, ['nothing']],
+      [/unknown command 'nothing'/, ['account', 'nothing']],
+      [/unknown option '--more'/, ['account', 'list', '--more']],
+      [/--name/, ['account', 'create']],
+      [/--name: expected 1 to 255 characters/, ['account', 'create', '--name', '']],
+      [/--name: expected 1 to 255 characters/, ['account', 'create', '--name', 'a\nb']],
+      [/--name: expected 1 to 255 characters/, ['account', 'create', '--name', 'x'.repeat(256)]],
+      [/missing required argument 'id'/, ['account', 'show']],
+      [/too many arguments/, ['account', 'show', 'a', 'b']],
+      [/there is no such account; see: cardvault account list/, ['account', 'show', 'nobody']],
+      [/there is no such account/, ['key', 'list', '--account', 'nobody']],
+      [/there is no such account/, ['key', 'create', '--account', 'x', '--environment', 'sandbox', '--name', 'n']],
+      [/there is no such key; see: cardvault key list/, ['key', 'revoke', 'nothing']],
+      [/there is no such key/, ['key', 'rotate', 'nothing']],
+      [/there is no such key/, ['key', 'edit', 'nothing', '--name', 'n']],
+      [/say what to change/, ['key', 'edit', 'nothing']],
+      [/--account/, ['key', 'create', '--environment', 'sandbox', '--name', 'n']],
+      [/--environment/, ['key', 'create', '--account', '$account', '--name', 'n']],
+      [/--name: required/, ['key', 'create', '--account', '$account', '--environment', 'sandbox']],
+      [/expected sandbox or production/, ['key', 'create', '--account', 'x', '--environment', 'test', '--name', 'n']],
+      [/expected minutes, 0 to 43200/, ['key', 'rotate', 'x', '--overlap', '-1']],
+      [/expected minutes, 0 to 43200/, ['key', 'rotate', 'x', '--overlap', '43201']],
+      [/expected minutes, 0 to 43200/, ['key', 'rotate', 'x', '--overlap', '1h']],
+      [/--to/, ['backup']],
+      [/exists already/, ['backup', '--to', BIN]],
+      [/--from: there is no file/, ['restore', '--from', '/nowhere/at/all']],
+      [/no intact backup/, ['restore', '--from', BIN, '--force']],
+      ...[
+        '300.1.1.1',
+        '1.2.3',
+        '10.0.0.0/33',
+        '::/129',
+        'localhost',
+        '',
+        '1.2.3.4/',
+        '010.1.1.1',
+        'fe80::1%eth0',
+        '=x',
+      ].map((ip): [RegExp, string[]] => [/expected an address or CIDR network/, ['key', 'edit', 'x', '--ip', ip]]),
+      [/--ip note: expected 1 to 255 characters/, ['key', 'edit', 'x', '--ip', `127.0.0.1=${'x'.repeat(256)}`]],
+      [
+        /at most 1000 entries/,
+        ['key', 'create', '--account', '$account', '--environment', 'sandbox', '--name', 'n', ...manyNetworks(1001)],
+      ],
+      [/expected one of tokens:create, /, ['key', 'edit', 'x', '--permission', 'tokens']],
+      [/expected one of /, ['key', 'edit', 'x', '--permission', 'tokens:create,tokens:inspect']],
+      ...['soon', '2020-01-01T00:00:00Z', '2099-13-01T00:00:00Z', '4000000000', '2099-01-01T00:00:00'].map(
+        (time): [RegExp, string[]] => [/expected (ISO 8601|a time to come)/, ['key', 'edit', 'x', '--expires', time]],
+      ),
+    ];
+    for (const [what, args] of mistakes) {
+      test(`${args.join(' ').slice(0, 80)} is explained`, async () => {
+        const given = args.map((arg) => arg.replace('$account', account));
+        const inJson = await run(directory, ...given, '--json');
+        assert.notEqual(inJson.code, 0);
+        assert.equal(inJson.out, '');
+        const document = JSON.parse(inJson.err);
+        assert.deepEqual(Object.keys(document), ['error']);
+        assert.match(document.error, what);
+        const inText = await run(directory, ...given);
+        assert.equal(inText.code, inJson.code);
+        assert.equal(inText.out, '');
+        assert.match(inText.err, what);
+        assert.throws(() => JSON.parse(inText.err));
+      });
+    }
+
+    test('a wrong setting is told with every other one', async () => {
+      const variables = { CARDVAULT_DATA_DIR: directory, CARDVAULT_SANDBOX_PORT: 'x', CARDVAULT_HOUST: '::1' };
+      const { code, stdout, stderr } = await runCommand(['account', 'list', '--json'], variables);
+      assert.notEqual(code, 0);
+      assert.equal(stdout, '');
+      const { error } = JSON.parse(stderr);
+      assert.match(error, /CARDVAULT_SANDBOX_PORT: expected a whole number of 0 to 65535/);
+      assert.match(error, /CARDVAULT_HOUST: there is no such setting/);
+    });
+  });
+
+  describe('accounts and keys', () => {
+    test('an account is made, listed and shown', async () => {
+      const made = (await run(directory, 'account', 'create', '--name', 'Käse & Co', '--json')).json;
+      assert.match(made.id, /^acct_[0-9a-z]{10}$/);
+      assert.equal(made.name, 'Käse & Co');
+      assert.equal(made.status, 'onboarding');
+      assert.deepEqual((await run(directory, 'account', 'show', made.id, '--json')).json, made);
+      const all = (await run(directory, 'account', 'list', '--json')).json;
+      assert.deepEqual(
+        all.find(({ id }: { id: string }) => id === made.id),
+        made,
+      );
+    });
+
+    test('repeated options are all taken, and their notes kept', async () => {
+      const { json } = await newKey(
+        ...['--ip', '203.0.113.7=shop', '--ip', '2001:DB8::/32=a=b', '--ip', '::ffff:192.0.2.0/120'],
+        ...['--permission', 'tokens:create', '--permission', 'account:read', '--description', 'for the shop'],
+      );
+      assert.match(json.key, /^cv_sandbox_[A-Za-z0-9_-]{43}$/);
+      assert.ok(json.key.startsWith(json.prefix));
+      assert.equal(json.account, account);
+      assert.equal(json.environment, 'sandbox');
+      assert.equal(json.description, 'for the shop');
+      assert.deepEqual(json.permissions, ['tokens:create', 'account:read']);
+      assert.deepEqual(json.allow_list, [
+        { cidr: '203.0.113.7', note: 'shop' },
+        { cidr: '2001:db8::/32', note: 'a=b' },
+        { cidr: '192.0.2.0/24', note: '' },
+      ]);
+    });
+
+    test('without options a key has all permissions, no address and no end', async () => {
+      const { json } = await newKey();
+      assert.deepEqual(json.permissions, [...PERMISSIONS]);
+      assert.deepEqual(json.allow_list, []);
+      assert.equal(json.expires_at, null);
+      assert.match((await run(directory, 'key', 'edit', json.id, '--name', 'n')).out, /refused everywhere/);
+    });
+
+    test('editing replaces the lists that are given and leaves the rest', async () => {
+      const { id, key, ...made } = (await newKey('--ip', '10.0.0.1', '--permission', 'tokens:create')).json;
+      const edited = (await run(directory, 'key', 'edit', id, '--ip', '10.0.0.2', '--ip', '10.0.0.3', '--json')).json;
+      assert.equal('key' in edited, false);
+      assert.deepEqual(edited, {
+        ...made,
+        id,
+        allow_list: ['10.0.0.2', '10.0.0.3'].map((cidr) => ({ cidr, note: '' })),
+      });
+      const expires = new Date(Date.now() + DAY).toISOString();
+      const again = (await run(directory, 'key', 'edit', id, '--expires', expires, '--description', 'd', '--json'))
+        .json;
+      assert.deepEqual(again, { ...edited, expires_at: expires, description: 'd' });
+      assert.match(key, /^cv_/);
+    });
+
+    test('a list never shows a key', async () => {
+      const { json } = await newKey();
+      const listed = await run(directory, 'key', 'list', '--account', account, '--json');
+      assert.ok(listed.json.some(({ id }: { id: string }) => id === json.id));
+      assert.ok(!listed.out.includes(json.key));
+      for (const each of listed.json) assert.equal('key' in each, false);
+    });
+
+    test('a revoked key stays so', async () => {
+      const { id } = (await newKey()).json;
+      assert.equal((await run(directory, 'key', 'revoke', id, '--json')).json.state, 'revoked');
+      for (const args of [
+        ['revoke', id],
+        ['rotate', id],
+        ['edit', id, '--name', 'n'],
+      ]) {
+        const { code, err } = await run(directory, 'key', ...args, '--json');
+        assert.equal(code, 1);
+        assert.match(JSON.parse(err).error, /revoked/);
+      }
+    });
+
+    test('an expired key has no successor', async () => {
+      const { id } = (await newKey()).json;
+      const core = await openCore(readConfig({ CARDVAULT_DATA_DIR: directory }), () => Date.now());
+      await core.accounts.editKey(id, { expiresAt: Date.now() - 1 }, { actor: { type: 'operator' } });
+      await core.close();
+      const { code, err } = await run(directory, 'key', 'rotate', id, '--json');
+      assert.equal(code, 1);
+      assert.match(JSON.parse(err).error, /expired/);
+    });
+
+    test('an account goes from onboarding to sandbox to live, and back to where it was after a suspension', async () => {
+      const { id } = (await run(directory, 'account', 'create', '--name', 'New', '--json')).json;
+      const status = async (): Promise<string> => (await run(directory, 'account', 'show', id, '--json')).json.status;
+      const key = (environment: string): Promise<Ran> =>
+        run(directory, 'key', 'create', '--account', id, '--environment', environment, '--name', 'n', '--json');
+      const [first, second] = await Promise.all([key('sandbox'), key('sandbox')]);
+      assert.deepEqual([first?.code, second?.code], [0, 0], 'two first keys at once');
+      assert.equal(await status(), 'sandbox');
+      await key('production');
+      await key('sandbox');
+      assert.equal(await status(), 'live');
+      await run(directory, 'account', 'suspend', id);
+      await key('production');
+      assert.equal(await status(), 'suspended');
+      assert.equal((await run(directory, 'account', 'suspend', id)).code, 1);
+      await run(directory, 'account', 'resume', id);
+      assert.equal(await status(), 'live');
+    });
+  });
+
+  test('audit verify says what is wrong and ends with 1', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    try {
+      await run(own, 'account', 'create', '--name', 'A');
+      const exported = (await run(own, 'audit', 'export', '--json')).json;
+      assert.deepEqual(
+        exported.map(({ action }: { action: string }) => action),
+        ['service.initialised', 'account.created'],
+      );
+      assert.deepEqual((await run(own, 'audit', 'verify', '--json')).json, { ok: true, records: exported.length });
+      const core = await openCore(readConfig({ CARDVAULT_DATA_DIR: own }), () => Date.now());
+      const forged = { sql: "update journal set account = 'other' where account <> ''", rows: [[]] };
+      await core.database.commit({ writes: [forged] });
+      await core.close();
+      const { code, json } = await run(own, 'audit', 'verify', '--json');
+      assert.equal(code, 1);
+      assert.equal(json.ok, false);
+      assert.match(json.fault, /changed/);
+    } finally {
+      rmSync(own, { recursive: true, force: true });
+    }
+  });
+
+  test('restore puts the present database aside only when told to, and the backup in its place', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    try {
+      await run(own, 'account', 'create', '--name', 'Before');
+      const file = join(own, 'copy.db');
+      assert.deepEqual((await run(own, 'backup', '--to', file, '--json')).json, { file });
+      await run(own, 'account', 'create', '--name', 'After');
+      assert.match((await run(own, 'restore', '--from', file)).err, /--force puts it aside/);
+      const { aside, database } = (await run(own, 'restore', '--from', file, '--force', '--json')).json;
+      assert.ok(existsSync(aside) && existsSync(database));
+      const names = (await run(own, 'account', 'list', '--json')).json.map(({ name }: { name: string }) => name);
+      assert.deepEqual(names, ['Before']);
+      writeFileSync(join(own, 'other'), 'no database');
+      assert.match((await run(own, 'restore', '--from', join(own, 'other'), '--force')).err, /no intact backup/);
+    } finally {
+      rmSync(own, { recursive: true, force: true });
+    }
+  });
+});

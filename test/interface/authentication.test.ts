@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { PERMISSIONS } from '../../src/accounts/permission.ts';
+import { exportJournal } from '../../src/audit/verify.ts';
+import { ENDPOINTS } from '../../src/http/endpoints.ts';
+import { SECOND } from '../../src/kernel/clock.ts';
+import { type Answer, type CallOptions, type House, startHouse } from '../house.ts';
+import { LINES, patternOf } from './requests.ts';
+
+const OPERATOR = { actor: { type: 'operator' as const } };
+const DENIED = '{"status_code":403,"status":"fail","desc":"Access denied.","data":""}';
+
+describe('authentication', () => {
+  let house: House;
+  let account: string;
+  let good: { id: string; secret: string };
+  before(async () => {
+    house = await startHouse();
+    account = await house.newAccount();
+    good = await house.newKey(account);
+  });
+  after(() => house.stop());
+
+  const show = (options: CallOptions): Promise<Answer> => house.call('GET', '/v1/account', options);
+
+  describe('the header', () => {
+    test('x-api-key lets in, alone or beside a wrong ft-access-key', async () => {
+      assert.equal((await show({ key: good.secret })).status, 200);
+      assert.equal((await show({ key: good.secret, headers: { 'ft-access-key': 'wrong' } })).status, 200);
+    });
+
+    test('the key in any other place does not', async () => {
+      const places: CallOptions[] = [
+        { headers: { 'ft-access-key': good.secret } },
+        { headers: { authorization: `Bearer ${good.secret}` } },
+        { headers: { authorization: `Basic ${Buffer.from(`${good.secret}:`).toString('base64')}` } },
+        { headers: { cookie: `x-api-key=${good.secret}` } },
+        { key: 'wrong', headers: { 'ft-access-key': good.secret } },
+      ];
+      for (const place of places) assert.equal((await show(place)).status, 403, JSON.stringify(Object.keys(place)));
+      assert.equal((await house.call('GET', `/v1/account?x-api-key=${good.secret}`)).status, 403);
+      assert.equal((await house.call('POST', '/v1/account', { body: { 'x-api-key': good.secret } })).status, 403);
+    });
+
+    test('a key that is nearly right does not', async () => {
+      const { secret } = good;
+      const last = secret.at(-2) === 'A' ? 'B' : 'A';
+      const wrong = [
+        `${secret.slice(0, -2)}${last}${secret.at(-1)}`,
+        secret.slice(0, -1),
+        `${secret}A`,
+        secret.toUpperCase(),
+        secret.replace('sandbox', 'production'),
+        secret.replace('cv_sandbox_', ''),
+        `${secret}, ${secret}`,
+        `${secret},`,
+        `"${secret}"`,
+        '',
+        'x'.repeat(10_000),
+      ];
+      for (const key of wrong) assert.equal((await show({ key })).status, 403, `${key.slice(0, 20)} ${key.length}`);
+      assert.equal((await show({ key: ` ${secret} ` })).status, 200, 'blanks around a header value are none of it');
+    });
+  });
+
+  describe('403', () => {
+    test('has one body and one set of headers for every cause, and the audit log holds the cause', async () => {
+      const suspended = await house.newAccount('Suspended');
+      const suspendedKey = (await house.newKey(suspended)).secret;
+      await house.core.accounts.suspend(suspended, OPERATOR);
+      const revoked = await house.newKey(account);
+      await house.core.accounts.revokeKey(revoked.id, OPERATOR);
+      const expired = await house.newKey(account, { expiresAt: house.now() - 1 });
+      const elsewhere = await house.newKey(account, { allow: ['203.0.113.0/24', '2001:db8::/32'] });
+      const nowhere = await house.newKey(account, { allow: [] });
+      const other = await house.newKey(account, { permissions: ['tokens:create', 'captures:retrieve'] });
+      const production = await house.newKey(account, { environment: 'production' });
+
+      const causes: Record<string, [outcome: string, options: CallOptions]> = {
+        missing: ['key_missing', {}],
+        empty: ['key_missing', { key: '' }],
+        unknown: ['key_unknown', { key: 'cv_sandbox_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' }],
+        noise: ['key_unknown', { key: 'x' }],
+        'production-on-sandbox': ['key_unknown', { key: production.secret }],
+        'sandbox-on-production': ['key_unknown', { key: good.secret, environment: 'production' }],
+        revoked: ['key_revoked', { key: revoked.secret }],
+        expired: ['key_expired', { key: expired.secret }],
+        elsewhere: ['address_not_listed', { key: elsewhere.secret }],
+        'empty-list': ['address_not_listed', { key: nowhere.secret }],
+        permission: ['permission_missing', { key: other.secret }],
+        suspended: ['account_suspended', { key: suspendedKey }],
+      };
+      const shapes = new Set<string>();
+      for (const [name, [, options]] of Object.entries(causes)) {
+        const answer = await show({ ...options, headers: { 'x-request-id': name } });
+        assert.equal(answer.status, 403, name);
+        assert.equal(answer.text, DENIED, name);
+        assert.equal(answer.headers['x-request-id'], name);
+        const { date: _date, 'x-request-id': _id, ...headers } = answer.headers;
+        shapes.add(JSON.stringify(Object.entries(headers)));
+      }
+      assert.equal(shapes.size, 1, [...shapes].join('\n'));
+
+      const denials = new Map<string, { outcome: string; record: string; account: string; environment: string }>();
+      for await (const { record, account, environment } of exportJournal(house.core.database)) {
+        const { action, request_id, outcome } = JSON.parse(record);
+        if (action === 'access.denied') denials.set(request_id, { outcome, record, account, environment });
+      }
+      for (const [name, [outcome, options]] of Object.entries(causes)) {
+        const denial = denials.get(name);
+        assert.equal(denial?.outcome, outcome, name);
+        assert.equal(denial.environment, options.environment ?? 'sandbox');
+        const { address, detail, actor } = JSON.parse(denial.record);
+        assert.equal(address, '127.0.0.1');
+        assert.deepEqual(detail, { route: 'GET /v1/account' });
+        const isKnown = !/^key_(missing|unknown)$/.test(outcome);
+        assert.equal(actor.type, isKnown ? 'key' : 'unknown', name);
+        assert.equal(denial.account !== '', isKnown, name);
+        if (options.key) assert.ok(!denial.record.includes(options.key.slice(-20)) || options.key === 'x', name);
+      }
+    });
+
+    test('is the same on every endpoint, whatever comes with it', async () => {
+      for (const { method, path, body } of LINES) {
+        for (const options of [{ body }, { body: 'no json' }, { headers: { 'idempotency-key': 'once' } }]) {
+          const answer = await house.call(method, path, { key: 'wrong', ...options });
+          assert.equal(answer.status, 403, `${method} ${path}`);
+          assert.equal(answer.text, DENIED);
+        }
+      }
+    });
+
+    test('an expiry holds at its very millisecond', async () => {
+      const own = await startHouse();
+      try {
+        const expiresAt = own.now() + 60 * SECOND;
+        const { secret } = await own.newKey(await own.newAccount(), { expiresAt });
+        const status = async (): Promise<number> => (await own.call('GET', '/v1/account', { key: secret })).status;
+        assert.equal(await status(), 200);
+        own.advance(expiresAt - own.now());
+        assert.equal(await status(), 403);
+      } finally {
+        await own.stop();
+      }
+    });
+
+    test('a key whose revocation was written by a machine whose clock is ahead is refused at once', async () => {
+      const { id, secret } = await house.newKey(account);
+      assert.equal((await show({ key: secret })).status, 200);
+      const later = house.now() + 3600 * SECOND;
+      const unit = { sql: 'update api_keys set revoked_at = ? where id = ?', rows: [[later, id]] };
+      await house.core.database.commit({ writes: [unit] });
+      house.advance(5 * SECOND);
+      assert.equal((await show({ key: secret })).status, 403);
+    });
+  });
+
+  describe('permissions', () => {
+    test('every endpoint is in the list of this test, with the permission that the decisions name', () => {
+      const served = ENDPOINTS.map(({ method, path, permission }) => `${method} ${path} ${permission}`);
+      const expected = LINES.map((line) => `${line.method} ${patternOf(line)} ${line.permission}`);
+      assert.deepEqual(
+        served.filter((line) => /^\S+ \/(v1\/(token|account)|transactions)/.test(line)).sort(),
+        expected.sort(),
+      );
+    });
+
+    for (const { method, path, permission, body } of LINES) {
+      test(`${method} ${path} needs ${permission} and nothing else`, async () => {
+        const only = await house.newKey(account, { permissions: PERMISSIONS.filter((each) => each === permission) });
+        const others = await house.newKey(account, { permissions: PERMISSIONS.filter((each) => each !== permission) });
+        const withIt = await house.call(method, path, { key: only.secret, body });
+        assert.ok([200, 400].includes(withIt.status), `${withIt.status}`);
+        assert.equal((await house.call(method, path, { key: others.secret, body })).status, 403);
+      });
+    }
+
+    test('none given at creation means all', async () => {
+      const { json } = await show({ key: (await house.newKey(account, { permissions: [] })).secret });
+      assert.deepEqual(json.data.key.permissions, [...PERMISSIONS]);
+    });
+  });
+
+  describe('environments', () => {
+    test('a key of each works on its own listener and nowhere else', async () => {
+      const production = (await house.newKey(account, { environment: 'production' })).secret;
+      assert.match(production, /^cv_production_/);
+      assert.match(good.secret, /^cv_sandbox_/);
+      const status = async (key: string, environment: 'production' | 'sandbox'): Promise<number> =>
+        (await show({ key, environment })).status;
+      assert.equal(await status(production, 'production'), 200);
+      assert.equal(await status(production, 'sandbox'), 403);
+      assert.equal(await status(good.secret, 'sandbox'), 200);
+      assert.equal(await status(good.secret, 'production'), 403);
+    });
+
+    test('the console listener serves nothing of the interface', async () => {
+      for (const { method, path, body } of LINES) {
+        const { status } = await house.call(method, path, { key: good.secret, environment: 'console', body });
+        assert.equal(status, 404, `${method} ${path}`);
+      }
+    });
+  });
+
+  test('a key is 256 random bits, and no file of the service holds one in clear', async () => {
+    const secrets = await Promise.all(Array.from({ length: 20 }, () => house.newKey(account)));
+    const bits = secrets.map(({ secret }) => Buffer.from(secret.replace('cv_sandbox_', ''), 'base64url'));
+    for (const bytes of bits) assert.equal(bytes.length, 32);
+    assert.equal(new Set(bits.map((bytes) => bytes.toString('hex'))).size, secrets.length);
+    assert.equal((await show({ key: good.secret })).status, 200);
+    const files = readdirSync(house.directory, { recursive: true, withFileTypes: true }).filter((entry) =>
+      entry.isFile(),
+    );
+    const contents = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name)));
+    const all = Buffer.concat([...contents, Buffer.from(house.log.join('\n'))]);
+    assert.ok(all.includes(good.secret.slice(0, 'cv_sandbox_xxxx'.length)), 'the prefix of a key is there');
+    for (const [index, { secret }] of secrets.entries()) {
+      const random = secret.replace('cv_sandbox_', '');
+      assert.ok(!all.includes(random), 'the key');
+      assert.ok(!all.includes(random.slice(8, 24)), 'a part of the key');
+      assert.ok(!all.includes(bits[index]?.subarray(6, 22) ?? ''), 'the bytes of the key');
+    }
+  });
+});

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type House, startHouse } from '../house.ts';
+import { dial, exchange, requestText, untilClosed } from '../wire.ts';
+
+const PATH = '/v1/tokenization/simple';
+const CARDS = JSON.stringify({ chd: [{ card: '4111111111111111', name: 'A', exp: '12/29' }], tags: [], scheme: 7 });
+
+describe('requests that are not as they should be', () => {
+  let house: House;
+  let key: string;
+  before(async () => {
+    house = await startHouse();
+    key = (await house.newKey(await house.newAccount())).secret;
+  });
+  after(async () => {
+    // Nothing of all this was an error of the service.
+    const errors = house.log.filter((line) => ['error', 'fatal'].includes(JSON.parse(line).level));
+    await house.stop();
+    assert.deepEqual(errors, []);
+  });
+
+  const headers = (more: Record<string, string> = {}): Record<string, string> => ({
+    'x-api-key': key,
+    'content-type': 'application/json',
+    ...more,
+  });
+  const isServing = async (): Promise<void> => {
+    assert.equal((await house.call('POST', PATH, { key, body: CARDS })).status, 200);
+  };
+
+  test('malformed percent-encoding is 400, in the envelope, and logged without the path', async () => {
+    for (const path of ['/v1/tokens/%/inspect', '/v1/tokens/%zz/inspect', '/v1/tokens/%4/inspect', '/%E0%A4%A']) {
+      const [answer] = await exchange(house, requestText(`GET ${path}`, headers({ 'x-request-id': 'percent' })));
+      assert.equal(answer?.status, 400, path);
+      assert.equal(answer.headers['x-request-id'], 'percent');
+      const { desc, ...rest } = JSON.parse(answer.body);
+      assert.deepEqual(rest, { status_code: 400, status: 'fail', data: '' });
+      assert.ok(!desc.includes('%'));
+    }
+    const lines = house.log.map((line) => JSON.parse(line)).filter(({ request_id }) => request_id === 'percent');
+    assert.deepEqual(
+      lines.map(({ status, route }) => [status, route]),
+      Array(4).fill([400, '(none)']),
+    );
+  });
+
+  test('encoded and odd characters in a path parameter are an unknown record', async () => {
+    for (const id of ['%00', '%0d%0aset-cookie:x', '..%2f..%2fetc', '%F0%9F%92%B3', "'%20or%201=1--", '%', '*'].filter(
+      (each) => each !== '%',
+    )) {
+      const answer = await house.call('GET', `/v1/tokens/${id}/inspect`, { key });
+      assert.equal(answer.status, 400, id);
+      assert.equal(answer.headers['set-cookie'], undefined);
+    }
+  });
+
+  test('a very long path is refused, whoever sends it', async () => {
+    const answers = await exchange(house, requestText(`GET /v1/tokens/${'a'.repeat(10_000)}/inspect`, headers()));
+    assert.ok([400, 404, 414].includes(answers[0]?.status ?? 0), `${answers[0]?.status}`);
+    assert.ok(answers[0]?.headers['x-request-id']);
+    assert.equal((await house.call('GET', `/${'a'.repeat(10_000)}`)).status, 404);
+    assert.equal((await house.call('GET', `/v1/account?${'a'.repeat(10_000)}`, { key })).status, 200);
+    assert.deepEqual(await exchange(house, requestText(`GET /${'a'.repeat(40_000)}`)), []);
+    await isServing();
+  });
+
+  test('headers beyond their limit get no service', async () => {
+    assert.deepEqual(await exchange(house, requestText('GET /healthz', { long: 'x'.repeat(20_000) })), []);
+    const many = Object.fromEntries(Array.from({ length: 2000 }, (_, index) => [`h${index}`, 'x'.repeat(10)]));
+    assert.deepEqual(await exchange(house, requestText('GET /healthz', many)), []);
+    assert.equal((await exchange(house, requestText('GET /healthz', { long: 'x'.repeat(8000) })))[0]?.status, 200);
+  });
+
+  test('NUL bytes get no service in the head, and are malformed JSON in the body', async () => {
+    for (const line of ['GET /heal\0thz', 'GET /healthz\0', 'GE\0T /healthz']) {
+      const answers = await exchange(house, requestText(line));
+      assert.ok(
+        answers.every(({ status }) => status >= 400),
+        JSON.stringify(line),
+      );
+    }
+    assert.deepEqual(await exchange(house, requestText('GET /healthz', { 'x-request-id': 'a\0b' })), []);
+    for (const body of ['\0', `${CARDS}\0`, CARDS.replace('"A"', '"A\0"')]) {
+      const { status, json } = await house.call('POST', PATH, { key, body });
+      assert.equal(status, 400);
+      assert.match(json.desc, /^malformed JSON at character [0-9]+: /);
+    }
+    const { status, json } = await house.call('POST', PATH, { key, body: CARDS.replace('"A"', '"A\\u0000"') });
+    assert.equal(status, 400);
+    assert.match(json.desc, /^chd\[0\]\.name: /);
+  });
+
+  test('pipelined requests are answered in their order', async () => {
+    const ids = Array.from({ length: 12 }, (_, index) => `pipe-${index}`);
+    const text = ids
+      .map((id, index) => {
+        const connection = index === ids.length - 1 ? 'close' : 'keep-alive';
+        const own = { connection, 'x-request-id': id };
+        if (index % 3 === 0) return requestText('GET /healthz', own);
+        if (index % 3 === 1) return requestText('POST /v1/account', headers(own));
+        return requestText(`POST ${PATH}`, headers({ ...own, 'content-length': String(CARDS.length) }), CARDS);
+      })
+      .join('');
+    const answers = await exchange(house, text);
+    assert.deepEqual(
+      answers.map(({ headers }) => headers['x-request-id']),
+      ids,
+    );
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
+    for (const [index, { body }] of answers.entries()) {
+      const data = JSON.parse(body).data;
+      assert.equal(index % 3 === 0, data === undefined);
+      if (index % 3 === 2) assert.equal(data.tokens.length, 1);
+    }
+  });
+
+  test('what follows a refused request on the same connection is a request of its own', async () => {
+    const smuggled = requestText('POST /v1/account', headers());
+    const first = requestText(`POST ${PATH}`, {
+      connection: 'keep-alive',
+      'x-api-key': 'wrong',
+      'content-length': String(smuggled.length),
+    });
+    const last = requestText('GET /healthz', { 'x-request-id': 'last' });
+    const answers = await exchange(house, first + smuggled + last);
+    assert.equal(answers[0]?.status, 403);
+    assert.ok(answers.slice(1).every(({ headers }) => headers['x-request-id'] === 'last'));
+  });
+
+  test('contradicting or malformed lengths get no service', async () => {
+    const line = `POST ${PATH}`;
+    const cases: [string, Record<string, string>][] = [
+      ['both', { 'content-length': '5', 'transfer-encoding': 'chunked' }],
+      ['negative', { 'content-length': '-1' }],
+      ['words', { 'content-length': 'ten' }],
+      ['plus', { 'content-length': '+5' }],
+      ['list', { 'content-length': '5, 6' }],
+      ['huge', { 'content-length': '99999999999999999999999' }],
+      ['unknown encoding', { 'transfer-encoding': 'cow' }],
+    ];
+    for (const [what, lengths] of cases) {
+      const answers = await exchange(house, requestText(line, headers(lengths), '0\r\n\r\n'));
+      assert.ok(
+        answers.every(({ status }) => status >= 400),
+        what,
+      );
+    }
+    const twice = requestText(line, headers({ 'content-length': '5', 'Content-Length': '6' }), 'x'.repeat(6));
+    assert.deepEqual(await exchange(house, twice), []);
+    await isServing();
+  });
+
+  test('a length that is too small never has an effect, and one that is too large waits for the rest', async () => {
+    const short = headers({ 'content-length': String(CARDS.length - 10) });
+    for (const connection of ['close', 'keep-alive']) {
+      const answers = await exchange(house, requestText(`POST ${PATH}`, { ...short, connection }, CARDS));
+      assert.ok(answers.every(({ status }) => status === 400));
+    }
+
+    const socket = await dial(house);
+    const received = untilClosed(socket);
+    const long = headers({ 'content-length': String(CARDS.length + 2) });
+    socket.write(requestText(`POST ${PATH}`, long, CARDS));
+    await sleep(300);
+    socket.write('\r\n');
+    assert.match(await received, /^HTTP\/1\.1 200 /);
+  });
+
+  test('a body that comes byte by byte is read to its end', async () => {
+    const socket = await dial(house);
+    const received = untilClosed(socket);
+    const length = String(CARDS.length);
+    for (const byte of requestText(`POST ${PATH}`, headers({ 'content-length': length }), CARDS)) {
+      socket.write(byte);
+      await sleep(1);
+    }
+    assert.match(await received, /^HTTP\/1\.1 200 /);
+  });
+
+  test('requests that are given up half-way leave nothing behind but a log line', async () => {
+    const count = 40;
+    const read = async (): Promise<number> =>
+      Number((await house.core.database.read('select count(*) as n from tokens'))[0]?.['n']);
+    const before = await read();
+    for (let index = 0; index < count; index++) {
+      const socket = await dial(house);
+      const text = requestText(`POST ${PATH}`, headers({ 'content-length': String(CARDS.length) }), CARDS);
+      socket.write(text.slice(0, text.length - 1 - (index % 60)));
+      await sleep(2);
+      if (index % 2 === 0) socket.destroy();
+      else socket.end();
+    }
+    await isServing();
+    assert.equal(await read(), before + 1);
+  });
+
+  test('connections that say nothing do not keep others from being served', async () => {
+    const silent = await Promise.all(Array.from({ length: 100 }, () => dial(house)));
+    silent.forEach((socket) => {
+      socket.on('error', () => undefined);
+    });
+    await isServing();
+    for (const socket of silent) socket.destroy();
+  });
+
+  test('an early answer does not need the body', async () => {
+    const socket = await dial(house);
+    const first = new Promise<string>((resolve) => socket.once('data', (chunk: Buffer) => resolve(String(chunk))));
+    socket.on('error', () => undefined);
+    socket.write(requestText(`POST ${PATH}`, { 'x-api-key': 'wrong', 'content-length': '1000000' }, 'x'));
+    assert.match(await first, /^HTTP\/1\.1 403 /);
+    socket.destroy();
+  });
+
+  test('Expect: 100-continue is answered once the key has been seen', async () => {
+    const own = { expect: '100-continue', 'content-length': String(CARDS.length) };
+    const socket = await dial(house);
+    const received = untilClosed(socket);
+    socket.write(requestText(`POST ${PATH}`, headers(own), CARDS));
+    assert.match(await received, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
+  });
+
+  test('HTTP/1.0 is served, and an Upgrade is not followed', async () => {
+    const old = requestText('GET /healthz').replace('HTTP/1.1', 'HTTP/1.0');
+    assert.equal((await exchange(house, old))[0]?.status, 200);
+    const upgrade = { connection: 'upgrade, close', upgrade: 'websocket' };
+    assert.equal((await exchange(house, requestText('GET /healthz', upgrade)))[0]?.status, 200);
+  });
+});

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { MINUTE, SECOND } from '../../src/kernel/clock.ts';
+import { runCommand } from '../command.ts';
+import { type House, startHouse } from '../house.ts';
+
+const LIMIT_MS = 5 * SECOND;
+
+describe('what another process changes holds within 5 seconds on the running service', { concurrency: true }, () => {
+  let house: House;
+  let account: string;
+  before(async () => {
+    house = await startHouse();
+    account = await house.newAccount();
+  });
+  after(() => house.stop());
+
+  const statusOf = async (key: string, from?: string): Promise<number> =>
+    (await house.call('GET', '/v1/account', { key, ...(from !== undefined && { from }) })).status;
+
+  // biome-ignore lint/suspicious/noExplicitAny: documents of the command line
+  const command = async (...args: string[]): Promise<any> => {
+    const finished = await runCommand([...args, '--json'], { CARDVAULT_DATA_DIR: house.directory });
+    assert.equal(finished.code, 0, finished.stderr);
+    return finished.json();
+  };
+
+  /** Keeps the key in use all the time, so that nothing remembered lives on by being used. */
+  const becomes = async (status: number, key: string, from?: string): Promise<void> => {
+    const started = Date.now();
+    while ((await statusOf(key, from)) !== status) {
+      assert.ok(Date.now() - started < LIMIT_MS, `not ${status} within ${LIMIT_MS} ms`);
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  };
+
+  test('a revocation', async () => {
+    const { id, secret } = await house.newKey(account);
+    assert.equal(await statusOf(secret), 200);
+    const revoked = await command('key', 'revoke', id);
+    assert.equal(revoked.state, 'revoked');
+    await becomes(403, secret);
+  });
+
+  test('another allow-list', async () => {
+    const { id, secret } = await house.newKey(account, { allow: ['127.0.0.1'] });
+    assert.equal(await statusOf(secret, '127.0.0.1'), 200);
+    assert.equal(await statusOf(secret, '127.0.0.2'), 403);
+    await command('key', 'edit', id, '--ip', '127.0.0.2=other', '--ip', '::1');
+    await becomes(403, secret, '127.0.0.1');
+    await becomes(200, secret, '127.0.0.2');
+  });
+
+  test('an allow-list entry written as mapped IPv6', async () => {
+    const { id, secret } = await house.newKey(account, { allow: [] });
+    assert.equal(await statusOf(secret), 403);
+    const edited = await command('key', 'edit', id, '--ip', '::ffff:127.0.0.1');
+    assert.deepEqual(edited.allow_list, [{ cidr: '127.0.0.1', note: '' }]);
+    await becomes(200, secret);
+  });
+
+  test('other permissions', async () => {
+    const { id, secret } = await house.newKey(account);
+    assert.equal(await statusOf(secret), 200);
+    await command('key', 'edit', id, '--permission', 'tokens:create', '--permission', 'tokens:inspect');
+    await becomes(403, secret);
+    await command('key', 'edit', id, '--permission', 'account:read');
+    await becomes(200, secret);
+  });
+
+  test('a suspended account, and one that is taken up again', async () => {
+    const other = await house.newAccount('Other');
+    const { secret } = await house.newKey(other);
+    assert.equal(await statusOf(secret), 200);
+    await command('account', 'suspend', other);
+    await becomes(403, secret);
+    await command('account', 'resume', other);
+    await becomes(200, secret);
+  });
+
+  test('a new key, which is known nowhere yet, works at once', async () => {
+    const made = await command(
+      'key',
+      'create',
+      '--account',
+      account,
+      '--environment',
+      'sandbox',
+      '--name',
+      'new',
+      '--ip',
+      '127.0.0.1',
+    );
+    assert.equal(await statusOf(made.key), 200);
+  });
+
+  test('a rotation without overlap ends the old key', async () => {
+    const { id, secret } = await house.newKey(account);
+    assert.equal(await statusOf(secret), 200);
+    const successor = await command('key', 'rotate', id, '--overlap', '0');
+    assert.equal(await statusOf(successor.key), 200);
+    await becomes(403, secret);
+    assert.equal(await statusOf(successor.key), 200);
+  });
+});
+
+describe('rotation', () => {
+  let house: House;
+  before(async () => {
+    house = await startHouse();
+  });
+  after(() => house.stop());
+
+  test('both keys work through the overlap, and only the new one after it', async () => {
+    const account = await house.newAccount();
+    const old = await house.newKey(account, { name: 'checkout', permissions: ['account:read'], allow: ['127.0.0.1'] });
+    const finished = await runCommand(['key', 'rotate', old.id, '--json'], { CARDVAULT_DATA_DIR: house.directory });
+    const successor = finished.json();
+    assert.notEqual(successor.id, old.id);
+    assert.notEqual(successor.key, old.secret);
+    assert.equal(successor.name, 'checkout');
+    assert.deepEqual(successor.permissions, ['account:read']);
+    assert.deepEqual(successor.allow_list, [{ cidr: '127.0.0.1', note: '' }]);
+    assert.equal(successor.expires_at, null);
+    const statuses = async (): Promise<number[]> =>
+      Promise.all(
+        [old.secret, successor.key].map(async (key) => (await house.call('GET', '/v1/account', { key })).status),
+      );
+    house.advance(5 * SECOND);
+    assert.deepEqual(await statuses(), [200, 200]);
+    house.advance(58 * MINUTE);
+    assert.deepEqual(await statuses(), [200, 200]);
+    house.advance(2 * MINUTE);
+    assert.deepEqual(await statuses(), [403, 200]);
+  });
+
+  test('the old key can be ended earlier by revoking it', async () => {
+    const old = await house.newKey(await house.newAccount());
+    const origin = { actor: { type: 'operator' as const } };
+    const { secret } = await house.core.accounts.rotateKey(old.id, 600, origin);
+    await house.core.accounts.revokeKey(old.id, origin);
+    house.advance(5 * SECOND);
+    assert.equal((await house.call('GET', '/v1/account', { key: old.secret })).status, 403);
+    assert.equal((await house.call('GET', '/v1/account', { key: secret })).status, 200);
+  });
+});

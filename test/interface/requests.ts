@@ -1,0 +1,37 @@
+import { ENDPOINTS } from '../../src/http/endpoints.ts';
+
+/** A well-formed request to every endpoint of vault, captures and account, and the permission it needs. */
+export interface Line {
+  readonly method: string;
+  readonly path: string;
+  readonly permission: string;
+  readonly body?: unknown;
+}
+
+const ID = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
+const CAPTURE = { chd: { cvv: '123' }, amount: 0, currency: 'USD', additional_info: {}, ttl: 5 };
+const CARDS = { chd: [{ card: '4111111111111111', name: 'Ana Lopez', exp: '12/29' }], tags: [], scheme: 1 };
+
+export const LINES: readonly Line[] = [
+  { method: 'POST', path: '/v1/tokenization/simple', permission: 'tokens:create', body: CARDS },
+  { method: 'GET', path: '/v1/tokens/4111117349251111/inspect', permission: 'tokens:inspect' },
+  { method: 'DELETE', path: '/v1/tokens', permission: 'tokens:delete', body: { tokens: ['4111117349251111'] } },
+  { method: 'POST', path: '/transactions/requests', permission: 'captures:create', body: CAPTURE },
+  {
+    method: 'POST',
+    path: `/transactions/requests/${ID}/tokenize`,
+    permission: 'captures:tokenize',
+    body: { tags: [], scheme: '1' },
+  },
+  { method: 'GET', path: `/transactions/requests/${ID}`, permission: 'captures:retrieve' },
+  { method: 'GET', path: `/transactions/requests/${ID}/inspect`, permission: 'captures:inspect' },
+  { method: 'DELETE', path: `/transactions/requests/${ID}`, permission: 'captures:delete' },
+  { method: 'POST', path: '/v1/account', permission: 'account:read' },
+  { method: 'GET', path: '/v1/account', permission: 'account:read' },
+];
+
+/** The pattern of a line's path, with parameters as the routes name them. */
+export function patternOf({ method, path }: Pick<Line, 'method' | 'path'>): string | undefined {
+  const fits = (pattern: string): boolean => new RegExp(`^${pattern.replace(/:[a-z]+/g, '[^/]+')}$`).test(path);
+  return ENDPOINTS.find((endpoint) => endpoint.method === method && fits(endpoint.path))?.path;
+}

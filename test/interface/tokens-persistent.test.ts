@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type House, luhnPan, startHouse } from '../house.ts';
+import { type Caller, card, cards, dataOf, newCaller, TOKENIZE, TOKENS, tokensIn } from './vault.ts';
+
+const persistent = { type: 'persistent' };
+
+describe('POST /v1/tokenization/simple, persistent', () => {
+  let house: House;
+  let me: Caller;
+  let pan: string;
+  before(async () => {
+    house = await startHouse();
+    me = await newCaller(house, { name: 'first' });
+  });
+  after(() => house.stop());
+
+  const once = async (more: object, number = pan) =>
+    (await tokensIn(await me.tokenize(cards([number], more))))[0] ?? '';
+  const inspect = async (token: string) => dataOf(await me.send('GET', `${TOKENS}/${token}/inspect`));
+
+  describe('200', () => {
+    test('one token for each scheme and BIN width, and none of them without type', async () => {
+      pan = luhnPan('455667');
+      const forms = [
+        { scheme: 1 },
+        { scheme: 1, isEightDigitsBin: true },
+        { scheme: 3 },
+        { scheme: 3, isEightDigitsBin: true },
+        { scheme: 7 },
+        { scheme: 8 },
+        { scheme: 8, isEightDigitsBin: true },
+      ];
+      const tokens = [];
+      for (const form of forms) tokens.push(await once({ ...form, ...persistent }));
+      assert.equal(new Set(tokens).size, forms.length);
+      for (const [index, form] of forms.entries()) {
+        assert.equal(await once({ ...form, ...persistent }), tokens[index]);
+        assert.notEqual(await once(form), tokens[index]);
+      }
+      assert.equal(await me.count('tokens'), forms.length * 2);
+      for (const token of tokens) assert.equal((await inspect(token)).card_truncated, `455667******${pan.slice(-4)}`);
+    });
+
+    test('sending the card again takes the newer name and expiry, and keeps who made it and when', async () => {
+      pan = luhnPan('455667');
+      const first = dataOf(await me.tokenize(cards([pan], { ...persistent, tags: ['a', 'b'] }))).tokens[0];
+      house.advance(3_600_000);
+      const other = await newCaller(house, { account: me.account, name: 'second' });
+      const body = { chd: [card(pan, { name: 'Eva Ruiz', exp: '01/31' })], tags: ['b', 'c'], scheme: 1, ...persistent };
+      const second = dataOf(await other.tokenize(body)).tokens[0];
+      assert.deepEqual(second, { ...first, tags: ['a', 'b', 'c'] });
+      assert.deepEqual(first.created_by, { user_id: me.keyId, name: 'first' });
+      assert.deepEqual(await inspect(first.token), {
+        token: first.token,
+        card_truncated: first.card,
+        exp: '01/2031',
+        name: 'Eva Ruiz',
+        status: 1,
+        created_by: 'first',
+        createdAt: first.createdAt,
+      });
+    });
+
+    test('the first 50 tags stay', async () => {
+      pan = luhnPan('455667');
+      const tags = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => `tag ${from + index}`);
+      await once({ ...persistent, tags: tags(0, 30) });
+      const { tokens } = dataOf(await me.tokenize(cards([pan], { ...persistent, tags: tags(20, 60) })));
+      assert.deepEqual(tokens[0].tags, tags(0, 50));
+      const again = dataOf(await me.tokenize(cards([pan], { ...persistent, tags: ['late'] }))).tokens;
+      assert.deepEqual(again[0].tags, tags(0, 50));
+    });
+
+    test('twice in one request: one token, the later wins', async () => {
+      pan = luhnPan('455667');
+      const chd = [
+        card(pan, { name: 'Early Bird', exp: '01/30' }),
+        card(luhnPan('455667')),
+        card(`${pan.slice(0, 4)} ${pan.slice(4)}`, { name: 'Late Riser', exp: '02/31' }),
+      ];
+      const [first, between, last] = tokensIn(await me.tokenize({ chd, tags: [], scheme: 8, ...persistent }));
+      assert.equal(first, last);
+      assert.notEqual(first, between);
+      const { name, exp } = await inspect(first ?? '');
+      assert.deepEqual({ name, exp }, { name: 'Late Riser', exp: '02/2031' });
+    });
+
+    test('without type every mention gets a token of its own', async () => {
+      pan = luhnPan('455667');
+      const tokens = tokensIn(await me.tokenize(cards([pan, pan, pan])));
+      assert.equal(new Set(tokens).size, 3);
+      assert.ok(!tokens.includes(await once(persistent)));
+    });
+
+    test('a card that fails Luhn has status 0 beside persistent ones', async () => {
+      pan = luhnPan('455667');
+      const { tokens } = dataOf(await me.tokenize(cards(['4111111111111112', pan], persistent)));
+      assert.deepEqual(
+        tokens.map(({ status }: { status: number }) => status),
+        [0, 1],
+      );
+      assert.equal(await once(persistent), tokens[1].token);
+    });
+
+    test('after deletion the card gets another token', async () => {
+      pan = luhnPan('455667');
+      const token = await once({ scheme: 7, ...persistent });
+      dataOf(await me.send('DELETE', TOKENS, { tokens: [token] }));
+      const next = await once({ scheme: 7, ...persistent });
+      assert.notEqual(next, token);
+      assert.equal(await once({ scheme: 7, ...persistent }), next);
+    });
+
+    for (const scheme of [1, 3, 7, 8]) {
+      test(`scheme ${scheme}: 50 concurrent requests for one card give one token with everybody's tags`, async () => {
+        const number = luhnPan('455667');
+        const answers = await Promise.all(
+          Array.from({ length: 50 }, (_, index) =>
+            me.tokenize(cards([number], { scheme, tags: [`t${index}`], ...persistent })),
+          ),
+        );
+        assert.equal(new Set(answers.flatMap(tokensIn)).size, 1);
+        const { tokens } = dataOf(await me.tokenize(cards([number], { scheme, ...persistent })));
+        assert.equal(new Set(tokens[0].tags).size, 50);
+      });
+    }
+
+    test('200 concurrent requests for one card, under 70 tags: one token, 50 tags', async () => {
+      const number = luhnPan('455667');
+      const before = await me.count('tokens');
+      const answers = await Promise.all(
+        Array.from({ length: 200 }, (_, index) =>
+          me.tokenize({
+            chd: [card(number, { name: `Name ${index}` })],
+            tags: [`t${index % 70}`],
+            scheme: 1,
+            ...persistent,
+          }),
+        ),
+      );
+      assert.equal(new Set(answers.flatMap(tokensIn)).size, 1);
+      assert.equal(await me.count('tokens'), before + 1);
+      const [record] = dataOf(await me.tokenize(cards([number], persistent))).tokens;
+      assert.equal(new Set(record.tags).size, 50);
+    });
+
+    test('concurrent requests for many cards in different orders and schemes', async () => {
+      const pans = Array.from({ length: 20 }, () => luhnPan('455667'));
+      const rounds = await Promise.all(
+        Array.from({ length: 40 }, async (_, index) => {
+          const turned = [...pans.slice(index % 20), ...pans.slice(0, index % 20)];
+          const scheme = index % 2 === 0 ? 1 : 7;
+          const tokens = tokensIn(await me.tokenize(cards(turned, { scheme, ...persistent })));
+          return turned.map((number, place) => `${scheme} ${number} ${tokens[place]}`);
+        }),
+      );
+      assert.equal(new Set(rounds.flat()).size, pans.length * 2);
+    });
+
+    test('concurrent requests on two nodes give one token', async () => {
+      const directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+      const nodes = [await startHouse({ directory }), await startHouse({ directory })];
+      try {
+        const { key } = await newCaller(nodes[0] as House);
+        const pans = [luhnPan('455667'), luhnPan('455667', 12)];
+        const answers = await Promise.all(
+          Array.from({ length: 40 }, (_, index) =>
+            (nodes[index % 2] as House).call('POST', TOKENIZE, {
+              key,
+              body: cards(pans, { scheme: 8, tags: [`t${index}`], ...persistent }),
+            }),
+          ),
+        );
+        assert.equal(new Set(answers.map((answer) => tokensIn(answer).join())).size, 1);
+        const last = await (nodes[0] as House).call('POST', TOKENIZE, {
+          key,
+          body: cards(pans, { scheme: 8, ...persistent }),
+        });
+        for (const { tags } of dataOf(last).tokens) assert.equal(tags.length, 40);
+      } finally {
+        for (const node of nodes) await node.stop();
+        rmSync(directory, { recursive: true, force: true });
+      }
+    });
+  });
+});

@@ -1,0 +1,608 @@
+import assert from 'node:assert/strict';
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { exportJournal, verifyJournal } from '../../src/audit/verify.ts';
+import { type Database, StorageError, type Unit, type Value, type Write, write } from '../../src/storage/database.ts';
+
+/** An empty database that any number of instances can open. */
+export interface Store {
+  /** Opens it; nothing is migrated yet. */
+  open(journalKey: KeyObject): Promise<Database>;
+  /** The copy that `backup` made at this path, opened. */
+  openBackup(path: string, journalKey: KeyObject): Promise<Database>;
+  remove(): Promise<void>;
+}
+
+const NOW = 1_700_000_000_000;
+const clock = (): number => NOW;
+
+const INSERT = 'insert into accounts (id, name, status, created_at) values (?, ?, ?, ?)';
+const INSERT_NEW = `${INSERT} on conflict do nothing`;
+const FIND = 'select id, name, status, created_at from accounts where id = ?';
+const TOKEN = `insert into tokens (account, environment, slot, scheme, fingerprint, fingerprint_version, form, record,
+  revision, created_at, deleted_at) values ('a', 'sandbox', ?, 1, ?, 1, ?, ?, 1, ?, ?)`;
+const FIND_TOKEN = 'select slot, fingerprint, form, record, created_at, deleted_at from tokens where slot = ?';
+
+const account = (id: string, name = 'name', at = 1): Value[] => [id, name, 'live', at];
+const insert = (id: string, name = 'name', at = 1): Write => write(INSERT, account(id, name, at), 1);
+const entry = (record: string): { account: string; environment: string; at: number; record: string } => ({
+  account: 'a',
+  environment: 'sandbox',
+  at: NOW,
+  record,
+});
+const COMMITTED = { committed: true };
+
+/** What every driver behind the `Database` seam must do; run by the tests of each. */
+export function databaseContract(name: string, newStore: () => Promise<Store>): void {
+  describe(`${name} keeps the contract of Database`, { timeout: 240_000 }, () => {
+    const journalKey = createSecretKey(randomBytes(32));
+    let store: Store;
+    let database: Database;
+    let ids = 0;
+    const newId = (): string => `id-${ids++}`;
+    const records = async (): Promise<string[]> => {
+      const found: string[] = [];
+      for await (const link of exportJournal(database)) found.push(link.record);
+      return found;
+    };
+    const nameOf = async (id: string, from: Database = database): Promise<Value | undefined> =>
+      (await from.read(FIND, id))[0]?.['name'];
+
+    before(async () => {
+      store = await newStore();
+      database = await store.open(journalKey);
+      await database.migrate(clock);
+    });
+    after(async () => {
+      await database.close();
+      await store.remove();
+    });
+
+    describe('commit', () => {
+      test('what was committed is read at once, here and by another instance', async () => {
+        const other = await store.open(journalKey);
+        for (let round = 0; round < 50; round++) {
+          const id = newId();
+          assert.deepEqual(await database.commit({ writes: [insert(id, `round ${round}`)] }), COMMITTED);
+          assert.equal(await nameOf(id), `round ${round}`);
+          assert.equal(await nameOf(id, other), `round ${round}`);
+        }
+        await other.close();
+      });
+
+      test('a unit without writes is committed', async () => {
+        assert.deepEqual(await database.commit({ writes: [] }), COMMITTED);
+      });
+
+      test('writes happen in their order, and rows of a write in theirs', async () => {
+        const id = newId();
+        const rename = (from: string, to: string): Value[] => [to, id, from];
+        const sql = 'update accounts set name = ? where id = ? and name = ?';
+        const unit: Unit = {
+          writes: [
+            insert(id, '0'),
+            { sql, rows: [rename('0', '1'), rename('1', '2'), rename('2', '3')], touches: 1 },
+            write('delete from accounts where id = ?', [id], 1),
+            insert(id, '4'),
+            write(sql, rename('4', '5'), 1),
+          ],
+        };
+        assert.deepEqual(await database.commit(unit), COMMITTED);
+        assert.equal(await nameOf(id), '5');
+      });
+
+      test('a reader sees all of a unit or none of it', async () => {
+        const [left, right] = [newId(), newId()];
+        await database.commit({ writes: [insert(left, '0'), insert(right, '0')] });
+        const seen = 'select count(distinct name) as names from accounts where id in (?, ?)';
+        let writing = true;
+        const readers = [1, 2].map(async () => {
+          let reads = 0;
+          while (writing) {
+            assert.equal((await database.read(seen, left, right))[0]?.['names'], 1);
+            reads++;
+            await new Promise((resolve) => setImmediate(resolve));
+          }
+          return reads;
+        });
+        const sql = 'update accounts set name = ? where id = ?';
+        for (let round = 1; round < 100; round++) {
+          await database.commit({ writes: [write(sql, [`${round}`, left], 1), write(sql, [`${round}`, right], 1)] });
+        }
+        writing = false;
+        for (const reads of await Promise.all(readers)) assert.ok(reads > 10, `${reads} reads are too few to tell`);
+      });
+    });
+
+    describe('touches', () => {
+      test('a conflict undoes the whole unit and names write and row', async () => {
+        const [taken, fresh, other] = [newId(), newId(), newId()];
+        await database.commit({ writes: [insert(taken, 'first')] });
+        const outcome = await database.commit({
+          writes: [
+            insert(fresh),
+            { sql: INSERT_NEW, rows: [account(other), account(newId()), account(taken, 'second')], touches: 1 },
+            insert(newId()),
+          ],
+          journal: [entry('"of a conflict"')],
+        });
+        assert.deepEqual(outcome, { committed: false, write: 1, row: 2 });
+        assert.equal(await nameOf(fresh), undefined);
+        assert.equal(await nameOf(other), undefined);
+        assert.equal(await nameOf(taken), 'first');
+        assert.ok(!(await records()).includes('"of a conflict"'));
+      });
+
+      test('units of the same group commit beside a conflict', async () => {
+        const taken = newId();
+        await database.commit({ writes: [insert(taken)] });
+        const group = Array.from({ length: 60 }, (_, index) => ({ id: newId(), loses: index % 3 === 1 }));
+        const outcomes = await Promise.all(
+          group.map(({ id, loses }) =>
+            database.commit({ writes: [insert(id), ...(loses ? [write(INSERT_NEW, account(taken), 1)] : [])] }),
+          ),
+        );
+        for (const [index, { id, loses }] of group.entries()) {
+          assert.deepEqual(outcomes[index], loses ? { committed: false, write: 1, row: 0 } : COMMITTED);
+          assert.equal(await nameOf(id), loses ? undefined : 'name');
+        }
+      });
+
+      test('an update of nothing, of one row, of several', async () => {
+        const group = newId();
+        const members = [newId(), newId()];
+        await database.commit({ writes: members.map((id) => insert(id, group)) });
+        const touch = (touches?: number) =>
+          database.commit({ writes: [write('update accounts set status = ? where name = ?', ['x', group], touches)] });
+        assert.deepEqual(await touch(), COMMITTED);
+        assert.deepEqual(await touch(2), COMMITTED);
+        assert.deepEqual(await touch(1), { committed: false, write: 0, row: 0 });
+        assert.deepEqual(await touch(0), { committed: false, write: 0, row: 0 });
+        const none = write('update accounts set status = ? where name = ?', ['x', newId()], 0);
+        assert.deepEqual(await database.commit({ writes: [none] }), COMMITTED);
+      });
+
+      test('an update that changes nothing in the row touches it all the same', async () => {
+        const id = newId();
+        await database.commit({ writes: [insert(id, 'same')] });
+        const again = write('update accounts set name = ? where id = ?', ['same', id], 1);
+        assert.deepEqual(await database.commit({ writes: [again] }), COMMITTED);
+      });
+
+      test('of many compare-and-sets one wins', async () => {
+        const id = newId();
+        await database.commit({ writes: [insert(id, 'start')] });
+        const sql = 'update accounts set name = ? where id = ? and name = ?';
+        const outcomes = await Promise.all(
+          Array.from({ length: 100 }, (_, index) =>
+            database.commit({ writes: [write(sql, [`winner ${index}`, id, 'start'], 1)] }),
+          ),
+        );
+        const winners = outcomes.flatMap(({ committed }, index) => (committed ? [`winner ${index}`] : []));
+        assert.equal(winners.length, 1);
+        assert.equal(await nameOf(id), winners[0]);
+      });
+    });
+
+    describe('errors of SQL', () => {
+      const faults: readonly [string, (taken: string) => Write][] = [
+        ['a broken constraint', (taken) => insert(taken)],
+        ['a missing value', () => write(INSERT, [newId(), null, 'live', 1])],
+        ['a statement that is none', () => write('insert nothing', [])],
+        ['a table that is not there', () => write('delete from nowhere', [])],
+        ['too many values', () => write(INSERT, [...account(newId()), 'more'])],
+        ['a row of fewer values', () => ({ sql: INSERT, rows: [account(newId()), [newId()]] })],
+        ['a row of more values', () => ({ sql: INSERT, rows: [account(newId()), [...account(newId()), 'x', 'y']] })],
+        ['a value that is none', () => write(INSERT, [newId(), undefined as unknown as Value, 'live', 1])],
+        ['a value that cannot travel', () => write(INSERT, [newId(), (() => 1) as unknown as Value, 'live', 1])],
+      ];
+      for (const [what, fault] of faults) {
+        test(`${what} refuses its own unit and no other of the group`, async () => {
+          const taken = newId();
+          await database.commit({ writes: [insert(taken, 'kept')] });
+          const [before, during, behind] = [newId(), newId(), newId()];
+          const results = await Promise.allSettled([
+            database.commit({ writes: [insert(before)], journal: [entry(`"${before}"`)] }),
+            database.commit({ writes: [insert(during), fault(taken)], journal: [entry(`"${during}"`)] }),
+            database.commit({ writes: [insert(behind)], journal: [entry(`"${behind}"`)] }),
+          ]);
+          assert.deepEqual(results[0], { status: 'fulfilled', value: COMMITTED });
+          assert.equal(results[1].status, 'rejected');
+          assert.ok(results[1].reason instanceof StorageError);
+          assert.deepEqual(results[2], { status: 'fulfilled', value: COMMITTED });
+          assert.equal(await nameOf(before), 'name');
+          assert.equal(await nameOf(during), undefined);
+          assert.equal(await nameOf(behind), 'name');
+          assert.equal(await nameOf(taken), 'kept');
+          const journal = await records();
+          assert.deepEqual(
+            [before, during, behind].map((id) => journal.includes(`"${id}"`)),
+            [true, false, true],
+          );
+        });
+      }
+
+      test('its text holds no value', async () => {
+        const taken = newId();
+        await database.commit({ writes: [insert(taken)] });
+        const secret = 'value-that-stays-inside';
+        await assert.rejects(database.commit({ writes: [write(INSERT, account(taken, secret))] }), (error: Error) => {
+          assert.ok(!error.message.includes(secret) && !error.message.includes(taken));
+          return error instanceof StorageError;
+        });
+      });
+
+      test('a read that fails throws StorageError', async () => {
+        await assert.rejects(database.read('select nothing from nowhere'), StorageError);
+      });
+    });
+
+    describe('values', () => {
+      test('text comes back as it went', async () => {
+        const texts = [
+          '',
+          ' ',
+          "it's",
+          '"',
+          'línea\nnueva\t\\',
+          '\u{1f4b3} 中文 \u0301',
+          'a'.repeat(300_000),
+          '?',
+          '1',
+          '$1',
+        ];
+        for (const value of texts) {
+          const id = newId();
+          await database.commit({ writes: [insert(id, value)] });
+          assert.equal(await nameOf(id), value);
+        }
+      });
+
+      test('integers come back exactly, up to 2^53-1 either way', async () => {
+        const max = Number.MAX_SAFE_INTEGER;
+        for (const value of [0, 1, -1, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 1, NOW, max, max - 1, -max]) {
+          const id = newId();
+          await database.commit({ writes: [insert(id, 'n', value)] });
+          assert.strictEqual((await database.read(FIND, id))[0]?.['created_at'], value);
+        }
+      });
+
+      test('blobs come back byte for byte, views and empty ones too', async () => {
+        const all = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+        const views = [Buffer.from('from the pool'), all.subarray(7, 99), Buffer.from(all).subarray(200)];
+        for (const value of [new Uint8Array(), all, ...views, new Uint8Array(randomBytes(300_000))]) {
+          const slot = newId();
+          await database.commit({ writes: [write(TOKEN, [slot, null, null, value, 1, null], 1)] });
+          const record = (await database.read(FIND_TOKEN, slot))[0]?.['record'];
+          assert.ok(record instanceof Uint8Array);
+          assert.deepEqual(Buffer.from(record), Buffer.from(value));
+        }
+      });
+
+      test('null is null in every type of column', async () => {
+        const slot = newId();
+        await database.commit({ writes: [write(TOKEN, [slot, null, null, null, 5, null], 1)] });
+        const [row] = await database.read(FIND_TOKEN, slot);
+        assert.deepEqual(
+          { ...row },
+          { slot, fingerprint: null, form: null, record: null, created_at: 5, deleted_at: null },
+        );
+      });
+
+      test('blobs and text are found by value', async () => {
+        const [slot, print] = [newId(), new Uint8Array(randomBytes(32))];
+        await database.commit({ writes: [write(TOKEN, [slot, print, 'form', null, 5, null], 1)] });
+        const found = await database.read('select slot from tokens where fingerprint = ? and form = ?', print, 'form');
+        assert.deepEqual(
+          found.map((row) => row['slot']),
+          [slot],
+        );
+      });
+
+      test('text is compared and ordered byte by byte, case included', async () => {
+        const group = newId();
+        for (const id of ['b', 'a', 'B', '1', 'á', 'A']) await database.commit({ writes: [insert(group + id, group)] });
+        const rows = await database.read('select id from accounts where name = ? order by id', group);
+        assert.deepEqual(
+          rows.map((row) => String(row['id']).slice(group.length)),
+          ['1', 'A', 'B', 'a', 'b', 'á'],
+        );
+      });
+    });
+
+    describe('on conflict', () => {
+      test('do nothing touches no row, whichever unique index stands in the way', async () => {
+        const print = new Uint8Array(randomBytes(32));
+        const sql = `${TOKEN} on conflict do nothing`;
+        const [slot, other] = [newId(), newId()];
+        const token = (at: string, form: string): Write => write(sql, [at, print, form, null, 1, null], 1);
+        assert.deepEqual(await database.commit({ writes: [token(slot, 'f')] }), COMMITTED);
+        assert.deepEqual(await database.commit({ writes: [token(slot, 'g')] }), { committed: false, write: 0, row: 0 });
+        assert.deepEqual(await database.commit({ writes: [token(other, 'f')] }), {
+          committed: false,
+          write: 0,
+          row: 0,
+        });
+        assert.deepEqual(await database.commit({ writes: [token(other, 'g')] }), COMMITTED);
+      });
+
+      test('nulls of a unique index are never equal', async () => {
+        const print = new Uint8Array(randomBytes(32));
+        const token = (): Write => write(TOKEN, [newId(), print, null, null, 1, null], 1);
+        assert.deepEqual(await database.commit({ writes: [token(), token()] }), COMMITTED);
+      });
+
+      test('do update touches the row it updates, and none when its condition fails', async () => {
+        const id = newId();
+        const upsert = (name: string, at: number): Write =>
+          write(
+            `${INSERT} on conflict (id) do update set name = excluded.name, created_at = excluded.created_at
+              where accounts.created_at < excluded.created_at`,
+            account(id, name, at),
+            1,
+          );
+        assert.deepEqual(await database.commit({ writes: [upsert('first', 10)] }), COMMITTED);
+        assert.deepEqual(await database.commit({ writes: [upsert('later', 11)] }), COMMITTED);
+        assert.deepEqual(await database.commit({ writes: [upsert('late', 11)] }), {
+          committed: false,
+          write: 0,
+          row: 0,
+        });
+        assert.equal(await nameOf(id), 'later');
+      });
+
+      test('insert from select with a condition', async () => {
+        const [id, other] = [newId(), newId()];
+        const unless = `insert into accounts (id, name, status, created_at) select ?, ?, ?, ?
+          where not (exists (select 1 from accounts where id = ?)) on conflict do nothing`;
+        const outcome = await database.commit({ writes: [insert(id), write(unless, [...account(other), id], 1)] });
+        assert.deepEqual(outcome, { committed: false, write: 1, row: 0 });
+        const absent = write(unless, [...account(other), newId()], 1);
+        assert.deepEqual(await database.commit({ writes: [absent] }), COMMITTED);
+      });
+    });
+
+    describe('journal', () => {
+      test('entries of committed units only, in the order they were handed in', async () => {
+        const taken = newId();
+        await database.commit({ writes: [insert(taken)] });
+        const mark = newId();
+        const expected: string[] = [];
+        const outcomes = Array.from({ length: 200 }, (_, index) => {
+          const fails = index % 5 === 2;
+          const own = [`"${mark} ${index} first"`, `"${mark} ${index} second"`];
+          if (!fails) expected.push(...own);
+          const writes = fails ? [insert(newId()), write(INSERT_NEW, account(taken), 1)] : [insert(newId())];
+          return database.commit({ writes, journal: own.map(entry) });
+        });
+        await Promise.all(outcomes);
+        assert.deepEqual(
+          (await records()).filter((record) => record.startsWith(`"${mark} `)),
+          expected,
+        );
+      });
+
+      test('an entry is there as soon as its unit is', async () => {
+        const record = `"${newId()}"`;
+        await database.commit({ writes: [], journal: [entry(record)] });
+        assert.equal((await records()).at(-1), record);
+      });
+
+      test('is one chain whose head is sealed', async () => {
+        const verified = await verifyJournal(database, journalKey);
+        assert.deepEqual(verified, { ok: true, records: (await records()).length });
+        assert.ok(verified.records > 100);
+        const otherKey = createSecretKey(randomBytes(32));
+        assert.equal((await verifyJournal(database, otherKey)).ok, false);
+      });
+
+      test('of two instances that write at once verifies while they write, and nothing is missing', async () => {
+        const before = (await records()).length;
+        const other = await store.open(journalKey);
+        const units = Array.from({ length: 300 }, (_, index) => index);
+        let writing = true;
+        const verifying = (async () => {
+          let times = 0;
+          for (; writing; times++) {
+            assert.equal((await verifyJournal(database, journalKey)).fault, undefined);
+            await new Promise((resolve) => setTimeout(resolve, 5));
+          }
+          return times;
+        })();
+        const lanes = [database, other].map(async (instance, lane) => {
+          for (let start = 0; start < units.length; start += 30) {
+            const some = units.slice(start, start + 30);
+            const commits = some.map((index) =>
+              instance.commit({ writes: [insert(newId())], journal: [entry(`"two ${lane} ${index}"`)] }),
+            );
+            for (const outcome of await Promise.all(commits)) assert.deepEqual(outcome, COMMITTED);
+          }
+        });
+        await Promise.all(lanes);
+        writing = false;
+        assert.ok((await verifying) > 0);
+        const all = await records();
+        assert.equal(all.length, before + 600);
+        for (const lane of [0, 1]) {
+          assert.deepEqual(
+            all.filter((record) => record.startsWith(`"two ${lane} `)),
+            units.map((index) => `"two ${lane} ${index}"`),
+          );
+        }
+        assert.deepEqual(await verifyJournal(other, journalKey), { ok: true, records: all.length });
+        await other.close();
+      });
+    });
+
+    describe('many at once', () => {
+      test('5000 commits from everywhere are all there, once', async () => {
+        const mark = newId();
+        const names = Array.from({ length: 5000 }, (_, index) => `${mark} ${index}`);
+        const outcomes = await Promise.all(names.map((id) => database.commit({ writes: [insert(id, mark)] })));
+        assert.ok(outcomes.every(({ committed }) => committed));
+        const rows = await database.read('select id from accounts where name = ?', mark);
+        assert.deepEqual(rows.map((row) => row['id']).sort(), [...names].sort());
+      });
+
+      test('no increment of two instances is lost', async () => {
+        const id = newId();
+        await database.commit({ writes: [insert(id, 'counter', 0)] });
+        const other = await store.open(journalKey);
+        const sql = 'update accounts set created_at = created_at + 1 where id = ?';
+        const increments = Array.from({ length: 400 }, (_, index) =>
+          (index % 2 === 0 ? database : other).commit({ writes: [write(sql, [id], 1)] }),
+        );
+        await Promise.all(increments);
+        assert.equal((await database.read(FIND, id))[0]?.['created_at'], 400);
+        await other.close();
+      });
+
+      test('a unit of more rows than a group holds is still one', async () => {
+        const mark = newId();
+        const rows = Array.from({ length: 5000 }, (_, index) => account(`${mark} ${index}`, mark));
+        const clash = write(INSERT_NEW, account(`${mark} 17`, mark), 1);
+        const count = async (): Promise<Value | undefined> =>
+          (await database.read('select count(*) as found from accounts where name = ?', mark))[0]?.['found'];
+        const lost = await database.commit({ writes: [{ sql: INSERT, rows, touches: 1 }, clash] });
+        assert.deepEqual(lost, { committed: false, write: 1, row: 0 });
+        assert.equal(await count(), 0);
+        assert.deepEqual(await database.commit({ writes: [{ sql: INSERT, rows, touches: 1 }] }), COMMITTED);
+        assert.equal(await count(), 5000);
+      });
+    });
+
+    describe('backup', () => {
+      test('is a consistent copy, made while units are written', async () => {
+        const directory = mkdtempSync(join(tmpdir(), 'cardvault-backup-'));
+        const path = join(directory, 'copy.db');
+        const mark = newId();
+        // Large enough that writes come in many times while it is copied.
+        for (let part = 0; part < 10; part++) {
+          const rows = Array.from({ length: 2000 }, (_, row) => account(`${mark} ${part}.${row}`, 'x'.repeat(2000)));
+          await database.commit({ writes: [{ sql: INSERT, rows }] });
+        }
+        let going = true;
+        let pairs = 0;
+        const writing = (async () => {
+          for (; going; pairs++) {
+            const pair = ['left', 'right'].map((side) => insert(`${mark} ${side} ${pairs}`, mark));
+            await database.commit({ writes: pair, journal: [entry(`"${mark} ${pairs}"`)] });
+          }
+        })();
+        const instance = await store.open(journalKey);
+        await withinSeconds(60, instance.backup(path));
+        going = false;
+        await writing;
+        await instance.close();
+        assert.ok(pairs > 0 && existsSync(path));
+        const copy = await store.openBackup(path, journalKey);
+        const side = async (which: string): Promise<Value | undefined> =>
+          (await copy.read('select count(*) as n from accounts where id like ?', `${mark} ${which} %`))[0]?.['n'];
+        assert.equal(await side('left'), await side('right'));
+        assert.equal((await verifyJournal(copy, journalKey)).fault, undefined);
+        assert.equal((await copy.read('select name from accounts where id = ?', `${mark} 9.1999`)).length, 1);
+        await copy.close();
+        rmSync(directory, { recursive: true, force: true });
+      });
+    });
+  });
+
+  describe(`${name} is migrated and closed`, { timeout: 240_000 }, () => {
+    const journalKey = createSecretKey(randomBytes(32));
+    const versions = 'select version, name, applied_at from schema_migrations order by version';
+
+    test('migrating twice changes nothing', async () => {
+      const store = await newStore();
+      const database = await store.open(journalKey);
+      await database.migrate(clock);
+      const first = await database.read(versions);
+      await database.commit({ writes: [insert('kept')] });
+      await database.migrate(() => NOW + 1);
+      assert.deepEqual(await database.read(versions), first);
+      assert.ok(first.length > 0 && first.every((row) => row['applied_at'] === NOW));
+      assert.equal((await database.read(FIND, 'kept')).length, 1);
+      await database.close();
+      await store.remove();
+    });
+
+    test('starters at once all find it migrated', async () => {
+      for (let round = 0; round < 5; round++) {
+        const store = await newStore();
+        const starters = await Promise.all(
+          Array.from({ length: 4 }, async (_, index) => {
+            const database = await store.open(journalKey);
+            await database.migrate(clock);
+            assert.deepEqual(await database.commit({ writes: [insert(`by ${index}`)] }), COMMITTED);
+            return database;
+          }),
+        );
+        const rows = await starters[0]?.read('select count(*) as n from accounts');
+        assert.equal(rows?.[0]?.['n'], 4);
+        const applied = (await starters[1]?.read(versions)) ?? [];
+        assert.equal(new Set(applied.map((row) => row['version'])).size, applied.length);
+        await Promise.all(starters.map((starter) => starter.close()));
+        await store.remove();
+      }
+    });
+
+    test('a database of a newer version is refused and left as it is', async () => {
+      const store = await newStore();
+      const database = await store.open(journalKey);
+      await database.migrate(clock);
+      const newer = 'insert into schema_migrations (version, name, applied_at) values (?, ?, ?)';
+      await database.commit({ writes: [write(newer, [9999, '9999_later.sql', NOW], 1)] });
+      const before = await database.read(versions);
+      const older = await store.open(journalKey);
+      await assert.rejects(older.migrate(clock), (error: Error) => {
+        assert.match(error.message, /9999.*newer cardvault/);
+        return error instanceof StorageError;
+      });
+      assert.deepEqual(await database.read(versions), before);
+      await older.close();
+      await database.close();
+      await store.remove();
+    });
+
+    test('close waits for what was handed in', async () => {
+      const store = await newStore();
+      const database = await store.open(journalKey);
+      await database.migrate(clock);
+      const outcomes = Array.from({ length: 3000 }, (_, index) =>
+        database.commit({ writes: [insert(`before close ${index}`)], journal: [entry(`"${index}"`)] }),
+      );
+      await database.close();
+      assert.ok((await Promise.all(outcomes)).every(({ committed }) => committed));
+      const again = await store.open(journalKey);
+      assert.equal((await again.read('select count(*) as n from accounts'))[0]?.['n'], 3000);
+      assert.deepEqual(await verifyJournal(again, journalKey), { ok: true, records: 3000 });
+      await again.close();
+      await store.remove();
+    });
+
+    test('after close every write and read is refused, and closing again is fine', async () => {
+      const store = await newStore();
+      const database = await store.open(journalKey);
+      await database.migrate(clock);
+      await database.close();
+      await assert.rejects(withinSeconds(20, database.commit({ writes: [insert('late')] })), StorageError);
+      await assert.rejects(withinSeconds(20, database.read(FIND, 'late')), StorageError);
+      await database.close();
+      const again = await store.open(journalKey);
+      assert.equal((await again.read(FIND, 'late')).length, 0);
+      await again.close();
+      await store.remove();
+    });
+  });
+}
+
+async function withinSeconds<T>(seconds: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('no outcome at all')), seconds * 1000);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
