@@ -11,11 +11,11 @@ import { Keyring } from './crypto/keyring.ts';
 import { systemRandom } from './crypto/random.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { ENDPOINTS } from './http/endpoints.ts';
-import { Listener } from './http/listeners.ts';
+import { Listeners } from './http/listeners.ts';
 import { describeError, type Log } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
 import { bareServer, type ServerOptions, serviceServer } from './http/server.ts';
-import { localIdentity, readIdentity, tlsOptions } from './http/tls.ts';
+import { authorityFileIn, localIdentity, readIdentity, type TlsOptions, tlsOptions } from './http/tls.ts';
 import { addMetrics, addUnversioned } from './http/unversioned.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
 import type { Clock } from './kernel/clock.ts';
@@ -100,35 +100,38 @@ export async function startService(
     failed: (kind, error) => log.error('sweep failed', { ...describeError(error), reason: kind }),
   });
 
-  const made =
-    config.tlsFiles === undefined ? await localIdentity(join(config.dataDirectory, 'tls'), clock) : undefined;
-  const identity = made ?? readIdentity(config.tlsFiles as NonNullable<Config['tlsFiles']>);
-  const tls = tlsOptions(identity, config.tlsMaxVersion);
-  const listeners = {
-    production: new Listener(apps.production),
-    sandbox: new Listener(apps.sandbox),
-    console: new Listener(apps.console),
-  };
+  const notRenewed = (error: unknown): void => log.error('certificate not renewed', describeError(error));
+  const listeners = new Listeners(apps, () => tlsOf(config, clock), notRenewed);
   const stop = async (): Promise<void> => {
     state.draining = true;
-    await Promise.all(Object.values(listeners).map((listener) => listener.close(config.drainMs)));
+    await listeners.close(config.drainMs);
     await sweeper.stop();
     await Promise.all(authentications.map((authentication) => authentication.flushUses()));
     await core.close();
   };
   try {
-    for (const name of ['production', 'sandbox', 'console'] as const)
-      await listeners[name].listen(config.ports[name], config.hosts, tls);
+    await listeners.listen(config.ports, config.hosts);
   } catch (error) {
     await stop();
     throw error;
   }
+  // A process that cannot write is of no use; whoever supervises it starts a new one.
+  database.onBroken((error) => {
+    setImmediate(() => {
+      throw error;
+    });
+  });
   sweeper.start();
   log.info('started', {});
-  const ports = {
-    production: listeners.production.port,
-    sandbox: listeners.sandbox.port,
-    console: listeners.console.port,
-  };
-  return { core, ports, addresses: listeners.sandbox.addresses, authorityFile: made?.authorityFile, stop };
+  const authorityFile = config.tlsFiles === undefined ? authorityFileIn(tlsFolder(config)) : undefined;
+  return { core, ports: listeners.ports, addresses: listeners.addresses, authorityFile, stop };
+}
+
+const tlsFolder = (config: Config): string => join(config.dataDirectory, 'tls');
+
+/** The operator's certificate, or one made here. */
+async function tlsOf(config: Config, clock: Clock): Promise<TlsOptions> {
+  const { tlsFiles } = config;
+  const identity = tlsFiles === undefined ? await localIdentity(tlsFolder(config), clock) : readIdentity(tlsFiles);
+  return tlsOptions(identity, config.tlsMaxVersion);
 }

@@ -1,6 +1,7 @@
-import { writeSync } from 'node:fs';
+import { existsSync, writeSync } from 'node:fs';
 import { openCore, startService } from './app.ts';
 import { runCommandLine } from './cli/cli.ts';
+import { UsageError } from './cli/output.ts';
 import { readConfig } from './config.ts';
 import { describeError, openLog } from './http/log.ts';
 
@@ -19,7 +20,14 @@ process.on('disconnect', () => process.exit(1));
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   clock,
   paths: () => readConfig(process.env),
-  open: () => openCore(readConfig(process.env), clock),
+  open: (options) => {
+    const config = readConfig(process.env);
+    if (options?.make !== true && !existsSync(config.databaseFile)) {
+      const hint = 'start the service once, or run: cardvault migrate';
+      throw new UsageError(`there is no vault at ${config.databaseFile}; ${hint}`);
+    }
+    return openCore(config, clock);
+  },
   start: () => {
     const config = readConfig(process.env);
     const log = openLog(config.logLevel);

@@ -221,9 +221,10 @@ describe('the command line', () => {
       ],
       [/expected one of tokens:create, /, ['key', 'edit', 'x', '--permission', 'tokens']],
       [/expected one of /, ['key', 'edit', 'x', '--permission', 'tokens:create,tokens:inspect']],
-      ...['soon', '2020-01-01T00:00:00Z', '2099-13-01T00:00:00Z', '4000000000', '2099-01-01T00:00:00'].map(
-        (time): [RegExp, string[]] => [/expected (ISO 8601|a time to come)/, ['key', 'edit', 'x', '--expires', time]],
-      ),
+      ...['soon', '2099-13-01T00:00:00Z', '4000000000', '2099-01-01T00:00:00'].map((time): [RegExp, string[]] => [
+        /expected (ISO 8601|a time to come)/,
+        ['key', 'edit', 'x', '--expires', time],
+      ]),
     ];
     for (const [what, args] of mistakes) {
       test(`${args.join(' ').slice(0, 80)} is explained`, async () => {

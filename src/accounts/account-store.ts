@@ -17,7 +17,7 @@ import type { Permission } from './permission.ts';
 
 const ACCOUNT = 'id, name, status, created_at';
 const KEY = `account, id, environment, prefix, name, description, permissions, allow_list, created_at, expires_at,
-  revoked_at, last_used_at`;
+  revoked_at, last_used_at, successor, revision`;
 
 const readAccount = (row: Row): Account => ({
   id: text(row, 'id'),
@@ -39,6 +39,8 @@ const readKey = (row: Row): ApiKey => ({
   expiresAt: integerOrNull(row, 'expires_at'),
   revokedAt: integerOrNull(row, 'revoked_at'),
   lastUsedAt: integerOrNull(row, 'last_used_at'),
+  successor: textOrNull(row, 'successor'),
+  revision: integer(row, 'revision'),
 });
 
 export const findAccount = async (database: Database, id: string): Promise<Account | undefined> =>
@@ -78,7 +80,7 @@ export interface FoundKey {
 }
 
 const BY_DIGEST = `select k.account, k.id, k.environment, k.prefix, k.name, k.description, k.permissions, k.allow_list,
-    k.created_at, k.expires_at, k.revoked_at, k.last_used_at, k.digest, a.status
+    k.created_at, k.expires_at, k.revoked_at, k.last_used_at, k.successor, k.revision, k.digest, a.status
   from api_keys k join accounts a on a.id = k.account where k.digest = ?`;
 
 export async function findKeyByDigest(database: Database, digest: Uint8Array): Promise<FoundKey | undefined> {
@@ -105,23 +107,27 @@ export function insertKey(key: ApiKey, digest: Uint8Array): Write {
     key.description,
     ...lists,
     ...times,
+    key.successor ?? null,
+    key.revision,
     digest,
   ];
-  return write(`insert into api_keys (${KEY}, digest) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, values, 1);
+  return write(`insert into api_keys (${KEY}, digest) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, values, 1);
 }
 
-/** Refused when the key was revoked meanwhile. */
+/** Refused when the key was changed since it was read, or revoked. */
 export function updateKey(key: ApiKey): Write {
   const lists = [JSON.stringify(key.permissions), JSON.stringify(key.allowList)];
-  const values = [key.name, key.description, ...lists, key.expiresAt ?? null, key.account, key.id];
-  const sql = `update api_keys set name = ?, description = ?, permissions = ?, allow_list = ?, expires_at = ?
-    where account = ? and id = ? and revoked_at is null`;
+  const ends = [key.expiresAt ?? null, key.successor ?? null];
+  const values = [key.name, key.description, ...lists, ...ends, key.account, key.id, key.revision];
+  const sql = `update api_keys set name = ?, description = ?, permissions = ?, allow_list = ?, expires_at = ?,
+      successor = ?, revision = revision + 1
+    where account = ? and id = ? and revision = ? and revoked_at is null`;
   return write(sql, values, 1);
 }
 
 export const revokeKey = (key: ApiKey, at: number): Write =>
   write(
-    'update api_keys set revoked_at = ? where account = ? and id = ? and revoked_at is null',
+    'update api_keys set revoked_at = ?, revision = revision + 1 where account = ? and id = ? and revoked_at is null',
     [at, key.account, key.id],
     1,
   );

@@ -123,11 +123,12 @@ export class Accounts {
   /** A successor with the same traits; the old key ends after the overlap, or earlier when it would have anyway. */
   async rotateKey(id: string, overlapMinutes: number, origin: Origin): Promise<IssuedKey> {
     const old = await this.#unrevokedKey(id);
+    if (old.successor !== undefined) throw new AccountError(`the key was rotated already; rotate ${old.successor}`);
     // The successor would have the same end.
     if (keyState(old, this.#clock()) === 'expired') throw new AccountError('the key has expired; make a new one');
     const issued = await this.#issue(old.account, old.environment, old);
     const end = this.#clock() + overlapMinutes * MINUTE;
-    const ending = { ...old, expiresAt: Math.min(end, old.expiresAt ?? end) };
+    const ending = { ...old, expiresAt: Math.min(end, old.expiresAt ?? end), successor: issued.key.id };
     const detail = { successor: issued.key.id, overlap_minutes: overlapMinutes };
     const journal = [
       this.#keyEvent('key.rotated', old, origin, detail),
@@ -166,6 +167,8 @@ export class Accounts {
       expiresAt,
       revokedAt: undefined,
       lastUsedAt: undefined,
+      successor: undefined,
+      revision: 1,
     };
     const digestKey = await this.#keyring.digestKey({ account: '', environment, purpose: 'api-keys' });
     return { key, secret, digest: new Uint8Array(keyedDigest(digestKey, secret)) };

@@ -50,6 +50,8 @@ describe('the state of a key', () => {
     expiresAt: undefined,
     revokedAt: undefined,
     lastUsedAt: undefined,
+    successor: undefined,
+    revision: 1,
   };
 
   it('is active without an end', () => {

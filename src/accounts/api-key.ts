@@ -17,6 +17,10 @@ export interface ApiKey {
   readonly expiresAt: number | undefined;
   readonly revokedAt: number | undefined;
   readonly lastUsedAt: number | undefined;
+  /** The id of the key that replaces this one, once it was rotated. */
+  readonly successor: string | undefined;
+  /** Goes up with every change, so that none undoes another unseen. */
+  readonly revision: number;
 }
 
 const SECRET_BYTES = 32;

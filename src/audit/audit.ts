@@ -6,7 +6,7 @@ import type { JournalEntry } from '../storage/database.ts';
  * The audit log: every use of a key that fails or reads card data, every deletion, every change of accounts and keys
  * (PCI DSS 10.2.1). Entries are part of the unit that has the effect, so that neither exists without the other.
  */
-export const AUDIT_ACTIONS = [
+const AUDIT_ACTIONS = [
   'service.initialised',
   'access.denied',
   'capture.retrieved',

@@ -62,7 +62,7 @@ export class Captures {
       this.#entry('capture.retrieved', tenant, id, origin, stored === undefined ? 'missing' : 'success'),
     ];
     await commitAll(this.#database, { writes: [], journal });
-    if (stored === undefined) throw new Failure('unknown_capture');
+    if (stored === undefined) throw new Failure('unknown_capture', { field: 'id' });
     const sensitive = await openSensitive(this.#keyring, tenant, stored);
     return { capture: { ...stored.capture, sensitive }, panIndex: stored.panIndex };
   }
@@ -80,9 +80,9 @@ export class Captures {
     effect: Effect<TokenizationResult[]>,
   ): Promise<TokenizationResult[]> {
     const stored = await this.#find(tenant, id);
-    if (stored === undefined) throw new Failure('unknown_capture');
+    if (stored === undefined) throw new Failure('unknown_capture', { field: 'id' });
     const { pan, name, expiry } = stored.capture;
-    if (pan === undefined) throw new Failure('capture_without_card');
+    if (pan === undefined) throw new Failure('capture_without_card', { field: 'id' });
     const journal = [this.#entry('capture.tokenized', tenant, id, effect.origin, 'success')];
     return this.#vault.tokenize(tenant, { ...format, cards: [{ pan, name, expiry }] }, effect, journal);
   }
@@ -97,7 +97,7 @@ export class Captures {
       erases: true,
     });
     refuseIfTakenOver(outcome, own.length);
-    if (!outcome.committed) throw new Failure('unknown_capture');
+    if (!outcome.committed) throw new Failure('unknown_capture', { field: 'id' });
   }
 
   /** Removes what has expired; returns how many captures. */

@@ -26,13 +26,17 @@ export function accountCommands(program: Command, tools: Tools): void {
     .requiredOption('--name <name>', 'name of the account')
     .option('--json', 'print JSON')
     .action(({ name, json }: Options & { name: string }) =>
-      withCore(tools, async ({ accounts }) => {
-        const made = shown(
-          await accounts.create(readableName(name, LIMITS.accountNameCharacters, '--name'), operator()),
-        );
-        const next = `next: cardvault key create --account ${made.id} --environment sandbox --name NAME --ip ADDRESS`;
-        print(tools, json, made, `${details(Object.entries(made))}\n\n${next}`);
-      }),
+      withCore(
+        tools,
+        async ({ accounts }) => {
+          const made = shown(
+            await accounts.create(readableName(name, LIMITS.accountNameCharacters, '--name'), operator()),
+          );
+          const next = `next: cardvault key create --account ${made.id} --environment sandbox --name NAME --ip ADDRESS`;
+          print(tools, json, made, `${details(Object.entries(made))}\n\n${next}`);
+        },
+        MAKES_VAULT,
+      ),
     );
 
   account
@@ -66,9 +70,16 @@ export function accountCommands(program: Command, tools: Tools): void {
   single('resume', 'take the keys of a suspended account again', ({ accounts }, id) => accounts.resume(id, operator()));
 }
 
+/** For commands that begin something; any other in a wrong directory must not leave a new, empty vault behind. */
+export const MAKES_VAULT = { make: true };
+
 /** Opens the vault for one command and closes it whatever happens. */
-export async function withCore(tools: Tools, act: (core: Core) => Promise<void>): Promise<void> {
-  const core = await tools.open();
+export async function withCore(
+  tools: Tools,
+  act: (core: Core) => Promise<void>,
+  options = { make: false },
+): Promise<void> {
+  const core = await tools.open(options);
   try {
     await act(core);
   } finally {

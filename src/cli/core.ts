@@ -37,7 +37,8 @@ export interface Paths {
 /** What `main.ts` hands to the command line. Throws `ConfigError` when the configuration is wrong. */
 export interface Tools {
   paths(): Paths;
-  open(): Promise<Core>;
+  /** Throws `UsageError` when there is no vault yet, unless it may be made. */
+  open(options?: { readonly make: boolean }): Promise<Core>;
   start(): Promise<Running>;
   /** Resolves when the process is asked to end. */
   untilStopped(): Promise<void>;

@@ -2,8 +2,8 @@ import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import type { Command } from 'commander';
 import { iso8601 } from '../kernel/clock.ts';
 import { listWrappedKeys } from '../storage/key-store.ts';
-import { checkBackup } from '../storage/sqlite/check-backup.ts';
-import { withCore } from './account.ts';
+import { checkBackup, isInUse } from '../storage/sqlite/check-file.ts';
+import { MAKES_VAULT, withCore } from './account.ts';
 import type { Tools } from './core.ts';
 import { print, table, UsageError } from './output.ts';
 
@@ -14,11 +14,15 @@ export function dataCommands(program: Command, tools: Tools): void {
     .description('bring the database up to date; the service does it by itself when it starts')
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
-      withCore(tools, async ({ database }) => {
-        const [row] = await database.read('select max(version) as version from schema_migrations');
-        const schema = Number(row?.['version']);
-        print(tools, json, { schema }, `the database has schema ${schema}`);
-      }),
+      withCore(
+        tools,
+        async ({ database }) => {
+          const [row] = await database.read('select max(version) as version from schema_migrations');
+          const schema = Number(row?.['version']);
+          print(tools, json, { schema }, `the database has schema ${schema}`);
+        },
+        MAKES_VAULT,
+      ),
     );
 
   program
@@ -46,6 +50,8 @@ export function dataCommands(program: Command, tools: Tools): void {
       if (!existsSync(from)) throw new UsageError(`--from: there is no file ${from}`);
       const fault = checkBackup(from);
       if (fault !== undefined) throw new UsageError(`--from: ${from} is no intact backup: ${fault}`);
+      if (existsSync(databaseFile) && isInUse(databaseFile))
+        throw new UsageError(`${databaseFile} is in use; stop the service first`);
       const aside = existsSync(databaseFile) ? putAside(databaseFile, force === true, tools) : undefined;
       copyFileSync(from, databaseFile);
       // Opens it: the root key must fit.

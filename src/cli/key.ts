@@ -3,7 +3,7 @@ import type { IssuedKey, KeyTraits } from '../accounts/accounts.ts';
 import { type AllowedNetwork, readCidr } from '../accounts/allow-list.ts';
 import { type ApiKey, keyState } from '../accounts/api-key.ts';
 import { isPermission, PERMISSIONS, type Permission } from '../accounts/permission.ts';
-import { type Clock, iso8601 } from '../kernel/clock.ts';
+import { iso8601 } from '../kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { readableName, withCore } from './account.ts';
@@ -16,16 +16,20 @@ interface TraitOptions {
   readonly description?: string;
   readonly ip?: AllowedNetwork[];
   readonly permission?: Permission[];
-  readonly expires?: number;
+  readonly expires?: number | typeof NEVER;
 }
 
+/** Takes an expiry away again. */
+const NEVER = 'never';
+/** In place of a network: empties the allow-list. */
+const NONE = 'none';
 const MAX_OVERLAP_MINUTES = 43_200;
 
 export function keyCommands(program: Command, tools: Tools): void {
   const key = program.command('key').description('API keys of an account');
   const { clock } = tools;
 
-  withTraits(key.command('create').description('make a key; it is shown this one time'), clock)
+  withTraits(key.command('create').description('make a key; it is shown this one time'))
     .requiredOption('--account <id>', 'the account')
     .requiredOption('--environment <environment>', 'sandbox or production', readEnvironment)
     .action((options: TraitOptions & { account: string; environment: Environment }) =>
@@ -37,7 +41,7 @@ export function keyCommands(program: Command, tools: Tools): void {
           description: options.description ?? '',
           permissions: options.permission ?? [],
           allowList: options.ip ?? [],
-          expiresAt: options.expires,
+          expiresAt: endOf(options.expires),
         };
         printIssued(tools, json, await accounts.createKey(account, environment, traits, operator()));
       }),
@@ -63,22 +67,21 @@ export function keyCommands(program: Command, tools: Tools): void {
       }),
     );
 
-  withTraits(
-    key.command('edit <id>').description('change a key; --ip and --permission replace their lists'),
-    clock,
-  ).action((id: string, options: TraitOptions) =>
-    withCore(tools, async ({ accounts }) => {
-      const { name, description, ip, permission, expires } = options;
-      const changes = {
-        ...(name !== undefined && { name }),
-        ...(description !== undefined && { description }),
-        ...(ip !== undefined && { allowList: ip }),
-        ...(permission !== undefined && { permissions: permission }),
-        ...(expires !== undefined && { expiresAt: expires }),
-      };
-      if (Object.keys(changes).length === 0) throw new UsageError('say what to change; see: cardvault key edit --help');
-      printKey(tools, options.json, await accounts.editKey(id, changes, operator()));
-    }),
+  withTraits(key.command('edit <id>').description('change a key; --ip and --permission replace their lists')).action(
+    (id: string, options: TraitOptions) =>
+      withCore(tools, async ({ accounts }) => {
+        const { name, description, ip, permission, expires } = options;
+        const changes = {
+          ...(name !== undefined && { name }),
+          ...(description !== undefined && { description }),
+          ...(ip !== undefined && { allowList: ip }),
+          ...(permission !== undefined && { permissions: permission }),
+          ...(expires !== undefined && { expiresAt: endOf(expires) }),
+        };
+        if (Object.keys(changes).length === 0)
+          throw new UsageError('say what to change; see: cardvault key edit --help');
+        printKey(tools, options.json, await accounts.editKey(id, changes, operator()));
+      }),
   );
 
   key
@@ -101,7 +104,7 @@ export function keyCommands(program: Command, tools: Tools): void {
     );
 }
 
-function withTraits(command: Command, clock: Clock): Command {
+function withTraits(command: Command): Command {
   const append =
     <T>(read: (text: string) => T) =>
     (text: string, list: T[] | undefined): T[] => [...(list ?? []), read(text)];
@@ -110,13 +113,17 @@ function withTraits(command: Command, clock: Clock): Command {
       readableName(text, LIMITS.apiKeyNameCharacters, '--name'),
     )
     .option('--description <text>', 'what the key is for', (text) => readDescription(text))
-    .option('--ip <cidr[=note]>', 'address or network it may be used from; repeat for more', append(readNetwork))
+    .option(
+      '--ip <cidr[=note]>',
+      'address or network it may be used from; repeat for more; none empties the list',
+      (text, list: AllowedNetwork[] | undefined) => (text === NONE ? [] : [...(list ?? []), readNetwork(text)]),
+    )
     .option(
       '--permission <permission>',
       `what it may do; repeat for more; none means all: ${PERMISSIONS.join(', ')}`,
       append(readPermission),
     )
-    .option('--expires <time>', 'when it ends, ISO 8601, as 2027-01-31T00:00:00Z', (text) => readTime(text, clock))
+    .option('--expires <time>', 'when it ends, ISO 8601, as 2027-01-31T00:00:00Z, or never', readTime)
     .option('--json', 'print JSON');
 }
 
@@ -140,11 +147,14 @@ function readNetwork(text: string): AllowedNetwork {
   return { cidr, note: words === '' ? '' : readableName(words, LIMITS.allowListNoteCharacters, '--ip note') };
 }
 
-function readTime(text: string, clock: Clock): number {
+const endOf = (expires: number | typeof NEVER | undefined): number | undefined =>
+  expires === NEVER ? undefined : expires;
+
+function readTime(text: string): number | typeof NEVER {
+  if (text === NEVER) return NEVER;
   const form = /^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2}))?$/;
   const time = form.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(time)) return wrong('expected ISO 8601 with a zone, as 2027-01-31T00:00:00Z');
-  return time > clock() ? time : wrong('expected a time to come');
+  return Number.isNaN(time) ? wrong('expected ISO 8601 with a zone, as 2027-01-31T00:00:00Z, or never') : time;
 }
 
 function readMinutes(text: string): number {
@@ -168,6 +178,7 @@ const shown = (key: ApiKey, now: number) => ({
   expires_at: timeOrNull(key.expiresAt),
   revoked_at: timeOrNull(key.revokedAt),
   last_used_at: timeOrNull(key.lastUsedAt),
+  successor: key.successor ?? null,
 });
 
 function lines(key: ReturnType<typeof shown>): string {

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { webcrypto } from 'node:crypto';
+import { webcrypto, X509Certificate as X509 } from 'node:crypto';
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -76,6 +76,10 @@ export async function makeServerIdentity(
   });
   return { certificate: certificate.toString('pem'), key: await exportKey(keys.privateKey) };
 }
+
+/** Was the certificate signed with the key of the authority? */
+export const isSignedBy = (certificate: string, authority: string): boolean =>
+  new X509(certificate).verify(new X509(authority).publicKey);
 
 /** Milliseconds until the certificate ends; negative when it has ended. */
 export const validFor = (certificate: string, now: number): number =>

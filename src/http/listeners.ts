@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { createServer, type Server, type ServerOptions } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { MINUTE, SECOND } from '../kernel/clock.ts';
+import { HOUR, MINUTE, SECOND } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 
 export class ListenError extends Error {
@@ -25,7 +25,7 @@ export interface Host {
 }
 
 /** One TLS listener on all its addresses; stops by finishing what is under way. */
-export class Listener {
+class Listener {
   readonly #app: FastifyInstance;
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
@@ -55,6 +55,11 @@ export class Listener {
       if (server !== undefined) this.#servers.push(server);
     }
     if (this.#servers.length === 0) throw new ListenError('none of the addresses to listen on exists on this machine');
+  }
+
+  /** Takes another certificate for connections to come. */
+  renew(tls: ServerOptions): void {
+    for (const server of this.#servers) server.setSecureContext(tls);
   }
 
   /** Stops taking connections and waits for requests under way, at most `patience` milliseconds. */
@@ -88,5 +93,52 @@ export class Listener {
       });
       server.listen(port, host.address, () => resolve(server));
     });
+  }
+}
+
+const CERTIFICATE_CHECK_MS = 12 * HOUR;
+
+/** All listeners of the service, with one certificate, which is read anew now and then: it may have been renewed. */
+export class Listeners<Name extends string> {
+  readonly #listeners: ReadonlyMap<Name, Listener>;
+  readonly #tls: () => Promise<ServerOptions>;
+  readonly #notRenewed: (error: unknown) => void;
+  #renewal: NodeJS.Timeout | undefined;
+
+  constructor(
+    apps: Readonly<Record<Name, FastifyInstance>>,
+    tls: () => Promise<ServerOptions>,
+    notRenewed: (error: unknown) => void,
+  ) {
+    const names = Object.keys(apps) as Name[];
+    this.#listeners = new Map(names.map((name) => [name, new Listener(apps[name])]));
+    this.#tls = tls;
+    this.#notRenewed = notRenewed;
+  }
+
+  /** The port of each listener, 0 before it listens. */
+  get ports(): Readonly<Record<Name, number>> {
+    return Object.fromEntries([...this.#listeners].map(([name, { port }]) => [name, port])) as Record<Name, number>;
+  }
+
+  get addresses(): readonly string[] {
+    return [...this.#listeners.values()][0]?.addresses ?? [];
+  }
+
+  async listen(ports: Readonly<Record<Name, number>>, hosts: readonly Host[]): Promise<void> {
+    const tls = await this.#tls();
+    for (const [name, listener] of this.#listeners) await listener.listen(ports[name], hosts, tls);
+    this.#renewal = setInterval(() => this.#renew().catch(this.#notRenewed), CERTIFICATE_CHECK_MS);
+    this.#renewal.unref();
+  }
+
+  async close(patience: number): Promise<void> {
+    clearInterval(this.#renewal);
+    await Promise.all([...this.#listeners.values()].map((listener) => listener.close(patience)));
+  }
+
+  async #renew(): Promise<void> {
+    const tls = await this.#tls();
+    for (const listener of this.#listeners.values()) listener.renew(tls);
   }
 }

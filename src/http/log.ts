@@ -1,11 +1,11 @@
 import { pino } from 'pino';
+import { StorageError } from '../storage/database.ts';
 
 /**
  * The log: one JSON object a line, made of these fields and no others, so that nothing reaches it by accident. Route
  * patterns stand for paths; messages of errors from outside stay out, because they can quote data.
  */
 export interface LogFields {
-  readonly environment?: string;
   readonly request_id?: string;
   readonly method?: string;
   readonly route?: string;
@@ -19,16 +19,15 @@ export interface LogFields {
   readonly frames?: readonly string[];
   readonly listener?: string;
   readonly reason?: string;
-  readonly removed?: number;
 }
 
 /** The fields by name, so that nothing else passes. */
 const allowed = (fields: LogFields): LogFields => {
-  const { environment, request_id, method, route, status, duration_ms, address, account, key } = fields;
-  const { failure, error, frames, listener, reason, removed } = fields;
-  const request = { environment, listener, request_id, method, route, status, duration_ms, address, account, key };
+  const { request_id, method, route, status, duration_ms, address, account, key } = fields;
+  const { failure, error, frames, listener, reason } = fields;
+  const request = { listener, request_id, method, route, status, duration_ms, address, account, key };
   // What is undefined is left out of the line.
-  return { ...request, failure, error, frames, reason, removed } as LogFields;
+  return { ...request, failure, error, frames, reason } as LogFields;
 };
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -70,6 +69,8 @@ export function openLog(level: LogLevel, target?: LogTarget): Log {
 /** What may be said of an unexpected error: its kind and where it came from, not its message. */
 export function describeError(error: unknown): LogFields {
   if (!(error instanceof Error)) return { error: typeof error };
+  // Written for operators, and free of data.
+  if (error instanceof StorageError) return { error: error.name, reason: error.message };
   const code = (error as { code?: unknown }).code;
   const frames = (error.stack ?? '').split('\n').filter((text) => /^\s+at /.test(text));
   return {

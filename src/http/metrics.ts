@@ -5,9 +5,9 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 /** Prometheus metrics. Labels are route patterns and words of closed lists, never ids or data. */
 export class Metrics {
   readonly registry = new Registry();
-  readonly #durations: Histogram<'environment' | 'method' | 'route' | 'status'>;
+  readonly #durations: Histogram<'listener' | 'method' | 'route' | 'status'>;
   readonly #children = new Map<string, { observe(seconds: number): void }>();
-  readonly #failures: Counter<'environment' | 'failure'>;
+  readonly #failures: Counter<'listener' | 'failure'>;
   readonly #swept: Counter<'kind'>;
 
   constructor(options: { waitingWrites: () => number; ready: () => Promise<boolean> }) {
@@ -16,14 +16,14 @@ export class Metrics {
     this.#durations = new Histogram({
       name: 'cardvault_http_request_duration_seconds',
       help: 'Duration of requests by route pattern and status',
-      labelNames: ['environment', 'method', 'route', 'status'],
+      labelNames: ['listener', 'method', 'route', 'status'],
       buckets: SECONDS,
       registers,
     });
     this.#failures = new Counter({
       name: 'cardvault_failures_total',
       help: 'Failed requests by failure code',
-      labelNames: ['environment', 'failure'],
+      labelNames: ['listener', 'failure'],
       registers,
     });
     this.#swept = new Counter({
@@ -50,18 +50,18 @@ export class Metrics {
     });
   }
 
-  request(environment: string, method: string, route: string, status: number, milliseconds: number): void {
-    const name = `${environment} ${method} ${route} ${status}`;
+  request(listener: string, method: string, route: string, status: number, milliseconds: number): void {
+    const name = `${listener} ${method} ${route} ${status}`;
     let child = this.#children.get(name);
     if (child === undefined) {
-      child = this.#durations.labels({ environment, method, route, status: String(status) });
+      child = this.#durations.labels({ listener, method, route, status: String(status) });
       this.#children.set(name, child);
     }
     child.observe(milliseconds / 1000);
   }
 
-  failure(environment: string, failure: string): void {
-    this.#failures.inc({ environment, failure });
+  failure(listener: string, failure: string): void {
+    this.#failures.inc({ listener, failure });
   }
 
   swept(kind: string, count: number): void {

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, linkSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { createSecureContext, type SecureVersion } from 'node:tls';
-import { type Identity, makeAuthority, makeServerIdentity, validFor } from '../crypto/certificate.ts';
+import { type Identity, isSignedBy, makeAuthority, makeServerIdentity, validFor } from '../crypto/certificate.ts';
 import { type Clock, DAY } from '../kernel/clock.ts';
 
 /** A self-made server certificate is replaced when it has less than this left. */
@@ -50,39 +50,80 @@ export function readIdentity(files: TlsFiles): Identity {
   }
 }
 
+/** The certificate of the authority made here, for clients to trust. */
+export const authorityFileIn = (folder: string): string => join(folder, 'ca.pem');
+
 /** A certificate for this machine, signed by an authority made here; both are kept in `folder` and made once. */
-export async function localIdentity(folder: string, clock: Clock): Promise<Identity & { authorityFile: string }> {
+export async function localIdentity(folder: string, clock: Clock): Promise<Identity> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const authority = await keptIdentity(folder, 'ca', clock, 0, () => makeAuthority(clock()));
-  const server = await keptIdentity(folder, 'server', clock, RENEWED_BEFORE_MS, () =>
-    makeServerIdentity(authority, NAMES, clock()),
-  );
-  return { ...server, authorityFile: join(folder, 'ca.pem') };
+  const authority = await keptIdentity({
+    file: join(folder, 'ca-key.pem'),
+    isGood: ({ certificate }) => validFor(certificate, clock()) > RENEWED_BEFORE_MS,
+    make: () => makeAuthority(clock()),
+  });
+  const server = await keptIdentity({
+    file: join(folder, 'server.pem'),
+    isGood: ({ certificate }) =>
+      validFor(certificate, clock()) > RENEWED_BEFORE_MS && isSignedBy(certificate, authority.certificate),
+    make: () => makeServerIdentity(authority, NAMES, clock()),
+  });
+  const authorityFile = authorityFileIn(folder);
+  if (!existsSync(authorityFile) || readFileSync(authorityFile, 'utf8') !== authority.certificate) {
+    writeWhole(authorityFile, authority.certificate, 0o644, renameSync);
+  }
+  return server;
 }
 
-async function keptIdentity(
-  folder: string,
-  name: string,
-  clock: Clock,
-  margin: number,
-  make: () => Promise<Identity>,
-): Promise<Identity> {
-  const files = { certificate: join(folder, `${name}.pem`), key: join(folder, `${name}-key.pem`) };
-  if (existsSync(files.certificate) && existsSync(files.key)) {
-    const kept = readIdentity(files);
-    if (validFor(kept.certificate, clock()) > margin) return kept;
+interface KeptIdentity {
+  /** Key and certificate in one file, so that a crash or a second starter never leaves a pair that does not fit. */
+  readonly file: string;
+  isGood(identity: Identity): boolean;
+  make(): Promise<Identity>;
+}
+
+async function keptIdentity({ file, isGood, make }: KeptIdentity): Promise<Identity> {
+  if (existsSync(file)) {
+    const kept = readBoth(file);
+    if (isGood(kept)) return kept;
+    const renewed = await make();
+    writeWhole(file, renewed.key + renewed.certificate, 0o600, renameSync);
+    return renewed;
   }
   const made = await make();
-  // The key first: a certificate without its key would be taken for a whole identity.
-  replaceFile(files.key, made.key, 0o600);
-  replaceFile(files.certificate, made.certificate, 0o644);
-  return made;
+  writeWhole(file, made.key + made.certificate, 0o600, linkUnlessThere);
+  // Of two first starters the earlier one's is kept by both.
+  return readBoth(file);
 }
 
-function replaceFile(path: string, content: string, mode: number): void {
-  const draft = `${path}.${process.pid}.new`;
-  writeFileSync(draft, content, { mode, flush: true });
-  renameSync(draft, path);
+function readBoth(file: string): Identity {
+  const text = readFileSync(file, 'utf8');
+  const block = (name: string): string =>
+    new RegExp(`-----BEGIN ${name}-----[^-]+-----END ${name}-----\\n?`).exec(text)?.[0] ?? '';
+  const identity = { certificate: block('CERTIFICATE'), key: block('PRIVATE KEY') };
+  if (identity.certificate === '' || identity.key === '') {
+    throw new TlsError(`${file} is damaged; remove it, and a new one is made`);
+  }
+  return identity;
+}
+
+function writeWhole(file: string, content: string, mode: number, place: (draft: string, file: string) => void): void {
+  // A folder of its own, because several starters may be at it.
+  const folder = mkdtempSync(`${file}.new-`);
+  const draft = join(folder, basename(file));
+  try {
+    writeFileSync(draft, content, { mode, flush: true });
+    place(draft, file);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function linkUnlessThere(draft: string, file: string): void {
+  try {
+    linkSync(draft, file);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
+  }
 }
 
 export const tlsOptions = (identity: Identity, maxVersion: SecureVersion) => ({
@@ -93,3 +134,5 @@ export const tlsOptions = (identity: Identity, maxVersion: SecureVersion) => ({
   ciphers: CIPHERS,
   honorCipherOrder: true,
 });
+
+export type TlsOptions = ReturnType<typeof tlsOptions>;

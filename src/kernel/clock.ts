@@ -13,7 +13,7 @@ export interface Random {
 
 export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
+export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 /** ISO 8601 in UTC with milliseconds, the one time format of every answer. */

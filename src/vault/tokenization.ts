@@ -124,6 +124,8 @@ export class TokenizationRun {
     const groups = [this.#inserts, this.#updates].filter((group) => group.length > 0);
     const entry = groups[write]?.[row];
     if (entry === undefined) return;
+    // When it was another row that was in the way, the value is still free.
+    if (entry.token !== undefined) this.#used.delete(entry.token.token);
     entry.token = undefined;
     entry.stored = undefined;
     this.#careful = true;

@@ -63,7 +63,7 @@ export class Vault {
   /** Throws `unknown_token`. */
   async inspect(tenant: Tenant, token: string): Promise<Token> {
     const found = await (await this.#store(tenant)).find(token);
-    if (found === undefined) throw new Failure('unknown_token');
+    if (found === undefined) throw new Failure('unknown_token', { field: 'token' });
     return found.token;
   }
 

@@ -13,7 +13,7 @@ import {
   VISA,
 } from './vault.ts';
 
-const GONE = 'The capture does not exist or its ttl has ended.';
+const GONE = 'id: no such capture, or its ttl has ended';
 const TRACK = `${VISA}=31011010000012345678`;
 
 let house: House;

@@ -103,7 +103,7 @@ describe('TLS', () => {
     const folder = join(house.directory, 'tls');
     const server = createServer({
       cert: readFileSync(join(folder, 'server.pem')),
-      key: readFileSync(join(folder, 'server-key.pem')),
+      key: readFileSync(join(folder, 'server.pem')),
       minVersion: 'TLSv1',
       ciphers: `ALL:eNULL${OLD}`,
     });

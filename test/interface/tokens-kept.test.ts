@@ -16,7 +16,7 @@ import {
   VISA,
 } from './vault.ts';
 
-const UNKNOWN = 'The token does not exist.';
+const UNKNOWN = 'token: no such token';
 const inspection = (token: string) => `${TOKENS}/${encodeURIComponent(token)}/inspect`;
 
 let house: House;

@@ -105,7 +105,7 @@ describe('what needs no key', () => {
         for (const sample of samples.filter(({ name }) => name.startsWith('cardvault_http_')))
           for (const [name, value] of Object.entries(sample.labels))
             labels.set(name, (labels.get(name) ?? new Set()).add(value));
-      assert.deepEqual([...labels.keys()].sort(), ['environment', 'le', 'method', 'route', 'status']);
+      assert.deepEqual([...labels.keys()].sort(), ['le', 'listener', 'method', 'route', 'status']);
       const patterns = new Set<string>(ENDPOINTS.map(({ path }) => path));
       for (const route of labels.get('route') ?? [])
         assert.ok(

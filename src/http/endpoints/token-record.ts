@@ -4,7 +4,7 @@ import { LIMITS } from '../../kernel/limits.ts';
 import { truncatePan } from '../../kernel/pan.ts';
 import { isScheme, SCHEMES, type Scheme, type TokenFormat } from '../../vault/scheme.ts';
 import type { Tokenization, TokenizationResult } from '../../vault/tokenization.ts';
-import { type Field, list, Mismatch, object, optional, plainText, reply, truth, word } from '../fields.ts';
+import { anyText, type Field, list, Mismatch, object, optional, reply, truth, word } from '../fields.ts';
 
 const SCHEME_NAMES = Object.entries(SCHEMES)
   .map(([number, { name }]) => `${number} (${name})`)
@@ -26,7 +26,7 @@ const scheme: Field<Scheme> = {
 };
 
 const tags = list(
-  plainText(LIMITS.tagCharacters, 'A tag'),
+  anyText(LIMITS.tagCharacters, 'A tag'),
   { min: 0, max: LIMITS.tags },
   'Tags attached to every card; [] for none',
 );

@@ -42,6 +42,9 @@ create table api_keys (
   expires_at bigint,
   revoked_at bigint,
   last_used_at bigint,
+  -- The key that replaces this one, once it was rotated.
+  successor text,
+  revision integer not null,
   created_at bigint not null,
   primary key (account, id)
 );
@@ -101,6 +104,12 @@ create table idempotency (
   primary key (account, environment, id)
 );
 create index idempotency_by_expiry on idempotency (expires_at);
+
+-- Written to find out whether the database can be written again.
+create table heartbeat (
+  id integer not null primary key,
+  beats bigint not null
+);
 
 create table journal (
   lane integer not null,

@@ -21,6 +21,7 @@ export class SqliteDatabase implements Database {
   readonly #pending: { resolve: (results: readonly GroupResult[]) => void; reject: (error: Error) => void }[] = [];
   #reader: Connection | undefined;
   #broken: StorageError | undefined;
+  #onBroken: (error: StorageError) => void = () => undefined;
   /** Something was erased since the last scrub, or before a crash, of which nobody knows. */
   #erased = true;
   #closing = false;
@@ -42,7 +43,12 @@ export class SqliteDatabase implements Database {
     return this.#group.waiting;
   }
 
-  /** Can it read, and does the writer answer? */
+  /** Told once when the writer is gone: no later write can succeed in this process. */
+  onBroken(listener: (error: StorageError) => void): void {
+    this.#onBroken = listener;
+  }
+
+  /** Can it read and write? After a failed write it tries one. */
   async isAlive(): Promise<boolean> {
     try {
       await this.read('select 1 as alive');
@@ -143,8 +149,9 @@ export class SqliteDatabase implements Database {
   }
 
   #breakDown(reason: string): void {
-    if (this.#closing) return;
-    this.#broken ??= new StorageError(`the database writer is gone: ${reason}`);
+    if (this.#closing || this.#broken !== undefined) return;
+    this.#broken = new StorageError(`the database writer is gone: ${reason}`);
     for (const { reject } of this.#pending.splice(0)) reject(this.#broken);
+    this.#onBroken(this.#broken);
   }
 }

@@ -16,3 +16,16 @@ export function checkBackup(path: string): string | undefined {
     return 'it is no cardvault database';
   }
 }
+
+/** Has another process opened the file? In WAL mode each holds a shared lock for as long as it lives. */
+export function isInUse(path: string): boolean {
+  const database = new DatabaseSync(path);
+  try {
+    database.exec('pragma locking_mode = exclusive; begin exclusive; commit');
+    return false;
+  } catch {
+    return true;
+  } finally {
+    database.close();
+  }
+}
