@@ -43,12 +43,38 @@ export interface Log {
 /** Where lines go: standard error, or a writer of a test. */
 export type LogTarget = { write(line: string): void };
 
-/** Bytes that are worth a write, and milliseconds after which fewer are written too. */
-const BUFFER = { minLength: 64 * 1024, maxWrite: 256 * 1024, periodicFlush: 500 };
+/** Characters that are worth a write, and milliseconds after which fewer are written too. */
+const WORTH_WRITING = 64 * 1024;
+const WRITTEN_AFTER_MS = 250;
+
+/**
+ * Gathers lines, because a write for each request costs more than the request's own bookkeeping. (The buffer that pino
+ * brings measures all it holds again for every line.)
+ */
+class LineBuffer {
+  #lines: string[] = [];
+  #size = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  write(line: string): void {
+    this.#lines.push(line);
+    this.#size += line.length;
+    if (this.#size >= WORTH_WRITING) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), WRITTEN_AFTER_MS).unref();
+  }
+
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#size === 0) return;
+    process.stderr.write(this.#lines.join(''));
+    this.#lines = [];
+    this.#size = 0;
+  }
+}
 
 export function openLog(level: LogLevel, target?: LogTarget): Log {
-  // Buffered, because a write for each request costs more than the request's own bookkeeping.
-  const buffered = target === undefined ? pino.destination({ dest: 2, sync: false, ...BUFFER }) : undefined;
+  const buffer = new LineBuffer();
   const logger = pino(
     {
       level,
@@ -56,13 +82,13 @@ export function openLog(level: LogLevel, target?: LogTarget): Log {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    buffered ?? target ?? process.stderr,
+    target ?? buffer,
   );
   return {
     info: (event, fields = {}) => logger.info(allowed(fields), event),
     warn: (event, fields = {}) => logger.warn(allowed(fields), event),
     error: (event, fields = {}) => logger.error(allowed(fields), event),
-    flush: () => buffered?.flushSync(),
+    flush: () => buffer.flush(),
   };
 }
 
