@@ -52,6 +52,14 @@ export const listAccounts = async (database: Database): Promise<Account[]> =>
 export const insertAccount = ({ id, name, status, createdAt }: Account): Write =>
   write(`insert into accounts (${ACCOUNT}) values (?, ?, ?, ?)`, [id, name, status, createdAt], 1);
 
+/** Conflicts when there is any account already. */
+export const insertFirstAccount = ({ id, name, status, createdAt }: Account): Write =>
+  write(
+    `insert into accounts (${ACCOUNT}) select ?, ?, ?, ? where not exists (select 1 from accounts)`,
+    [id, name, status, createdAt],
+    1,
+  );
+
 export const updateAccountStatus = (id: string, from: AccountStatus, to: AccountStatus): Write =>
   write('update accounts set status = ? where id = ? and status = ?', [to, id, from], 1);
 

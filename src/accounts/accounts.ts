@@ -11,6 +11,7 @@ import {
   findAccount,
   findKey,
   insertAccount,
+  insertFirstAccount,
   insertKey,
   listAccounts,
   listKeys,
@@ -60,11 +61,32 @@ export class Accounts {
   }
 
   async create(name: string, origin: Origin): Promise<Account> {
-    const id = newId('acct', ACCOUNT_ID_CHARACTERS, this.#random);
-    const account: Account = { id, name, status: 'onboarding', createdAt: this.#clock() };
+    const account = this.#newAccount(name);
     const journal = [this.#accountEvent('account.created', account, origin)];
     await this.#commit({ writes: [insertAccount(account)], journal });
     return account;
+  }
+
+  /** An account with a key, both or neither, unless there is an account already. */
+  async createFirst(
+    name: string,
+    environment: Environment,
+    traits: KeyTraits,
+    origin: Origin,
+  ): Promise<IssuedKey | undefined> {
+    const account = this.#newAccount(name);
+    const { digest, ...issued } = await this.#issue(account.id, environment, traits);
+    const writes = [
+      insertFirstAccount(account),
+      insertKey(issued.key, digest),
+      promoteAccount(account.id, environment),
+    ];
+    const journal = [
+      this.#accountEvent('account.created', account, origin),
+      this.#keyEvent('key.created', issued.key, origin),
+    ];
+    const { committed } = await this.#database.commit({ writes, journal });
+    return committed ? issued : undefined;
   }
 
   list(): Promise<Account[]> {
@@ -144,6 +166,11 @@ export class Accounts {
     const at = this.#clock();
     await this.#commit({ writes: [revokeKey(key, at)], journal: [this.#keyEvent('key.revoked', key, origin)] });
     return { ...key, revokedAt: at };
+  }
+
+  #newAccount(name: string): Account {
+    const id = newId('acct', ACCOUNT_ID_CHARACTERS, this.#random);
+    return { id, name, status: 'onboarding', createdAt: this.#clock() };
   }
 
   async #issue(

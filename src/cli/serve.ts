@@ -27,8 +27,6 @@ export function serveCommand(program: Command, tools: Tools): void {
 /** On the very first start: an account to try things with. Its key is the one that is ever printed by itself. */
 async function makeDemoKey({ accounts }: Core): Promise<string | undefined> {
   if ((await accounts.list()).length > 0) return undefined;
-  const origin = { actor: { type: 'service' as const } };
-  const { id } = await accounts.create('Demo', origin);
   const traits = {
     name: 'demo',
     description: 'Made on the first start',
@@ -36,8 +34,8 @@ async function makeDemoKey({ accounts }: Core): Promise<string | undefined> {
     allowList: DEMO_NETWORKS,
     expiresAt: undefined,
   };
-  const { secret } = await accounts.createKey(id, 'sandbox', traits, origin);
-  return secret;
+  const issued = await accounts.createFirst('Demo', 'sandbox', traits, { actor: { type: 'service' } });
+  return issued?.secret;
 }
 
 const urlOf = (running: Running, port: number): string =>
