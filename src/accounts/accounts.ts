@@ -1,12 +1,13 @@
-import { type AuditAction, auditEntry, type Origin } from '../audit/audit.ts';
+import type { Origin } from '../audit/audit.ts';
 import { keyedDigest } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Clock, MINUTE, type Random } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { newId } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import type { Database, JournalEntry } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
 import { type Account, statusWithKey } from './account.ts';
+import { accountEvent, keyEvent } from './account-events.ts';
 import {
   findAccount,
   findKey,
@@ -62,7 +63,7 @@ export class Accounts {
 
   async create(name: string, origin: Origin): Promise<Account> {
     const account = this.#newAccount(name);
-    const journal = [this.#accountEvent('account.created', account, origin)];
+    const journal = [accountEvent(this.#clock, 'account.created', account, origin)];
     await this.#commit({ writes: [insertAccount(account)], journal });
     return account;
   }
@@ -82,8 +83,8 @@ export class Accounts {
       promoteAccount(account.id, environment),
     ];
     const journal = [
-      this.#accountEvent('account.created', account, origin),
-      this.#keyEvent('key.created', issued.key, origin),
+      accountEvent(this.#clock, 'account.created', account, origin),
+      keyEvent(this.#clock, 'key.created', issued.key, origin),
     ];
     const { committed } = await this.#database.commit({ writes, journal });
     return committed ? issued : undefined;
@@ -103,7 +104,7 @@ export class Accounts {
   async suspend(id: string, origin: Origin): Promise<Account> {
     const account = await this.get(id);
     if (account.status === 'suspended') throw new AccountError('the account is suspended already');
-    const journal = [this.#accountEvent('account.suspended', account, origin)];
+    const journal = [accountEvent(this.#clock, 'account.suspended', account, origin)];
     await this.#commit({ writes: [updateAccountStatus(id, account.status, 'suspended')], journal });
     return { ...account, status: 'suspended' };
   }
@@ -116,7 +117,7 @@ export class Accounts {
       (reached, key) => statusWithKey(reached, key.environment),
       'onboarding' as Account['status'],
     );
-    const journal = [this.#accountEvent('account.resumed', account, origin)];
+    const journal = [accountEvent(this.#clock, 'account.resumed', account, origin)];
     await this.#commit({ writes: [updateAccountStatus(id, 'suspended', status)], journal });
     return { ...account, status };
   }
@@ -125,7 +126,7 @@ export class Accounts {
     await this.get(accountId);
     const issued = await this.#issue(accountId, environment, traits);
     const writes = [insertKey(issued.key, issued.digest), promoteAccount(accountId, environment)];
-    await this.#commit({ writes, journal: [this.#keyEvent('key.created', issued.key, origin)] });
+    await this.#commit({ writes, journal: [keyEvent(this.#clock, 'key.created', issued.key, origin)] });
     return issued;
   }
 
@@ -137,7 +138,7 @@ export class Accounts {
   async editKey(id: string, changes: Partial<KeyTraits>, origin: Origin): Promise<ApiKey> {
     const key = { ...(await this.#unrevokedKey(id)), ...changes };
     mustFit(key.allowList);
-    const journal = [this.#keyEvent('key.edited', key, origin, { changed: Object.keys(changes) })];
+    const journal = [keyEvent(this.#clock, 'key.edited', key, origin, { changed: Object.keys(changes) })];
     await this.#commit({ writes: [updateKey(key)], journal });
     return key;
   }
@@ -153,8 +154,8 @@ export class Accounts {
     const ending = { ...old, expiresAt: Math.min(end, old.expiresAt ?? end), successor: issued.key.id };
     const detail = { successor: issued.key.id, overlap_minutes: overlapMinutes };
     const journal = [
-      this.#keyEvent('key.rotated', old, origin, detail),
-      this.#keyEvent('key.created', issued.key, origin),
+      keyEvent(this.#clock, 'key.rotated', old, origin, detail),
+      keyEvent(this.#clock, 'key.created', issued.key, origin),
     ];
     await this.#commit({ writes: [updateKey(ending), insertKey(issued.key, issued.digest)], journal });
     return issued;
@@ -164,7 +165,7 @@ export class Accounts {
     const key = await this.#key(id);
     if (key.revokedAt !== undefined) throw new AccountError('the key is revoked already');
     const at = this.#clock();
-    await this.#commit({ writes: [revokeKey(key, at)], journal: [this.#keyEvent('key.revoked', key, origin)] });
+    await this.#commit({ writes: [revokeKey(key, at)], journal: [keyEvent(this.#clock, 'key.revoked', key, origin)] });
     return { ...key, revokedAt: at };
   }
 
@@ -211,35 +212,6 @@ export class Accounts {
     const key = await this.#key(id);
     if (key.revokedAt !== undefined) throw new AccountError('the key is revoked; make a new one');
     return key;
-  }
-
-  #accountEvent(action: AuditAction, account: Account, origin: Origin): JournalEntry {
-    const targets = [`account:${account.id}`];
-    return auditEntry(this.#clock, origin, {
-      action,
-      outcome: 'success',
-      account: account.id,
-      environment: '',
-      targets,
-    });
-  }
-
-  #keyEvent(
-    action: AuditAction,
-    key: ApiKey,
-    origin: Origin,
-    detail: Record<string, string | number | string[]> = {},
-  ): JournalEntry {
-    const { account, environment, id, name, prefix, permissions, allowList } = key;
-    const traits = { name, prefix, permissions, allow_list: allowList.map(({ cidr }) => cidr), ...detail };
-    return auditEntry(this.#clock, origin, {
-      action,
-      outcome: 'success',
-      account,
-      environment,
-      targets: [`key:${id}`],
-      detail: traits,
-    });
   }
 
   async #commit(unit: Parameters<Database['commit']>[0]): Promise<void> {

@@ -12,10 +12,11 @@ const PRAGMAS = [
   'secure_delete = ON',
   // Pages: 64 MiB of log between checkpoints, so that hot pages are written back once and not a hundred times.
   'wal_autocheckpoint = 16000',
-  // KiB. The indexes of a few million tokens stay in memory.
-  'cache_size = -262144',
   'temp_store = MEMORY',
 ];
+
+/** KiB. The writer keeps the indexes of a few million tokens; a reader's pages are void after each foreign commit. */
+const CACHE = { writer: -131_072, reader: -32_768 };
 
 /** A connection that remembers its prepared statements. */
 export class Connection {
@@ -24,8 +25,10 @@ export class Connection {
 
   constructor(path: string, options: { readOnly: boolean }) {
     this.database = new DatabaseSync(path, { readOnly: options.readOnly, timeout: 10_000 });
-    for (const pragma of PRAGMAS)
+    for (const pragma of PRAGMAS) {
       if (!options.readOnly || !/journal_mode/.test(pragma)) this.database.exec(`pragma ${pragma}`);
+    }
+    this.database.exec(`pragma cache_size = ${options.readOnly ? CACHE.reader : CACHE.writer}`);
   }
 
   statement(sql: string): StatementSync {

@@ -1,0 +1,24 @@
+import { type AuditAction, auditEntry, type Origin } from '../audit/audit.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { JournalEntry } from '../storage/database.ts';
+import type { Account } from './account.ts';
+import type { ApiKey } from './api-key.ts';
+
+/** Audit records of what the operator did, with what the account or key is like afterwards. */
+export function accountEvent(clock: Clock, action: AuditAction, account: Account, origin: Origin): JournalEntry {
+  const targets = [`account:${account.id}`];
+  return auditEntry(clock, origin, { action, outcome: 'success', account: account.id, environment: '', targets });
+}
+
+export function keyEvent(
+  clock: Clock,
+  action: AuditAction,
+  key: ApiKey,
+  origin: Origin,
+  more: Record<string, string | number | string[]> = {},
+): JournalEntry {
+  const { account, environment, id, name, prefix, permissions, allowList } = key;
+  const detail = { name, prefix, permissions, allow_list: allowList.map(({ cidr }) => cidr), ...more };
+  const targets = [`key:${id}`];
+  return auditEntry(clock, origin, { action, outcome: 'success', account, environment, targets, detail });
+}
