@@ -75,9 +75,9 @@ export async function startService(
   );
   const serviceOf = (environment: Environment) => {
     const authentication = authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
-    const services = { database, accounts, authentication, vault, captures };
-    const { rates } = config;
-    return serviceServer({ ...shared, listener: environment, environment, services, idempotency, rates, endpoints });
+    const services = { database, accounts, vault, captures };
+    const own = { listener: environment, environment, authentication, services };
+    return serviceServer({ ...shared, ...own, idempotency, rates: config.rates, endpoints });
   };
   const consoleOptions: ServerOptions = { ...shared, listener: 'console' };
   const apps = {
@@ -85,19 +85,24 @@ export async function startService(
     sandbox: serviceOf('sandbox'),
     console: bareServer(consoleOptions),
   };
-  for (const app of Object.values(apps)) addUnversioned(app, { ready }, VERSION);
+  for (const app of Object.values(apps)) addUnversioned(app, endpoints, { ready }, VERSION);
   addMetrics(apps.console, metrics, config.metricsAllow);
 
+  const flushUses = async (): Promise<void> => {
+    for (const authentication of authentications) await authentication.flushUses();
+  };
   const sweeper = new Sweeper({
     sweeps: [
       { kind: 'captures', run: () => captures.sweep() },
       { kind: 'tokens', run: () => vault.sweep() },
       { kind: 'answers', run: () => idempotency.sweep() },
-      ...authentications.map((authentication) => ({ kind: 'uses', run: () => authentication.flushUses() })),
     ],
-    scrub: () => database.scrub(),
+    chores: [
+      { kind: 'uses', run: flushUses },
+      { kind: 'scrub', run: () => database.scrub() },
+    ],
     removed: (kind, count) => metrics.swept(kind, count),
-    failed: (kind, error) => log.error('sweep failed', { ...describeError(error), reason: kind }),
+    failed: (sweep, error) => log.error('sweep failed', { ...describeError(error), sweep }),
   });
 
   const notRenewed = (error: unknown): void => log.error('certificate not renewed', describeError(error));
@@ -106,21 +111,21 @@ export async function startService(
     state.draining = true;
     await listeners.close(config.drainMs);
     await sweeper.stop();
-    await Promise.all(authentications.map((authentication) => authentication.flushUses()));
+    await flushUses().catch((error: unknown) => log.error('uses not written', describeError(error)));
     await core.close();
   };
-  try {
-    await listeners.listen(config.ports, config.hosts);
-  } catch (error) {
-    await stop();
-    throw error;
-  }
   // A process that cannot write is of no use; whoever supervises it starts a new one.
   database.onBroken((error) => {
     setImmediate(() => {
       throw error;
     });
   });
+  try {
+    await listeners.listen(config.ports, config.hosts);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   sweeper.start();
   log.info('started', {});
   const authorityFile = config.tlsFiles === undefined ? authorityFileIn(tlsFolder(config)) : undefined;

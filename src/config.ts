@@ -4,6 +4,7 @@ import type { Host } from './http/listeners.ts';
 import { LOG_LEVELS, type LogLevel } from './http/log.ts';
 import type { TlsFiles } from './http/tls.ts';
 import { SECOND } from './kernel/clock.ts';
+import { OperatorError } from './kernel/operator-error.ts';
 
 export interface Config {
   readonly dataDirectory: string;
@@ -109,9 +110,10 @@ export const SETTINGS = {
 type Settings = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['read']> };
 
 /** Thrown with every problem at once. */
-export class ConfigError extends Error {
+export class ConfigError extends OperatorError {
   override readonly name = 'ConfigError';
-  readonly problems: readonly string[];
+  override readonly wrongUse = true;
+  override readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
     super(`the configuration has ${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`);
     this.problems = problems;

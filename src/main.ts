@@ -2,10 +2,17 @@ import { existsSync, writeSync } from 'node:fs';
 import { openCore, startService } from './app.ts';
 import { runCommandLine } from './cli/cli.ts';
 import { UsageError } from './cli/output.ts';
-import { readConfig } from './config.ts';
+import { type Config, readConfig } from './config.ts';
 import { describeError, openLog } from './http/log.ts';
 
 const clock = (): number => Date.now();
+
+/** Read once, by whoever asks first: help and version need none. */
+let known: Config | undefined;
+const configuration = (): Config => {
+  known ??= readConfig(process.env);
+  return known;
+};
 
 /** A second signal does not cut the first one's drain short. */
 const untilStopped = (): Promise<void> =>
@@ -19,17 +26,17 @@ process.on('disconnect', () => process.exit(1));
 
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   clock,
-  paths: () => readConfig(process.env),
-  open: (options) => {
-    const config = readConfig(process.env);
-    if (options?.make !== true && !existsSync(config.databaseFile)) {
+  paths: configuration,
+  open: async ({ make, databaseFile }) => {
+    const config = databaseFile === undefined ? configuration() : { ...configuration(), databaseFile };
+    if (make !== true && !existsSync(config.databaseFile)) {
       const hint = 'start the service once, or run: cardvault migrate';
       throw new UsageError(`there is no vault at ${config.databaseFile}; ${hint}`);
     }
     return openCore(config, clock);
   },
-  start: () => {
-    const config = readConfig(process.env);
+  start: async () => {
+    const config = configuration();
     const log = openLog(config.logLevel);
     process.on('exit', () => log.flush());
     // The message may quote data, so only kind and place are told before the process ends.

@@ -26,7 +26,7 @@ async function run(directory: string, ...args: string[]): Promise<Ran> {
   const code = await runCommandLine(args, {
     clock,
     paths: () => config,
-    open: () => openCore(config, clock),
+    open: ({ databaseFile = config.databaseFile }) => openCore({ ...config, databaseFile }, clock),
     start: () => Promise.reject(new Error('no command of this test serves')),
     untilStopped: () => Promise.resolve(),
     out: (text) => {
@@ -240,6 +240,17 @@ describe('the command line', () => {
         assert.equal(inText.out, '');
         assert.match(inText.err, what);
         assert.throws(() => JSON.parse(inText.err));
+      });
+    }
+
+    for (const group of [[], ['account'], ['key'], ['audit'], ['keyring']]) {
+      test(`a missing subcommand of ${['cardvault', ...group].join(' ')} is told with --json, and helped without`, async () => {
+        const inJson = await run(directory, ...group, '--json');
+        assert.equal(inJson.code, 2);
+        assert.match(JSON.parse(inJson.err).error, /^a subcommand is missing: [a-z]+/);
+        const inText = await run(directory, ...group);
+        assert.equal(inText.code, 2);
+        assert.match(inText.err, /^Usage: cardvault /);
       });
     }
 

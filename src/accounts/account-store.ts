@@ -10,19 +10,28 @@ import {
   type Write,
   write,
 } from '../storage/database.ts';
-import { type Account, type AccountStatus, type Enablement, STATUSES, statusWithKey } from './account.ts';
+import { type Account, type Enablement, statusOf } from './account.ts';
 import type { AllowedNetwork } from './allow-list.ts';
 import type { ApiKey } from './api-key.ts';
 import type { Permission } from './permission.ts';
 
-const ACCOUNT = 'id, name, status, created_at';
+const keysIn = (environment: Environment): string =>
+  `(select count(*) from api_keys k where k.account = a.id and k.environment = '${environment}')`;
+
+const ACCOUNT = `select a.id, a.name, a.suspended_at, a.created_at,
+    ${keysIn('production')} as production_keys, ${keysIn('sandbox')} as sandbox_keys
+  from accounts a`;
 const KEY = `account, id, environment, prefix, name, description, permissions, allow_list, created_at, expires_at,
   revoked_at, last_used_at, successor, revision`;
 
 const readAccount = (row: Row): Account => ({
   id: text(row, 'id'),
   name: text(row, 'name'),
-  status: text(row, 'status') as AccountStatus,
+  status: statusOf({
+    suspended: integerOrNull(row, 'suspended_at') !== undefined,
+    productionKeys: integer(row, 'production_keys'),
+    sandboxKeys: integer(row, 'sandbox_keys'),
+  }),
   createdAt: integer(row, 'created_at'),
 });
 
@@ -44,32 +53,27 @@ const readKey = (row: Row): ApiKey => ({
 });
 
 export const findAccount = async (database: Database, id: string): Promise<Account | undefined> =>
-  (await database.read(`select ${ACCOUNT} from accounts where id = ?`, id)).map(readAccount)[0];
+  (await database.read(`${ACCOUNT} where a.id = ?`, id)).map(readAccount)[0];
 
 export const listAccounts = async (database: Database): Promise<Account[]> =>
-  (await database.read(`select ${ACCOUNT} from accounts order by created_at, id`)).map(readAccount);
+  (await database.read(`${ACCOUNT} order by a.created_at, a.id`)).map(readAccount);
 
-export const insertAccount = ({ id, name, status, createdAt }: Account): Write =>
-  write(`insert into accounts (${ACCOUNT}) values (?, ?, ?, ?)`, [id, name, status, createdAt], 1);
+export const insertAccount = ({ id, name, createdAt }: Account): Write =>
+  write('insert into accounts (id, name, created_at) values (?, ?, ?)', [id, name, createdAt], 1);
 
 /** Conflicts when there is any account already. */
-export const insertFirstAccount = ({ id, name, status, createdAt }: Account): Write =>
+export const insertFirstAccount = ({ id, name, createdAt }: Account): Write =>
   write(
-    `insert into accounts (${ACCOUNT}) select ?, ?, ?, ? where not exists (select 1 from accounts)`,
-    [id, name, status, createdAt],
+    'insert into accounts (id, name, created_at) select ?, ?, ? where not exists (select 1 from accounts)',
+    [id, name, createdAt],
     1,
   );
 
-export const updateAccountStatus = (id: string, from: AccountStatus, to: AccountStatus): Write =>
-  write('update accounts set status = ? where id = ? and status = ?', [to, id, from], 1);
+export const suspendAccount = (id: string, at: number): Write =>
+  write('update accounts set suspended_at = ? where id = ? and suspended_at is null', [at, id], 1);
 
-/** From whatever the account has reached by now, so that keys made at the same moment do not hinder each other. */
-export function promoteAccount(id: string, environment: Environment): Write {
-  const to = statusWithKey('onboarding', environment);
-  const below = STATUSES.filter((status) => status !== to && statusWithKey(status, environment) === to);
-  const sql = `update accounts set status = ? where id = ? and status in (${below.map(() => '?').join(', ')})`;
-  return write(sql, [to, id, ...below]);
-}
+export const resumeAccount = (id: string): Write =>
+  write('update accounts set suspended_at = null where id = ? and suspended_at is not null', [id], 1);
 
 export const listEnablements = async (database: Database, { account, environment }: Tenant): Promise<Enablement[]> =>
   (
@@ -84,17 +88,22 @@ export const listEnablements = async (database: Database, { account, environment
 export interface FoundKey {
   readonly key: ApiKey;
   readonly digest: Uint8Array;
-  readonly accountStatus: AccountStatus;
+  /** The account is suspended. */
+  readonly suspended: boolean;
 }
 
 const BY_DIGEST = `select k.account, k.id, k.environment, k.prefix, k.name, k.description, k.permissions, k.allow_list,
-    k.created_at, k.expires_at, k.revoked_at, k.last_used_at, k.successor, k.revision, k.digest, a.status
+    k.created_at, k.expires_at, k.revoked_at, k.last_used_at, k.successor, k.revision, k.digest, a.suspended_at
   from api_keys k join accounts a on a.id = k.account where k.digest = ?`;
 
 export async function findKeyByDigest(database: Database, digest: Uint8Array): Promise<FoundKey | undefined> {
   const [row] = await database.read(BY_DIGEST, digest);
   if (row === undefined) return undefined;
-  return { key: readKey(row), digest: blob(row, 'digest'), accountStatus: text(row, 'status') as AccountStatus };
+  return {
+    key: readKey(row),
+    digest: blob(row, 'digest'),
+    suspended: integerOrNull(row, 'suspended_at') !== undefined,
+  };
 }
 
 export const findKey = async (database: Database, id: string): Promise<ApiKey | undefined> =>

@@ -1,5 +1,3 @@
-import type { Environment } from '../kernel/environment.ts';
-
 export const STATUSES = ['onboarding', 'sandbox', 'live', 'suspended'] as const;
 
 export type AccountStatus = (typeof STATUSES)[number];
@@ -11,10 +9,11 @@ export interface Account {
   readonly createdAt: number;
 }
 
-/** How far an account is once it has a key in an environment: nothing goes back. */
-export function statusWithKey(status: AccountStatus, environment: Environment): AccountStatus {
-  if (status === 'suspended' || status === 'live') return status;
-  return environment === 'production' ? 'live' : 'sandbox';
+/** How far an account is follows from the keys it has, or had, unless the operator suspended it. */
+export function statusOf(has: { suspended: boolean; productionKeys: number; sandboxKeys: number }): AccountStatus {
+  if (has.suspended) return 'suspended';
+  if (has.productionKeys > 0) return 'live';
+  return has.sandboxKeys > 0 ? 'sandbox' : 'onboarding';
 }
 
 /** What the operator has switched on for an account in one environment. */

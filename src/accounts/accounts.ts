@@ -2,11 +2,12 @@ import type { Origin } from '../audit/audit.ts';
 import { keyedDigest } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Clock, MINUTE, type Random } from '../kernel/clock.ts';
-import type { Environment } from '../kernel/environment.ts';
+import type { Environment, Tenant } from '../kernel/environment.ts';
 import { newId } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
 import type { Database } from '../storage/database.ts';
-import { type Account, statusWithKey } from './account.ts';
+import type { Account, Enablement } from './account.ts';
 import { accountEvent, keyEvent } from './account-events.ts';
 import {
   findAccount,
@@ -15,10 +16,11 @@ import {
   insertFirstAccount,
   insertKey,
   listAccounts,
+  listEnablements,
   listKeys,
-  promoteAccount,
+  resumeAccount,
   revokeKey,
-  updateAccountStatus,
+  suspendAccount,
   updateKey,
 } from './account-store.ts';
 import type { AllowedNetwork } from './allow-list.ts';
@@ -26,7 +28,7 @@ import { type ApiKey, keyState, newSecret, prefixOf } from './api-key.ts';
 import { PERMISSIONS, type Permission } from './permission.ts';
 
 /** A request of the operator that cannot be carried out; its text is for the operator. */
-export class AccountError extends Error {
+class AccountError extends OperatorError {
   override readonly name = 'AccountError';
 }
 
@@ -77,11 +79,7 @@ export class Accounts {
   ): Promise<IssuedKey | undefined> {
     const account = this.#newAccount(name);
     const { digest, ...issued } = await this.#issue(account.id, environment, traits);
-    const writes = [
-      insertFirstAccount(account),
-      insertKey(issued.key, digest),
-      promoteAccount(account.id, environment),
-    ];
+    const writes = [insertFirstAccount(account), insertKey(issued.key, digest)];
     const journal = [
       accountEvent(this.#clock, 'account.created', account, origin),
       keyEvent(this.#clock, 'key.created', issued.key, origin),
@@ -100,32 +98,31 @@ export class Accounts {
     return account;
   }
 
+  enablements(tenant: Tenant): Promise<Enablement[]> {
+    return listEnablements(this.#database, tenant);
+  }
+
   /** Refuses all keys of the account, without changing any of them. */
   async suspend(id: string, origin: Origin): Promise<Account> {
     const account = await this.get(id);
     if (account.status === 'suspended') throw new AccountError('the account is suspended already');
     const journal = [accountEvent(this.#clock, 'account.suspended', account, origin)];
-    await this.#commit({ writes: [updateAccountStatus(id, account.status, 'suspended')], journal });
-    return { ...account, status: 'suspended' };
+    await this.#commit({ writes: [suspendAccount(id, this.#clock())], journal });
+    return this.get(id);
   }
 
   async resume(id: string, origin: Origin): Promise<Account> {
     const account = await this.get(id);
     if (account.status !== 'suspended') throw new AccountError('the account is not suspended');
-    const keys = await listKeys(this.#database, id);
-    const status = keys.reduce(
-      (reached, key) => statusWithKey(reached, key.environment),
-      'onboarding' as Account['status'],
-    );
     const journal = [accountEvent(this.#clock, 'account.resumed', account, origin)];
-    await this.#commit({ writes: [updateAccountStatus(id, 'suspended', status)], journal });
-    return { ...account, status };
+    await this.#commit({ writes: [resumeAccount(id)], journal });
+    return this.get(id);
   }
 
   async createKey(accountId: string, environment: Environment, traits: KeyTraits, origin: Origin): Promise<IssuedKey> {
     await this.get(accountId);
     const issued = await this.#issue(accountId, environment, traits);
-    const writes = [insertKey(issued.key, issued.digest), promoteAccount(accountId, environment)];
+    const writes = [insertKey(issued.key, issued.digest)];
     await this.#commit({ writes, journal: [keyEvent(this.#clock, 'key.created', issued.key, origin)] });
     return issued;
   }

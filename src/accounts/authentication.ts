@@ -24,12 +24,7 @@ export type Refusal =
 export const GUESSES: ReadonlySet<Refusal> = new Set(['key_missing', 'key_unknown', 'key_revoked', 'key_expired']);
 
 export type Verdict =
-  | {
-      readonly key: ApiKey;
-      readonly tenant: Tenant;
-      readonly lastUsedAt: number | undefined;
-      readonly refusal?: undefined;
-    }
+  | { readonly key: ApiKey; readonly tenant: Tenant; readonly refusal?: undefined }
   | { readonly key: ApiKey | undefined; readonly refusal: Refusal };
 
 /** Shorter than the 5 seconds within which every change of a key holds everywhere. */
@@ -80,7 +75,7 @@ export class Authentication {
     const now = this.#clock();
     const state = keyState(key, now);
     if (state !== 'active') return { key, refusal: state === 'revoked' ? 'key_revoked' : 'key_expired' };
-    if (found.accountStatus === 'suspended') return { key, refusal: 'account_suspended' };
+    if (found.suspended) return { key, refusal: 'account_suspended' };
     if (!allowedFrom(found, address)) return { key, refusal: 'address_not_listed' };
     if (!key.permissions.includes(permission)) return { key, refusal: 'permission_missing' };
     // Uses that are not in the database yet, or were not when the key was read, count too.
@@ -88,17 +83,15 @@ export class Authentication {
     this.#uses.set(key.id, { account: key.account, id: key.id, at: now });
     if (this.#lastUses.size >= REMEMBERED_KEYS) this.#lastUses.clear();
     this.#lastUses.set(key.id, now);
-    return { key, tenant, lastUsedAt };
+    return { key: lastUsedAt === key.lastUsedAt ? key : { ...key, lastUsedAt }, tenant };
   }
 
-  /** Writes the last uses of keys; called now and then, because nothing depends on them. Leaves none behind. */
-  async flushUses(): Promise<0> {
-    if (this.#uses.size > 0) {
-      const uses = [...this.#uses.values()];
-      this.#uses.clear();
-      await this.#database.commit({ writes: [noteUses(uses)] });
-    }
-    return 0;
+  /** Writes the last uses of keys; called now and then, because nothing depends on them. */
+  async flushUses(): Promise<void> {
+    if (this.#uses.size === 0) return;
+    const uses = [...this.#uses.values()];
+    this.#uses.clear();
+    await this.#database.commit({ writes: [noteUses(uses)] });
   }
 
   async #find(secret: string): Promise<Remembered | undefined> {

@@ -16,8 +16,13 @@ const REMOVE = 'delete from captures where account = ? and environment = ? and i
 
 type Field = 'record' | 'sensitive';
 
-const placeOfField = ({ environment, account }: Tenant, id: string, field: Field): Place =>
-  placeOf(environment, account, 'captures', id, field);
+type Bound = Pick<Capture, 'id' | 'amount' | 'currency' | 'expiresAt'>;
+
+/** Bound to the columns that stand in clear, too: whoever changes an expiry in the database gets nothing. */
+function placeOfField({ environment, account }: Tenant, bound: Bound, field: Field): Place {
+  const { id, amount, currency, expiresAt } = bound;
+  return placeOf(environment, account, 'captures', id, field, String(amount), currency, String(expiresAt));
+}
 
 /** A capture without its sensitive authentication data, which stays sealed, and the index of its card number. */
 export interface StoredCapture {
@@ -30,18 +35,18 @@ export interface StoredCapture {
 export async function insertCapture(keyring: Keyring, tenant: Tenant, capture: Capture): Promise<Write> {
   const { id, pan, amount, currency, createdAt, expiresAt } = capture;
   const seal = await keyring.sealer(tenant, 'captures', 1);
-  const record = seal(placeOfField(tenant, id, 'record'), captureRecord(capture));
+  const record = seal(placeOfField(tenant, capture, 'record'), captureRecord(capture));
   const sensitive = await sealSensitive(keyring, tenant, capture);
   const index = pan === undefined ? null : await panFingerprint(keyring, tenant, pan);
   const sealed = [record, sensitive, index, FINGERPRINT_VERSION];
   return write(INSERT, [tenant.account, tenant.environment, id, ...sealed, amount, currency, createdAt, expiresAt], 1);
 }
 
-async function sealSensitive(keyring: Keyring, tenant: Tenant, { id, sensitive }: Capture): Promise<Uint8Array | null> {
-  const record = sensitiveRecord(sensitive);
+async function sealSensitive(keyring: Keyring, tenant: Tenant, capture: Capture): Promise<Uint8Array | null> {
+  const record = sensitiveRecord(capture.sensitive);
   if (record === undefined) return null;
   const seal = await keyring.sealer(tenant, 'sensitive-authentication-data', 1);
-  return seal(placeOfField(tenant, id, 'sensitive'), record);
+  return seal(placeOfField(tenant, capture, 'sensitive'), record);
 }
 
 const panFingerprint = async (keyring: Keyring, tenant: Tenant, pan: string): Promise<Uint8Array> =>
@@ -57,16 +62,15 @@ export async function findCapture(
 ): Promise<StoredCapture | undefined> {
   const [row] = await database.read(FIND, tenant.account, tenant.environment, id, now);
   if (row === undefined) return undefined;
-  const record = await keyring.open(tenant, 'captures', placeOfField(tenant, id, 'record'), blob(row, 'record'));
-  const index = blobOrNull(row, 'fingerprint');
-  const capture = {
+  const bound = {
     id,
-    ...readCaptureRecord(record.toString('utf8')),
     amount: integer(row, 'amount'),
     currency: text(row, 'currency'),
-    createdAt: integer(row, 'created_at'),
     expiresAt: integer(row, 'expires_at'),
   };
+  const record = await keyring.open(tenant, 'captures', placeOfField(tenant, bound, 'record'), blob(row, 'record'));
+  const index = blobOrNull(row, 'fingerprint');
+  const capture = { ...bound, ...readCaptureRecord(record.toString('utf8')), createdAt: integer(row, 'created_at') };
   const panIndex = index === undefined ? undefined : Buffer.from(index).toString('hex');
   return { capture, sealedSensitive: blobOrNull(row, 'sensitive'), panIndex };
 }
@@ -78,7 +82,7 @@ export async function openSensitive(
 ): Promise<Capture['sensitive']> {
   const { sealedSensitive, capture } = stored;
   if (sealedSensitive === undefined) return readSensitiveRecord(undefined);
-  const place = placeOfField(tenant, capture.id, 'sensitive');
+  const place = placeOfField(tenant, capture, 'sensitive');
   const record = await keyring.open(tenant, 'sensitive-authentication-data', place, sealedSensitive);
   return readSensitiveRecord(record.toString('utf8'));
 }

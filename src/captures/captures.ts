@@ -97,7 +97,11 @@ export class Captures {
       erases: true,
     });
     refuseIfTakenOver(outcome, own.length);
-    if (!outcome.committed) throw new Failure('unknown_capture', { field: 'id' });
+    if (!outcome.committed) {
+      const missing = [this.#entry('capture.deleted', tenant, id, effect.origin, 'missing')];
+      await commitAll(this.#database, { writes: [], journal: missing });
+      throw new Failure('unknown_capture', { field: 'id' });
+    }
   }
 
   /** Removes what has expired; returns how many captures. */

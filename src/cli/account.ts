@@ -2,20 +2,14 @@ import type { Command } from 'commander';
 import type { Account } from '../accounts/account.ts';
 import { iso8601 } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import type { Core, Tools } from './core.ts';
-import { details, operator, print, table, UsageError } from './output.ts';
+import { type Core, MAKES_VAULT, type Tools, withCore } from './core.ts';
+import { details, operator, print, readableName, table } from './output.ts';
 
 interface Options {
   readonly json?: boolean;
 }
 
 const shown = ({ id, name, status, createdAt }: Account) => ({ id, name, status, created_at: iso8601(createdAt) });
-
-export const readableName = (text: string, max: number, what: string): string => {
-  if (text === '' || [...text].length > max || /\p{Cc}/u.test(text))
-    throw new UsageError(`${what}: expected 1 to ${max} characters`);
-  return text;
-};
 
 export function accountCommands(program: Command, tools: Tools): void {
   const account = program.command('account').description('merchants that use this service');
@@ -68,21 +62,4 @@ export function accountCommands(program: Command, tools: Tools): void {
     accounts.suspend(id, operator()),
   );
   single('resume', 'take the keys of a suspended account again', ({ accounts }, id) => accounts.resume(id, operator()));
-}
-
-/** For commands that begin something; any other in a wrong directory must not leave a new, empty vault behind. */
-export const MAKES_VAULT = { make: true };
-
-/** Opens the vault for one command and closes it whatever happens. */
-export async function withCore(
-  tools: Tools,
-  act: (core: Core) => Promise<void>,
-  options = { make: false },
-): Promise<void> {
-  const core = await tools.open(options);
-  try {
-    await act(core);
-  } finally {
-    await core.close();
-  }
 }

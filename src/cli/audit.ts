@@ -3,8 +3,7 @@ import type { AuditRecord } from '../audit/audit.ts';
 import { exportJournal, verifyJournal } from '../audit/verify.ts';
 import { iso8601 } from '../kernel/clock.ts';
 import type { Link } from '../storage/journal.ts';
-import { withCore } from './account.ts';
-import type { Tools } from './core.ts';
+import { type Tools, withCore } from './core.ts';
 import { EXIT, print } from './output.ts';
 
 const exported = ({ lane, sequence, account, environment, at, record, hash }: Link) => ({

@@ -1,24 +1,14 @@
 import { Command, CommanderError } from 'commander';
+import { OperatorError } from '../kernel/operator-error.ts';
 import { VERSION } from '../version.ts';
 import { accountCommands } from './account.ts';
 import { auditCommands } from './audit.ts';
 import type { Tools } from './core.ts';
 import { dataCommands } from './data.ts';
 import { keyCommands } from './key.ts';
-import { EXIT } from './output.ts';
+import { keyringCommands } from './keyring.ts';
+import { EXIT, UsageError } from './output.ts';
 import { serveCommand } from './serve.ts';
-
-/** Errors whose text was written for the operator; of any other only the kind is told. */
-const FOR_OPERATORS = new Set([
-  'UsageError',
-  'AccountError',
-  'CustodyError',
-  'ConfigError',
-  'ListenError',
-  'TlsError',
-  'StorageError',
-  'WrongRootKeyError',
-]);
 
 /** Runs one command and returns its exit code. */
 export async function runCommandLine(args: readonly string[], tools: Tools): Promise<number> {
@@ -42,29 +32,39 @@ export async function runCommandLine(args: readonly string[], tools: Tools): Pro
     code = wanted;
   });
   dataCommands(program, tools);
+  keyringCommands(program, tools);
   for (const command of everyCommand(program)) command.copyInheritedSettings(program);
   try {
+    if (json) refuseGroupAlone(program, args);
     await program.parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
     tell(tools, json, error);
-    return isWrongUse(error) ? EXIT.wrongUse : EXIT.failed;
+    return error instanceof OperatorError && error.wrongUse ? EXIT.wrongUse : EXIT.failed;
   }
 }
 
 const everyCommand = (command: Command): Command[] =>
   command.commands.flatMap((child) => [child, ...everyCommand(child)]);
 
+/** People get the help of a group whose subcommand is missing; a program gets an error. */
+function refuseGroupAlone(program: Command, args: readonly string[]): void {
+  let command: Command | undefined = program;
+  for (const word of args.filter((arg) => arg !== '--json')) {
+    command = command.commands.find((child) => child.name() === word);
+    if (command === undefined) return;
+  }
+  const names = command.commands.map((child) => child.name());
+  if (names.length > 0) throw new UsageError(`a subcommand is missing: ${names.join(', ')}`);
+}
+
 const firstLine = (text: string): string => (text.split('\n', 1)[0] ?? '').replace(/^error: /, '');
 
-const isWrongUse = (error: unknown): boolean =>
-  error instanceof Error && (error.name === 'UsageError' || error.name === 'ConfigError');
-
 function tell(tools: Tools, json: boolean, error: unknown): void {
-  const known = error instanceof Error && FOR_OPERATORS.has(error.name);
+  const known = error instanceof OperatorError;
   const text = known ? error.message : `unexpected error (${error instanceof Error ? error.name : typeof error})`;
-  const problems = known && 'problems' in error ? (error.problems as readonly string[]) : [];
+  const problems = known ? error.problems : [];
   if (json) tools.err(`${JSON.stringify({ error: [text, ...problems].join('; ') })}\n`);
   else tools.err(`cardvault: ${text}\n${problems.map((problem) => `  - ${problem}\n`).join('')}`);
 }

@@ -34,15 +34,35 @@ export interface Paths {
   readonly embedded: boolean;
 }
 
+export interface Opening {
+  /** Make what is missing. */
+  readonly make?: boolean;
+  /** Another database than the configured one. */
+  readonly databaseFile?: string;
+}
+
 /** What `main.ts` hands to the command line. Throws `ConfigError` when the configuration is wrong. */
 export interface Tools {
   paths(): Paths;
   /** Throws `UsageError` when there is no vault yet, unless it may be made. */
-  open(options?: { readonly make: boolean }): Promise<Core>;
+  open(options: Opening): Promise<Core>;
   start(): Promise<Running>;
   /** Resolves when the process is asked to end. */
   untilStopped(): Promise<void>;
   readonly clock: Clock;
   out(text: string): void;
   err(text: string): void;
+}
+
+/** For commands that begin something; any other in a wrong directory must not leave a new, empty vault behind. */
+export const MAKES_VAULT: Opening = { make: true };
+
+/** Opens the vault for one command and closes it whatever happens. */
+export async function withCore(tools: Tools, act: (core: Core) => Promise<void>, opening: Opening = {}): Promise<void> {
+  const core = await tools.open(opening);
+  try {
+    await act(core);
+  } finally {
+    await core.close();
+  }
 }

@@ -1,14 +1,20 @@
-import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { iso8601 } from '../kernel/clock.ts';
-import { listWrappedKeys } from '../storage/key-store.ts';
+import { schemaVersion } from '../storage/migrate.ts';
 import { checkBackup, isInUse } from '../storage/sqlite/check-file.ts';
-import { MAKES_VAULT, withCore } from './account.ts';
-import type { Tools } from './core.ts';
-import { print, table, UsageError } from './output.ts';
+import { dropDraft, makeDraft, takeIntoUse } from '../storage/sqlite/restore.ts';
+import { MAKES_VAULT, type Tools, withCore } from './core.ts';
+import { print, UsageError } from './output.ts';
 
-/** Commands about the database and its keys as a whole. */
+/** Commands about the database as a whole. */
 export function dataCommands(program: Command, tools: Tools): void {
+  migrateCommand(program, tools);
+  backupCommand(program, tools);
+  restoreCommand(program, tools);
+}
+
+function migrateCommand(program: Command, tools: Tools): void {
   program
     .command('migrate')
     .description('bring the database up to date; the service does it by itself when it starts')
@@ -17,14 +23,15 @@ export function dataCommands(program: Command, tools: Tools): void {
       withCore(
         tools,
         async ({ database }) => {
-          const [row] = await database.read('select max(version) as version from schema_migrations');
-          const schema = Number(row?.['version']);
+          const schema = await schemaVersion(database);
           print(tools, json, { schema }, `the database has schema ${schema}`);
         },
         MAKES_VAULT,
       ),
     );
+}
 
+function backupCommand(program: Command, tools: Tools): void {
   program
     .command('backup')
     .description('copy the database into a new file, also while the service runs')
@@ -38,7 +45,9 @@ export function dataCommands(program: Command, tools: Tools): void {
         print(tools, json, { file: to }, `copied to ${to}\n${reminder}`);
       }),
     );
+}
 
+function restoreCommand(program: Command, tools: Tools): void {
   program
     .command('restore')
     .description('put a backup in the place of the database; stop the service first')
@@ -48,56 +57,30 @@ export function dataCommands(program: Command, tools: Tools): void {
     .action(async ({ from, force, json }: { from: string; force?: boolean; json?: boolean }) => {
       const { databaseFile } = tools.paths();
       if (!existsSync(from)) throw new UsageError(`--from: there is no file ${from}`);
-      const fault = checkBackup(from);
-      if (fault !== undefined) throw new UsageError(`--from: ${from} is no intact backup: ${fault}`);
-      if (existsSync(databaseFile) && isInUse(databaseFile))
-        throw new UsageError(`${databaseFile} is in use; stop the service first`);
-      const aside = existsSync(databaseFile) ? putAside(databaseFile, force === true, tools) : undefined;
-      copyFileSync(from, databaseFile);
-      // Opens it: the root key must fit.
-      await withCore(tools, async () => undefined);
+      refuseInUse(databaseFile);
+      if (existsSync(databaseFile) && force !== true)
+        throw new UsageError(`${databaseFile} exists; --force puts it aside`);
+      const aside = await restore(from, databaseFile, tools);
       print(tools, json, { database: databaseFile, ...(aside !== undefined && { aside }) }, `restored ${databaseFile}`);
     });
-
-  program
-    .command('keyring')
-    .description('the keys that seal the data')
-    .command('status')
-    .description('list data keys with their versions and use')
-    .option('--json', 'print JSON')
-    .action(({ json }: { json?: boolean }) =>
-      withCore(tools, async ({ database }) => {
-        const keys = (await listWrappedKeys(database)).map(
-          ({ id, account, environment, purpose, version, reserved, createdAt }) => ({
-            id,
-            account,
-            environment,
-            purpose,
-            version,
-            reserved_uses: reserved,
-            created_at: iso8601(createdAt),
-          }),
-        );
-        const rows = keys.map((key) => [
-          key.id,
-          key.environment,
-          key.account || '-',
-          key.purpose,
-          String(key.version),
-          String(key.reserved_uses),
-        ]);
-        print(tools, json, keys, table(['ID', 'ENVIRONMENT', 'ACCOUNT', 'PURPOSE', 'VERSION', 'RESERVED USES'], rows));
-      }),
-    );
 }
 
-function putAside(databaseFile: string, force: boolean, tools: Tools): string {
-  if (!force) throw new UsageError(`${databaseFile} exists; --force puts it aside`);
-  const aside = `${databaseFile}.${iso8601(tools.clock()).replace(/[:.]/g, '-')}`;
-  renameSync(databaseFile, aside);
-  for (const suffix of ['-wal', '-shm']) {
-    if (existsSync(databaseFile + suffix)) renameSync(databaseFile + suffix, aside + suffix);
-    rmSync(databaseFile + suffix, { force: true });
+/** Nothing of the present database is touched before the backup has been opened with the root key. */
+async function restore(from: string, databaseFile: string, tools: Tools): Promise<string | undefined> {
+  const draft = makeDraft(from, databaseFile);
+  try {
+    const fault = checkBackup(draft);
+    if (fault !== undefined) throw new UsageError(`--from: ${from} is no intact backup: ${fault}`);
+    await withCore(tools, async () => undefined, { databaseFile: draft });
+    // Opening takes its time, in which a service may have been started.
+    refuseInUse(databaseFile);
+    return takeIntoUse(draft, databaseFile, iso8601(tools.clock()).replace(/[:.]/g, '-'));
+  } finally {
+    dropDraft(draft);
   }
-  return aside;
+}
+
+function refuseInUse(databaseFile: string): void {
+  if (existsSync(databaseFile) && isInUse(databaseFile))
+    throw new UsageError(`${databaseFile} is in use; stop the service first`);
 }

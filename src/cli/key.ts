@@ -3,12 +3,11 @@ import type { IssuedKey, KeyTraits } from '../accounts/accounts.ts';
 import { type AllowedNetwork, readCidr } from '../accounts/allow-list.ts';
 import { type ApiKey, keyState } from '../accounts/api-key.ts';
 import { isPermission, PERMISSIONS, type Permission } from '../accounts/permission.ts';
-import { iso8601 } from '../kernel/clock.ts';
+import { iso8601, timeOrNull } from '../kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { readableName, withCore } from './account.ts';
-import type { Tools } from './core.ts';
-import { details, operator, print, table, UsageError } from './output.ts';
+import { type Tools, withCore } from './core.ts';
+import { details, operator, print, readableName, table, UsageError } from './output.ts';
 
 interface TraitOptions {
   readonly json?: boolean;
@@ -27,8 +26,14 @@ const MAX_OVERLAP_MINUTES = 43_200;
 
 export function keyCommands(program: Command, tools: Tools): void {
   const key = program.command('key').description('API keys of an account');
-  const { clock } = tools;
+  createCommand(key, tools);
+  listCommand(key, tools);
+  editCommand(key, tools);
+  rotateCommand(key, tools);
+  revokeCommand(key, tools);
+}
 
+function createCommand(key: Command, tools: Tools): void {
   withTraits(key.command('create').description('make a key; it is shown this one time'))
     .requiredOption('--account <id>', 'the account')
     .requiredOption('--environment <environment>', 'sandbox or production', readEnvironment)
@@ -46,7 +51,9 @@ export function keyCommands(program: Command, tools: Tools): void {
         printIssued(tools, json, await accounts.createKey(account, environment, traits, operator()));
       }),
     );
+}
 
+function listCommand(key: Command, tools: Tools): void {
   key
     .command('list')
     .description('list the keys of an account')
@@ -54,7 +61,7 @@ export function keyCommands(program: Command, tools: Tools): void {
     .option('--json', 'print JSON')
     .action(({ account, json }: { account: string; json?: boolean }) =>
       withCore(tools, async ({ accounts }) => {
-        const all = (await accounts.keys(account)).map((each) => shown(each, clock()));
+        const all = (await accounts.keys(account)).map((each) => shown(each, tools.clock()));
         const rows = all.map((each) => [
           each.id,
           each.environment,
@@ -66,7 +73,9 @@ export function keyCommands(program: Command, tools: Tools): void {
         print(tools, json, all, table(['ID', 'ENVIRONMENT', 'STATE', 'PREFIX', 'LAST USED', 'NAME'], rows));
       }),
     );
+}
 
+function editCommand(key: Command, tools: Tools): void {
   withTraits(key.command('edit <id>').description('change a key; --ip and --permission replace their lists')).action(
     (id: string, options: TraitOptions) =>
       withCore(tools, async ({ accounts }) => {
@@ -83,7 +92,9 @@ export function keyCommands(program: Command, tools: Tools): void {
         printKey(tools, options.json, await accounts.editKey(id, changes, operator()));
       }),
   );
+}
 
+function rotateCommand(key: Command, tools: Tools): void {
   key
     .command('rotate <id>')
     .description('make a successor with the same traits; the old key ends after the overlap')
@@ -94,7 +105,9 @@ export function keyCommands(program: Command, tools: Tools): void {
         printIssued(tools, json, await accounts.rotateKey(id, overlap, operator())),
       ),
     );
+}
 
+function revokeCommand(key: Command, tools: Tools): void {
   key
     .command('revoke <id>')
     .description('end a key for good, within 5 seconds everywhere')
@@ -161,8 +174,6 @@ function readMinutes(text: string): number {
   const minutes = /^[0-9]{1,6}$/.test(text) ? Number(text) : Number.NaN;
   return minutes <= MAX_OVERLAP_MINUTES ? minutes : wrong(`expected minutes, 0 to ${MAX_OVERLAP_MINUTES}`);
 }
-
-const timeOrNull = (at: number | undefined): string | null => (at === undefined ? null : iso8601(at));
 
 const shown = (key: ApiKey, now: number) => ({
   id: key.id,

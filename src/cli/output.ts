@@ -1,10 +1,12 @@
 import { userInfo } from 'node:os';
 import type { Origin } from '../audit/audit.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
 import type { Tools } from './core.ts';
 
 /** A mistake in a command; its text is for the person who typed it. */
-export class UsageError extends Error {
+export class UsageError extends OperatorError {
   override readonly name = 'UsageError';
+  override readonly wrongUse = true;
 }
 
 /** Exit codes of every command. */
@@ -14,6 +16,13 @@ export const EXIT = { done: 0, failed: 1, wrongUse: 2 } as const;
 export function print(tools: Tools, json: boolean | undefined, value: unknown, human: string): void {
   tools.out(json === true ? `${JSON.stringify(value, null, 2)}\n` : `${human}\n`);
 }
+
+/** A name of the operator's choice, which must be good to read in a list. */
+export const readableName = (text: string, max: number, what: string): string => {
+  if (text === '' || [...text].length > max || /\p{Cc}/u.test(text))
+    throw new UsageError(`${what}: expected 1 to ${max} characters`);
+  return text;
+};
 
 /** Columns as wide as their widest cell. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -1,16 +1,7 @@
 import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  statSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs';
-import { dirname } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
+import { OperatorError } from '../kernel/operator-error.ts';
+import { makeOnce } from './secret-file.ts';
 
 /**
  * Custody of the root key: the one secret that is not in the database. Here it is a file of 64 hexadecimal digits that
@@ -18,7 +9,7 @@ import { dirname } from 'node:path';
  */
 const ROOT_KEY_BYTES = 32;
 
-export class CustodyError extends Error {
+export class CustodyError extends OperatorError {
   override readonly name = 'CustodyError';
 }
 
@@ -44,37 +35,7 @@ export function readRootKey(path: string): KeyObject {
 }
 
 /** Makes the file when there is none, so that two starters end with the same key and a crash leaves no half of one. */
-export function makeRootKey(path: string): void {
-  const directory = dirname(path);
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  // Not the process id: in a container it is the same after a crash, whose draft would then be in the way for ever.
-  const draft = `${path}.${randomBytes(8).toString('hex')}.new`;
-  const file = openSync(draft, 'wx', 0o600);
-  try {
-    writeSync(file, `${randomBytes(ROOT_KEY_BYTES).toString('hex')}\n`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  try {
-    linkSync(draft, path);
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
-  } finally {
-    unlinkSync(draft);
-  }
-  syncDirectory(directory);
-}
-
-/** A new name is durable only when its directory is. */
-function syncDirectory(directory: string): void {
-  const handle = openSync(directory, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-}
+export const makeRootKey = (path: string): void => makeOnce(path, `${randomBytes(ROOT_KEY_BYTES).toString('hex')}\n`);
 
 /** A key of its own for each use of the root key (RFC 5869), so that wrapping shares nothing with later uses. */
 export const deriveKey = (root: KeyObject, use: string): KeyObject =>

@@ -2,6 +2,7 @@ import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
 import { deriveKey } from './custody.ts';
 import {
   KEY_ID_BYTES,
@@ -76,7 +77,7 @@ interface SealingState {
 const ROOT_KEY_ID = new Uint8Array(KEY_ID_BYTES);
 
 /** Thrown when the root key does not fit the database. */
-export class WrongRootKeyError extends Error {
+export class WrongRootKeyError extends OperatorError {
   override readonly name = 'WrongRootKeyError';
   constructor() {
     super('the root key does not open this database: it belongs to another one');

@@ -1,22 +1,30 @@
 import type { Accounts } from '../accounts/accounts.ts';
 import type { ApiKey } from '../accounts/api-key.ts';
-import type { Authentication } from '../accounts/authentication.ts';
 import type { Permission } from '../accounts/permission.ts';
 import type { Origin } from '../audit/audit.ts';
 import type { Captures } from '../captures/captures.ts';
 import type { Effect } from '../idempotency/effect.ts';
 import type { Tenant } from '../kernel/environment.ts';
+import type { FailureCode } from '../kernel/failure.ts';
 import type { Spans } from '../kernel/json.ts';
 import type { Database, Write } from '../storage/database.ts';
 import type { Vault } from '../vault/vault.ts';
+import type { Family } from './envelopes.ts';
 import type { Field } from './fields.ts';
-import type { Family } from './problems.ts';
+
+/** Sections of the reference. */
+export const TAGS = [
+  { name: 'Permanent tokens', description: 'Card numbers replaced by tokens.' },
+  { name: 'Captures', description: 'Card data kept for a while.' },
+  { name: 'Account', description: 'The account and the calling key.' },
+] as const;
+
+export type Tag = (typeof TAGS)[number]['name'];
 
 /** What endpoints work with. */
 export interface Services {
   readonly database: Database;
   readonly accounts: Accounts;
-  readonly authentication: Authentication;
   readonly vault: Vault;
   readonly captures: Captures;
 }
@@ -25,9 +33,8 @@ export interface Services {
 export interface Call<Body, Data> {
   readonly services: Services;
   readonly tenant: Tenant;
+  /** As it was before this request, so with the use before this one. */
   readonly key: ApiKey;
-  /** When the key was last used before this request. */
-  readonly keyLastUsedAt: number | undefined;
   readonly origin: Origin;
   /** When the request came in, milliseconds. */
   readonly now: number;
@@ -50,13 +57,19 @@ export interface Endpoint<Body = unknown, Data = unknown> {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** Without trailing slash; both are served. */
   readonly path: string;
+  /** Descriptions of the parameters in the path, by name. */
+  readonly params?: Readonly<Record<string, string>>;
   readonly family: Family;
+  readonly tag: Tag;
+  readonly operationId: string;
   readonly permission: Permission;
   readonly summary: string;
   readonly description: string;
   /** Absent: whatever body comes is not looked at. */
   readonly body?: Field<Body>;
   readonly data: Field<Data>;
+  /** Its own ones; those that everybody can meet are known. */
+  readonly failures: readonly FailureCode[];
   readonly example: Example;
   handle(call: Call<Body, Data>): Promise<Data>;
 }

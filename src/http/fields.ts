@@ -1,9 +1,4 @@
-import { type Currency, readCurrency } from '../kernel/currency.ts';
-import { type Expiry, readExpiry } from '../kernel/expiry.ts';
-import { isExactNumber, isJsonObject, type Json } from '../kernel/json.ts';
-import { LIMITS } from '../kernel/limits.ts';
-import { type Pan, readPan } from '../kernel/pan.ts';
-import { readTrack2, type Track2 } from '../kernel/track.ts';
+import { isJsonObject, type Json } from '../kernel/json.ts';
 
 /**
  * The words of the wire. A field reads a JSON value into what the domain understands and describes itself as JSON
@@ -164,71 +159,6 @@ export const integer = (limits: { min: number; max: number }, description: strin
     return number;
   },
 });
-
-/** Digits as a JSON number of any length, or as a string. */
-const digitsOf = (value: Json): string | undefined => {
-  if (typeof value === 'string') return value;
-  if (typeof value === 'number') return String(value);
-  return isExactNumber(value) ? value.rawJSON : undefined;
-};
-
-export const cardNumber: Field<Pan> = {
-  schema: {
-    oneOf: [{ type: 'string' }, { type: 'integer' }],
-    description:
-      'Card number, 12 to 19 digits; blanks and dashes in a string are dropped. No digit of a number is lost.',
-  },
-  read(value) {
-    const digits = digitsOf(value);
-    const pan =
-      digits === undefined || (typeof value !== 'string' && !/^[0-9]+$/.test(digits)) ? undefined : readPan(digits);
-    if (pan === undefined) throw new Mismatch('expected a card number of 12 to 19 digits');
-    return pan;
-  },
-};
-
-export const verificationCode: Field<string> = {
-  schema: {
-    oneOf: [{ type: 'string', pattern: '^[0-9]{3,4}$' }, { type: 'integer' }],
-    description: 'Card verification code, 3 or 4 digits',
-  },
-  read(value) {
-    const digits = digitsOf(value);
-    if (digits === undefined || !/^[0-9]{3,4}$/.test(digits)) throw new Mismatch('expected 3 or 4 digits');
-    return digits;
-  },
-};
-
-export const expiry: Field<Expiry> = {
-  schema: { type: 'string', pattern: '^(0[1-9]|1[0-2])/[0-9]{2}$', description: 'Expiry, MM/YY' },
-  read(value) {
-    const read = typeof value === 'string' ? readExpiry(value) : undefined;
-    if (read === undefined) throw new Mismatch('expected MM/YY');
-    return read;
-  },
-};
-
-export const track2: Field<Track2> = {
-  schema: {
-    type: 'string',
-    maxLength: LIMITS.track2Characters + 3,
-    description: 'Track 2 (ISO/IEC 7813), with or without sentinels',
-  },
-  read(value) {
-    const read = typeof value === 'string' ? readTrack2(value) : undefined;
-    if (read === undefined) throw new Mismatch('expected track 2 data');
-    return read;
-  },
-};
-
-export const currency: Field<Currency> = {
-  schema: { type: 'string', pattern: '^[A-Za-z]{3}$', description: 'ISO 4217 code, in either case' },
-  read(value) {
-    const read = typeof value === 'string' ? readCurrency(value) : undefined;
-    if (read === undefined) throw new Mismatch('expected an ISO 4217 currency code');
-    return read;
-  },
-};
 
 export const anyObject = (description: string): Field<{ readonly [key: string]: Json }> => ({
   schema: { type: 'object', description, additionalProperties: true },

@@ -4,8 +4,9 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { HOUR, MINUTE, SECOND } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
 
-export class ListenError extends Error {
+class ListenError extends OperatorError {
   override readonly name = 'ListenError';
 }
 
@@ -16,6 +17,9 @@ const TIMEOUTS = {
   requestTimeout: MINUTE,
   handshakeTimeout: 10 * SECOND,
 };
+
+/** Longer than any pause that a request or an idle connection may make. */
+const INACTIVE_MS = 2 * MINUTE;
 
 /** One address of a listener. */
 export interface Host {
@@ -78,6 +82,9 @@ class Listener {
   #open(port: number, host: Host, tls: ServerOptions): Promise<Server | undefined> {
     const options = { ...tls, ...TIMEOUTS, maxHeaderSize: LIMITS.headerBytes };
     const server = createServer(options, this.#app.routing as RequestListener);
+    server.maxConnections = LIMITS.connections;
+    // Ends connections on which nothing moves, also those that never read their answers.
+    server.setTimeout(INACTIVE_MS, (socket) => socket.destroy());
     server.on('secureConnection', (socket) => {
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));

@@ -19,15 +19,16 @@ export interface LogFields {
   readonly frames?: readonly string[];
   readonly listener?: string;
   readonly reason?: string;
+  readonly sweep?: string;
 }
 
 /** The fields by name, so that nothing else passes. */
 const allowed = (fields: LogFields): LogFields => {
   const { request_id, method, route, status, duration_ms, address, account, key } = fields;
-  const { failure, error, frames, listener, reason } = fields;
+  const { failure, error, frames, listener, reason, sweep } = fields;
   const request = { listener, request_id, method, route, status, duration_ms, address, account, key };
   // What is undefined is left out of the line.
-  return { ...request, failure, error, frames, reason } as LogFields;
+  return { ...request, failure, error, frames, reason, sweep } as LogFields;
 };
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -35,7 +36,6 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface Log {
   info(event: string, fields?: LogFields): void;
-  warn(event: string, fields?: LogFields): void;
   error(event: string, fields?: LogFields): void;
   flush(): void;
 }
@@ -67,7 +67,9 @@ class LineBuffer {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#size === 0) return;
-    process.stderr.write(this.#lines.join(''));
+    // Whoever reads the log may be gone, or its disk full: cards matter more than lines.
+    if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => undefined);
+    process.stderr.write(this.#lines.join(''), () => undefined);
     this.#lines = [];
     this.#size = 0;
   }
@@ -86,7 +88,6 @@ export function openLog(level: LogLevel, target?: LogTarget): Log {
   );
   return {
     info: (event, fields = {}) => logger.info(allowed(fields), event),
-    warn: (event, fields = {}) => logger.warn(allowed(fields), event),
     error: (event, fields = {}) => logger.error(allowed(fields), event),
     flush: () => buffer.flush(),
   };

@@ -5,15 +5,16 @@ import { Failure, invalid } from '../kernel/failure.ts';
 import { type Json, parseJson, type Spans } from '../kernel/json.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { commitAll, type Database, type Write } from '../storage/database.ts';
-import type { Admission } from './authenticate.ts';
 import type { Endpoint, Services } from './endpoint.ts';
-import { failureOf, PROBLEMS, problemBody } from './problems.ts';
+import { ENVELOPES } from './envelopes.ts';
+import type { Admission } from './gate.ts';
+import { failureOf, PROBLEMS } from './problems.ts';
 
 /** A request whose sender is known, before its body is looked at. */
 export interface Incoming {
   readonly admission: Admission;
   readonly params: Readonly<Record<string, string>>;
-  /** Of the path as it came, without trailing slash and query. */
+  /** Normalised, without trailing slash and query. */
   readonly path: string;
   readonly query: string;
   readonly idempotencyKey: string | undefined;
@@ -42,14 +43,14 @@ export class Performer {
   readonly #idempotency: Idempotency;
   readonly #database: Database;
   readonly #clock: Clock;
-  readonly #serialize: (envelope: object) => string;
+  readonly #serialize: (envelope: unknown) => string;
 
   constructor(options: {
     endpoint: Endpoint;
     services: Services;
     idempotency: Idempotency;
     clock: Clock;
-    serialize: (envelope: object) => string;
+    serialize: (envelope: unknown) => string;
   }) {
     this.#endpoint = options.endpoint;
     this.#services = options.services;
@@ -113,15 +114,15 @@ export class Performer {
     const failure = failureOf(error);
     const { status, passing } = PROBLEMS[failure.code];
     if (status !== 400 || passing === true) throw error;
-    return { status, body: problemBody(this.#endpoint.family, failure) };
+    return { status, body: JSON.stringify(ENVELOPES[this.#endpoint.family].failure(failure, status)) };
   }
 
   #success(data: unknown): Answer {
-    return { status: 200, body: this.#serialize({ status_code: 200, status: 'success', desc: 'Success', data }) };
+    return { status: 200, body: this.#serialize(ENVELOPES[this.#endpoint.family].success(data)) };
   }
 
   async #handle(incoming: Incoming, keep: Keep | undefined): Promise<unknown> {
-    const { key, tenant, origin, keyLastUsedAt } = incoming.admission;
+    const { key, tenant, origin } = incoming.admission;
     const field = this.#endpoint.body;
     const source = field === undefined ? NO_SOURCE : readSource(incoming.body);
     const body = field?.read(source.value);
@@ -131,7 +132,6 @@ export class Performer {
       services: this.#services,
       tenant,
       key,
-      keyLastUsedAt,
       origin,
       now,
       params,

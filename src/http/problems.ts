@@ -2,9 +2,6 @@ import { Failure, type FailureCode, invalid } from '../kernel/failure.ts';
 import { StorageError } from '../storage/database.ts';
 import { Mismatch } from './fields.ts';
 
-/** Endpoints with one error shape (decisions: Error shapes). */
-export type Family = 'vault' | 'proxy' | 'payments';
-
 interface Problem {
   readonly status: number;
   /** Seconds after which a repeat makes sense. */
@@ -55,22 +52,4 @@ const FASTIFY: Readonly<Record<string, FailureCode>> = {
 function fastifyFailure(error: unknown): Failure | undefined {
   const code = FASTIFY[(error as { code?: string } | undefined)?.code ?? ''];
   return code === undefined ? undefined : new Failure(code);
-}
-
-/** The body of a failed request in the shape of its family. */
-export function problemBody(family: Family, failure: Failure): string {
-  const { status } = PROBLEMS[failure.code];
-  const message = failure.message;
-  switch (family) {
-    case 'vault':
-      return JSON.stringify({ status_code: status, status: 'fail', desc: message, data: '' });
-    case 'proxy':
-      return JSON.stringify({ status_code: status, status: 'fail', description: message, data: '' });
-    case 'payments':
-      return JSON.stringify({
-        status: status >= 500 ? 'Error' : 'Fail',
-        message,
-        data: { code: failure.code, description: message, path: failure.field ?? '' },
-      });
-  }
 }

@@ -2,17 +2,18 @@ import { METHODS } from 'node:http';
 import fastJson from 'fast-json-stringify';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { isAllowed } from '../accounts/allow-list.ts';
+import type { Authentication } from '../accounts/authentication.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { type Admission, Gate, RateLimited, type Rates, rateHeaders } from './authenticate.ts';
 import type { Endpoint, Services } from './endpoint.ts';
-import { addressOf, commonHeaders, JSON_TYPE, type Reporting, report, sendFailure, sendUnrouted } from './outcome.ts';
+import { ENVELOPES, type Family } from './envelopes.ts';
+import { type Admission, Gate, RateLimited, type Rates, rateHeaders, type Sender } from './gate.ts';
 import { Performer } from './perform.ts';
-import type { Family } from './problems.ts';
 import { requestId } from './request-id.ts';
+import { addressOf, commonHeaders, JSON_TYPE, type Reporting, report, sendFailure, sendUnrouted } from './send.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -20,8 +21,6 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     family?: Family;
-    endpoint?: Endpoint;
-    allow?: string;
   }
 }
 
@@ -34,6 +33,7 @@ export interface ServerOptions extends Reporting {
 
 export interface ServiceOptions extends ServerOptions {
   readonly environment: Environment;
+  readonly authentication: Authentication;
   readonly services: Services;
   readonly idempotency: Idempotency;
   readonly rates: Rates;
@@ -76,8 +76,8 @@ export function bareServer(options: ServerOptions): FastifyInstance {
 /** The interface of one environment. */
 export function serviceServer(options: ServiceOptions): FastifyInstance {
   const app = bareServer(options);
-  const { clock, endpoints, environment, rates, services } = options;
-  const { authentication, database } = services;
+  const { authentication, clock, endpoints, environment, rates } = options;
+  const { database } = options.services;
   const gate = new Gate({ authentication, database, clock, environment, rates });
   for (const endpoint of endpoints) addEndpoint(app, gate, endpoint, options);
   refuseOtherMethods(app, endpoints);
@@ -90,7 +90,7 @@ function addEndpoint(app: FastifyInstance, gate: Gate, endpoint: Endpoint, optio
   app.route({
     method: endpoint.method,
     url: endpoint.path,
-    config: { family: endpoint.family, endpoint },
+    config: { family: endpoint.family },
     onRequest: async (request, reply) => {
       request.admission = await admit(gate, endpoint, request, reply);
       refuseOtherMedia(endpoint, request);
@@ -98,11 +98,13 @@ function addEndpoint(app: FastifyInstance, gate: Gate, endpoint: Endpoint, optio
     handler: async (request, reply) => {
       const { admission } = request;
       if (admission === undefined) throw new Failure('access_denied');
-      const [path = '', query = ''] = splitOnce(request.url, '?');
+      await gate.confirm(admission, senderOf(endpoint, request), endpoint.permission);
+      const params = request.params as Record<string, string>;
+      const [, query] = splitOnce(request.url, '?');
       const { status, body, replayed } = await performer.perform({
         admission,
-        params: request.params as Record<string, string>,
-        path: path.endsWith('/') ? path.slice(0, -1) : path,
+        params,
+        path: pathOf(endpoint, params),
         query,
         idempotencyKey: header(request, 'idempotency-key'),
         body: (request.body as Buffer | undefined) ?? Buffer.alloc(0),
@@ -113,16 +115,18 @@ function addEndpoint(app: FastifyInstance, gate: Gate, endpoint: Endpoint, optio
   });
 }
 
-async function admit(gate: Gate, endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply): Promise<Admission> {
-  const secret = header(request, endpoint.family === 'proxy' ? 'ft-access-key' : 'x-api-key');
-  const sender = {
-    secret,
+function senderOf(endpoint: Endpoint, request: FastifyRequest): Sender {
+  return {
+    secret: header(request, endpoint.family === 'proxy' ? 'ft-access-key' : 'x-api-key'),
     address: addressOf(request),
     requestId: request.id,
     route: `${endpoint.method} ${endpoint.path}`,
   };
+}
+
+async function admit(gate: Gate, endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply): Promise<Admission> {
   try {
-    const admission = await gate.admit(sender, endpoint.permission);
+    const admission = await gate.admit(senderOf(endpoint, request), endpoint.permission);
     if (gate.perKey !== undefined && admission.rate !== undefined)
       reply.headers(rateHeaders(gate.perKey, admission.rate));
     return admission;
@@ -144,19 +148,9 @@ function refuseOtherMedia(endpoint: Endpoint, request: FastifyRequest): void {
   else if (type !== 'application/json') throw new Failure('unsupported_media_type');
 }
 
-/** The data in its envelope; only declared members are written. */
-function serializerOf({ data }: Endpoint): (envelope: object) => string {
-  return fastJson({
-    type: 'object',
-    properties: {
-      status_code: { type: 'integer' },
-      status: { type: 'string' },
-      desc: { type: 'string' },
-      data: data.schema,
-    },
-    required: ['status_code', 'status', 'desc', 'data'],
-  }) as (envelope: object) => string;
-}
+/** Answers as text; only declared members are written. */
+const serializerOf = ({ family, data }: Endpoint): ((envelope: unknown) => string) =>
+  fastJson(ENVELOPES[family].successSchema(data.schema)) as (envelope: unknown) => string;
 
 /** A path that exists answers other methods with 405 and says which it takes. */
 export function refuseOtherMethods(
@@ -169,7 +163,7 @@ export function refuseOtherMethods(
     app.route({
       method: app.supportedMethods.filter((method) => !allowed.includes(method)),
       url: path,
-      config: { family, allow: allowed.join(', ') },
+      config: { family },
       onRequest: async (_request, reply) => {
         reply.header('allow', allowed.join(', '));
         throw new Failure('method_not_allowed');
@@ -183,6 +177,10 @@ function header(request: FastifyRequest, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(', ') : value;
 }
+
+/** The path as it is meant, however it was written: `/v1/tokens/` and `/v1/token%73` are one. */
+const pathOf = ({ path }: Endpoint, params: Readonly<Record<string, string>>): string =>
+  path.replace(/:([a-z]+)/gi, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 
 const splitOnce = (text: string, at: string): [string, string] => {
   const index = text.indexOf(at);

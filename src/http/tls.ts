@@ -1,11 +1,15 @@
-import { existsSync, linkSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createSecureContext, type SecureVersion } from 'node:tls';
 import { type Identity, isSignedBy, makeAuthority, makeServerIdentity, validFor } from '../crypto/certificate.ts';
+import { makeOnce, replace } from '../crypto/secret-file.ts';
 import { type Clock, DAY } from '../kernel/clock.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
 
 /** A self-made server certificate is replaced when it has less than this left. */
 const RENEWED_BEFORE_MS = 30 * DAY;
+/** The authority's certificate is no secret. */
+const READABLE_BY_ALL = 0o644;
 
 const NAMES = [
   { type: 'dns', value: 'localhost' },
@@ -26,7 +30,7 @@ const CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':');
 
-export class TlsError extends Error {
+class TlsError extends OperatorError {
   override readonly name = 'TlsError';
 }
 
@@ -55,7 +59,6 @@ export const authorityFileIn = (folder: string): string => join(folder, 'ca.pem'
 
 /** A certificate for this machine, signed by an authority made here; both are kept in `folder` and made once. */
 export async function localIdentity(folder: string, clock: Clock): Promise<Identity> {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const authority = await keptIdentity({
     file: join(folder, 'ca-key.pem'),
     isGood: ({ certificate }) => validFor(certificate, clock()) > RENEWED_BEFORE_MS,
@@ -68,8 +71,8 @@ export async function localIdentity(folder: string, clock: Clock): Promise<Ident
     make: () => makeServerIdentity(authority, NAMES, clock()),
   });
   const authorityFile = authorityFileIn(folder);
-  if (!existsSync(authorityFile) || readFileSync(authorityFile, 'utf8') !== authority.certificate) {
-    writeWhole(authorityFile, authority.certificate, 0o644, renameSync);
+  if (!existsSync(authorityFile) || readText(authorityFile) !== authority.certificate) {
+    replace(authorityFile, authority.certificate, READABLE_BY_ALL);
   }
   return server;
 }
@@ -86,17 +89,25 @@ async function keptIdentity({ file, isGood, make }: KeptIdentity): Promise<Ident
     const kept = readBoth(file);
     if (isGood(kept)) return kept;
     const renewed = await make();
-    writeWhole(file, renewed.key + renewed.certificate, 0o600, renameSync);
+    replace(file, renewed.key + renewed.certificate);
     return renewed;
   }
   const made = await make();
-  writeWhole(file, made.key + made.certificate, 0o600, linkUnlessThere);
+  makeOnce(file, made.key + made.certificate);
   // Of two first starters the earlier one's is kept by both.
   return readBoth(file);
 }
 
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new TlsError(`${file} cannot be read: ${(cause as NodeJS.ErrnoException).code ?? 'unknown'}`);
+  }
+}
+
 function readBoth(file: string): Identity {
-  const text = readFileSync(file, 'utf8');
+  const text = readText(file);
   const block = (name: string): string =>
     new RegExp(`-----BEGIN ${name}-----[^-]+-----END ${name}-----\\n?`).exec(text)?.[0] ?? '';
   const identity = { certificate: block('CERTIFICATE'), key: block('PRIVATE KEY') };
@@ -104,26 +115,6 @@ function readBoth(file: string): Identity {
     throw new TlsError(`${file} is damaged; remove it, and a new one is made`);
   }
   return identity;
-}
-
-function writeWhole(file: string, content: string, mode: number, place: (draft: string, file: string) => void): void {
-  // A folder of its own, because several starters may be at it.
-  const folder = mkdtempSync(`${file}.new-`);
-  const draft = join(folder, basename(file));
-  try {
-    writeFileSync(draft, content, { mode, flush: true });
-    place(draft, file);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-function linkUnlessThere(draft: string, file: string): void {
-  try {
-    linkSync(draft, file);
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
-  }
 }
 
 export const tlsOptions = (identity: Identity, maxVersion: SecureVersion) => ({

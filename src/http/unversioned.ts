@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { isAllowed } from '../accounts/allow-list.ts';
 import { Failure } from '../kernel/failure.ts';
-import { ENDPOINTS } from './endpoints.ts';
+import type { Endpoint } from './endpoint.ts';
 import type { Metrics } from './metrics.ts';
 import { openApi } from './openapi.ts';
 import { REFERENCE_STYLE, referencePage } from './reference-page.ts';
@@ -21,8 +21,13 @@ const PAGE_HEADERS = {
   'x-frame-options': 'DENY',
 };
 
-export function addUnversioned(app: FastifyInstance, health: Health, version: string): void {
-  const document = openApi(ENDPOINTS, version);
+export function addUnversioned(
+  app: FastifyInstance,
+  endpoints: readonly Endpoint[],
+  health: Health,
+  version: string,
+): void {
+  const document = openApi(endpoints, version);
   const json = JSON.stringify(document, null, 2);
   const page = referencePage(document);
   const answer = (reply: FastifyReply, type: string, body: string): FastifyReply =>

@@ -18,3 +18,6 @@ export const DAY = 24 * HOUR;
 
 /** ISO 8601 in UTC with milliseconds, the one time format of every answer. */
 export const iso8601 = (milliseconds: number): string => new Date(milliseconds).toISOString();
+
+export const timeOrNull = (milliseconds: number | undefined): string | null =>
+  milliseconds === undefined ? null : iso8601(milliseconds);

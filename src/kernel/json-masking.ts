@@ -1,8 +1,8 @@
 import { isExactNumber, isJsonObject, type Json } from './json.ts';
+import { LIMITS } from './limits.ts';
 import { truncatePansIn } from './pan.ts';
 
-/** The longest number, written out, that is searched for a card number. */
-const WRITTEN_OUT_DIGITS = 40;
+const NUMBER = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:e([+-]?[0-9]+))?$/;
 
 /** The value with every card number in its strings, numbers and keys truncated (decisions: Captures). */
 export function truncatePansInJson(value: Json): Json {
@@ -21,13 +21,20 @@ function maskedNumber(value: Json, digits: string): Json {
   return masked === digits ? value : masked;
 }
 
-/** `4.111111111111111e15` is a card number too: the digits of a number with its exponent carried out. */
+/** `4.111111111111111e15` is a card number too: an integer with its exponent carried out, anything else as written. */
 function writtenOut(literal: string): string {
-  const [mantissa = '', exponent = '0'] = literal.toLowerCase().split('e');
-  const [whole = '', fraction = ''] = mantissa.split('.');
-  const shift = Number(exponent);
-  if (Math.abs(shift) > WRITTEN_OUT_DIGITS || fraction.length > WRITTEN_OUT_DIGITS) return literal;
-  const digits = shift < 0 ? whole : whole + fraction.slice(0, shift).padEnd(shift, '0');
-  const rest = shift < 0 ? fraction : fraction.slice(shift);
-  return rest === '' ? digits : `${digits}.${rest}`;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(literal.toLowerCase()) ?? [];
+  const written = whole + fraction;
+  const leading = written.length - written.replace(/^0+/, '').length;
+  const digits = withoutTrailingZeros(written.slice(leading));
+  const places = whole.length - leading + Number(exponent);
+  const isCardSized = digits.length <= places && places <= LIMITS.panDigits.max;
+  return isCardSized ? sign + digits.padEnd(places, '0') : literal;
+}
+
+/** By hand: a pattern for it would take quadratic time over many zeros. */
+function withoutTrailingZeros(digits: string): string {
+  let end = digits.length;
+  while (end > 0 && digits[end - 1] === '0') end--;
+  return digits.slice(0, end);
 }

@@ -14,6 +14,8 @@ export const LIMITS = {
   track2Characters: 37,
   idempotencyKeyCharacters: 255,
   requestIdCharacters: 128,
+  /** At once, on each address of a listener. */
+  connections: 20_000,
   pathParameterCharacters: 8 * 1024,
   headerBytes: 16 * 1024,
   accountNameCharacters: 255,

@@ -25,7 +25,8 @@ export function passesLuhn(digits: string): boolean {
 /** First six, a star for each hidden digit, last four (PCI DSS 3.4.1). */
 export const truncatePan = (pan: string): string => `${pan.slice(0, 6)}${'*'.repeat(pan.length - 10)}${pan.slice(-4)}`;
 
-const DIGIT_GROUPS = /[0-9](?:[\s-]*[0-9])*/g;
+// Blanks and dashes of every kind, and what is not even seen between digits.
+const DIGIT_GROUPS = /[0-9](?:[\s\p{Pd}\u00ad\u200b-\u200d\u2060]*[0-9])*/gu;
 
 /**
  * Text with every Luhn-valid run of 12 to 19 digits truncated. Blanks and dashes inside a run are dropped with it. A run

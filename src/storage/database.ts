@@ -1,3 +1,5 @@
+import { OperatorError } from '../kernel/operator-error.ts';
+
 /**
  * The seam between the service and its database, as narrow as it can be: reads, and units of writes that are committed
  * whole or not at all. Both are the same SQL text on every database: `?` parameters, text and blob ids, integer
@@ -52,7 +54,7 @@ export interface Database {
 }
 
 /** The database is away, full or damaged. Its message is for operators and holds no data. */
-export class StorageError extends Error {
+export class StorageError extends OperatorError {
   override readonly name = 'StorageError';
 }
 

@@ -6,6 +6,12 @@ export interface Sweep {
   run(): Promise<number>;
 }
 
+/** Other work that is due each time round. */
+export interface Chore {
+  readonly kind: string;
+  run(): Promise<void>;
+}
+
 const INTERVAL_MS = 5 * SECOND;
 
 /**
@@ -14,7 +20,7 @@ const INTERVAL_MS = 5 * SECOND;
  */
 export class Sweeper {
   readonly #sweeps: readonly Sweep[];
-  readonly #scrub: () => Promise<void>;
+  readonly #chores: readonly Chore[];
   readonly #removed: (kind: string, count: number) => void;
   readonly #failed: (kind: string, error: unknown) => void;
   #timer: NodeJS.Timeout | undefined;
@@ -23,13 +29,13 @@ export class Sweeper {
 
   constructor(options: {
     sweeps: readonly Sweep[];
-    /** Clears what the database still holds of removed rows. */
-    scrub: () => Promise<void>;
+    /** Done after the sweeps. */
+    chores: readonly Chore[];
     removed: (kind: string, count: number) => void;
     failed: (kind: string, error: unknown) => void;
   }) {
     this.#sweeps = options.sweeps;
-    this.#scrub = options.scrub;
+    this.#chores = options.chores;
     this.#removed = options.removed;
     this.#failed = options.failed;
   }
@@ -58,6 +64,6 @@ export class Sweeper {
         this.#failed(kind, error);
       }
     }
-    await this.#scrub().catch((error: unknown) => this.#failed('scrub', error));
+    for (const { kind, run } of this.#chores) await run().catch((error: unknown) => this.#failed(kind, error));
   }
 }

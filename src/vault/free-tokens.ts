@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Random } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { isInSpace, middleAt, middleCount, type TokenSpace } from './scheme.ts';
@@ -30,6 +31,8 @@ async function* freeBetween(store: TokenStore, space: TokenSpace, from: number, 
       const token = space.head + middleAt(space, next) + space.tail;
       if (!inUse.has(slot) && isInSpace(space, token)) yield token;
     }
+    // Other requests go on between pages.
+    await setImmediate();
   }
 }
 

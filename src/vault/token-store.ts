@@ -1,11 +1,11 @@
 import type { KeyObject } from 'node:crypto';
 import { fingerprint } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
-import { type Place, placeOf } from '../crypto/seal.ts';
+import { type Place, placeOf, UnsealError } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { blob, type Database, integer, type Row, text, type Value, type Write } from '../storage/database.ts';
 import { formName, type Scheme, type TokenFormat } from './scheme.ts';
-import { slotOf, slotsLike, tokenOf } from './slot.ts';
+import { slotOf, tokenOf } from './slot.ts';
 import { recordOf, type Token, tokenFromRecord } from './token.ts';
 
 /** Kept with every fingerprint, so that a later version of the key can find what it has not reached yet. */
@@ -24,17 +24,12 @@ const TAKEN_FROM =
 const FILED =
   'account, environment, slot, scheme, fingerprint, fingerprint_version, form, record, revision, created_at';
 const INSERT = `insert into tokens (${FILED}) values (?, ?, ?, ?, ?, ?, ?, ?, 1, ?) on conflict do nothing`;
-/**
- * The card number that a Luhn-valid token would be, wherever the vault holds one: among tokens that kept its first six
- * and last four, which stand together in their slots, among tokens without a BIN, and in captures.
- */
-const IS_STORED = `exists (select 1 from tokens
-    where account = ? and environment = ? and slot >= ? and slot < ? and fingerprint = ?)
-  or exists (select 1 from tokens where account = ? and environment = ? and fingerprint = ? and scheme = 7)
+/** Card numbers whose tokens do not hold first six and last four in their slots, and those of captures. */
+const PAN_ELSEWHERE = `select 1 as found where exists (select 1 from tokens
+    where account = ? and environment = ? and fingerprint = ? and scheme = 7)
   or exists (select 1 from captures where account = ? and environment = ? and fingerprint = ?)`;
-const STORED = `select 1 as stored where ${IS_STORED}`;
-const INSERT_UNLESS_STORED = `insert into tokens (${FILED}) select ?, ?, ?, ?, ?, ?, ?, ?, 1, ?
-  where not (${IS_STORED}) on conflict do nothing`;
+const FINGERPRINTS_AFTER = `select slot, fingerprint from tokens
+  where account = ? and environment = ? and slot > ? and slot < ? and ${LIVE} order by slot limit ?`;
 const UPDATE = `update tokens set record = ?, revision = revision + 1
   where account = ? and environment = ? and slot = ? and revision = ? and ${LIVE}`;
 const DELETE = `update tokens set record = null, fingerprint = null, form = null, deleted_at = ?
@@ -52,6 +47,8 @@ type Seal = (place: Place, plaintext: string) => Uint8Array;
 
 const placeOfRecord = ({ environment, account }: Tenant, token: string): Place =>
   placeOf(environment, account, 'tokens', token, 'record');
+
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 /** The tokens of one tenant. */
 export class TokenStore {
@@ -78,9 +75,11 @@ export class TokenStore {
   }
 
   async findPersistent(pan: string, format: TokenFormat): Promise<Stored | undefined> {
-    return this.#stored(
-      await this.#database.read(BY_FINGERPRINT, ...this.#scope(), this.#fingerprint(pan), formName(format)),
-    );
+    const rows = await this.#database.read(BY_FINGERPRINT, ...this.#scope(), this.#fingerprint(pan), formName(format));
+    const stored = await this.#stored(rows);
+    // Fingerprints are not sealed: whoever changes them in the database must not pass one card off as another.
+    if (stored !== undefined && stored.token.card.pan !== pan) throw new UnsealError();
+    return stored;
   }
 
   async exists(token: string): Promise<boolean> {
@@ -92,9 +91,21 @@ export class TokenStore {
     return (await this.#database.read(IS_TAKEN, ...this.#scope(), slotOf(token) ?? '')).length > 0;
   }
 
-  /** Is this number the card number of a token or a capture? */
-  async isStoredPan(number: string): Promise<boolean> {
-    return (await this.#database.read(STORED, ...this.#whereStored(number))).length > 0;
+  /** Is this the card number of a token without BIN, or of a capture? */
+  async isPanElsewhere(number: string): Promise<boolean> {
+    const wanted = [...this.#scope(), this.#fingerprint(number)];
+    return (await this.#database.read(PAN_ELSEWHERE, ...wanted, ...wanted)).length > 0;
+  }
+
+  /** Slots after one and before another with the fingerprints of their cards, in order, `limit` at most. */
+  async fingerprintsAfter(after: string, to: string, limit: number): Promise<{ slot: string; fingerprint: string }[]> {
+    const rows = await this.#database.read(FINGERPRINTS_AFTER, ...this.#scope(), after, to, limit);
+    return rows.map((row) => ({ slot: text(row, 'slot'), fingerprint: hexOf(blob(row, 'fingerprint')) }));
+  }
+
+  /** As `fingerprintsAfter` has them, hexadecimal. */
+  fingerprintOf(number: string): string {
+    return hexOf(this.#fingerprint(number));
   }
 
   /** Slots in use from one to another, in order, `limit` at most; those of deleted tokens too. */
@@ -105,12 +116,6 @@ export class TokenStore {
   /** Conflicts when the token is taken, or the card has a persistent token already. */
   insert(tokens: readonly Token[], seal: Seal, form: TokenFormat | undefined): Write {
     return { sql: INSERT, rows: tokens.map((token) => this.#row(token, seal, form)), touches: 1 };
-  }
-
-  /** Conflicts as well when the token is a card number that the vault holds. */
-  insertUnlessStored(tokens: readonly Token[], seal: Seal, form: TokenFormat | undefined): Write {
-    const rows = tokens.map((token) => [...this.#row(token, seal, form), ...this.#whereStored(token.token)]);
-    return { sql: INSERT_UNLESS_STORED, rows, touches: 1 };
   }
 
   /** Conflicts when somebody changed a token since it was read. */
@@ -124,13 +129,6 @@ export class TokenStore {
 
   delete(tokens: readonly string[], at: number): Write {
     return { sql: DELETE, rows: tokens.map((token) => [at, ...this.#scope(), slotOf(token) ?? '']), touches: 1 };
-  }
-
-  /** The parameters of `IS_STORED`. */
-  #whereStored(number: string): Value[] {
-    const wanted = this.#fingerprint(number);
-    const scope = this.#scope();
-    return [...scope, ...slotsLike(number), wanted, ...scope, wanted, ...scope, wanted];
   }
 
   #row(token: Token, seal: Seal, form: TokenFormat | undefined): Value[] {

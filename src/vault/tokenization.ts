@@ -6,6 +6,7 @@ import { passesLuhn } from '../kernel/pan.ts';
 import type { Write } from '../storage/database.ts';
 import { freeTokens } from './free-tokens.ts';
 import { drawToken, middleCount, type TokenFormat, type TokenSpace, tokenSpace } from './scheme.ts';
+import { StoredPans } from './stored-pans.ts';
 import { type Card, type Creator, mergedToken, recordOf, type Token } from './token.ts';
 import type { Stored, TokenStore } from './token-store.ts';
 
@@ -51,6 +52,9 @@ export class TokenizationRun {
   readonly #distinct: Entry[];
   /** Tokens this run has tried, and for Luhn-valid ones the card numbers of the request: not to be drawn. */
   readonly #used: Set<string>;
+  /** Tokens of this format read as card numbers, so each is checked not to be one that is stored. */
+  readonly #mayBePan: boolean;
+  readonly #storedPans: StoredPans;
   readonly #walks = new Map<string, AsyncGenerator<string>>();
   #careful = false;
   #inserts: Entry[] = [];
@@ -58,6 +62,7 @@ export class TokenizationRun {
 
   constructor(options: { store: TokenStore; request: Tokenization; random: Random; now: number }) {
     this.#store = options.store;
+    this.#storedPans = new StoredPans(options.store);
     this.#request = options.request;
     this.#random = options.random;
     this.#now = options.now;
@@ -74,7 +79,8 @@ export class TokenizationRun {
       return known;
     });
     this.#distinct = persistent ? [...byPan.values()] : this.#entries;
-    this.#used = new Set(options.request.format.scheme === 8 ? cards.map(({ pan }) => pan) : []);
+    this.#mayBePan = options.request.format.scheme === 8;
+    this.#used = new Set(this.#mayBePan ? cards.map(({ pan }) => pan) : []);
   }
 
   /** Gives every entry a token, or finds that there is none for it. */
@@ -89,7 +95,7 @@ export class TokenizationRun {
         continue;
       }
       if (entry.token === undefined) this.#draw(entry);
-      if (this.#careful || entry.token === undefined) await this.#makeSure(entry);
+      if (this.#careful || this.#mayBePan || entry.token === undefined) await this.#makeSure(entry);
       if (entry.token !== undefined) this.#inserts.push(entry);
     }
   }
@@ -114,8 +120,7 @@ export class TokenizationRun {
       token !== undefined && stored !== undefined ? [{ token, revision: stored.revision }] : [],
     );
     const form = persistent ? format : undefined;
-    const insert =
-      format.scheme === 8 ? this.#store.insertUnlessStored(tokens, seal, form) : this.#store.insert(tokens, seal, form);
+    const insert = this.#store.insert(tokens, seal, form);
     return [...(tokens.length > 0 ? [insert] : []), ...(updates.length > 0 ? [this.#store.update(updates, seal)] : [])];
   }
 
@@ -128,6 +133,8 @@ export class TokenizationRun {
     if (entry.token !== undefined) this.#used.delete(entry.token.token);
     entry.token = undefined;
     entry.stored = undefined;
+    // What was free for the others may be gone as well; found one by one, each would cost a whole commit.
+    for (const other of this.#inserts) other.seenFree = false;
     this.#careful = true;
   }
 
@@ -189,7 +196,7 @@ export class TokenizationRun {
 
   async #isFree(token: string): Promise<boolean> {
     if (await this.#store.isTaken(token)) return false;
-    return this.#request.format.scheme !== 8 || !(await this.#store.isStoredPan(token));
+    return !this.#mayBePan || !(await this.#storedPans.has(token));
   }
 
   #assign(entry: Entry, token: string, seenFree: boolean): void {

@@ -173,7 +173,7 @@ describe('answers', () => {
       const lastUsedAt = async (): Promise<number | undefined> => {
         const verdict = await authentication.authenticate(secret, '127.0.0.1', 'account:read');
         assert.equal(verdict.refusal, undefined);
-        return verdict.lastUsedAt;
+        return verdict.key.lastUsedAt;
       };
       assert.equal(await lastUsedAt(), undefined);
       await authentication.flushUses();

@@ -75,7 +75,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(ours.sort(), INTERFACE.map(([method, path]) => `${method} ${path}`).sort());
     assert.equal(document.openapi, '3.1.0');
     assert.match(document.info.version, /^[0-9]+\.[0-9]+\.[0-9]+/);
-    assert.deepEqual(Object.keys(document.components.securitySchemes).sort(), ['accessKey', 'apiKey']);
+    assert.deepEqual(Object.keys(document.components.securitySchemes), ['apiKey']);
   });
 
   test('names every operation once and describes every parameter of its path', () => {
@@ -109,7 +109,7 @@ describe('the OpenAPI document', () => {
         assert.equal(content !== undefined, hasBody);
         for (const [status, { description, content }] of Object.entries(responses)) {
           const { schema, example } = content['application/json'] ?? assert.fail(`${status} has no JSON`);
-          assert.ok(description.length > 5);
+          assert.match(description, status === '200' ? /^Success$/ : /^[A-Z][^.]{5,}\.$/);
           assert.deepEqual(faultsOf(schema, example), [], status);
           assert.equal((example as { status_code: number }).status_code, Number(status));
         }

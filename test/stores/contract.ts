@@ -19,14 +19,14 @@ export interface Store {
 const NOW = 1_700_000_000_000;
 const clock = (): number => NOW;
 
-const INSERT = 'insert into accounts (id, name, status, created_at) values (?, ?, ?, ?)';
+const INSERT = 'insert into accounts (id, name, suspended_at, created_at) values (?, ?, ?, ?)';
 const INSERT_NEW = `${INSERT} on conflict do nothing`;
-const FIND = 'select id, name, status, created_at from accounts where id = ?';
+const FIND = 'select id, name, suspended_at, created_at from accounts where id = ?';
 const TOKEN = `insert into tokens (account, environment, slot, scheme, fingerprint, fingerprint_version, form, record,
   revision, created_at, deleted_at) values ('a', 'sandbox', ?, 1, ?, 1, ?, ?, 1, ?, ?)`;
 const FIND_TOKEN = 'select slot, fingerprint, form, record, created_at, deleted_at from tokens where slot = ?';
 
-const account = (id: string, name = 'name', at = 1): Value[] => [id, name, 'live', at];
+const account = (id: string, name = 'name', at = 1): Value[] => [id, name, null, at];
 const insert = (id: string, name = 'name', at = 1): Write => write(INSERT, account(id, name, at), 1);
 const entry = (record: string): { account: string; environment: string; at: number; record: string } => ({
   account: 'a',
@@ -157,12 +157,14 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         const members = [newId(), newId()];
         await database.commit({ writes: members.map((id) => insert(id, group)) });
         const touch = (touches?: number) =>
-          database.commit({ writes: [write('update accounts set status = ? where name = ?', ['x', group], touches)] });
+          database.commit({
+            writes: [write('update accounts set suspended_at = ? where name = ?', [1, group], touches)],
+          });
         assert.deepEqual(await touch(), COMMITTED);
         assert.deepEqual(await touch(2), COMMITTED);
         assert.deepEqual(await touch(1), { committed: false, write: 0, row: 0 });
         assert.deepEqual(await touch(0), { committed: false, write: 0, row: 0 });
-        const none = write('update accounts set status = ? where name = ?', ['x', newId()], 0);
+        const none = write('update accounts set suspended_at = ? where name = ?', [1, newId()], 0);
         assert.deepEqual(await database.commit({ writes: [none] }), COMMITTED);
       });
 
@@ -191,14 +193,14 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
     describe('errors of SQL', () => {
       const faults: readonly [string, (taken: string) => Write][] = [
         ['a broken constraint', (taken) => insert(taken)],
-        ['a missing value', () => write(INSERT, [newId(), null, 'live', 1])],
+        ['a missing value', () => write(INSERT, [newId(), null, null, 1])],
         ['a statement that is none', () => write('insert nothing', [])],
         ['a table that is not there', () => write('delete from nowhere', [])],
         ['too many values', () => write(INSERT, [...account(newId()), 'more'])],
         ['a row of fewer values', () => ({ sql: INSERT, rows: [account(newId()), [newId()]] })],
         ['a row of more values', () => ({ sql: INSERT, rows: [account(newId()), [...account(newId()), 'x', 'y']] })],
-        ['a value that is none', () => write(INSERT, [newId(), undefined as unknown as Value, 'live', 1])],
-        ['a value that cannot travel', () => write(INSERT, [newId(), (() => 1) as unknown as Value, 'live', 1])],
+        ['a value that is none', () => write(INSERT, [newId(), undefined as unknown as Value, null, 1])],
+        ['a value that cannot travel', () => write(INSERT, [newId(), (() => 1) as unknown as Value, null, 1])],
       ];
       for (const [what, fault] of faults) {
         test(`${what} refuses its own unit and no other of the group`, async () => {
@@ -314,6 +316,20 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       });
     });
 
+    test('slots of digits, capitals and small letters are read in the order of their bytes', async () => {
+      const slots = ['0', '5', '9', 'A', 'M', 'Z', 'a', 'm', 'z'].map((end) => `411111-order-${end}`);
+      const mixed = [...slots].sort((one, other) => one.localeCompare(other)).reverse();
+      for (const slot of mixed) await database.commit({ writes: [write(TOKEN, [slot, null, null, null, 5, null], 1)] });
+      const range = `select slot from tokens where account = 'a' and environment = 'sandbox' and slot >= ? and slot < ?`;
+      const read = async (from: string, below: string): Promise<unknown[]> =>
+        (await database.read(`${range} order by slot`, `411111-order-${from}`, `411111-order-${below}`)).map(
+          (row) => row['slot'],
+        );
+      assert.deepEqual(await read('', '~'), slots);
+      assert.deepEqual(await read('A', 'a'), slots.slice(3, 6), 'capitals stand before all small letters');
+      assert.deepEqual(await read('9', 'B'), slots.slice(2, 4));
+    });
+
     describe('on conflict', () => {
       test('do nothing touches no row, whichever unique index stands in the way', async () => {
         const print = new Uint8Array(randomBytes(32));
@@ -357,7 +373,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
 
       test('insert from select with a condition', async () => {
         const [id, other] = [newId(), newId()];
-        const unless = `insert into accounts (id, name, status, created_at) select ?, ?, ?, ?
+        const unless = `insert into accounts (id, name, suspended_at, created_at) select ?, ?, ?, ?
           where not (exists (select 1 from accounts where id = ?)) on conflict do nothing`;
         const outcome = await database.commit({ writes: [insert(id), write(unless, [...account(other), id], 1)] });
         assert.deepEqual(outcome, { committed: false, write: 1, row: 0 });

@@ -28,7 +28,7 @@ describe('the SQLite driver', { timeout: 120_000 }, () => {
   const journalKey = createSecretKey(randomBytes(32));
   const clock = (): number => 1;
   const insert = (id: string, name: string) =>
-    write(`insert into accounts (id, name, status, created_at) values (?, ?, 'live', 1)`, [id, name], 1);
+    write(`insert into accounts (id, name, suspended_at, created_at) values (?, ?, null, 1)`, [id, name], 1);
 
   async function inFolder(act: (path: string, database: SqliteDatabase) => Promise<void>): Promise<void> {
     const directory = mkdtempSync(join(tmpdir(), 'cardvault-sqlite-'));

@@ -1,22 +1,9 @@
 import type { NewCapture } from '../../captures/captures.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import { passesLuhn } from '../../kernel/pan.ts';
+import { cardNumber, currency, expiry, track2, verificationCode } from '../card-fields.ts';
 import { type Call, defineEndpoint, effectOf } from '../endpoint.ts';
-import {
-  anyObject,
-  cardNumber,
-  currency,
-  expiry,
-  integer,
-  Mismatch,
-  object,
-  optional,
-  plainText,
-  type ReadBy,
-  reply,
-  track2,
-  verificationCode,
-} from '../fields.ts';
+import { anyObject, integer, Mismatch, object, optional, plainText, type ReadBy, reply } from '../fields.ts';
 
 const ttl = integer({ min: 1, max: LIMITS.captureTtlMinutes }, 'Minutes until the capture ends');
 
@@ -81,12 +68,15 @@ export const createCapture = defineEndpoint({
   method: 'POST',
   path: '/transactions/requests',
   family: 'vault',
+  tag: 'Captures',
+  operationId: 'createCapture',
   permission: 'captures:create',
   summary: 'Create a capture',
   description:
     'Keeps card data, amount and further fields for ttl minutes and returns an id that holds no sensitive data. The key of the ttl may be written ttl or TTL.',
   body,
   data: object({ id: reply.text('Id of the capture, a UUID') }),
+  failures: [],
   example: {
     body: {
       chd: { card: '4111111111111111', name: 'Ana Lopez', exp: '12/29', cvv: '123' },

@@ -7,11 +7,15 @@ const render = (id: string) => ({ id, status: 'success' as const });
 export const deleteCapture = defineEndpoint({
   method: 'DELETE',
   path: '/transactions/requests/:id',
+  params: { id: 'Id of the capture' },
   family: 'vault',
+  tag: 'Captures',
+  operationId: 'deleteCapture',
   permission: 'captures:delete',
   summary: 'Delete a capture',
   description: 'Ends a capture at once and for good. One that does not exist, or whose ttl has ended, is 400.',
   data: object({ id: reply.text('Id of the capture'), status: reply.word(['success'], 'success') }),
+  failures: ['unknown_capture'],
   example: { data: { id: '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c', status: 'success' } },
   async handle(call) {
     const id = param(call, 'id');

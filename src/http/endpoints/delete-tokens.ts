@@ -15,6 +15,8 @@ export const deleteTokens = defineEndpoint({
   method: 'DELETE',
   path: '/v1/tokens',
   family: 'vault',
+  tag: 'Permanent tokens',
+  operationId: 'deleteTokens',
   permission: 'tokens:delete',
   summary: 'Delete tokens',
   description:
@@ -29,6 +31,7 @@ export const deleteTokens = defineEndpoint({
       'One entry for each distinct token',
     ),
   }),
+  failures: [],
   example: {
     body: { tokens: ['4111117349251111'] },
     data: { tokens: [{ id: '4111117349251111', status: 'success' }] },

@@ -4,13 +4,16 @@ import { truncatePansInJson } from '../../kernel/json-masking.ts';
 import { truncatePansIn } from '../../kernel/pan.ts';
 import { defineEndpoint, param } from '../endpoint.ts';
 import { anyObject, object, optional, reply } from '../fields.ts';
-import { ADDITIONAL_INFO, withPanIndex } from './capture-record.ts';
+import { ADDITIONAL_INFO, withPanIndex } from './pan-index.ts';
 
 /** GET /transactions/requests/{id}/inspect (interface: Transactions). */
 export const inspectCapture = defineEndpoint({
   method: 'GET',
   path: '/transactions/requests/:id/inspect',
+  params: { id: 'Id of the capture' },
   family: 'vault',
+  tag: 'Captures',
+  operationId: 'inspectCapture',
   permission: 'captures:inspect',
   summary: 'Inspect a capture',
   description:
@@ -22,6 +25,7 @@ export const inspectCapture = defineEndpoint({
     additional_info: optional(anyObject(ADDITIONAL_INFO)),
     status: reply.word(['success', 'fail'], 'success while the capture exists and its ttl has not ended'),
   }),
+  failures: [],
   example: {
     data: {
       id: '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c',

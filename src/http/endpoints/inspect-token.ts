@@ -8,7 +8,10 @@ import { object, optional, reply } from '../fields.ts';
 export const inspectToken = defineEndpoint({
   method: 'GET',
   path: '/v1/tokens/:token/inspect',
+  params: { token: 'The token' },
   family: 'vault',
+  tag: 'Permanent tokens',
+  operationId: 'inspectToken',
   permission: 'tokens:inspect',
   summary: 'Inspect a token',
   description: 'What a token stands for, without the card number. A token that does not exist is 400.',
@@ -21,6 +24,7 @@ export const inspectToken = defineEndpoint({
     created_by: reply.text('Name of the API key that made the token'),
     createdAt: reply.time('When the token was made'),
   }),
+  failures: ['unknown_token'],
   example: {
     data: {
       token: '4111117349251111',

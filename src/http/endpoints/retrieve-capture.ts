@@ -1,13 +1,16 @@
 import { shortExpiry } from '../../kernel/expiry.ts';
 import { defineEndpoint, param } from '../endpoint.ts';
 import { anyObject, object, optional, reply } from '../fields.ts';
-import { ADDITIONAL_INFO, withPanIndex } from './capture-record.ts';
+import { ADDITIONAL_INFO, withPanIndex } from './pan-index.ts';
 
 /** GET /transactions/requests/{id} (interface: Transactions). */
 export const retrieveCapture = defineEndpoint({
   method: 'GET',
   path: '/transactions/requests/:id',
+  params: { id: 'Id of the capture' },
   family: 'vault',
+  tag: 'Captures',
+  operationId: 'retrieveCapture',
   permission: 'captures:retrieve',
   summary: 'Retrieve a capture',
   description:
@@ -23,6 +26,7 @@ export const retrieveCapture = defineEndpoint({
     currency: reply.text('ISO 4217 code'),
     additional_info: anyObject(ADDITIONAL_INFO),
   }),
+  failures: ['unknown_capture'],
   example: {
     data: {
       id: '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c',

@@ -1,13 +1,14 @@
-import { listEnablements } from '../../accounts/account-store.ts';
-import { iso8601 } from '../../kernel/clock.ts';
+import { STATUSES } from '../../accounts/account.ts';
+import { timeOrNull } from '../../kernel/clock.ts';
+import { ENVIRONMENTS } from '../../kernel/environment.ts';
 import { type Call, defineEndpoint } from '../endpoint.ts';
-import { object, reply } from '../fields.ts';
+import { object, type ReadBy, reply } from '../fields.ts';
 
 const data = object({
   id: reply.text('Id of the account'),
   name: reply.text('Name of the account'),
-  environment: reply.word(['production', 'sandbox'], 'Where the calling key works'),
-  status: reply.word(['onboarding', 'sandbox', 'live', 'suspended'], 'How far the account is'),
+  environment: reply.word(ENVIRONMENTS, 'Where the calling key works'),
+  status: reply.word(STATUSES, 'How far the account is'),
   enabled: object({
     payments: reply.truth('Payments are enabled here'),
     jose: reply.truth('The JOSE proxy is configured'),
@@ -28,13 +29,11 @@ const data = object({
   }),
 });
 
-type Data = typeof data extends { read(value: never): infer T } ? T : never;
+type Data = ReadBy<typeof data>;
 
-const timeOrNull = (at: number | undefined): string | null => (at === undefined ? null : iso8601(at));
-
-async function handle({ services, tenant, key, keyLastUsedAt }: Call<unknown, Data>): Promise<Data> {
+async function handle({ services, tenant, key }: Call<unknown, Data>): Promise<Data> {
   const account = await services.accounts.get(tenant.account);
-  const enablements = await listEnablements(services.database, tenant);
+  const enablements = await services.accounts.enablements(tenant);
   const isEnabled = (name: string): boolean => enablements.some(({ capability }) => capability === name);
   return {
     id: account.id,
@@ -50,7 +49,7 @@ async function handle({ services, tenant, key, keyLastUsedAt }: Call<unknown, Da
       permissions: key.permissions,
       allow_list: key.allowList,
       expires_at: timeOrNull(key.expiresAt),
-      last_used_at: timeOrNull(keyLastUsedAt),
+      last_used_at: timeOrNull(key.lastUsedAt),
     },
   };
 }
@@ -58,10 +57,12 @@ async function handle({ services, tenant, key, keyLastUsedAt }: Call<unknown, Da
 const account = {
   path: '/v1/account',
   family: 'vault',
+  tag: 'Account',
   permission: 'account:read',
   summary: 'Show the account',
   description: 'The account, what is enabled on it in this environment, and the calling key. Needs no body.',
   data,
+  failures: [],
   example: {
     data: {
       id: 'acct_4m8x2p7k1q',
@@ -85,7 +86,7 @@ const account = {
 } as const;
 
 /** POST /v1/account (interface: Account). */
-export const showAccount = defineEndpoint({ ...account, method: 'POST' });
+export const showAccount = defineEndpoint({ ...account, method: 'POST', operationId: 'showAccount' });
 
 /** GET /v1/account, the same for those who only read. */
-export const getAccount = defineEndpoint({ ...account, method: 'GET' });
+export const getAccount = defineEndpoint({ ...account, method: 'GET', operationId: 'getAccount' });

@@ -4,19 +4,36 @@ import { LIMITS } from '../../kernel/limits.ts';
 import { truncatePan } from '../../kernel/pan.ts';
 import { isScheme, SCHEMES, type Scheme, type TokenFormat } from '../../vault/scheme.ts';
 import type { Tokenization, TokenizationResult } from '../../vault/tokenization.ts';
-import { anyText, type Field, list, Mismatch, object, optional, reply, truth, word } from '../fields.ts';
+import {
+  anyText,
+  type Field,
+  list,
+  Mismatch,
+  type ObjectOf,
+  object,
+  optional,
+  type ReadBy,
+  reply,
+  truth,
+  word,
+} from '../fields.ts';
 
+const SCHEME_NUMBERS = Object.keys(SCHEMES);
 const SCHEME_NAMES = Object.entries(SCHEMES)
   .map(([number, { name }]) => `${number} (${name})`)
   .join(', ');
+/** As `1, 3 and 8`. */
+const EIGHT_DIGIT_SCHEMES = new Intl.ListFormat('en-GB').format(
+  Object.entries(SCHEMES).flatMap(([number, { eightDigitBin }]) => (eightDigitBin ? [number] : [])),
+);
 
 const scheme: Field<Scheme> = {
   schema: {
     oneOf: [
-      { type: 'integer', enum: [1, 3, 7, 8] },
-      { type: 'string', enum: ['1', '3', '7', '8'] },
+      { type: 'integer', enum: SCHEME_NUMBERS.map(Number) },
+      { type: 'string', enum: SCHEME_NUMBERS },
     ],
-    description: 'Token format: 1 sixTOKENfour, 3 sixANTOKENfour, 7 UUID, 8 LuhnValid',
+    description: `Token format: ${SCHEME_NAMES}`,
   },
   read(value) {
     const number = typeof value === 'string' && /^[0-9]$/.test(value) ? Number(value) : value;
@@ -35,22 +52,17 @@ const tags = list(
 export const formatMembers = {
   tags,
   scheme,
-  isEightDigitsBin: optional(truth('Keep the first 8 digits instead of 6; schemes 1, 3 and 8 only')),
+  isEightDigitsBin: optional(truth(`Keep the first 8 digits instead of 6; schemes ${EIGHT_DIGIT_SCHEMES} only`)),
   type: optional(word('persistent', 'Give the same token for the same card number')),
 };
 
-interface FormatRequest {
-  readonly tags: readonly string[];
-  readonly scheme: Scheme;
-  readonly isEightDigitsBin?: boolean | undefined;
-  readonly type?: 'persistent' | undefined;
-}
+type FormatRequest = ObjectOf<typeof formatMembers>;
 
 /** Throws `Mismatch` when the scheme has no 8-digit BIN. */
 export function tokenFormat(request: FormatRequest, key: ApiKey): Omit<Tokenization, 'cards'> {
   const eight = request.isEightDigitsBin === true;
   if (eight && !SCHEMES[request.scheme].eightDigitBin) {
-    throw new Mismatch('works only with schemes 1, 3 and 8', 'isEightDigitsBin');
+    throw new Mismatch(`works only with schemes ${EIGHT_DIGIT_SCHEMES}`, 'isEightDigitsBin');
   }
   const format: TokenFormat = { scheme: request.scheme, bin: eight ? 8 : 6 };
   const creator = { id: key.id, name: key.name };
@@ -72,7 +84,7 @@ export const tokensData = object({
   ),
 });
 
-type TokensData = typeof tokensData extends Field<infer T> ? T : never;
+type TokensData = ReadBy<typeof tokensData>;
 
 export function renderTokens(
   request: Omit<Tokenization, 'cards'>,

@@ -6,13 +6,17 @@ import { formatMembers, renderTokens, tokenExample, tokenFormat, tokensData } fr
 export const tokenizeCapture = defineEndpoint({
   method: 'POST',
   path: '/transactions/requests/:id/tokenize',
+  params: { id: 'Id of the capture' },
   family: 'vault',
+  tag: 'Captures',
+  operationId: 'tokenizeCapture',
   permission: 'captures:tokenize',
   summary: 'Tokenize a capture',
   description:
     'Makes a permanent token of the card in a capture. The capture lives on until its ttl ends; its verification code and track data never reach the token.',
   body: object(formatMembers),
   data: tokensData,
+  failures: ['unknown_capture', 'capture_without_card', 'nothing_tokenized', 'token_space_full'],
   example: { body: { tags: ['web'], scheme: '1' }, data: { tokens: [tokenExample] } },
   async handle(call) {
     const format = tokenFormat(call.body, call.key);

@@ -1,6 +1,7 @@
 import { LIMITS } from '../../kernel/limits.ts';
+import { cardNumber, expiry } from '../card-fields.ts';
 import { defineEndpoint, effectOf } from '../endpoint.ts';
-import { cardNumber, expiry, list, object, plainText } from '../fields.ts';
+import { list, object, plainText } from '../fields.ts';
 import { formatMembers, renderTokens, tokenExample, tokenFormat, tokensData } from './token-record.ts';
 
 /** POST /v1/tokenization/simple (interface: Permanent tokens). */
@@ -8,6 +9,8 @@ export const tokenizeCards = defineEndpoint({
   method: 'POST',
   path: '/v1/tokenization/simple',
   family: 'vault',
+  tag: 'Permanent tokens',
+  operationId: 'tokenizeCards',
   permission: 'tokens:create',
   summary: 'Tokenize cards',
   description:
@@ -21,6 +24,7 @@ export const tokenizeCards = defineEndpoint({
     ...formatMembers,
   }),
   data: tokensData,
+  failures: ['nothing_tokenized', 'token_space_full'],
   example: {
     body: { chd: [{ card: '4111111111111111', name: 'Ana Lopez', exp: '12/29' }], tags: ['web'], scheme: 1 },
     data: { tokens: [tokenExample] },

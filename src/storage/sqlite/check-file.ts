@@ -1,5 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 
+const SQLITE_BUSY = 5;
+const SQLITE_LOCKED = 6;
+
 /** What is wrong with a database file, if anything. */
 export function checkBackup(path: string): string | undefined {
   try {
@@ -19,13 +22,16 @@ export function checkBackup(path: string): string | undefined {
 
 /** Has another process opened the file? In WAL mode each holds a shared lock for as long as it lives. */
 export function isInUse(path: string): boolean {
-  const database = new DatabaseSync(path);
+  let database: DatabaseSync | undefined;
   try {
+    database = new DatabaseSync(path);
     database.exec('pragma locking_mode = exclusive; begin exclusive; commit');
     return false;
-  } catch {
-    return true;
+  } catch (error) {
+    // Any other error is one of the file, which a restore is there to replace.
+    const code = ((error as { errcode?: number }).errcode ?? 0) & 0xff;
+    return code === SQLITE_BUSY || code === SQLITE_LOCKED;
   } finally {
-    database.close();
+    database?.close();
   }
 }

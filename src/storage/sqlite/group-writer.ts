@@ -14,10 +14,22 @@ const SEAL = `insert into journal_heads (lane, sequence, hash, seal) values (?, 
   on conflict (lane) do update set sequence = excluded.sequence, hash = excluded.hash, seal = excluded.seal`;
 
 /** Faults of the disk or the file concern every unit of a group; any other error only the unit that ran into it. */
-const CONCERNS_ALL = new Set([5, 6, 7, 8, 10, 11, 13, 14, 26]);
+const CONCERNS_ALL = {
+  SQLITE_BUSY: 5,
+  SQLITE_LOCKED: 6,
+  SQLITE_NOMEM: 7,
+  SQLITE_READONLY: 8,
+  SQLITE_IOERR: 10,
+  SQLITE_CORRUPT: 11,
+  SQLITE_FULL: 13,
+  SQLITE_CANTOPEN: 14,
+  SQLITE_NOTADB: 26,
+};
+
+const FAULT_CODES = new Set(Object.values(CONCERNS_ALL));
 
 const isFaultOfDatabase = (error: unknown): boolean =>
-  CONCERNS_ALL.has(((error as { errcode?: number }).errcode ?? 0) & 0xff);
+  FAULT_CODES.has(((error as { errcode?: number }).errcode ?? 0) & 0xff);
 
 /**
  * Writes a group of units as one durable transaction. A unit that conflicts is undone alone. `committed: true` is only

@@ -1,11 +1,11 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 
-/** Why the file is opened the way it is. Run in this order. */
-const PRAGMAS = [
-  // Another process (the command line) may hold the write lock for a moment.
-  'busy_timeout = 10000',
-  // Readers never wait for the writer, and a commit is one append and one flush.
-  'journal_mode = WAL',
+/** How long to wait for another process (the command line) that holds the write lock for a moment. */
+export const BUSY_TIMEOUT_MS = 10_000;
+
+/** Why the file is opened the way it is. Run in this order, each on every connection. */
+const EVERY_CONNECTION = [
+  `busy_timeout = ${BUSY_TIMEOUT_MS}`,
   // A commit is on disk before it is answered; NORMAL would lose the last ones with the power.
   'synchronous = FULL',
   // A deleted card number is overwritten, not only unlinked.
@@ -13,6 +13,12 @@ const PRAGMAS = [
   // Pages: 64 MiB of log between checkpoints, so that hot pages are written back once and not a hundred times.
   'wal_autocheckpoint = 16000',
   'temp_store = MEMORY',
+];
+
+/** After those; a connection that only reads finds it done. */
+const WRITER_ONLY = [
+  // Readers never wait for the writer, and a commit is one append and one flush.
+  'journal_mode = WAL',
 ];
 
 /** KiB. The writer keeps the indexes of a few million tokens; a reader's pages are void after each foreign commit. */
@@ -24,9 +30,9 @@ export class Connection {
   readonly #statements = new Map<string, StatementSync>();
 
   constructor(path: string, options: { readOnly: boolean }) {
-    this.database = new DatabaseSync(path, { readOnly: options.readOnly, timeout: 10_000 });
-    for (const pragma of PRAGMAS) {
-      if (!options.readOnly || !/journal_mode/.test(pragma)) this.database.exec(`pragma ${pragma}`);
+    this.database = new DatabaseSync(path, { readOnly: options.readOnly });
+    for (const pragma of [...EVERY_CONNECTION, ...(options.readOnly ? [] : WRITER_ONLY)]) {
+      this.database.exec(`pragma ${pragma}`);
     }
     this.database.exec(`pragma cache_size = ${options.readOnly ? CACHE.reader : CACHE.writer}`);
   }

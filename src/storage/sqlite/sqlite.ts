@@ -46,6 +46,7 @@ export class SqliteDatabase implements Database {
   /** Told once when the writer is gone: no later write can succeed in this process. */
   onBroken(listener: (error: StorageError) => void): void {
     this.#onBroken = listener;
+    if (this.#broken !== undefined) listener(this.#broken);
   }
 
   /** Can it read and write? After a failed write it tries one. */
@@ -79,6 +80,7 @@ export class SqliteDatabase implements Database {
   }
 
   commit(unit: Unit): Promise<Outcome> {
+    if (this.#closing) return Promise.reject(new StorageError('the database is closed'));
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     if (!canTravel(unit)) return Promise.reject(new StorageError('a write is malformed'));
     return unit.erases === true ? this.#erase(unit) : this.#group.commit(unit);
@@ -116,6 +118,7 @@ export class SqliteDatabase implements Database {
     if (this.#broken === undefined) await this.#ask({ kind: 'close' });
     this.#broken ??= new StorageError('the database is closed');
     await this.#worker.terminate();
+    for (const { reject } of this.#pending.splice(0)) reject(this.#broken);
   }
 
   // Noted when it has happened: a scrub that was asked for while the unit was on its way came too early for it.

@@ -1,9 +1,10 @@
 import type { KeyObject } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { GroupResult } from '../group.ts';
-import { applyMigrations, type Migration } from '../migrate.ts';
+import type { Migration } from '../migrate.ts';
+import { applyMigrations } from './apply-migrations.ts';
 import { writeGroup } from './group-writer.ts';
-import { Connection } from './open.ts';
+import { BUSY_TIMEOUT_MS, Connection } from './open.ts';
 import { type Packed, unpack } from './packing.ts';
 
 /** The writer thread: the only place of the process that writes to the file, so that nothing else waits for the disk. */
@@ -51,15 +52,17 @@ function answer(request: Request): readonly GroupResult[] {
   }
 }
 
+const SCRUB_TIMEOUT_MS = 100;
+
 /** A reader that stands in the way is not waited for, because every write would wait too: a later scrub succeeds. */
 function scrub(): void {
   const { database } = connection;
-  database.exec('pragma busy_timeout = 100');
+  database.exec(`pragma busy_timeout = ${SCRUB_TIMEOUT_MS}`);
   try {
     const row = database.prepare('pragma wal_checkpoint(truncate)').get();
     if (row?.['busy'] !== 0) throw new Error('the log could not be cleared while it is read');
   } finally {
-    database.exec('pragma busy_timeout = 10000');
+    database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 }
 

@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { readAddress } from '../accounts/allow-list.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { ENVELOPES } from './envelopes.ts';
 import { describeError, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import { failureOf, PROBLEMS, problemBody } from './problems.ts';
+import { failureOf, PROBLEMS } from './problems.ts';
 
 /** Where the outcome of requests is told to. */
 export interface Reporting {
@@ -35,8 +36,11 @@ export function sendFailure(
     });
   }
   if (retryAfter !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', String(retryAfter));
-  const family = request.routeOptions?.config?.family ?? 'vault';
-  return reply.code(status).header('content-type', JSON_TYPE).send(problemBody(family, failure));
+  const { failure: render } = ENVELOPES[request.routeOptions?.config?.family ?? 'vault'];
+  return reply
+    .code(status)
+    .header('content-type', JSON_TYPE)
+    .send(JSON.stringify(render(failure, status)));
 }
 
 /** Failures before any route was found; no hook runs for them. */
@@ -76,6 +80,9 @@ export const commonHeaders = ({ id }: FastifyRequest): Record<string, string> =>
   'x-content-type-options': 'nosniff',
 });
 
+/** Characters; anything longer is no address, and would only fill the memory. */
+const LONGEST_ADDRESS = 45;
+
 /** Reading an address costs more than looking it up, and most requests come from few. */
 const ADDRESSES = new Map<string, string>();
 
@@ -85,7 +92,7 @@ export function addressOf({ ip = '' }: FastifyRequest): string {
   if (address === undefined) {
     address = readAddress(ip) ?? 'unknown';
     if (ADDRESSES.size >= LIMITS.trackedAddresses) ADDRESSES.clear();
-    ADDRESSES.set(ip, address);
+    if (ip.length <= LONGEST_ADDRESS) ADDRESSES.set(ip, address);
   }
   return address;
 }

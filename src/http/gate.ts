@@ -2,7 +2,7 @@ import type { ApiKey } from '../accounts/api-key.ts';
 import { type Authentication, GUESSES, type Refusal } from '../accounts/authentication.ts';
 import type { Permission } from '../accounts/permission.ts';
 import { auditEntry, type Origin } from '../audit/audit.ts';
-import type { Clock } from '../kernel/clock.ts';
+import { type Clock, SECOND } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { commitAll, type Database } from '../storage/database.ts';
@@ -22,9 +22,10 @@ export interface Admission {
   readonly key: ApiKey;
   readonly tenant: Tenant;
   readonly origin: Origin;
-  readonly keyLastUsedAt: number | undefined;
   /** Absent while the limit is off. */
   readonly rate: Taken | undefined;
+  /** When the key was found good, milliseconds. */
+  readonly at: number;
 }
 
 /** Thrown with what the rate-limit headers have to say. */
@@ -45,6 +46,9 @@ export interface Rates {
   /** Failed authentications a minute for each address; 0 is no limit. */
   readonly failedAuthentication: number;
 }
+
+/** Together with what authentication remembers, well within the 5 seconds in which a change of a key holds. */
+const GOOD_FOR_MS = 2 * SECOND;
 
 /** A burst is what flows in within two seconds. */
 const BURST_SECONDS = 2;
@@ -81,14 +85,23 @@ export class Gate {
 
   /** Throws `access_denied` or `rate_limited`. */
   async admit(sender: Sender, permission: Permission): Promise<Admission> {
+    const at = this.#clock();
     const verdict = await this.#authentication.authenticate(sender.secret, sender.address, permission);
     if (verdict.refusal !== undefined) return this.#refuse(sender, verdict.key, verdict.refusal);
-    const { key, tenant, lastUsedAt } = verdict;
+    const { key, tenant } = verdict;
     const rate = this.perKey?.take(key.id);
     if (rate?.allowed === false) throw new RateLimited(rate, true);
     const { address, requestId } = sender;
     const origin: Origin = { actor: { type: 'key', id: key.id, name: key.name }, address, requestId };
-    return { key, tenant, origin, keyLastUsedAt: lastUsedAt, rate };
+    return { key, tenant, origin, rate, at };
+  }
+
+  /** Again, when the body took its time: a key that ended meanwhile must not act. Throws `access_denied`. */
+  async confirm(admission: Admission, sender: Sender, permission: Permission): Promise<void> {
+    const age = this.#clock() - admission.at;
+    if (age >= 0 && age < GOOD_FOR_MS) return;
+    const { refusal, key } = await this.#authentication.authenticate(sender.secret, sender.address, permission);
+    if (refusal !== undefined) await this.#refuse(sender, key, refusal);
   }
 
   async #refuse(sender: Sender, key: ApiKey | undefined, refusal: Refusal): Promise<never> {

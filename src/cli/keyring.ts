@@ -1,0 +1,38 @@
+import type { Command } from 'commander';
+import { iso8601 } from '../kernel/clock.ts';
+import { listWrappedKeys } from '../storage/key-store.ts';
+import { type Tools, withCore } from './core.ts';
+import { print, table } from './output.ts';
+
+export function keyringCommands(program: Command, tools: Tools): void {
+  program
+    .command('keyring')
+    .description('the keys that seal the data')
+    .command('status')
+    .description('list data keys with their versions and use')
+    .option('--json', 'print JSON')
+    .action(({ json }: { json?: boolean }) =>
+      withCore(tools, async ({ database }) => {
+        const keys = (await listWrappedKeys(database)).map(
+          ({ id, account, environment, purpose, version, reserved, createdAt }) => ({
+            id,
+            account,
+            environment,
+            purpose,
+            version,
+            reserved_uses: reserved,
+            created_at: iso8601(createdAt),
+          }),
+        );
+        const rows = keys.map((key) => [
+          key.id,
+          key.environment,
+          key.account || '-',
+          key.purpose,
+          String(key.version),
+          String(key.reserved_uses),
+        ]);
+        print(tools, json, keys, table(['ID', 'ENVIRONMENT', 'ACCOUNT', 'PURPOSE', 'VERSION', 'RESERVED USES'], rows));
+      }),
+    );
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { OperatorError } from '../kernel/operator-error.ts';
+import { makeOnce, replace } from './secret-file.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'cardvault-secret-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+let files = 0;
+const newPath = (): string => join(folder, String(files++), 'secret');
+const modeOf = (path: string): number => statSync(path).mode & 0o777;
+
+describe('makeOnce', () => {
+  it('makes file and folder for their user only, and keeps what is there', () => {
+    const path = newPath();
+    makeOnce(path, 'first');
+    makeOnce(path, 'second');
+    assert.equal(readFileSync(path, 'utf8'), 'first');
+    assert.equal(modeOf(path), 0o600);
+    assert.equal(modeOf(join(path, '..')), 0o700);
+    assert.deepEqual(readdirSync(join(path, '..')), ['secret']);
+  });
+});
+
+describe('replace', () => {
+  it('writes what is there anew, with the mode that is asked for', () => {
+    const path = newPath();
+    replace(path, 'first', 0o644);
+    assert.equal(modeOf(path), 0o644);
+    replace(path, 'second');
+    assert.equal(readFileSync(path, 'utf8'), 'second');
+    assert.equal(modeOf(path), 0o600);
+    assert.deepEqual(readdirSync(join(path, '..')), ['secret']);
+  });
+});
+
+describe('a folder that cannot be written', () => {
+  for (const [name, put] of Object.entries({ makeOnce, replace })) {
+    it(`is told to the operator by ${name}, without what should have been written`, () => {
+      const file = join(folder, `${name}-is-a-file`);
+      writeFileSync(file, '');
+      const path = join(file, 'secret');
+      assert.throws(
+        () => put(path, 'content'),
+        (error: Error) => {
+          assert.ok(error instanceof OperatorError);
+          assert.ok(error.message.startsWith(`${path} cannot be written (`), error.message);
+          assert.ok(!error.message.includes('content'));
+          return true;
+        },
+      );
+    });
+  }
+});

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fastJson from 'fast-json-stringify';
+import { faultsOf } from '../../test/json-schema.ts';
+import { Failure, invalid } from '../kernel/failure.ts';
+import { ENVELOPES, type Family } from './envelopes.ts';
+
+const FAMILIES = Object.keys(ENVELOPES) as Family[];
+const ANSWER = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
+
+describe('the envelope of a family', () => {
+  it('holds the data of a success', () => {
+    const data = { id: 'x' };
+    assert.deepEqual(
+      FAMILIES.map((family) => [family, ENVELOPES[family].success(data)]),
+      [
+        ['vault', { status_code: 200, status: 'success', desc: 'Success', data }],
+        ['proxy', { status: 200, data }],
+        ['payments', data],
+      ],
+    );
+  });
+
+  it('names a failure', () => {
+    const failure = invalid('amount', 'expected an integer');
+    const message = 'amount: expected an integer';
+    assert.deepEqual(
+      FAMILIES.map((family) => [family, ENVELOPES[family].failure(failure, 400)]),
+      [
+        ['vault', { status_code: 400, status: 'fail', desc: message, data: '' }],
+        ['proxy', { status_code: 400, status: 'fail', description: message, data: '' }],
+        [
+          'payments',
+          { status: 'Fail', message, data: { code: 'invalid_field', description: message, path: 'amount' } },
+        ],
+      ],
+    );
+    const ours = ENVELOPES.payments.failure(new Failure('internal'), 500);
+    const { message: text } = new Failure('internal');
+    assert.deepEqual(ours, { status: 'Error', message: text, data: { code: 'internal', description: text, path: '' } });
+  });
+
+  for (const family of FAMILIES) {
+    it(`is written and described alike: ${family}`, () => {
+      const { success, successSchema, failure, failureSchema } = ENVELOPES[family];
+      const schema = successSchema(ANSWER);
+      assert.deepEqual(faultsOf(schema, success({ id: 'x' })), []);
+      assert.deepEqual(JSON.parse(fastJson(schema)(success({ id: 'x', undeclared: 1 }))), success({ id: 'x' }));
+      assert.deepEqual(faultsOf(failureSchema, failure(new Failure('access_denied'), 403)), []);
+      assert.notDeepEqual(faultsOf(failureSchema, {}), []);
+    });
+  }
+});

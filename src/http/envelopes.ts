@@ -1,0 +1,62 @@
+import type { Failure } from '../kernel/failure.ts';
+import type { JsonSchema } from './fields.ts';
+
+/** Endpoints with one shape of answers (decisions: Error shapes). */
+export type Family = 'vault' | 'proxy' | 'payments';
+
+/** How the answers of a family look. */
+interface Envelope {
+  success(data: unknown): unknown;
+  successSchema(data: JsonSchema): JsonSchema;
+  failure(failure: Failure, status: number): object;
+  readonly failureSchema: JsonSchema;
+}
+
+const TEXT = { type: 'string' } as const;
+
+/** An object whose members are all there. */
+const whole = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+});
+
+const FAILED = { type: 'string', const: 'fail' } as const;
+const NO_DATA = { type: 'string', const: '' } as const;
+
+/** The one place that knows the shape of answers. */
+export const ENVELOPES: Readonly<Record<Family, Envelope>> = {
+  vault: {
+    success: (data) => ({ status_code: 200, status: 'success', desc: 'Success', data }),
+    successSchema: (data) =>
+      whole({
+        status_code: { type: 'integer', const: 200 },
+        status: { type: 'string', const: 'success' },
+        desc: TEXT,
+        data,
+      }),
+    failure: ({ message }, status) => ({ status_code: status, status: 'fail', desc: message, data: '' }),
+    failureSchema: whole({ status_code: { type: 'integer' }, status: FAILED, desc: TEXT, data: NO_DATA }),
+  },
+  proxy: {
+    success: (data) => ({ status: 200, data }),
+    successSchema: (data) => whole({ status: { type: 'integer', const: 200 }, data }),
+    failure: ({ message }, status) => ({ status_code: status, status: 'fail', description: message, data: '' }),
+    failureSchema: whole({ status_code: { type: 'integer' }, status: FAILED, description: TEXT, data: NO_DATA }),
+  },
+  payments: {
+    // Their status has more words than one, so these endpoints say all of it themselves.
+    success: (answer) => answer,
+    successSchema: (answer) => answer,
+    failure: ({ code, message, field }, status) => ({
+      status: status >= 500 ? 'Error' : 'Fail',
+      message,
+      data: { code, description: message, path: field ?? '' },
+    }),
+    failureSchema: whole({
+      status: TEXT,
+      message: TEXT,
+      data: whole({ code: TEXT, description: TEXT, path: TEXT }),
+    }),
+  },
+};

@@ -1,0 +1,8 @@
+/** An error whose text was written for the operator and holds no data; of any other only the kind is told. */
+export class OperatorError extends Error {
+  override readonly name: string = 'OperatorError';
+  /** The command or the configuration is wrong, not the world. */
+  readonly wrongUse: boolean = false;
+  /** Each a line of its own below the message. */
+  readonly problems: readonly string[] = [];
+}
