@@ -20,6 +20,9 @@ const untilStopped = (): Promise<void> =>
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve());
   });
 
+// Would open the debugger, and with it all memory, to whoever may send signals.
+process.on('SIGUSR1', () => undefined);
+
 // Started through bin/cardvault.mjs by another Node: never outlive it.
 process.channel?.unref();
 process.on('disconnect', () => process.exit(1));

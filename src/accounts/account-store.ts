@@ -88,12 +88,13 @@ export const listEnablements = async (database: Database, { account, environment
 export interface FoundKey {
   readonly key: ApiKey;
   readonly digest: Uint8Array;
+  readonly seal: Uint8Array;
   /** The account is suspended. */
   readonly suspended: boolean;
 }
 
 const BY_DIGEST = `select k.account, k.id, k.environment, k.prefix, k.name, k.description, k.permissions, k.allow_list,
-    k.created_at, k.expires_at, k.revoked_at, k.last_used_at, k.successor, k.revision, k.digest, a.suspended_at
+    k.created_at, k.expires_at, k.revoked_at, k.last_used_at, k.successor, k.revision, k.digest, k.seal, a.suspended_at
   from api_keys k join accounts a on a.id = k.account where k.digest = ?`;
 
 export async function findKeyByDigest(database: Database, digest: Uint8Array): Promise<FoundKey | undefined> {
@@ -102,17 +103,24 @@ export async function findKeyByDigest(database: Database, digest: Uint8Array): P
   return {
     key: readKey(row),
     digest: blob(row, 'digest'),
+    seal: blob(row, 'seal'),
     suspended: integerOrNull(row, 'suspended_at') !== undefined,
   };
 }
 
-export const findKey = async (database: Database, id: string): Promise<ApiKey | undefined> =>
-  (await database.read(`select ${KEY} from api_keys where id = ?`, id)).map(readKey)[0];
+export const findKey = async (
+  database: Database,
+  id: string,
+): Promise<{ key: ApiKey; digest: Uint8Array } | undefined> =>
+  (await database.read(`select ${KEY}, digest from api_keys where id = ?`, id)).map((row) => ({
+    key: readKey(row),
+    digest: blob(row, 'digest'),
+  }))[0];
 
 export const listKeys = async (database: Database, account: string): Promise<ApiKey[]> =>
   (await database.read(`select ${KEY} from api_keys where account = ? order by created_at, id`, account)).map(readKey);
 
-export function insertKey(key: ApiKey, digest: Uint8Array): Write {
+export function insertKey(key: ApiKey, digest: Uint8Array, seal: Uint8Array): Write {
   const lists = [JSON.stringify(key.permissions), JSON.stringify(key.allowList)];
   const times = [key.createdAt, key.expiresAt ?? null, key.revokedAt ?? null, key.lastUsedAt ?? null];
   const values = [
@@ -127,27 +135,22 @@ export function insertKey(key: ApiKey, digest: Uint8Array): Write {
     key.successor ?? null,
     key.revision,
     digest,
+    seal,
   ];
-  return write(`insert into api_keys (${KEY}, digest) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, values, 1);
+  const marks = values.map(() => '?').join(', ');
+  return write(`insert into api_keys (${KEY}, digest, seal) values (${marks})`, values, 1);
 }
 
-/** Refused when the key was changed since it was read, or revoked. */
-export function updateKey(key: ApiKey): Write {
+/** The next revision of a key; conflicts when it was changed since it was read, or revoked. */
+export function updateKey(key: ApiKey, seal: Uint8Array): Write {
   const lists = [JSON.stringify(key.permissions), JSON.stringify(key.allowList)];
-  const ends = [key.expiresAt ?? null, key.successor ?? null];
-  const values = [key.name, key.description, ...lists, ...ends, key.account, key.id, key.revision];
+  const ends = [key.expiresAt ?? null, key.revokedAt ?? null, key.successor ?? null];
+  const where = [key.account, key.id, key.revision - 1];
   const sql = `update api_keys set name = ?, description = ?, permissions = ?, allow_list = ?, expires_at = ?,
-      successor = ?, revision = revision + 1
+      revoked_at = ?, successor = ?, revision = ?, seal = ?
     where account = ? and id = ? and revision = ? and revoked_at is null`;
-  return write(sql, values, 1);
+  return write(sql, [key.name, key.description, ...lists, ...ends, key.revision, seal, ...where], 1);
 }
-
-export const revokeKey = (key: ApiKey, at: number): Write =>
-  write(
-    'update api_keys set revoked_at = ?, revision = revision + 1 where account = ? and id = ? and revoked_at is null',
-    [at, key.account, key.id],
-    1,
-  );
 
 const USED = 'update api_keys set last_used_at = ? where account = ? and id = ? and coalesce(last_used_at, 0) < ?';
 

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import type { Origin } from '../audit/audit.ts';
 import { keyedDigest } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
@@ -6,7 +7,7 @@ import type { Environment, Tenant } from '../kernel/environment.ts';
 import { newId } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database, Write } from '../storage/database.ts';
 import type { Account, Enablement } from './account.ts';
 import { accountEvent, keyEvent } from './account-events.ts';
 import {
@@ -19,12 +20,12 @@ import {
   listEnablements,
   listKeys,
   resumeAccount,
-  revokeKey,
   suspendAccount,
   updateKey,
 } from './account-store.ts';
 import type { AllowedNetwork } from './allow-list.ts';
 import { type ApiKey, keyState, newSecret, prefixOf } from './api-key.ts';
+import { sealOfKey } from './key-seal.ts';
 import { PERMISSIONS, type Permission } from './permission.ts';
 
 /** A request of the operator that cannot be carried out; its text is for the operator. */
@@ -78,8 +79,8 @@ export class Accounts {
     origin: Origin,
   ): Promise<IssuedKey | undefined> {
     const account = this.#newAccount(name);
-    const { digest, ...issued } = await this.#issue(account.id, environment, traits);
-    const writes = [insertFirstAccount(account), insertKey(issued.key, digest)];
+    const { insert, ...issued } = await this.#issue(account.id, environment, traits);
+    const writes = [insertFirstAccount(account), insert];
     const journal = [
       accountEvent(this.#clock, 'account.created', account, origin),
       keyEvent(this.#clock, 'key.created', issued.key, origin),
@@ -121,9 +122,9 @@ export class Accounts {
 
   async createKey(accountId: string, environment: Environment, traits: KeyTraits, origin: Origin): Promise<IssuedKey> {
     await this.get(accountId);
-    const issued = await this.#issue(accountId, environment, traits);
-    const writes = [insertKey(issued.key, issued.digest)];
-    await this.#commit({ writes, journal: [keyEvent(this.#clock, 'key.created', issued.key, origin)] });
+    const { insert, ...issued } = await this.#issue(accountId, environment, traits);
+    const journal = [keyEvent(this.#clock, 'key.created', issued.key, origin)];
+    await this.#commit({ writes: [insert], journal });
     return issued;
   }
 
@@ -133,37 +134,40 @@ export class Accounts {
   }
 
   async editKey(id: string, changes: Partial<KeyTraits>, origin: Origin): Promise<ApiKey> {
-    const key = { ...(await this.#unrevokedKey(id)), ...changes };
+    const { key: old, digest } = await this.#unrevokedKey(id);
+    const key = { ...old, ...changes, revision: old.revision + 1 };
     mustFit(key.allowList);
     const journal = [keyEvent(this.#clock, 'key.edited', key, origin, { changed: Object.keys(changes) })];
-    await this.#commit({ writes: [updateKey(key)], journal });
+    await this.#commit({ writes: [updateKey(key, await this.#seal(key, digest))], journal });
     return key;
   }
 
   /** A successor with the same traits; the old key ends after the overlap, or earlier when it would have anyway. */
   async rotateKey(id: string, overlapMinutes: number, origin: Origin): Promise<IssuedKey> {
-    const old = await this.#unrevokedKey(id);
+    const { key: old, digest } = await this.#unrevokedKey(id);
     if (old.successor !== undefined) throw new AccountError(`the key was rotated already; rotate ${old.successor}`);
     // The successor would have the same end.
     if (keyState(old, this.#clock()) === 'expired') throw new AccountError('the key has expired; make a new one');
-    const issued = await this.#issue(old.account, old.environment, old);
+    const { insert, ...issued } = await this.#issue(old.account, old.environment, old);
     const end = this.#clock() + overlapMinutes * MINUTE;
-    const ending = { ...old, expiresAt: Math.min(end, old.expiresAt ?? end), successor: issued.key.id };
+    const expiresAt = Math.min(end, old.expiresAt ?? end);
+    const ending = { ...old, expiresAt, successor: issued.key.id, revision: old.revision + 1 };
     const detail = { successor: issued.key.id, overlap_minutes: overlapMinutes };
     const journal = [
       keyEvent(this.#clock, 'key.rotated', old, origin, detail),
       keyEvent(this.#clock, 'key.created', issued.key, origin),
     ];
-    await this.#commit({ writes: [updateKey(ending), insertKey(issued.key, issued.digest)], journal });
+    await this.#commit({ writes: [updateKey(ending, await this.#seal(ending, digest)), insert], journal });
     return issued;
   }
 
   async revokeKey(id: string, origin: Origin): Promise<ApiKey> {
-    const key = await this.#key(id);
-    if (key.revokedAt !== undefined) throw new AccountError('the key is revoked already');
-    const at = this.#clock();
-    await this.#commit({ writes: [revokeKey(key, at)], journal: [keyEvent(this.#clock, 'key.revoked', key, origin)] });
-    return { ...key, revokedAt: at };
+    const { key: old, digest } = await this.#key(id);
+    if (old.revokedAt !== undefined) throw new AccountError('the key is revoked already');
+    const key = { ...old, revokedAt: this.#clock(), revision: old.revision + 1 };
+    const journal = [keyEvent(this.#clock, 'key.revoked', key, origin)];
+    await this.#commit({ writes: [updateKey(key, await this.#seal(key, digest))], journal });
+    return key;
   }
 
   #newAccount(name: string): Account {
@@ -171,11 +175,7 @@ export class Accounts {
     return { id, name, status: 'onboarding', createdAt: this.#clock() };
   }
 
-  async #issue(
-    account: string,
-    environment: Environment,
-    traits: KeyTraits,
-  ): Promise<IssuedKey & { digest: Uint8Array }> {
+  async #issue(account: string, environment: Environment, traits: KeyTraits): Promise<IssuedKey & { insert: Write }> {
     mustFit(traits.allowList);
     const secret = newSecret(environment, this.#random);
     const { name, description, allowList, expiresAt } = traits;
@@ -195,20 +195,28 @@ export class Accounts {
       successor: undefined,
       revision: 1,
     };
-    const digestKey = await this.#keyring.digestKey({ account: '', environment, purpose: 'api-keys' });
-    return { key, secret, digest: new Uint8Array(keyedDigest(digestKey, secret)) };
+    const digest = new Uint8Array(keyedDigest(await this.#digestKey(environment), secret));
+    return { key, secret, insert: insertKey(key, digest, await this.#seal(key, digest)) };
   }
 
-  async #key(id: string): Promise<ApiKey> {
-    const key = await findKey(this.#database, id);
-    if (key === undefined) throw new AccountError('there is no such key; see: cardvault key list');
-    return key;
+  async #seal(key: ApiKey, digest: Uint8Array): Promise<Uint8Array> {
+    return sealOfKey(await this.#digestKey(key.environment), key, digest);
   }
 
-  async #unrevokedKey(id: string): Promise<ApiKey> {
-    const key = await this.#key(id);
-    if (key.revokedAt !== undefined) throw new AccountError('the key is revoked; make a new one');
-    return key;
+  #digestKey(environment: Environment): Promise<KeyObject> {
+    return this.#keyring.digestKey({ account: '', environment, purpose: 'api-keys' });
+  }
+
+  async #key(id: string): Promise<{ key: ApiKey; digest: Uint8Array }> {
+    const found = await findKey(this.#database, id);
+    if (found === undefined) throw new AccountError('there is no such key; see: cardvault key list');
+    return found;
+  }
+
+  async #unrevokedKey(id: string): Promise<{ key: ApiKey; digest: Uint8Array }> {
+    const found = await this.#key(id);
+    if (found.key.revokedAt !== undefined) throw new AccountError('the key is revoked; make a new one');
+    return found;
   }
 
   async #commit(unit: Parameters<Database['commit']>[0]): Promise<void> {

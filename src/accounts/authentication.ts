@@ -8,6 +8,7 @@ import type { Database } from '../storage/database.ts';
 import { type FoundKey, findKeyByDigest, noteUses } from './account-store.ts';
 import { isAllowed } from './allow-list.ts';
 import { type ApiKey, keyState } from './api-key.ts';
+import { keyIsSealed } from './key-seal.ts';
 import type { Permission } from './permission.ts';
 
 /** Why a request is refused. The caller learns none of it. */
@@ -16,6 +17,8 @@ export type Refusal =
   | 'key_unknown'
   | 'key_revoked'
   | 'key_expired'
+  /** Somebody changed the key in the database itself. */
+  | 'key_altered'
   | 'account_suspended'
   | 'address_not_listed'
   | 'permission_missing';
@@ -35,6 +38,7 @@ const REMEMBERED_ADDRESSES = 1000;
 
 interface Remembered extends FoundKey {
   readonly tenant: Tenant;
+  readonly altered: boolean;
   readonly readAt: number;
   readonly addresses: Map<string, boolean>;
 }
@@ -73,6 +77,7 @@ export class Authentication {
     if (found === undefined) return { key: undefined, refusal: 'key_unknown' };
     const { key, tenant } = found;
     const now = this.#clock();
+    if (found.altered) return { key, refusal: 'key_altered' };
     const state = keyState(key, now);
     if (state !== 'active') return { key, refusal: state === 'revoked' ? 'key_revoked' : 'key_expired' };
     if (found.suspended) return { key, refusal: 'account_suspended' };
@@ -110,7 +115,8 @@ export class Authentication {
       return undefined;
     }
     const tenant = { account: found.key.account, environment };
-    const remembered = { ...found, tenant, readAt: now, addresses: new Map() };
+    const altered = !keyIsSealed(digestKey, found.key, found.digest, found.seal);
+    const remembered = { ...found, tenant, altered, readAt: now, addresses: new Map() };
     if (this.#remembered.size >= REMEMBERED_KEYS) this.#remembered.clear();
     this.#remembered.set(name, remembered);
     return remembered;

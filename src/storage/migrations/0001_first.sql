@@ -51,6 +51,8 @@ create table api_keys (
   -- The key that replaces this one, once it was rotated.
   successor text,
   revision integer not null,
+  -- Keyed, over all that decides what the key may do.
+  seal blob not null,
   created_at bigint not null,
   primary key (account, id)
 );
