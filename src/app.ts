@@ -113,6 +113,7 @@ export async function startService(
     await sweeper.stop();
     await flushUses().catch((error: unknown) => log.error('uses not written', describeError(error)));
     await core.close();
+    log.info('stopped', {});
   };
   // A process that cannot write is of no use; whoever supervises it starts a new one.
   database.onBroken((error) => {

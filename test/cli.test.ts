@@ -53,6 +53,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['account', 'show', '$account'],
   ['key', 'create', '--account', '$account', '--environment', 'sandbox', '--name', 'n', '--ip', '127.0.0.1'],
   ['key', 'list', '--account', '$account'],
+  ['key', 'show', '$key'],
   ['key', 'edit', '$key', '--name', 'other'],
   ['key', 'rotate', '$key'],
   ['key', 'revoke', '$key'],
@@ -382,7 +383,9 @@ describe('the command line', () => {
         exported.map(({ action }: { action: string }) => action),
         ['service.initialised', 'account.created'],
       );
-      assert.deepEqual((await run(own, 'audit', 'verify', '--json')).json, { ok: true, records: exported.length });
+      const { ok, records, heads } = (await run(own, 'audit', 'verify', '--json')).json;
+      assert.deepEqual({ ok, records }, { ok: true, records: exported.length });
+      assert.deepEqual(heads, [{ lane: 1, sequence: records, hash: exported.at(-1).hash }]);
       const core = await openCore(readConfig({ CARDVAULT_DATA_DIR: own }), () => Date.now());
       const forged = { sql: "update journal set account = 'other' where account <> ''", rows: [[]] };
       await core.database.commit({ writes: [forged] });

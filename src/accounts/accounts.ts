@@ -133,6 +133,10 @@ export class Accounts {
     return listKeys(this.#database, accountId);
   }
 
+  async key(id: string): Promise<ApiKey> {
+    return (await this.#key(id)).key;
+  }
+
   async editKey(id: string, changes: Partial<KeyTraits>, origin: Origin): Promise<ApiKey> {
     const { key: old, digest } = await this.#unrevokedKey(id);
     const key = { ...old, ...changes, revision: old.revision + 1 };

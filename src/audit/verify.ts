@@ -25,7 +25,7 @@ export async function verifyJournal(database: Database, key: KeyObject): Promise
   let records = 0;
   if (heads.length === 0) return { ok: false, records, fault: 'the journal has no head: it was removed' };
   for (const row of heads) {
-    const head: Head = { lane: integer(row, 'lane'), sequence: integer(row, 'sequence'), hash: text(row, 'hash') };
+    const head = readHead(row);
     if (!headIsSealed(key, head, blob(row, 'seal'))) {
       return { ok: false, records, fault: `lane ${head.lane}: the seal of record ${head.sequence} is not ours` };
     }
@@ -82,13 +82,16 @@ const readLink = (row: Row): Link => ({
   hash: text(row, 'hash'),
 });
 
+/** The newest record of each lane; written down elsewhere, it shows later whether the end was cut off. */
+export const journalHeads = async (database: Database): Promise<Head[]> => (await database.read(HEADS)).map(readHead);
+
+const readHead = (row: Row): Head => ({
+  lane: integer(row, 'lane'),
+  sequence: integer(row, 'sequence'),
+  hash: text(row, 'hash'),
+});
+
 /** Every record of every lane, for export. */
 export async function* exportJournal(database: Database): AsyncGenerator<Link> {
-  for (const row of await database.read(HEADS)) {
-    yield* linksOf(database, {
-      lane: integer(row, 'lane'),
-      sequence: integer(row, 'sequence'),
-      hash: text(row, 'hash'),
-    });
-  }
+  for (const head of await journalHeads(database)) yield* linksOf(database, head);
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { AuditRecord } from '../audit/audit.ts';
-import { exportJournal, verifyJournal } from '../audit/verify.ts';
+import { exportJournal, journalHeads, verifyJournal } from '../audit/verify.ts';
 import { iso8601 } from '../kernel/clock.ts';
 import type { Link } from '../storage/journal.ts';
 import { type Tools, withCore } from './core.ts';
@@ -27,11 +27,15 @@ export function auditCommands(program: Command, tools: Tools, exit: (code: numbe
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
       withCore(tools, async ({ database, journalKey }) => {
+        const heads = await journalHeads(database);
         const result = await verifyJournal(database, journalKey);
+        const newest = heads.map(
+          ({ lane, sequence, hash }) => `newest  lane ${lane}, record ${sequence}, hash ${hash}`,
+        );
         const human = result.ok
-          ? `${result.records} records, all in order`
+          ? [`${result.records} records, all in order`, ...newest].join('\n')
           : `NOT in order after ${result.records} records: ${result.fault}`;
-        print(tools, json, result, human);
+        print(tools, json, result.ok ? { ...result, heads } : result, human);
         if (!result.ok) exit(EXIT.failed);
       }),
     );

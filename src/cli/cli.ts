@@ -61,9 +61,16 @@ function refuseGroupAlone(program: Command, args: readonly string[]): void {
 
 const firstLine = (text: string): string => (text.split('\n', 1)[0] ?? '').replace(/^error: /, '');
 
+/** Of an error that nobody foresaw: what the system said and about which file, else its kind; messages may hold data. */
+function describe(error: unknown): string {
+  const { code, path, syscall } = error as NodeJS.ErrnoException;
+  if (typeof syscall === 'string') return `${path ?? 'the system'}: ${code} (${syscall})`;
+  return `unexpected error (${error instanceof Error ? error.name : typeof error})`;
+}
+
 function tell(tools: Tools, json: boolean, error: unknown): void {
   const known = error instanceof OperatorError;
-  const text = known ? error.message : `unexpected error (${error instanceof Error ? error.name : typeof error})`;
+  const text = known ? error.message : describe(error);
   const problems = known ? error.problems : [];
   if (json) tools.err(`${JSON.stringify({ error: [text, ...problems].join('; ') })}\n`);
   else tools.err(`cardvault: ${text}\n${problems.map((problem) => `  - ${problem}\n`).join('')}`);

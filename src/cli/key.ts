@@ -28,6 +28,7 @@ export function keyCommands(program: Command, tools: Tools): void {
   const key = program.command('key').description('API keys of an account');
   createCommand(key, tools);
   listCommand(key, tools);
+  showCommand(key, tools);
   editCommand(key, tools);
   rotateCommand(key, tools);
   revokeCommand(key, tools);
@@ -50,6 +51,16 @@ function createCommand(key: Command, tools: Tools): void {
         };
         printIssued(tools, json, await accounts.createKey(account, environment, traits, operator()));
       }),
+    );
+}
+
+function showCommand(key: Command, tools: Tools): void {
+  key
+    .command('show <id>')
+    .description('show what a key may do')
+    .option('--json', 'print JSON')
+    .action((id: string, { json }: { json?: boolean }) =>
+      withCore(tools, async ({ accounts }) => printKey(tools, json, await accounts.key(id))),
     );
 }
 
@@ -128,12 +139,12 @@ function withTraits(command: Command): Command {
     .option('--description <text>', 'what the key is for', (text) => readDescription(text))
     .option(
       '--ip <cidr[=note]>',
-      'address or network it may be used from; repeat for more; none empties the list',
+      'address or network it may be used from; repeat for more; `--ip none` empties the list',
       (text, list: AllowedNetwork[] | undefined) => (text === NONE ? [] : [...(list ?? []), readNetwork(text)]),
     )
     .option(
       '--permission <permission>',
-      `what it may do; repeat for more; none means all: ${PERMISSIONS.join(', ')}`,
+      `what it may do; repeat for more; a new key without any may do all: ${PERMISSIONS.join(', ')}`,
       append(readPermission),
     )
     .option('--expires <time>', 'when it ends, ISO 8601, as 2027-01-31T00:00:00Z, or never', readTime)

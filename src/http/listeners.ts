@@ -96,11 +96,17 @@ class Listener {
       server.once('error', (error: NodeJS.ErrnoException) => {
         const missing = error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT';
         if (missing && host.mayBeMissing) resolve(undefined);
-        else reject(new ListenError(`cannot listen on ${host.address} port ${port}: ${error.code}`));
+        else reject(new ListenError(`cannot listen on ${host.address} port ${port}: ${reasonOf(error)}`));
       });
       server.listen(port, host.address, () => resolve(server));
     });
   }
+}
+
+function reasonOf({ code }: NodeJS.ErrnoException): string {
+  if (code === 'EADDRINUSE') return 'EADDRINUSE, another process has it; the CARDVAULT_…_PORT settings choose another';
+  if (code === 'EADDRNOTAVAIL') return 'EADDRNOTAVAIL, this machine has no such address; see CARDVAULT_HOST';
+  return code ?? 'unknown';
 }
 
 const CERTIFICATE_CHECK_MS = 12 * HOUR;

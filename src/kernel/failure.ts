@@ -13,7 +13,7 @@ export const FAILURES = {
   unknown_token: 'no such token',
   unknown_capture: 'no such capture, or its ttl has ended',
   capture_without_card: 'the capture holds no card number',
-  idempotency_key_reused: 'it was used with another request',
+  idempotency_key_reused: 'used with another request before',
   operation_in_progress: 'The same request is still being processed.',
   access_denied: 'Access denied.',
   unknown_path: 'There is nothing at this path.',

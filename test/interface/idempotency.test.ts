@@ -20,7 +20,7 @@ import {
 } from './vault.ts';
 
 const DAY = 86_400_000;
-const REUSED = 'Idempotency-Key: it was used with another request';
+const REUSED = 'Idempotency-Key: used with another request before';
 
 let house: House;
 let me: Caller;
