@@ -175,6 +175,7 @@ describe('problems', () => {
       CARDVAULT_PORT_8443_TCP_ADDR: '10.0.0.1',
     };
     assert.deepEqual(readConfig(variables), DEFAULTS);
+    assert.throws(() => readConfig({ CARDVAULT_PORT: '8443' }), ConfigError);
   });
 
   it('are a certificate without its key and a key without its certificate', () => {

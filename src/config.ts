@@ -120,14 +120,17 @@ export class ConfigError extends OperatorError {
   }
 }
 
-/** What Kubernetes sets by itself in pods beside a service that is called cardvault. */
-const OF_KUBERNETES = /^CARDVAULT_(SERVICE_|PORT$|PORT_[0-9])/;
+/** What Kubernetes sets by itself in pods beside a service that is called cardvault, and nobody else does. */
+const isOfKubernetes = (name: string, variables: Variables): boolean =>
+  /^CARDVAULT_(SERVICE_|PORT$|PORT_[0-9])/.test(name) && variables['CARDVAULT_SERVICE_HOST'] !== undefined;
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
 export function readConfig(variables: Variables): Config {
   const problems = Object.keys(variables)
-    .filter((name) => name.startsWith('CARDVAULT_') && !Object.hasOwn(SETTINGS, name) && !OF_KUBERNETES.test(name))
+    .filter(
+      (name) => name.startsWith('CARDVAULT_') && !Object.hasOwn(SETTINGS, name) && !isOfKubernetes(name, variables),
+    )
     .map((name) => `${name}: there is no such setting`);
   const values: Record<string, unknown> = {};
   for (const [name, { fallback, read }] of Object.entries(SETTINGS)) {

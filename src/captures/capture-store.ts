@@ -1,9 +1,8 @@
-import { fingerprint } from '../crypto/fingerprint.ts';
+import { FINGERPRINT_VERSION, fingerprint } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Place, placeOf } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { blob, blobOrNull, type Database, integer, text, type Write, write } from '../storage/database.ts';
-import { FINGERPRINT_VERSION } from '../vault/token-store.ts';
 import { type Capture, captureRecord, readCaptureRecord, readSensitiveRecord, sensitiveRecord } from './capture.ts';
 
 const INSERT = `insert into captures (account, environment, id, record, sensitive, fingerprint, fingerprint_version, amount,

@@ -2,6 +2,9 @@ import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 
 const FINGERPRINT_BYTES = 16;
 
+/** Kept with every fingerprint, so that a later version of the key can find what it has not reached yet. */
+export const FINGERPRINT_VERSION = 1;
+
 /**
  * The first 128 bits of HMAC-SHA-256 (RFC 2104). Keyed, because a plain hash of a card number is undone by trying
  * the few billion numbers there are (PCI DSS 3.5.1.1).

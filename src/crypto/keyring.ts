@@ -10,6 +10,7 @@ import {
   NONCE_BYTES,
   type Place,
   placeOf,
+  type Seal,
   type SealingKey,
   seal,
   UnsealError,
@@ -101,14 +102,14 @@ export class Keyring {
     this.#random = options.random;
   }
 
-  /** Seals with the newest version of the tenant's key for this purpose. */
-  async sealer(
-    tenant: Tenant,
-    purpose: Purpose,
-    count: number,
-  ): Promise<(place: Place, plaintext: string | Uint8Array) => Uint8Array> {
+  /** Seals at most `count` times with the newest version of the tenant's key for this purpose. */
+  async sealer(tenant: Tenant, purpose: Purpose, count: number): Promise<Seal> {
     const key = await this.#take({ ...tenant, purpose }, count);
-    return (place, plaintext) => seal(key, this.#random.bytes(NONCE_BYTES), place, plaintext);
+    let left = count;
+    return (place, plaintext) => {
+      if (left-- <= 0) throw new Error('more seals than were set aside would break the bound of the key');
+      return seal(key, this.#random.bytes(NONCE_BYTES), place, plaintext);
+    };
   }
 
   /** Opens what any version sealed; throws `UnsealError`. */

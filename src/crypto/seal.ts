@@ -30,6 +30,9 @@ export interface SealingKey {
   readonly key: KeyObject;
 }
 
+/** Seals for one place with a key that was chosen before. */
+export type Seal = (place: Place, plaintext: string | Uint8Array) => Uint8Array;
+
 /** The one failure of decryption, whatever the cause: wrong key, wrong place, changed or cut bytes. */
 export class UnsealError extends Error {
   constructor() {

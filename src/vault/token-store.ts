@@ -1,15 +1,12 @@
 import type { KeyObject } from 'node:crypto';
-import { fingerprint } from '../crypto/fingerprint.ts';
+import { FINGERPRINT_VERSION, fingerprint } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
-import { type Place, placeOf, UnsealError } from '../crypto/seal.ts';
+import { type Place, placeOf, type Seal, UnsealError } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { blob, type Database, integer, type Row, text, type Value, type Write } from '../storage/database.ts';
 import { formName, type Scheme, type TokenFormat } from './scheme.ts';
 import { slotOf, tokenOf } from './slot.ts';
 import { recordOf, type Token, tokenFromRecord } from './token.ts';
-
-/** Kept with every fingerprint, so that a later version of the key can find what it has not reached yet. */
-export const FINGERPRINT_VERSION = 1;
 
 const COLUMNS = 'slot, scheme, record, revision, created_at';
 const LIVE = 'record is not null';
@@ -42,8 +39,6 @@ export interface Stored {
   readonly token: Token;
   readonly revision: number;
 }
-
-type Seal = (place: Place, plaintext: string) => Uint8Array;
 
 const placeOfRecord = ({ environment, account }: Tenant, token: string): Place =>
   placeOf(environment, account, 'tokens', token, 'record');

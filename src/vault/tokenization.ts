@@ -1,4 +1,4 @@
-import type { Place } from '../crypto/seal.ts';
+import type { Seal } from '../crypto/seal.ts';
 import type { Random } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
@@ -113,7 +113,7 @@ export class TokenizationRun {
     return this.#inserts.length + this.#updates.length;
   }
 
-  writes(seal: (place: Place, plaintext: string) => Uint8Array): Write[] {
+  writes(seal: Seal): Write[] {
     const { format, persistent } = this.#request;
     const tokens = this.#inserts.flatMap(({ token }) => token ?? []);
     const updates = this.#updates.flatMap(({ token, stored }) =>
