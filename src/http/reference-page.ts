@@ -34,7 +34,7 @@ export function referencePage(document: OpenApi): string {
 <p>${prose(document.info.description)}</p>
 <h2 id="authentication">Authentication</h2>
 <p>Send an API key in the header <code>x-api-key</code>, over TLS 1.2 or newer, from an address on the key's allow-list. Every refusal is the same 403; the cause is in the operator's audit log.</p>
-<pre><code>curl --cacert ca.pem https://localhost:8444/v1/account -X POST -H "x-api-key: $KEY"</code></pre>
+<pre><code>curl --cacert ./data/tls/ca.pem https://localhost:8444/v1/account -H "x-api-key: $KEY"</code></pre>
 ${sections.join('')}
 </main>
 </body>
@@ -127,7 +127,8 @@ h1 { margin-top: 0; } h2 { margin-top: 3rem; } article { border-top: 1px solid v
 .method.get { background: #1d5fa8; } .method.delete { background: #a61e2b; }
 code { font-family: ui-monospace, monospace; font-size: .92em; overflow-wrap: anywhere; }
 pre { background: var(--soft); border: 1px solid var(--line); border-radius: .4rem; padding: 1rem; overflow: auto; }
-table { border-collapse: collapse; width: 100%; font-size: .93rem; } th, td { text-align: left; vertical-align: top; padding: .4rem .6rem; border-bottom: 1px solid var(--line); }
+td:first-child code { white-space: nowrap; }
+table { display: block; overflow-x: auto; border-collapse: collapse; width: 100%; font-size: .93rem; } th, td { text-align: left; vertical-align: top; padding: .4rem .6rem; border-bottom: 1px solid var(--line); }
 dl { display: grid; grid-template-columns: 4rem 1fr; gap: .3rem 1rem; } dt { font-weight: 700; } dd { margin: 0; }
 @media (max-width: 48rem) { body { display: block; } nav { position: static; height: auto; border-right: 0; } }
 `;
