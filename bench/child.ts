@@ -48,3 +48,15 @@ export class Child<Order extends object, Report extends object> {
     this.#process.kill('SIGKILL');
   }
 }
+
+/** Settings of a service to measure: a folder of its own, free ports, no limits, the log as in production. */
+export const variables = (directory: string): NodeJS.ProcessEnv => ({
+  ...process.env,
+  CARDVAULT_DATA_DIR: directory,
+  CARDVAULT_PRODUCTION_PORT: '0',
+  CARDVAULT_SANDBOX_PORT: '0',
+  CARDVAULT_CONSOLE_PORT: '0',
+  CARDVAULT_RATE_LIMIT_PER_KEY: '0',
+  CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '0',
+  CARDVAULT_LOG_LEVEL: 'info',
+});

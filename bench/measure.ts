@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Child } from './child.ts';
+import { Child, variables } from './child.ts';
 import { ECHO, UNSTORED } from './comparisons.ts';
 import type { Load, LoadOrder, LoadReport } from './load.ts';
 import type { Plan, Shape } from './requests.ts';
@@ -124,17 +124,6 @@ export interface Figures {
   readonly rss: { readonly started: number; readonly loaded: number };
   readonly starts: readonly StartTimes[];
 }
-
-export const variables = (directory: string): NodeJS.ProcessEnv => ({
-  ...process.env,
-  CARDVAULT_DATA_DIR: directory,
-  CARDVAULT_PRODUCTION_PORT: '0',
-  CARDVAULT_SANDBOX_PORT: '0',
-  CARDVAULT_CONSOLE_PORT: '0',
-  CARDVAULT_RATE_LIMIT_PER_KEY: '0',
-  CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '0',
-  CARDVAULT_LOG_LEVEL: 'info',
-});
 
 class Bench {
   readonly #settings: Settings;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { request } from 'node:https';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { variables } from './measure.ts';
+import { variables } from './child.ts';
 
 /** Milliseconds from the start of the process to the first 200 of /healthz. */
 export interface StartTimes {
