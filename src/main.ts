@@ -14,6 +14,26 @@ const configuration = (): Config => {
   return known;
 };
 
+const PAUSE_MS = 5;
+
+/**
+ * Writes all of it before it returns, so that nothing is lost when the process ends. A pipe may take a part, or nothing
+ * for the moment when another process made it non-blocking; a reader that has gone, as with `| head`, is no fault.
+ */
+function writeAll(descriptor: number, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(descriptor, bytes, at);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EPIPE') return;
+      if (code !== 'EAGAIN') throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+    }
+  }
+}
+
 /** A second signal does not cut the first one's drain short. */
 const untilStopped = (): Promise<void> =>
   new Promise((resolve) => {
@@ -50,6 +70,6 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
     return startService(config, clock, log);
   },
   untilStopped,
-  out: (text) => writeSync(1, text),
-  err: (text) => writeSync(2, text),
+  out: (text) => writeAll(1, text),
+  err: (text) => writeAll(2, text),
 });
