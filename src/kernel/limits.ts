@@ -2,6 +2,8 @@
 export const LIMITS = {
   bodyBytes: 1024 * 1024,
   jsonDepth: 32,
+  xmlDepth: 100,
+  placeholders: 100,
   cardsPerTokenization: 1000,
   tokensPerDelete: 1000,
   tags: 50,
