@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -32,6 +33,9 @@ if (node === undefined) {
   );
   process.exit(1);
 }
+
+// Signatures are made by these threads, and Node has four however many cores there are. It reads the number once, early.
+process.env.UV_THREADPOOL_SIZE ??= String(Math.max(4, availableParallelism()));
 
 if (realpathSync(node) === realpathSync(process.execPath)) {
   process.argv = [process.execPath, script, ...args];

@@ -20,6 +20,9 @@ import { addMetrics, addUnversioned } from './http/unversioned.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
 import type { Clock } from './kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
+import { Placeholders } from './placeholders/placeholders.ts';
+import { Configurations } from './proxy/configurations.ts';
+import { PayloadProxy } from './proxy/proxy.ts';
 import { commitAll } from './storage/database.ts';
 import { holdsKeys, wrappedKeyStore } from './storage/key-store.ts';
 import { SqliteDatabase } from './storage/sqlite/sqlite.ts';
@@ -45,7 +48,8 @@ export async function openCore(config: Config, clock: Clock): Promise<Core & { d
       await commitAll(database, { writes: [], journal: [auditEntry(clock, { actor: { type: 'service' } }, event)] });
     }
     const accounts = new Accounts({ database, keyring, clock, random });
-    return { database, keyring, journalKey, accounts, clock, random, close: () => database.close() };
+    const configurations = new Configurations({ database, keyring, clock });
+    return { database, keyring, journalKey, accounts, configurations, clock, random, close: () => database.close() };
   } catch (error) {
     await database.close();
     throw error;
@@ -60,14 +64,17 @@ export async function startService(
   endpoints: readonly Endpoint[] = ENDPOINTS,
 ): Promise<Running> {
   const core = await openCore(config, clock);
-  const { database, keyring, random, accounts } = core;
+  const { database, keyring, random, accounts, configurations } = core;
   const vault = new Vault({ database, keyring, clock, random });
   const captures = new Captures({ database, keyring, vault, clock, random });
+  const placeholders = new Placeholders({ database, vault, captures, clock });
+  const proxy = new PayloadProxy({ configurations, placeholders, clock, random });
   const idempotency = new Idempotency({ database, keyring, clock, random });
 
   const state = { draining: false };
   const ready = async (): Promise<boolean> => !state.draining && (await database.isAlive());
-  const metrics = new Metrics({ waitingWrites: () => database.waiting, ready });
+  const certificateEnds = () => configurations.certificateEnds();
+  const metrics = new Metrics({ waitingWrites: () => database.waiting, ready, certificateEnds });
   const shared = { clock, random, log, metrics, trustedProxies: config.trustedProxies };
 
   const authentications = ENVIRONMENTS.map(
@@ -75,7 +82,7 @@ export async function startService(
   );
   const serviceOf = (environment: Environment) => {
     const authentication = authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
-    const services = { database, accounts, vault, captures };
+    const services = { database, accounts, vault, captures, proxy };
     const own = { listener: environment, environment, authentication, services };
     return serviceServer({ ...shared, ...own, idempotency, rates: config.rates, endpoints });
   };

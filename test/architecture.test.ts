@@ -14,6 +14,8 @@ const PLACES = [
   'idempotency',
   'vault',
   'captures',
+  'placeholders',
+  'proxy',
   'http',
   'version.ts',
   'cli',
@@ -155,13 +157,14 @@ describe('architecture', () => {
     assert.deepEqual(outside, []);
   });
 
-  test('only http/ knows Fastify, only storage/sqlite/ the database driver, and only cli/ the command parser', () => {
+  test('each library is known in one place only', () => {
     const homes: readonly [RegExp, string][] = [
       [/^(@?fastify|fast-json-stringify|light-my-request|find-my-way)/, 'http/'],
       [/^(node:)?https?$/, 'http/'],
       [/^(pino|prom-client)/, 'http/'],
       [/^(node:)?sqlite$/, 'storage/sqlite/'],
       [/^commander$/, 'cli/'],
+      [/^saxes$/, 'proxy/wssec/'],
     ];
     for (const [name, home] of homes) {
       const importers = sources.filter(({ imports }) => imports.some(({ from }) => name.test(from)));

@@ -5,45 +5,11 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
 import { openCore } from '../src/app.ts';
-import { runCommandLine } from '../src/cli/cli.ts';
 import { readConfig } from '../src/config.ts';
 import { DAY } from '../src/kernel/clock.ts';
-import { BIN, runCommand } from './command.ts';
+import { BIN, type Ran, runHere as run, runCommand } from './command.ts';
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-  // biome-ignore lint/suspicious/noExplicitAny: documents of every shape
-  readonly json: any;
-}
-
-/** One command in this process, which is the same code without the start of a process. */
-async function run(directory: string, ...args: string[]): Promise<Ran> {
-  const streams = { out: '', err: '' };
-  const clock = (): number => Date.now();
-  const config = readConfig({ CARDVAULT_DATA_DIR: directory });
-  const code = await runCommandLine(args, {
-    clock,
-    paths: () => config,
-    open: ({ databaseFile = config.databaseFile }) => openCore({ ...config, databaseFile }, clock),
-    start: () => Promise.reject(new Error('no command of this test serves')),
-    untilStopped: () => Promise.resolve(),
-    out: (text) => {
-      streams.out += text;
-    },
-    err: (text) => {
-      streams.err += text;
-    },
-  });
-  return {
-    code,
-    ...streams,
-    get json() {
-      return JSON.parse(streams.out);
-    },
-  };
-}
+const TENANT = ['--account', '$account', '--environment', 'sandbox'];
 
 /** Commands with what they need, in an order in which each can do its work; `$account` and `$key` stand for ids. */
 const COMMANDS: readonly (readonly string[])[] = [
@@ -57,6 +23,9 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['key', 'edit', '$key', '--name', 'other'],
   ['key', 'rotate', '$key'],
   ['key', 'revoke', '$key'],
+  ['proxy', 'configure', ...TENANT, '--setting', 'jose.payload=plain'],
+  ['proxy', 'show', ...TENANT],
+  ['proxy', 'remove', ...TENANT],
   ['account', 'suspend', '$account'],
   ['account', 'resume', '$account'],
   ['keyring', 'status'],
@@ -70,7 +39,7 @@ const manyNetworks = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => ['--ip', `10.0.${index >> 8}.${index & 255}`]).flat();
 
 const commandName = (args: readonly string[]): string =>
-  /^(account|key|audit|keyring)$/.test(args[0] ?? '') ? args.slice(0, 2).join(' ') : (args[0] ?? '');
+  /^(account|key|proxy|audit|keyring)$/.test(args[0] ?? '') ? args.slice(0, 2).join(' ') : (args[0] ?? '');
 
 describe('the command line', () => {
   let directory: string;
@@ -136,7 +105,9 @@ describe('the command line', () => {
   });
 
   describe('help', () => {
-    const names = [...new Set([...COMMANDS.map(commandName), 'serve', 'account', 'key', 'audit', 'keyring', ''])];
+    const names = [
+      ...new Set([...COMMANDS.map(commandName), 'serve', 'account', 'key', 'proxy', 'audit', 'keyring', '']),
+    ];
     for (const name of names) {
       test(`cardvault ${name} --help explains`, async () => {
         const { code, out, err } = await run(directory, ...name.split(' ').filter(Boolean), '--help');
@@ -149,7 +120,7 @@ describe('the command line', () => {
           const isOption = /^ {2}\S/.test(line);
           if (isOption) assert.match(line, /^ {2}\S.*?( {2,}\S|$)/, `an option without words: ${line}`);
         }
-        if (!['account', 'key', 'audit', 'keyring', ''].includes(name)) assert.match(out, /--json/);
+        if (!['account', 'key', 'proxy', 'audit', 'keyring', ''].includes(name)) assert.match(out, /--json/);
       });
     }
 
@@ -244,7 +215,7 @@ describe('the command line', () => {
       });
     }
 
-    for (const group of [[], ['account'], ['key'], ['audit'], ['keyring']]) {
+    for (const group of [[], ['account'], ['key'], ['proxy'], ['audit'], ['keyring']]) {
       test(`a missing subcommand of ${['cardvault', ...group].join(' ')} is told with --json, and helped without`, async () => {
         const inJson = await run(directory, ...group, '--json');
         assert.equal(inJson.code, 2);

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { openCore } from '../src/app.ts';
+import { runCommandLine } from '../src/cli/cli.ts';
+import { readConfig } from '../src/config.ts';
 
 /** The command line as an operator runs it: a process of its own. */
 export interface Finished {
@@ -37,3 +40,39 @@ export function runCommand(
 /** The variables of this process without what configures a service. */
 export const withoutSettings = (variables: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(variables).filter(([name]) => !/^(CARDVAULT_|NODE_TEST_CONTEXT$)/.test(name)));
+
+/** A command that was run in this process. */
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+  // biome-ignore lint/suspicious/noExplicitAny: documents of every shape
+  readonly json: any;
+}
+
+/** One command in this process, which is the same code without the start of a process. */
+export async function runHere(directory: string, ...args: string[]): Promise<Ran> {
+  const streams = { out: '', err: '' };
+  const clock = (): number => Date.now();
+  const config = readConfig({ CARDVAULT_DATA_DIR: directory });
+  const code = await runCommandLine(args, {
+    clock,
+    paths: () => config,
+    open: ({ databaseFile = config.databaseFile }) => openCore({ ...config, databaseFile }, clock),
+    start: () => Promise.reject(new Error('no command of this test serves')),
+    untilStopped: () => Promise.resolve(),
+    out: (text) => {
+      streams.out += text;
+    },
+    err: (text) => {
+      streams.err += text;
+    },
+  });
+  return {
+    code,
+    ...streams,
+    get json() {
+      return JSON.parse(streams.out);
+    },
+  };
+}

@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { exportJournal } from '../src/audit/verify.ts';
 import { type Row, write } from '../src/storage/database.ts';
+import { Search } from './canaries.ts';
 import { type Answer, type CallOptions, type House, luhnPan, startHouse } from './house.ts';
 
 /**
@@ -21,58 +22,6 @@ const KEYS = [
 
 /** Bytes: header, one byte and tag; keyed digests are shorter. */
 const SHORTEST_CIPHERTEXT = 38;
-
-const digitForms = (digits: string): Buffer[] => {
-  const groups = digits.match(/.{1,4}/g) ?? [];
-  const packed = Buffer.from(digits.padEnd(digits.length + (digits.length % 2), 'f'), 'hex');
-  const integer = Buffer.alloc(8);
-  integer.writeBigUInt64BE(BigInt(digits));
-  const backwards = Buffer.from(integer).reverse();
-  const separated = [' ', '-', '.', '/', '_', ', '].map((sign) => Buffer.from(groups.join(sign)));
-  const hashes = ['md5', 'sha1', 'sha256', 'sha512'].flatMap((name) => {
-    const digest = createHash(name).update(digits).digest();
-    return [digest, Buffer.from(digest.toString('hex'))];
-  });
-  // SQLite keeps integers in 6 or 8 bytes; the leading byte of a card number is zero.
-  return [...separated, packed, integer.subarray(1), backwards.subarray(0, 7), ...hashes];
-};
-
-/** What stays the same of a base64 text wherever in it the bytes stand. */
-const base64Forms = (bytes: Buffer): Buffer[] =>
-  [0, 1, 2].flatMap((shift) => {
-    const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64');
-    const start = shift === 0 ? 0 : shift + 1;
-    const end = Math.floor(((shift + bytes.length) * 8) / 6);
-    const inner = text.slice(start, end);
-    return [Buffer.from(inner), Buffer.from(inner.replaceAll('+', '-').replaceAll('/', '_'))];
-  });
-
-function formsOf(canary: string): Buffer[] {
-  const bytes = Buffer.from(canary);
-  const wide = Buffer.from(canary, 'utf16le');
-  const hex = bytes.toString('hex');
-  const texts = [hex, hex.toUpperCase(), encodeURIComponent(canary), JSON.stringify(canary).slice(1, -1)];
-  const escaped = [...canary].map((sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
-  return [
-    bytes,
-    wide,
-    Buffer.from(wide).swap16(),
-    ...[...texts, escaped, canary.toUpperCase()].map((text) => Buffer.from(text)),
-    ...base64Forms(bytes),
-    ...(/^[0-9]{12,19}$/.test(canary) ? digitForms(canary) : []),
-  ];
-}
-
-/** Finds canaries in bytes; says which, never where. */
-class Search {
-  readonly #forms = new Map<string, Buffer[]>();
-  constructor(canaries: readonly string[]) {
-    for (const canary of canaries) this.#forms.set(canary, formsOf(canary));
-  }
-  found(bytes: Buffer): string[] {
-    return [...this.#forms].filter(([, forms]) => forms.some((form) => bytes.includes(form))).map(([canary]) => canary);
-  }
-}
 
 describe('nothing of a card leaves the vault by a side door', { timeout: 240_000 }, () => {
   let house: House;

@@ -3,6 +3,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { installReceivers } from './receivers/install.ts';
 
 /**
  * `npm test`: types, style, then every test file, each in a process of its own. Arguments select files by a part of
@@ -22,6 +23,9 @@ if (!checks) {
   process.stdout.write('types or style are at fault\n0 passed, 1 failed, 0 skipped\n');
   process.exit(1);
 }
+
+// Before the files are run side by side; tests of what is still missing say so and are skipped.
+for (const tool of installReceivers()) process.stdout.write(`not on this machine: ${tool}\n`);
 
 const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'], { cwd: root })
   .sort()

@@ -12,6 +12,7 @@ const AUDIT_ACTIONS = [
   'capture.retrieved',
   'capture.tokenized',
   'capture.deleted',
+  'token.detokenized',
   'token.deleted',
   'account.created',
   'account.suspended',
@@ -20,6 +21,8 @@ const AUDIT_ACTIONS = [
   'key.edited',
   'key.rotated',
   'key.revoked',
+  'proxy.configured',
+  'proxy.removed',
 ] as const;
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

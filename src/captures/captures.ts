@@ -55,15 +55,23 @@ export class Captures {
     return id;
   }
 
-  /** With everything in it; the audit record is on disk before it is returned. Throws `unknown_capture`. */
-  async retrieve(tenant: Tenant, id: string, origin: Origin): Promise<OpenedCapture> {
+  /**
+   * With everything in it; the audit record is on disk before it is returned. Sensitive authentication data stays sealed
+   * for those who do not want it. Throws `unknown_capture`.
+   */
+  async retrieve(
+    tenant: Tenant,
+    id: string,
+    origin: Origin,
+    wanted: { sensitive: boolean; use?: string } = { sensitive: true },
+  ): Promise<OpenedCapture> {
     const stored = await this.#find(tenant, id);
-    const journal = [
-      this.#entry('capture.retrieved', tenant, id, origin, stored === undefined ? 'missing' : 'success'),
-    ];
+    const outcome = stored === undefined ? 'missing' : 'success';
+    const journal = [this.#entry('capture.retrieved', tenant, id, origin, outcome, wanted.use)];
     await commitAll(this.#database, { writes: [], journal });
     if (stored === undefined) throw new Failure('unknown_capture', { field: 'id' });
-    const sensitive = await openSensitive(this.#keyring, tenant, stored);
+    const sealed = wanted.sensitive ? stored : { ...stored, sealedSensitive: undefined };
+    const sensitive = await openSensitive(this.#keyring, tenant, sealed);
     return { capture: { ...stored.capture, sensitive }, panIndex: stored.panIndex };
   }
 
@@ -113,9 +121,10 @@ export class Captures {
     return isUuid(id) ? findCapture(this.#database, this.#keyring, tenant, id, this.#clock()) : undefined;
   }
 
-  #entry(action: AuditAction, tenant: Tenant, id: string, origin: Origin, outcome: string): JournalEntry {
+  #entry(action: AuditAction, tenant: Tenant, id: string, origin: Origin, outcome: string, use?: string): JournalEntry {
     // An id of another form is whatever a caller put into the path, and may be a card number.
     const targets = isUuid(id) ? [`capture:${id}`] : [];
-    return auditEntry(this.#clock, origin, { action, outcome, ...tenant, targets });
+    const detail = use === undefined ? undefined : { use };
+    return auditEntry(this.#clock, origin, { action, outcome, ...tenant, targets, ...(detail && { detail }) });
   }
 }

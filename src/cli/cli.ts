@@ -8,6 +8,7 @@ import { dataCommands } from './data.ts';
 import { keyCommands } from './key.ts';
 import { keyringCommands } from './keyring.ts';
 import { EXIT, UsageError } from './output.ts';
+import { proxyCommands } from './proxy.ts';
 import { serveCommand } from './serve.ts';
 
 /** Runs one command and returns its exit code. */
@@ -28,6 +29,7 @@ export async function runCommandLine(args: readonly string[], tools: Tools): Pro
   serveCommand(program, tools);
   accountCommands(program, tools);
   keyCommands(program, tools);
+  proxyCommands(program, tools);
   auditCommands(program, tools, (wanted) => {
     code = wanted;
   });

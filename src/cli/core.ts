@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
+import type { Configurations } from '../proxy/configurations.ts';
 import type { Database } from '../storage/database.ts';
 
 /** What commands work with; opened by the composition root. */
@@ -11,6 +12,7 @@ export interface Core {
   /** Seals the journal. */
   readonly journalKey: KeyObject;
   readonly accounts: Accounts;
+  readonly configurations: Configurations;
   readonly clock: Clock;
   readonly random: Random;
   close(): Promise<void>;

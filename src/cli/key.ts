@@ -1,12 +1,13 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { IssuedKey, KeyTraits } from '../accounts/accounts.ts';
 import { type AllowedNetwork, readCidr } from '../accounts/allow-list.ts';
 import { type ApiKey, keyState } from '../accounts/api-key.ts';
 import { isPermission, PERMISSIONS, type Permission } from '../accounts/permission.ts';
 import { iso8601, timeOrNull } from '../kernel/clock.ts';
-import { ENVIRONMENTS, type Environment } from '../kernel/environment.ts';
+import type { Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Tools, withCore } from './core.ts';
+import { readEnvironment, readOverlap, wrong } from './options.ts';
 import { details, operator, print, readableName, table, UsageError } from './output.ts';
 
 interface TraitOptions {
@@ -22,7 +23,6 @@ interface TraitOptions {
 const NEVER = 'never';
 /** In place of a network: empties the allow-list. */
 const NONE = 'none';
-const MAX_OVERLAP_MINUTES = 43_200;
 
 export function keyCommands(program: Command, tools: Tools): void {
   const key = program.command('key').description('API keys of an account');
@@ -109,7 +109,7 @@ function rotateCommand(key: Command, tools: Tools): void {
   key
     .command('rotate <id>')
     .description('make a successor with the same traits; the old key ends after the overlap')
-    .option('--overlap <minutes>', 'minutes in which both work', readMinutes, 60)
+    .option('--overlap <minutes>', 'minutes in which both work', readOverlap, 60)
     .option('--json', 'print JSON')
     .action((id: string, { overlap, json }: { overlap: number; json?: boolean }) =>
       withCore(tools, async ({ accounts }) =>
@@ -151,13 +151,6 @@ function withTraits(command: Command): Command {
     .option('--json', 'print JSON');
 }
 
-const wrong = (what: string): never => {
-  throw new InvalidArgumentError(what);
-};
-
-const readEnvironment = (text: string): Environment =>
-  ENVIRONMENTS.find((name) => name === text) ?? wrong('expected sandbox or production');
-
 const readPermission = (text: string): Permission =>
   isPermission(text) ? text : wrong(`expected one of ${PERMISSIONS.join(', ')}`);
 
@@ -179,11 +172,6 @@ function readTime(text: string): number | typeof NEVER {
   const form = /^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2}))?$/;
   const time = form.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(time) ? wrong('expected ISO 8601 with a zone, as 2027-01-31T00:00:00Z, or never') : time;
-}
-
-function readMinutes(text: string): number {
-  const minutes = /^[0-9]{1,6}$/.test(text) ? Number(text) : Number.NaN;
-  return minutes <= MAX_OVERLAP_MINUTES ? minutes : wrong(`expected minutes, 0 to ${MAX_OVERLAP_MINUTES}`);
 }
 
 const shown = (key: ApiKey, now: number) => ({

@@ -1,12 +1,22 @@
+import 'reflect-metadata';
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  webcrypto,
+  X509Certificate,
+} from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { type Extension, SubjectKeyIdentifierExtension, X509CertificateGenerator } from '@peculiar/x509';
 import { DAY, SECOND } from '../kernel/clock.ts';
-import { makeAuthority, makeServerIdentity, validFor } from './certificate.ts';
+import { makeAuthority, makeSelfSigned, makeServerIdentity, namedKeyIdentifier, validFor } from './certificate.ts';
 
 const NOW = Date.UTC(2026, 0, 15, 10, 30, 0, 250);
 const NAMES = [
@@ -19,6 +29,16 @@ const authority = await makeAuthority(NOW);
 const server = await makeServerIdentity(authority, NAMES, NOW);
 const root = new X509Certificate(authority.certificate);
 const leaf = new X509Certificate(server.certificate);
+
+async function rsaPair(key: KeyObject): Promise<[webcrypto.CryptoKey, webcrypto.CryptoKey]> {
+  const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
+  const pkcs8 = key.export({ type: 'pkcs8', format: 'der' });
+  const spki = createPublicKey(key).export({ type: 'spki', format: 'der' });
+  return [
+    await webcrypto.subtle.importKey('pkcs8', pkcs8, algorithm, false, ['sign']),
+    await webcrypto.subtle.importKey('spki', spki, algorithm, true, ['verify']),
+  ];
+}
 
 /** To the second, as certificates count. */
 const seconds = (time: number): number => Math.floor(time / SECOND);
@@ -88,6 +108,55 @@ describe('validFor', () => {
     const ends = leaf.validToDate.getTime();
     assert.equal(validFor(server.certificate, NOW), ends - NOW);
     assert.equal(validFor(server.certificate, ends + 1), -1);
+  });
+});
+
+describe('the certificate of a signing key', () => {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const publicKey = createPublicKey(privateKey);
+  const made = makeSelfSigned(privateKey, 'acc_1', NOW);
+
+  it('carries the key and is signed with it', async () => {
+    const certificate = new X509Certificate(await made);
+    assert.ok(certificate.publicKey.equals(publicKey));
+    assert.ok(certificate.verify(publicKey));
+    assert.deepEqual([certificate.subject, certificate.issuer], ['CN=acc_1', 'CN=acc_1']);
+    assert.equal(certificate.ca, false);
+    assert.match(certificate.serialNumber, /^[4-7][0-9A-F]{31}$/);
+  });
+
+  it('lives from yesterday for three years', async () => {
+    const certificate = new X509Certificate(await made);
+    assert.equal(seconds(certificate.validFromDate.getTime()), seconds(NOW - DAY));
+    assert.equal(seconds(certificate.validToDate.getTime()), seconds(NOW + 1095 * DAY));
+  });
+
+  it('takes any common name as one name', async () => {
+    for (const name of ['a, O=b', 'a+b="c"', 'ä\\#1']) {
+      const { subject } = new X509Certificate(await makeSelfSigned(privateKey, name, NOW));
+      assert.match(subject, /^CN=[^\n]+$/);
+    }
+  });
+
+  it('names the key by SHA-1 over its PKCS#1 form', async () => {
+    const expected = createHash('sha1')
+      .update(publicKey.export({ type: 'pkcs1', format: 'der' }))
+      .digest('base64');
+    assert.equal(namedKeyIdentifier(await made), expected);
+  });
+});
+
+describe('namedKeyIdentifier', () => {
+  it('is that of the extension, and undefined without one', async () => {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const [key, publicKey] = await rsaPair(privateKey);
+    const make = async (extensions: Extension[]): Promise<Uint8Array> =>
+      new Uint8Array(
+        (await X509CertificateGenerator.createSelfSigned({ keys: { privateKey: key, publicKey }, extensions })).rawData,
+      );
+    assert.equal(namedKeyIdentifier(await make([])), undefined);
+    const own = new SubjectKeyIdentifierExtension('0102ff');
+    assert.equal(namedKeyIdentifier(await make([own])), Buffer.from([1, 2, 255]).toString('base64'));
   });
 });
 

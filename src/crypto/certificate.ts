@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { webcrypto, X509Certificate as X509 } from 'node:crypto';
+import { type KeyObject, webcrypto, X509Certificate as X509 } from 'node:crypto';
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -14,6 +14,7 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 import { DAY } from '../kernel/clock.ts';
+import { publicOf } from './rsa-keys.ts';
 
 /** ECDSA P-256: a handshake costs a quarter less than with RSA-2048. */
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
@@ -21,6 +22,9 @@ const AUTHORITY_DAYS = 3650;
 /** Apple's clients refuse server certificates that live longer. */
 const SERVER_DAYS = 397;
 const SERIAL_BYTES = 16;
+/** Of a certificate that carries a signing key of a merchant. */
+const SIGNING = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
+const SIGNING_DAYS = 1095;
 
 cryptoProvider.set(webcrypto as never);
 
@@ -77,6 +81,30 @@ export async function makeServerIdentity(
   return { certificate: certificate.toString('pem'), key: await exportKey(keys.privateKey) };
 }
 
+/** A certificate that says of an RSA key no more than what it is; returns its DER. */
+export async function makeSelfSigned(privateKey: KeyObject, commonName: string, now: number): Promise<Uint8Array> {
+  const { privateKey: signingKey, publicKey } = await importPair(privateKey);
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    serialNumber: newSerial(),
+    name: [{ CN: [commonName] }],
+    ...validity(now, SIGNING_DAYS),
+    signingAlgorithm: SIGNING,
+    keys: { privateKey: signingKey, publicKey },
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature | KeyUsageFlags.nonRepudiation, true),
+      await SubjectKeyIdentifierExtension.create(publicKey),
+    ],
+  });
+  return new Uint8Array(certificate.rawData);
+}
+
+/** Of the extension that names the key, base64; undefined when the certificate has none. */
+export function namedKeyIdentifier(der: Uint8Array): string | undefined {
+  const extension = new X509Certificate(der as Uint8Array<ArrayBuffer>).getExtension(SubjectKeyIdentifierExtension);
+  return extension === null ? undefined : Buffer.from(extension.keyId, 'hex').toString('base64');
+}
+
 /** Was the certificate signed with the key of the authority? */
 export const isSignedBy = (certificate: string, authority: string): boolean =>
   new X509(certificate).verify(new X509(authority).publicKey);
@@ -110,3 +138,18 @@ const importKey = (pem: string): Promise<webcrypto.CryptoKey> =>
   webcrypto.subtle.importKey('pkcs8', Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ''), 'base64'), ALGORITHM, false, [
     'sign',
   ]);
+
+async function importPair(
+  key: KeyObject,
+): Promise<{ privateKey: webcrypto.CryptoKey; publicKey: webcrypto.CryptoKey }> {
+  const pkcs8 = key.export({ format: 'der', type: 'pkcs8' });
+  const spki = publicOf(key).export({ format: 'der', type: 'spki' });
+  try {
+    return {
+      privateKey: await webcrypto.subtle.importKey('pkcs8', pkcs8, SIGNING, false, ['sign']),
+      publicKey: await webcrypto.subtle.importKey('spki', spki, SIGNING, true, ['verify']),
+    };
+  } finally {
+    pkcs8.fill(0);
+  }
+}

@@ -30,6 +30,7 @@ export type Purpose =
   | 'fingerprints'
   | 'idempotency'
   | 'api-keys'
+  | 'proxy'
   | 'journal';
 
 /** Keys of the service itself belong to no environment. */

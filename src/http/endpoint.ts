@@ -7,15 +7,17 @@ import type { Effect } from '../idempotency/effect.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { FailureCode } from '../kernel/failure.ts';
 import type { Spans } from '../kernel/json.ts';
+import type { PayloadProxy } from '../proxy/proxy.ts';
 import type { Database, Write } from '../storage/database.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Family } from './envelopes.ts';
-import type { Field } from './fields.ts';
+import type { Field, JsonSchema } from './fields.ts';
 
 /** Sections of the reference. */
 export const TAGS = [
   { name: 'Permanent tokens', description: 'Card numbers replaced by tokens.' },
   { name: 'Captures', description: 'Card data kept for a while.' },
+  { name: 'Proxy', description: 'Card data put into a payload, which is then secured for a processor.' },
   { name: 'Account', description: 'The account and the calling key.' },
 ] as const;
 
@@ -27,6 +29,7 @@ export interface Services {
   readonly accounts: Accounts;
   readonly vault: Vault;
   readonly captures: Captures;
+  readonly proxy: PayloadProxy;
 }
 
 /** One request of a known caller, its body read. */
@@ -39,16 +42,34 @@ export interface Call<Body, Data> {
   /** When the request came in, milliseconds. */
   readonly now: number;
   readonly params: Readonly<Record<string, string>>;
+  /** Without the question mark. */
+  readonly query: string;
+  /** Those that the endpoint names. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: Body;
-  /** The body as it came, and where its members stand in it. */
+  /** The body as it came, and where the members of a JSON object stand in it. */
   readonly source: { readonly text: string; readonly spans: Spans };
   /** Set when an Idempotency-Key wants the answer kept in the unit of the effect. */
   readonly keep: ((data: Data) => Promise<readonly Write[]>) | undefined;
 }
 
+/** A body that is text to the endpoint: XML, or whatever comes. */
+export interface TextBody {
+  readonly media: 'xml' | 'any';
+  readonly description: string;
+}
+
+/** A member of the query, or a header. */
+export interface Parameter {
+  readonly description: string;
+  readonly required: boolean;
+  readonly schema: JsonSchema;
+}
+
 /** An example of a request and its answer, for the reference. */
 export interface Example {
   readonly body?: unknown;
+  readonly query?: string;
   readonly data: unknown;
 }
 
@@ -59,14 +80,19 @@ export interface Endpoint<Body = unknown, Data = unknown> {
   readonly path: string;
   /** Descriptions of the parameters in the path, by name. */
   readonly params?: Readonly<Record<string, string>>;
+  /** Members of the query that it reads, by name. */
+  readonly query?: Readonly<Record<string, Parameter>>;
+  /** Headers that change the answer, by name in lower case. */
+  readonly headers?: Readonly<Record<string, Parameter>>;
   readonly family: Family;
   readonly tag: Tag;
   readonly operationId: string;
   readonly permission: Permission;
   readonly summary: string;
   readonly description: string;
-  /** Absent: whatever body comes is not looked at. */
+  /** JSON. Absent, and no `text` either: whatever body comes is not looked at. */
   readonly body?: Field<Body>;
+  readonly text?: TextBody;
   readonly data: Field<Data>;
   /** Its own ones; those that everybody can meet are known. */
   readonly failures: readonly FailureCode[];

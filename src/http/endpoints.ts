@@ -4,6 +4,9 @@ import { deleteCapture } from './endpoints/delete-capture.ts';
 import { deleteTokens } from './endpoints/delete-tokens.ts';
 import { inspectCapture } from './endpoints/inspect-capture.ts';
 import { inspectToken } from './endpoints/inspect-token.ts';
+import { proxyHash } from './endpoints/proxy-hash.ts';
+import { proxyJose } from './endpoints/proxy-jose.ts';
+import { proxyWssec } from './endpoints/proxy-wssec.ts';
 import { retrieveCapture } from './endpoints/retrieve-capture.ts';
 import { getAccount, showAccount } from './endpoints/show-account.ts';
 import { tokenizeCapture } from './endpoints/tokenize-capture.ts';
@@ -22,6 +25,11 @@ export const ENDPOINTS: readonly Endpoint[] = [
   retrieveCapture,
   inspectCapture,
   deleteCapture,
+
+  // Proxy
+  proxyJose,
+  proxyWssec,
+  proxyHash,
 
   // Account
   showAccount,

@@ -2,7 +2,18 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** Prometheus metrics. Labels are route patterns and words of closed lists, never ids or data. */
+/** When a certificate of an account ends, milliseconds. */
+interface CertificateEnd {
+  readonly account: string;
+  readonly environment: string;
+  readonly certificate: string;
+  readonly at: number;
+}
+
+/**
+ * Prometheus metrics. Labels are route patterns and words of closed lists, never data; the one id is that of the account
+ * whose certificate ends.
+ */
 export class Metrics {
   readonly registry = new Registry();
   readonly #durations: Histogram<'listener' | 'method' | 'route' | 'status'>;
@@ -10,7 +21,11 @@ export class Metrics {
   readonly #failures: Counter<'listener' | 'failure'>;
   readonly #swept: Counter<'kind'>;
 
-  constructor(options: { waitingWrites: () => number; ready: () => Promise<boolean> }) {
+  constructor(options: {
+    waitingWrites: () => number;
+    ready: () => Promise<boolean>;
+    certificateEnds: () => Promise<readonly CertificateEnd[]>;
+  }) {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry, prefix: 'cardvault_' });
     this.#durations = new Histogram({
@@ -38,6 +53,19 @@ export class Metrics {
       registers,
       collect() {
         this.set(options.waitingWrites());
+      },
+    });
+    new Gauge({
+      name: 'cardvault_proxy_certificate_end_seconds',
+      help: 'When a certificate of an account’s proxy ends, Unix time',
+      labelNames: ['account', 'environment', 'certificate'],
+      registers,
+      async collect() {
+        this.reset();
+        // Without the database there is nothing to say, and the other metrics are wanted all the more.
+        const ends = await options.certificateEnds().catch(() => []);
+        for (const { account, environment, certificate, at } of ends)
+          this.set({ account, environment, certificate }, at / 1000);
       },
     });
     new Gauge({

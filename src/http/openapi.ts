@@ -2,6 +2,7 @@ import { PERMISSIONS } from '../accounts/permission.ts';
 import { FAILURES, Failure, type FailureCode } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Endpoint, TAGS } from './endpoint.ts';
+import type { Family } from './envelopes.ts';
 import { ENVELOPES } from './envelopes.ts';
 import type { JsonSchema } from './fields.ts';
 import { PROBLEMS } from './problems.ts';
@@ -17,7 +18,6 @@ export interface OpenApi {
   };
   readonly servers: readonly object[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly security: readonly object[];
   readonly components: object;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
@@ -28,6 +28,7 @@ export interface Operation {
   readonly summary: string;
   readonly description: string;
   readonly 'x-permission': string;
+  readonly security: readonly object[];
   readonly parameters: readonly Parameter[];
   readonly requestBody?: { readonly required: true; readonly content: Content };
   readonly responses: Readonly<Record<string, { readonly description: string; readonly content: Content }>>;
@@ -35,7 +36,7 @@ export interface Operation {
 
 export interface Parameter {
   readonly name: string;
-  readonly in: 'path' | 'header';
+  readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
   readonly description: string;
   readonly schema: JsonSchema;
@@ -65,26 +66,29 @@ export function openApi(endpoints: readonly Endpoint[], version: string): OpenAp
       { url: 'https://localhost:8444', description: 'Sandbox' },
     ],
     tags: TAGS,
-    security: [{ apiKey: [] }],
     components: {
-      securitySchemes: {
-        apiKey: {
-          type: 'apiKey',
-          in: 'header',
-          name: 'x-api-key',
-          description: `Permissions: ${PERMISSIONS.join(', ')}.`,
-        },
-      },
+      securitySchemes: { apiKey: keyIn('x-api-key'), accessKey: keyIn('ft-access-key') },
     },
     paths,
   };
 }
 
+/** One key works in both headers; an endpoint reads the one of its family. */
+const keyIn = (name: string): object => ({
+  type: 'apiKey',
+  in: 'header',
+  name,
+  description: `Permissions: ${PERMISSIONS.join(', ')}.`,
+});
+
+const securityOf = (family: Family): readonly object[] => [family === 'proxy' ? { accessKey: [] } : { apiKey: [] }];
+
 const templateOf = ({ path, params = {} }: Endpoint): string =>
   Object.keys(params).reduce((template, name) => template.replace(`:${name}`, `{${name}}`), path);
 
 function operation(endpoint: Endpoint): Operation {
-  const { body, data, example } = endpoint;
+  const { data, example } = endpoint;
+  const content = requestContent(endpoint);
   const { success, successSchema } = ENVELOPES[endpoint.family];
   return {
     operationId: endpoint.operationId,
@@ -92,13 +96,9 @@ function operation(endpoint: Endpoint): Operation {
     summary: endpoint.summary,
     description: endpoint.description,
     'x-permission': endpoint.permission,
+    security: securityOf(endpoint.family),
     parameters: parameters(endpoint),
-    ...(body !== undefined && {
-      requestBody: {
-        required: true as const,
-        content: { 'application/json': { schema: body.schema, example: example.body } },
-      },
-    }),
+    ...(content !== undefined && { requestBody: { required: true as const, content } }),
     responses: {
       200: {
         description: 'Success',
@@ -109,10 +109,21 @@ function operation(endpoint: Endpoint): Operation {
   };
 }
 
-function parameters({ method, params = {} }: Endpoint): Parameter[] {
+function requestContent({ body, text, example }: Endpoint): Content | undefined {
+  if (body !== undefined) return { 'application/json': { schema: body.schema, example: example.body } };
+  if (text === undefined) return undefined;
+  const media = text.media === 'xml' ? 'application/xml' : '*/*';
+  return { [media]: { schema: { type: 'string', description: text.description }, example: example.body } };
+}
+
+function parameters({ method, params = {}, query = {}, headers = {} }: Endpoint): Parameter[] {
   const inPath = Object.entries(params).map(
     ([name, description]): Parameter => ({ name, in: 'path', required: true, description, schema: { type: 'string' } }),
   );
+  const named = [
+    ...Object.entries(query).map(([name, parameter]): Parameter => ({ name, in: 'query', ...parameter })),
+    ...Object.entries(headers).map(([name, parameter]): Parameter => ({ name, in: 'header', ...parameter })),
+  ];
   const idempotencyKey: Parameter = {
     name: 'Idempotency-Key',
     in: 'header',
@@ -121,7 +132,8 @@ function parameters({ method, params = {} }: Endpoint): Parameter[] {
       'The same key with the same request gives the first answer again, for 24 hours, and has no second effect.',
     schema: { type: 'string', minLength: 1, maxLength: LIMITS.idempotencyKeyCharacters },
   };
-  return method === 'GET' ? inPath : [...inPath, idempotencyKey];
+  const all = [...inPath, ...named];
+  return method === 'GET' ? all : [...all, idempotencyKey];
 }
 
 /** What every endpoint can meet. */

@@ -5,7 +5,7 @@ import { Failure, invalid } from '../kernel/failure.ts';
 import { type Json, parseJson, type Spans } from '../kernel/json.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { commitAll, type Database, type Write } from '../storage/database.ts';
-import type { Endpoint, Services } from './endpoint.ts';
+import type { Endpoint, Services, TextBody } from './endpoint.ts';
 import { ENVELOPES } from './envelopes.ts';
 import type { Admission } from './gate.ts';
 import { failureOf, PROBLEMS } from './problems.ts';
@@ -17,6 +17,8 @@ export interface Incoming {
   /** Normalised, without trailing slash and query. */
   readonly path: string;
   readonly query: string;
+  /** Those that the endpoint names. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly idempotencyKey: string | undefined;
   /** Empty when there is none. */
   readonly body: Buffer;
@@ -73,9 +75,11 @@ export class Performer {
     return { ...(await this.#performOnce(incoming, begun.claim)), replayed: false };
   }
 
-  #begin({ admission, path, query, body }: Incoming, key: string): ReturnType<Idempotency['begin']> {
-    const { method } = this.#endpoint;
-    const content = Buffer.concat([Buffer.from(`${query}\n`), body]);
+  #begin({ admission, path, query, headers, body }: Incoming, key: string): ReturnType<Idempotency['begin']> {
+    const { method, headers: named = {} } = this.#endpoint;
+    // No line of it can hold a line feed, so that two different requests never read the same.
+    const lines = [query, ...Object.keys(named).map((name) => headers[name] ?? '')];
+    const content = Buffer.concat([Buffer.from(lines.map((line) => `${line}\n`).join('')), body]);
     return this.#idempotency.begin({ tenant: admission.tenant, method, path, key, content });
   }
 
@@ -123,10 +127,10 @@ export class Performer {
 
   async #handle(incoming: Incoming, keep: Keep | undefined): Promise<unknown> {
     const { key, tenant, origin } = incoming.admission;
-    const field = this.#endpoint.body;
-    const source = field === undefined ? NO_SOURCE : readSource(incoming.body);
+    const { body: field, text } = this.#endpoint;
+    const source = field !== undefined ? readSource(incoming.body) : readText(incoming.body, text);
     const body = field?.read(source.value);
-    const { params } = incoming;
+    const { params, query, headers } = incoming;
     const now = this.#clock();
     return this.#endpoint.handle({
       services: this.#services,
@@ -135,6 +139,8 @@ export class Performer {
       origin,
       now,
       params,
+      query,
+      headers,
       body,
       source,
       keep,
@@ -147,4 +153,12 @@ function readSource(body: Buffer): Source {
   if (!isUtf8(body)) throw new Failure('malformed_json', { message: 'malformed JSON: the body is not UTF-8' });
   const text = body.toString('utf8');
   return { text, ...parseJson(text) };
+}
+
+/** Throws `invalid_field`, `malformed_xml`. */
+function readText(body: Buffer, text: TextBody | undefined): Source {
+  if (text === undefined) return NO_SOURCE;
+  if (isUtf8(body)) return { ...NO_SOURCE, text: body.toString('utf8') };
+  if (text.media === 'xml') throw new Failure('malformed_xml', { message: 'malformed XML: the body is not UTF-8' });
+  throw invalid('body', 'expected UTF-8 text');
 }

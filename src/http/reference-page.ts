@@ -33,7 +33,7 @@ export function referencePage(document: OpenApi): string {
 <h1>Interface reference</h1>
 <p>${prose(document.info.description)}</p>
 <h2 id="authentication">Authentication</h2>
-<p>Send an API key in the header <code>x-api-key</code>, over TLS 1.2 or newer, from an address on the key's allow-list. Every refusal is the same 403; the cause is in the operator's audit log.</p>
+<p>Send an API key in the header <code>x-api-key</code>, to the proxy in <code>ft-access-key</code>, over TLS 1.2 or newer, from an address on the key's allow-list. Every refusal is the same 403; the cause is in the operator's audit log.</p>
 <pre><code>curl --cacert ./data/tls/ca.pem https://localhost:8444/v1/account -H "x-api-key: $KEY"</code></pre>
 ${sections.join('')}
 </main>
@@ -66,7 +66,14 @@ const row = (name: string, type: string, required: boolean, description: string)
   `<tr><td><code>${escapeHtml(name)}</code></td><td>${escapeHtml(type)}</td><td>${required ? 'yes' : 'no'}</td><td>${prose(description)}</td></tr>`;
 
 const members = (content: Content): string =>
-  table(Object.values(content).flatMap(({ schema }) => memberRows(schema, '')));
+  Object.entries(content)
+    .map(([media, { schema }]) =>
+      schema['type'] === 'string' ? textBody(media, schema) : table(memberRows(schema, '')),
+    )
+    .join('');
+
+const textBody = (media: string, { description }: JsonSchema): string =>
+  `<p><code>${escapeHtml(media)}</code>: ${prose(String(description ?? ''))}</p>`;
 
 function memberRows(schema: JsonSchema, prefix: string): string[] {
   const properties = (schema['properties'] ?? {}) as Record<string, JsonSchema>;
@@ -94,7 +101,8 @@ function typeOf(schema: JsonSchema): string {
 
 const example = (content: Content): string =>
   Object.values(content)
-    .map(({ example: value }) => `<pre><code>${escapeHtml(JSON.stringify(value, null, 2))}</code></pre>`)
+    .map(({ example: value }) => (typeof value === 'string' ? value : JSON.stringify(value, null, 2)))
+    .map((text) => `<pre><code>${escapeHtml(text)}</code></pre>`)
     .join('');
 
 const anchor = (name: string): string => name.toLowerCase().replace(/[^a-z]+/g, '-');

@@ -11,6 +11,7 @@ import { LIMITS } from '../kernel/limits.ts';
 import type { Endpoint, Services } from './endpoint.ts';
 import { ENVELOPES, type Family } from './envelopes.ts';
 import { type Admission, Gate, RateLimited, type Rates, rateHeaders, type Sender } from './gate.ts';
+import { refuseOtherMedia } from './media.ts';
 import { Performer } from './perform.ts';
 import { requestId } from './request-id.ts';
 import { addressOf, commonHeaders, JSON_TYPE, type Reporting, report, sendFailure, sendUnrouted } from './send.ts';
@@ -93,7 +94,7 @@ function addEndpoint(app: FastifyInstance, gate: Gate, endpoint: Endpoint, optio
     config: { family: endpoint.family },
     onRequest: async (request, reply) => {
       request.admission = await admit(gate, endpoint, request, reply);
-      refuseOtherMedia(endpoint, request);
+      refuseOtherMedia(endpoint, request.headers);
     },
     handler: async (request, reply) => {
       const { admission } = request;
@@ -106,6 +107,7 @@ function addEndpoint(app: FastifyInstance, gate: Gate, endpoint: Endpoint, optio
         params,
         path: pathOf(endpoint, params),
         query,
+        headers: namedHeaders(endpoint, request),
         idempotencyKey: header(request, 'idempotency-key'),
         body: (request.body as Buffer | undefined) ?? Buffer.alloc(0),
       });
@@ -139,13 +141,10 @@ async function admit(gate: Gate, endpoint: Endpoint, request: FastifyRequest, re
   }
 }
 
-/** Before the body is read: it must be as it is, and JSON where the endpoint reads it. */
-function refuseOtherMedia(endpoint: Endpoint, request: FastifyRequest): void {
-  if (header(request, 'content-encoding') !== undefined) throw new Failure('unsupported_media_type');
-  const type = (header(request, 'content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase();
-  // A body that is not looked at may be of any type, also of one that Fastify would find malformed.
-  if (endpoint.body === undefined) delete request.headers['content-type'];
-  else if (type !== 'application/json') throw new Failure('unsupported_media_type');
+/** Those that the endpoint names and the request has. */
+function namedHeaders({ headers = {} }: Endpoint, request: FastifyRequest): Record<string, string> {
+  const present = Object.keys(headers).map((name) => [name, header(request, name)] as const);
+  return Object.fromEntries(present.filter((pair): pair is [string, string] => pair[1] !== undefined));
 }
 
 /** Answers as text; only declared members are written. */

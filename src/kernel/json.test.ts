@@ -275,6 +275,65 @@ describe('spans', () => {
   });
 });
 
+describe('text values', () => {
+  interface Found {
+    readonly value: string;
+    readonly raw: string;
+    readonly path: readonly (string | number)[];
+  }
+  const found = (text: string): Found[] => {
+    const all: Found[] = [];
+    parseJson(text, ({ value, start, end, path }) => all.push({ value, raw: text.slice(start, end), path: [...path] }));
+    return all;
+  };
+
+  it('are told in their order, with the keys and indices that lead to them', () => {
+    assert.deepEqual(found('{"a":"x","b":[1,"y",{"c":["z"]}],"\\u0064":null,"e":"\\u0065\\n"}'), [
+      { value: 'x', raw: '"x"', path: ['a'] },
+      { value: 'y', raw: '"y"', path: ['b', 1] },
+      { value: 'z', raw: '"z"', path: ['b', 2, 'c', 0] },
+      { value: 'e\n', raw: '"\\u0065\\n"', path: ['e'] },
+    ]);
+    assert.deepEqual(found(' "x" '), [{ value: 'x', raw: '"x"', path: [] }]);
+    assert.deepEqual(found('{"key":1,"":[true,{}]}'), []);
+  });
+
+  it('are all strings of a document that are no keys, each read from where it stands', () => {
+    const stringsIn = (value: unknown, path: (string | number)[] = []): [unknown, unknown][] => {
+      if (typeof value === 'string') return [[value, path]];
+      if (typeof value !== 'object' || value === null) return [];
+      const list = Array.isArray(value);
+      return Object.entries(value).flatMap(([key, each]) => stringsIn(each, [...path, list ? Number(key) : key]));
+    };
+    const documents = fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' });
+    fc.assert(
+      fc.property(documents, fc.constantFrom(undefined, '\t'), (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        const all = found(text);
+        for (const { value: own, raw } of all) assert.equal(JSON.parse(raw), own);
+        assert.deepEqual(
+          all.map(({ value: own, path }) => [own, path]),
+          stringsIn(JSON.parse(text)),
+        );
+      }),
+    );
+  });
+
+  it('are told before a fault behind them', () => {
+    const seen: string[] = [];
+    assert.throws(() => parseJson('["a","b",]', ({ value }) => seen.push(value)), Failure);
+    assert.deepEqual(seen, ['a', 'b']);
+  });
+
+  it('change nothing of what is read', () => {
+    const text = '{"a":["x",0.50],"b":{}}';
+    assert.deepEqual(
+      parseJson(text, () => undefined),
+      parseJson(text),
+    );
+  });
+});
+
 describe('a refusal', () => {
   it('names the position, counted from 1', () => {
     assert.equal(refusal('{"a":}'), 'malformed JSON at character 6: expected a value');

@@ -25,9 +25,19 @@ export const isJsonObject = (value: unknown): value is { [key: string]: Json } =
 /** Where the value of a member of the outermost object stands in the text, as [start, end). */
 export type Spans = ReadonlyMap<string, readonly [number, number]>;
 
+/** A string that stands as a value, not as a key. */
+export interface TextValue {
+  readonly value: string;
+  /** Where its quoted form stands in the text, as [start, end). */
+  readonly start: number;
+  readonly end: number;
+  /** Keys and indices that lead to it; changes after the call. */
+  readonly path: readonly (string | number)[];
+}
+
 /** Throws `malformed_json`, which tells the position of the fault and nothing of the text. */
-export function parseJson(text: string): { value: Json; spans: Spans } {
-  const reader = new Reader(text);
+export function parseJson(text: string, onText?: (found: TextValue) => void): { value: Json; spans: Spans } {
+  const reader = new Reader(text, onText);
   return { value: reader.document(), spans: reader.spans };
 }
 
@@ -48,11 +58,14 @@ const ESCAPED: Readonly<Record<string, string>> = {
 class Reader {
   readonly spans = new Map<string, readonly [number, number]>();
   readonly #text: string;
+  readonly #onText: ((found: TextValue) => void) | undefined;
+  readonly #path: (string | number)[] = [];
   #at = 0;
   #depth = 0;
 
-  constructor(text: string) {
+  constructor(text: string, onText: ((found: TextValue) => void) | undefined) {
     this.#text = text;
+    this.#onText = onText;
   }
 
   document(): Json {
@@ -70,7 +83,7 @@ class Reader {
       case '[':
         return this.#nested(() => this.#array());
       case '"':
-        return this.#string();
+        return this.#textValue();
       case 't':
         return this.#word('true', true);
       case 'f':
@@ -80,6 +93,13 @@ class Reader {
       default:
         return this.#number();
     }
+  }
+
+  #textValue(): string {
+    const start = this.#at;
+    const value = this.#string();
+    this.#onText?.({ value, start, end: this.#at, path: this.#path });
+    return value;
   }
 
   #nested<T>(read: () => T): T {
@@ -106,7 +126,9 @@ class Reader {
       this.#at++;
       this.#skipBlanks();
       const start = this.#at;
+      this.#path.push(key);
       const value = this.#value();
+      this.#path.pop();
       if (this.#depth === 1) this.spans.set(key, [start, this.#at]);
       // Assigning __proto__ would change the object instead of giving it a member.
       if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true });
@@ -118,8 +140,11 @@ class Reader {
   #array(): Json[] {
     const array: Json[] = [];
     if (this.#peek() === ']') return array;
-    do array.push(this.#value());
-    while (this.#continues(']'));
+    do {
+      this.#path.push(array.length);
+      array.push(this.#value());
+      this.#path.pop();
+    } while (this.#continues(']'));
     return array;
   }
 

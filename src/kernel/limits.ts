@@ -3,7 +3,16 @@ export const LIMITS = {
   bodyBytes: 1024 * 1024,
   jsonDepth: 32,
   xmlDepth: 100,
+  /** Elements and attributes of a document. */
+  xmlNodes: 50_000,
+  /** Of a namespace's URI. Reading a prefixed attribute takes time linear in it, and canonical forms repeat it. */
+  xmlNamespaceCharacters: 255,
+  /** Of the canonical form, which can be many times as long as the document. */
+  xmlCanonicalCharacters: 4 * 1024 * 1024,
   placeholders: 100,
+  /** Of the keys of processors and merchants; a longer one would keep a core busy for a second a signature. */
+  rsaBits: { min: 2048, max: 8192 },
+  keyFileBytes: 64 * 1024,
   cardsPerTokenization: 1000,
   tokensPerDelete: 1000,
   tags: 50,

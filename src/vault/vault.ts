@@ -1,11 +1,11 @@
-import { auditEntry } from '../audit/audit.ts';
+import { auditEntry, type Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { alsoWrites, type Effect, refuseIfTakenOver } from '../idempotency/effect.ts';
 import { type Clock, DAY, type Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import type { Database, JournalEntry } from '../storage/database.ts';
+import { commitAll, type Database, type JournalEntry } from '../storage/database.ts';
 import type { Token } from './token.ts';
 import { forgetDeletedTokens, TokenStore } from './token-store.ts';
 import { type Tokenization, type TokenizationResult, TokenizationRun } from './tokenization.ts';
@@ -63,6 +63,21 @@ export class Vault {
   /** Throws `unknown_token`. */
   async inspect(tenant: Tenant, token: string): Promise<Token> {
     const found = await (await this.#store(tenant)).find(token);
+    if (found === undefined) throw new Failure('unknown_token', { field: 'token' });
+    return found.token;
+  }
+
+  /**
+   * With its card number, for `use` (a word for the audit log); the audit record is on disk before it is returned. Throws
+   * `unknown_token`.
+   */
+  async reveal(tenant: Tenant, token: string, origin: Origin, use: string): Promise<Token> {
+    const found = await (await this.#store(tenant)).find(token);
+    const outcome = found === undefined ? 'missing' : 'success';
+    // What is no token is whatever the caller wrote there, and may be a card number.
+    const targets = found === undefined ? [] : [`token:${found.token.token}`];
+    const event = { action: 'token.detokenized', outcome, ...tenant, targets, detail: { use } } as const;
+    await commitAll(this.#database, { writes: [], journal: [auditEntry(this.#clock, origin, event)] });
     if (found === undefined) throw new Failure('unknown_token', { field: 'token' });
     return found.token;
   }

@@ -3,8 +3,9 @@ import { after, before, describe, test } from 'node:test';
 import type { Operation } from '../../src/http/openapi.ts';
 import { type CallOptions, type House, startHouse } from '../house.ts';
 import { faultsOf } from '../json-schema.ts';
+import { newSender } from './proxy.ts';
 
-/** The lines of the interface's vault, captures and account sections, and the records that their paths need. */
+/** The lines of the interface's vault, captures, proxy and account sections, and the records that their paths need. */
 const INTERFACE: readonly [method: string, path: string, needs?: 'token' | 'capture'][] = [
   ['post', '/v1/tokenization/simple'],
   ['get', '/v1/tokens/{token}/inspect', 'token'],
@@ -14,9 +15,18 @@ const INTERFACE: readonly [method: string, path: string, needs?: 'token' | 'capt
   ['get', '/transactions/requests/{id}', 'capture'],
   ['get', '/transactions/requests/{id}/inspect', 'capture'],
   ['delete', '/transactions/requests/{id}', 'capture'],
+  ['post', '/proxy/jose'],
+  ['post', '/proxy/wssec'],
+  ['post', '/proxy/hash'],
   ['post', '/v1/account'],
   ['get', '/v1/account'],
 ];
+/** What a body is, where it is not JSON. */
+const MEDIA: Readonly<Record<string, string>> = { '/proxy/wssec': 'application/xml', '/proxy/hash': '*/*' };
+const mediaOf = (path: string): string => MEDIA[path] ?? 'application/json';
+const isProxy = (path: string): boolean => path.startsWith('/proxy/');
+/** The token in the examples of the proxy; a real one is sent in its place. */
+const EXAMPLE_TOKEN = /4111118372951111/g;
 
 interface Document {
   readonly openapi: string;
@@ -41,19 +51,38 @@ const cannotMeet = (method: string, path: string): string[] => {
 
 describe('the OpenAPI document', () => {
   let house: House;
-  let account: string;
   let key: string;
+  let token: string;
   let document: Document;
   before(async () => {
     house = await startHouse();
-    account = await house.newAccount();
-    key = (await house.newKey(account)).secret;
+    const sender = await newSender(house);
+    key = sender.key;
+    token = await sender.token('4111111111111111');
     document = (await house.call('GET', '/openapi.json')).json;
   });
   after(() => house.stop());
 
   const operationOf = (method: string, path: string): Operation =>
     document.paths[path]?.[method] ?? assert.fail(`${method} ${path} is missing`);
+
+  const headersFor = (path: string, secret: string): Record<string, string> =>
+    isProxy(path)
+      ? { 'ft-access-key': secret, 'content-type': mediaOf(path).replace('*/*', 'text/plain') }
+      : { 'x-api-key': secret };
+  const exampleOf = (path: string, operation: Operation): unknown => {
+    const example = operation.requestBody?.content[mediaOf(path)]?.example;
+    if (!isProxy(path)) return example;
+    const text = typeof example === 'string' ? example : JSON.stringify(example);
+    assert.match(text, EXAMPLE_TOKEN);
+    return text.replace(EXAMPLE_TOKEN, token);
+  };
+  /** The path with its required query, of which any word that is listed will do. */
+  const queried = (path: string, { parameters }: Operation): string => {
+    const required = parameters.filter((parameter) => parameter.in === 'query' && parameter.required);
+    const words = required.map(({ name, schema }) => `${name}=${(schema['enum'] as string[])[0]}`);
+    return words.length === 0 ? path : `${path}?${words.join('&')}`;
+  };
 
   const record = async (needs: 'token' | 'capture' | undefined): Promise<string> => {
     if (needs === undefined) return '';
@@ -71,11 +100,22 @@ describe('the OpenAPI document', () => {
     const served = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     );
-    const ours = served.filter((line) => !/ \/(proxy|v1\/payments)/.test(line));
+    const ours = served.filter((line) => !/ \/v1\/payments/.test(line));
     assert.deepEqual(ours.sort(), INTERFACE.map(([method, path]) => `${method} ${path}`).sort());
     assert.equal(document.openapi, '3.1.0');
     assert.match(document.info.version, /^[0-9]+\.[0-9]+\.[0-9]+/);
-    assert.deepEqual(Object.keys(document.components.securitySchemes), ['apiKey']);
+    const schemes = Object.entries(document.components.securitySchemes);
+    assert.deepEqual(
+      schemes.map(([name, scheme]) => [
+        name,
+        (scheme as { in: string; name: string }).in,
+        (scheme as { name: string }).name,
+      ]),
+      [
+        ['apiKey', 'header', 'x-api-key'],
+        ['accessKey', 'header', 'ft-access-key'],
+      ],
+    );
   });
 
   test('names every operation once and describes every parameter of its path', () => {
@@ -101,26 +141,36 @@ describe('the OpenAPI document', () => {
 
   for (const [method, path, needs] of INTERFACE) {
     describe(`${method.toUpperCase()} ${path}`, () => {
+      test('says which key it reads', () => {
+        assert.deepEqual(operationOf(method, path).security, [isProxy(path) ? { accessKey: [] } : { apiKey: [] }]);
+        assert.equal((document as { security?: unknown }).security, undefined, 'each operation says it itself');
+      });
+
       test('has examples that fit their schemas', () => {
         const { requestBody, responses } = operationOf(method, path);
-        const content = requestBody?.content['application/json'];
+        const content = requestBody?.content[mediaOf(path)];
         if (content !== undefined) assert.deepEqual(faultsOf(content.schema, content.example), []);
-        const hasBody = /tokenization|\/tokenize$|^\/v1\/tokens$|requests$/.test(path);
+        const hasBody = /tokenization|\/tokenize$|^\/v1\/tokens$|requests$|^\/proxy/.test(path);
         assert.equal(content !== undefined, hasBody);
+        assert.equal(Object.keys(requestBody?.content ?? {}).length, hasBody ? 1 : 0);
         for (const [status, { description, content }] of Object.entries(responses)) {
           const { schema, example } = content['application/json'] ?? assert.fail(`${status} has no JSON`);
           assert.match(description, status === '200' ? /^Success$/ : /^[A-Z][^.]{5,}\.$/);
           assert.deepEqual(faultsOf(schema, example), [], status);
-          assert.equal((example as { status_code: number }).status_code, Number(status));
+          const { status_code: code, status: word } = example as { status_code?: number; status: unknown };
+          assert.equal(isProxy(path) && status === '200' ? word : code, Number(status));
         }
       });
 
       test('takes its example, and answers in the documented schema', async () => {
         const operation = operationOf(method, path);
-        const body = operation.requestBody?.content['application/json']?.example;
-        const filled = fill(path, await record(needs));
-        const { status, json } = await house.call(method.toUpperCase(), filled, { key, body });
-        assert.equal(status, 200);
+        const body = exampleOf(path, operation);
+        const filled = queried(fill(path, await record(needs)), operation);
+        const { status, json, text } = await house.call(method.toUpperCase(), filled, {
+          body,
+          headers: headersFor(path, key),
+        });
+        assert.equal(status, 200, text);
         const schema = schemaOf(operation, 200);
         assert.deepEqual(faultsOf(schema, json), []);
         assert.deepEqual(undeclared(schema, json), []);
@@ -132,7 +182,11 @@ describe('the OpenAPI document', () => {
         if (cannotMeet(method, path).includes(status)) continue;
         test(`documents ${status}, and answers it in the documented schema`, async () => {
           const operation = operationOf(method, path);
-          const answer = await house.call(method.toUpperCase(), fill(path, 'unknown'), { key, ...options });
+          const { key: secret = key, headers = {}, ...more } = options;
+          const answer = await house.call(method.toUpperCase(), fill(path, 'unknown'), {
+            ...more,
+            headers: { ...headersFor(path, secret), ...headers },
+          });
           assert.equal(answer.status, Number(status));
           assert.deepEqual(faultsOf(schemaOf(operation, answer.status), answer.json), []);
           assert.deepEqual(undeclared(schemaOf(operation, answer.status), answer.json), []);
@@ -147,6 +201,20 @@ describe('the OpenAPI document', () => {
       });
     });
   }
+
+  test('describes the query and the headers of the proxy', () => {
+    const named = (path: string): [string, string, boolean][] =>
+      operationOf('post', path).parameters.map((parameter) => [parameter.in, parameter.name, parameter.required]);
+    const headers = [
+      ['header', 'ft-encryption', false],
+      ['header', 'Idempotency-Key', false],
+    ];
+    assert.deepEqual(named('/proxy/jose'), headers);
+    assert.deepEqual(named('/proxy/wssec'), headers);
+    assert.deepEqual(named('/proxy/hash'), [['query', 'type', true], ...headers]);
+    const [type] = operationOf('post', '/proxy/hash').parameters;
+    assert.deepEqual(type?.schema, { type: 'string', enum: ['SHA256', 'SHA384', 'SHA512'] });
+  });
 
   test('429 fits as well', async () => {
     const own = await startHouse({ variables: { CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '1' } });

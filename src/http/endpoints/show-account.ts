@@ -34,14 +34,16 @@ type Data = ReadBy<typeof data>;
 async function handle({ services, tenant, key }: Call<unknown, Data>): Promise<Data> {
   const account = await services.accounts.get(tenant.account);
   const enablements = await services.accounts.enablements(tenant);
-  const isEnabled = (name: string): boolean => enablements.some(({ capability }) => capability === name);
+  const payments = enablements.find(({ capability }) => capability === 'payments');
+  const isConfigured = await services.proxy.isConfigured(tenant);
   return {
     id: account.id,
     name: account.name,
     environment: tenant.environment,
     status: account.status,
-    enabled: { payments: isEnabled('payments'), jose: isEnabled('jose'), wssec: isEnabled('wssec') },
-    processor: enablements.find(({ capability }) => capability === 'payments')?.processor ?? null,
+    // Both need the same two keys.
+    enabled: { payments: payments !== undefined, jose: isConfigured, wssec: isConfigured },
+    processor: payments?.processor ?? null,
     key: {
       id: key.id,
       name: key.name,

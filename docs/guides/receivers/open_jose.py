@@ -1,0 +1,41 @@
+"""python3 open_jose.py ANSWER PROCESSOR_PRIVATE_KEY MERCHANT_PUBLIC_KEY
+
+Opens an answer of POST /proxy/jose and prints the payload. Needs jwcrypto.
+"""
+import json
+import sys
+
+from jwcrypto import jwe, jwk, jws
+
+# What was agreed with the merchant. Nothing else is taken, whatever a message says of itself.
+SIGNED = ["RS256"]
+ENCRYPTED = ["RSA-OAEP-256", "A256GCM"]
+
+
+def verify(compact, key):
+    token = jws.JWS()
+    token.allowed_algs = SIGNED
+    token.deserialize(compact, key)
+    return token.payload
+
+
+def decrypt(compact, key):
+    token = jwe.JWE(algs=ENCRYPTED)
+    token.deserialize(compact, key)
+    return token.payload
+
+
+answer, private_key, public_key = (open(file, "rb").read() for file in sys.argv[1:])
+message = json.loads(answer)["data"]
+processor = jwk.JWK.from_pem(private_key)
+merchant = jwk.JWK.from_pem(public_key)
+
+# 1. Is it the merchant's? The signature is over the ciphertext: nothing is decrypted before it was verified.
+if verify(message["encryption"], merchant).decode() != message["value"]:
+    sys.exit("the signature is over another value")
+
+# 2. Decrypt.
+plaintext = decrypt(message["value"], processor)
+
+# 3. The signature over the payload itself. With jose.payload=plain there is none: the plaintext is the payload.
+sys.stdout.buffer.write(verify(plaintext.decode(), merchant))

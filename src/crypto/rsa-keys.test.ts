@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { LIMITS } from '../kernel/limits.ts';
+import { makeAuthority, makeSelfSigned } from './certificate.ts';
+import { bitsOf, KeyFault, keyFingerprint, readPublicKey, subjectKeyIdentifier, thumbprint } from './rsa-keys.ts';
+
+const NOW = Date.UTC(2026, 0, 15);
+const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const SHORT = generateKeyPairSync('rsa', { modulusLength: 1024 });
+const PSS = generateKeyPairSync('rsa-pss', { modulusLength: 2048 });
+const CURVE = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const CERTIFICATE = Buffer.from(await makeSelfSigned(privateKey, 'test', NOW));
+
+const pem = (label: string, der: Buffer): string =>
+  `-----BEGIN ${label}-----\n${der.toString('base64').replace(/(.{64})/g, '$1\n')}\n-----END ${label}-----\n`;
+const certificatePem = pem('CERTIFICATE', CERTIFICATE);
+
+const spki = (key: KeyObject, format: 'pem' | 'der'): Buffer =>
+  Buffer.from(key.export({ type: 'spki', format } as never));
+const pkcs1 = (key: KeyObject, format: 'pem' | 'der'): Buffer =>
+  Buffer.from(key.export({ type: 'pkcs1', format } as never));
+const pkcs8 = (key: KeyObject, format: 'pem' | 'der'): Buffer =>
+  Buffer.from(key.export({ type: 'pkcs8', format } as never));
+const jwk = (key: KeyObject, more: object = {}): Buffer =>
+  Buffer.from(JSON.stringify({ ...key.export({ format: 'jwk' }), ...more }));
+const base64 = (der: Buffer): Buffer => Buffer.from(der.toString('base64'));
+
+function fault(read: () => unknown): string {
+  try {
+    read();
+  } catch (error) {
+    assert.ok(error instanceof KeyFault, String(error));
+    assert.equal(error.cause, undefined);
+    return error.message;
+  }
+  return assert.fail('accepted');
+}
+
+const GARBAGE: readonly Buffer[] = [
+  ...['', ' ', 'secret', '{', '{}', '[]', 'null', '{"kty":"RSA"}', '{"keys":[]}', 'AAAA', '-----BEGIN secret-----'],
+  ...['-----BEGIN PUBLIC KEY-----\nsecret\n-----END PUBLIC KEY-----', '-----BEGIN PUBLIC KEY-----', '{"kty":"secret"}'],
+  ...['-----BEGIN CERTIFICATE-----\nsecret\n-----END CERTIFICATE-----'],
+].map((text) => Buffer.from(text));
+
+describe('a public key', () => {
+  it('is read from each form', () => {
+    const forms = {
+      'SPKI, PEM': spki(publicKey, 'pem'),
+      'SPKI, DER': spki(publicKey, 'der'),
+      'SPKI, base64': base64(spki(publicKey, 'der')),
+      'SPKI, base64 in lines': Buffer.from(
+        spki(publicKey, 'der')
+          .toString('base64')
+          .replace(/(.{64})/g, '$1\r\n'),
+      ),
+      'PKCS#1, PEM': pkcs1(publicKey, 'pem'),
+      'PKCS#1, DER': pkcs1(publicKey, 'der'),
+      'PKCS#1, base64': base64(pkcs1(publicKey, 'der')),
+      JWK: jwk(publicKey),
+      'JWK with blanks and a name': Buffer.from(`\n ${jwk(publicKey, { kid: 'x', use: 'enc' }).toString()}\n`),
+      'certificate, PEM': Buffer.from(certificatePem),
+      'certificates, the first of which counts': Buffer.from(certificatePem + certificatePem),
+      'certificate, DER': CERTIFICATE,
+      'certificate, base64': base64(CERTIFICATE),
+    };
+    for (const [form, bytes] of Object.entries(forms)) {
+      const key = readPublicKey(bytes);
+      assert.equal(key.type, 'public', form);
+      assert.ok(key.equals(publicKey), form);
+      // Keys that were read in some forms cannot be written in others.
+      for (const name of [thumbprint, keyFingerprint, subjectKeyIdentifier]) {
+        assert.equal(name(key), name(publicKey), form);
+      }
+    }
+  });
+
+  it('is refused when it is a private one, in each form', () => {
+    const forms = {
+      'PKCS#8, PEM': pkcs8(privateKey, 'pem'),
+      'PKCS#1, PEM': pkcs1(privateKey, 'pem'),
+      'encrypted, PEM': Buffer.from(
+        privateKey.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' }),
+      ),
+      JWK: jwk(privateKey),
+      'PKCS#8, DER': pkcs8(privateKey, 'der'),
+      'PKCS#1, DER': pkcs1(privateKey, 'der'),
+      'PKCS#8, base64': base64(pkcs8(privateKey, 'der')),
+      'PKCS#1, base64': base64(pkcs1(privateKey, 'der')),
+    };
+    for (const [form, bytes] of Object.entries(forms)) {
+      assert.throws(() => readPublicKey(bytes), KeyFault, form);
+    }
+    assert.equal(
+      fault(() => readPublicKey(forms.JWK)),
+      'this is a private key; expected a public one',
+    );
+    assert.equal(
+      fault(() => readPublicKey(forms['PKCS#8, PEM'])),
+      'this is a private key; expected a public one',
+    );
+  });
+
+  it('is refused when it is of another kind', async () => {
+    const expectation = 'expected an RSA key (rsaEncryption)';
+    for (const other of [PSS.publicKey, CURVE.publicKey]) {
+      assert.equal(
+        fault(() => readPublicKey(spki(other, 'pem'))),
+        expectation,
+      );
+      assert.equal(
+        fault(() => readPublicKey(base64(spki(other, 'der')))),
+        expectation,
+      );
+    }
+    assert.equal(
+      fault(() => readPublicKey(jwk(CURVE.publicKey))),
+      expectation,
+    );
+    const { certificate } = await makeAuthority(NOW);
+    assert.equal(
+      fault(() => readPublicKey(Buffer.from(certificate))),
+      expectation,
+    );
+  });
+
+  it('has 2048 to 8192 bits', () => {
+    assert.deepEqual(LIMITS.rsaBits, { min: 2048, max: 8192 });
+    for (const bytes of [spki(SHORT.publicKey, 'pem'), jwk(SHORT.publicKey), pkcs1(SHORT.publicKey, 'der')]) {
+      assert.equal(
+        fault(() => readPublicKey(bytes)),
+        'expected an RSA key of 2048 to 8192 bits, this one has 1024',
+      );
+    }
+    const n = (bytes: number): string => Buffer.alloc(bytes, 0xff).toString('base64url');
+    assert.equal(bitsOf(readPublicKey(jwk(publicKey, { n: n(1024) }))), 8192);
+    assert.match(
+      fault(() => readPublicKey(jwk(publicKey, { n: n(1025) }))),
+      /this one has 8200$/,
+    );
+    assert.equal(bitsOf(readPublicKey(spki(publicKey, 'pem'))), 2048);
+  });
+
+  it('has an odd exponent of 3 or more', () => {
+    for (const e of ['AQ', 'Ag', 'BA']) {
+      assert.equal(
+        fault(() => readPublicKey(jwk(publicKey, { e }))),
+        'the public exponent of the RSA key must be odd and at least 3',
+      );
+    }
+    assert.equal(readPublicKey(jwk(publicKey, { e: 'Aw' })).asymmetricKeyDetails?.publicExponent, 3n);
+  });
+
+  it('is refused when it is garbage or too large, and nothing of it is told', () => {
+    for (const bytes of [...GARBAGE, spki(publicKey, 'der').subarray(0, -1), Buffer.alloc(100, 0x30)]) {
+      assert.equal(
+        fault(() => readPublicKey(bytes)),
+        'expected an RSA public key: PEM, DER, JWK or certificate',
+      );
+    }
+    assert.equal(
+      fault(() => readPublicKey(Buffer.alloc(65_537))),
+      'a key has at most 65536 bytes',
+    );
+    const padded = Buffer.concat([spki(publicKey, 'pem'), Buffer.alloc(60_000, '\n')]);
+    assert.ok(readPublicKey(padded).equals(publicKey));
+  });
+});

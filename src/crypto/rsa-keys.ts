@@ -1,0 +1,180 @@
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { LIMITS } from '../kernel/limits.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
+import { encryptRsa } from './rsa.ts';
+
+/** A file or text that is not the key it should be; the message holds nothing of it. */
+export class KeyFault extends OperatorError {
+  override readonly name = 'KeyFault';
+}
+
+const { min, max } = LIMITS.rsaBits;
+const PEM = /^\s*-----BEGIN ([A-Z0-9 ]+)-----/;
+
+/** The smallest odd exponent with which padding schemes are used; with 1 a ciphertext is its plaintext. */
+const SMALLEST_EXPONENT = 3n;
+
+/**
+ * An RSA public key of at least 2048 bits from PEM (SPKI, PKCS#1), DER, base64 of DER, a JWK, or a certificate. A private
+ * key is refused: whoever sends one here has sent it to the wrong place. Throws `KeyFault`.
+ */
+export function readPublicKey(bytes: Uint8Array): KeyObject {
+  const key = firstThatReads(bytes, [publicFromPem, publicFromJwk, publicFromDer]);
+  if (key === undefined) throw new KeyFault('expected an RSA public key: PEM, DER, JWK or certificate');
+  // OpenSSL cannot write a key again as PKCS#1 that it has read from PKCS#1.
+  const der = checked(key).export({ format: 'der', type: 'spki' });
+  return mustEncrypt(createPublicKey({ key: der, format: 'der', type: 'spki' }));
+}
+
+/**
+ * An RSA private key of at least 2048 bits from PEM (PKCS#1, PKCS#8, either encrypted) or DER, or a JWK. Throws
+ * `KeyFault`.
+ */
+export function readPrivateKey(bytes: Uint8Array, passphrase: string | undefined): KeyObject {
+  const text = textOf(bytes);
+  const isEncrypted = /^-----BEGIN ENCRYPTED |^Proc-Type: *4, *ENCRYPTED/m.test(text);
+  if (isEncrypted && passphrase === undefined)
+    throw new KeyFault('the private key is encrypted: its passphrase is needed');
+  const key = firstThatReads(bytes, [
+    (content) => privateFromPem(content, passphrase),
+    privateFromJwk,
+    (content) => privateFromDer(content, passphrase),
+  ]);
+  if (key !== undefined) return checked(key);
+  if (passphrase !== undefined) throw new KeyFault('the private key cannot be read, or its passphrase is another one');
+  throw new KeyFault('expected an RSA private key: PEM, DER or JWK');
+}
+
+/** An X.509 certificate from PEM, DER or base64 of DER; of several in PEM the first. Throws `KeyFault`. */
+export function readCertificate(bytes: Uint8Array): X509Certificate {
+  const certificate = firstThatReads(bytes, [certificateFromPem, (content) => new X509Certificate(derOf(content))]);
+  if (certificate === undefined) throw new KeyFault('expected an X.509 certificate: PEM or DER');
+  checked(certificate.publicKey);
+  return certificate;
+}
+
+/** RFC 7638, the name of a key in JOSE headers: base64url of SHA-256 over its canonical JWK. */
+export function thumbprint(key: KeyObject): string {
+  const { e, n } = publicOf(key).export({ format: 'jwk' });
+  return createHash('sha256').update(`{"e":"${e}","kty":"RSA","n":"${n}"}`).digest('base64url');
+}
+
+/** SHA-256 over the SubjectPublicKeyInfo, hexadecimal: what people compare. */
+export const keyFingerprint = (key: KeyObject): string =>
+  createHash('sha256')
+    .update(publicOf(key).export({ format: 'der', type: 'spki' }))
+    .digest('hex');
+
+/** RFC 5280 4.2.1.2, method 1: base64 of SHA-1 over the key as PKCS#1 has it. */
+export const subjectKeyIdentifier = (key: KeyObject): string =>
+  createHash('sha1')
+    .update(publicOf(key).export({ format: 'der', type: 'pkcs1' }))
+    .digest('base64');
+
+export const bitsOf = (key: KeyObject): number => key.asymmetricKeyDetails?.modulusLength ?? 0;
+
+export const publicOf = (key: KeyObject): KeyObject => (key.type === 'private' ? createPublicKey(key) : key);
+
+/** Numbers that are no key show when they are used. */
+function mustEncrypt(key: KeyObject): KeyObject {
+  try {
+    encryptRsa('oaep-sha256', key, Buffer.alloc(1));
+    return key;
+  } catch {
+    throw new KeyFault('the public key is damaged: it does not encrypt');
+  }
+}
+
+function checked(key: KeyObject): KeyObject {
+  if (key.asymmetricKeyType !== 'rsa') throw new KeyFault('expected an RSA key (rsaEncryption)');
+  const bits = bitsOf(key);
+  if (bits < min || bits > max)
+    throw new KeyFault(`expected an RSA key of ${min} to ${max} bits, this one has ${bits}`);
+  const exponent = key.asymmetricKeyDetails?.publicExponent ?? 0n;
+  if (exponent < SMALLEST_EXPONENT || exponent % 2n === 0n)
+    throw new KeyFault(`the public exponent of the RSA key must be odd and at least ${SMALLEST_EXPONENT}`);
+  return key;
+}
+
+/** Errors of the reader may quote what it read, so only that all of them failed is told. */
+function firstThatReads<T>(
+  bytes: Uint8Array,
+  readers: readonly ((bytes: Uint8Array) => T | undefined)[],
+): T | undefined {
+  if (bytes.length > LIMITS.keyFileBytes) throw new KeyFault(`a key has at most ${LIMITS.keyFileBytes} bytes`);
+  for (const read of readers) {
+    try {
+      const result = read(bytes);
+      if (result !== undefined) return result;
+    } catch (error) {
+      if (error instanceof KeyFault) throw error;
+    }
+  }
+  return undefined;
+}
+
+const isPrivate = (): KeyFault => new KeyFault('this is a private key; expected a public one');
+
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
+
+const labelOf = (bytes: Uint8Array): string | undefined => PEM.exec(textOf(bytes))?.[1];
+
+function publicFromPem(bytes: Uint8Array): KeyObject | undefined {
+  const label = labelOf(bytes);
+  if (label === undefined) return undefined;
+  if (label.includes('PRIVATE')) throw isPrivate();
+  if (label.includes('CERTIFICATE')) return certificateFromPem(bytes)?.publicKey;
+  return createPublicKey({ key: textOf(bytes), format: 'pem' });
+}
+
+function publicFromJwk(bytes: Uint8Array): KeyObject | undefined {
+  const jwk = jwkOf(bytes);
+  if (jwk === undefined) return undefined;
+  if ('d' in jwk) throw isPrivate();
+  return createPublicKey({ key: jwk, format: 'jwk' });
+}
+
+function publicFromDer(bytes: Uint8Array): KeyObject | undefined {
+  const der = derOf(bytes);
+  // Node makes a public key of a private one without a word.
+  if (firstThatReads(der, [(key) => privateFromDer(key, undefined)]) !== undefined) throw isPrivate();
+  return firstThatReads(der, [
+    (key) => createPublicKey({ key: Buffer.from(key), format: 'der', type: 'spki' }),
+    (key) => createPublicKey({ key: Buffer.from(key), format: 'der', type: 'pkcs1' }),
+    (key) => new X509Certificate(key).publicKey,
+  ]);
+}
+
+function privateFromPem(bytes: Uint8Array, passphrase: string | undefined): KeyObject | undefined {
+  if (labelOf(bytes) === undefined) return undefined;
+  return createPrivateKey({ key: textOf(bytes), format: 'pem', ...(passphrase !== undefined && { passphrase }) });
+}
+
+function privateFromJwk(bytes: Uint8Array): KeyObject | undefined {
+  const jwk = jwkOf(bytes);
+  return jwk === undefined ? undefined : createPrivateKey({ key: jwk, format: 'jwk' });
+}
+
+function privateFromDer(bytes: Uint8Array, passphrase: string | undefined): KeyObject | undefined {
+  const key = Buffer.from(derOf(bytes));
+  const secret = passphrase === undefined ? {} : { passphrase };
+  return firstThatReads(key, [
+    () => createPrivateKey({ key, format: 'der', type: 'pkcs8', ...secret }),
+    () => createPrivateKey({ key, format: 'der', type: 'pkcs1' }),
+  ]);
+}
+
+function certificateFromPem(bytes: Uint8Array): X509Certificate | undefined {
+  return labelOf(bytes)?.includes('CERTIFICATE') === true ? new X509Certificate(Buffer.from(bytes)) : undefined;
+}
+
+function jwkOf(bytes: Uint8Array): Record<string, unknown> | undefined {
+  const text = textOf(bytes).trim();
+  return text.startsWith('{') ? (JSON.parse(text) as Record<string, unknown>) : undefined;
+}
+
+/** DER itself, or base64 of it. */
+function derOf(bytes: Uint8Array): Uint8Array {
+  const text = textOf(bytes).replace(/\s/g, '');
+  return /^[A-Za-z0-9+/]+=*$/.test(text) ? Buffer.from(text, 'base64') : bytes;
+}

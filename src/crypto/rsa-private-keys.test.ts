@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { makeSelfSigned } from './certificate.ts';
+import { KeyFault, keyFingerprint, readPrivateKey, subjectKeyIdentifier, thumbprint } from './rsa-keys.ts';
+
+const NOW = Date.UTC(2026, 0, 15);
+const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const SHORT = generateKeyPairSync('rsa', { modulusLength: 1024 });
+const PSS = generateKeyPairSync('rsa-pss', { modulusLength: 2048 });
+const CURVE = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const CERTIFICATE = Buffer.from(await makeSelfSigned(privateKey, 'test', NOW));
+
+const pem = (label: string, der: Buffer): string =>
+  `-----BEGIN ${label}-----\n${der.toString('base64').replace(/(.{64})/g, '$1\n')}\n-----END ${label}-----\n`;
+const certificatePem = pem('CERTIFICATE', CERTIFICATE);
+
+const spki = (key: KeyObject, format: 'pem' | 'der'): Buffer =>
+  Buffer.from(key.export({ type: 'spki', format } as never));
+const pkcs1 = (key: KeyObject, format: 'pem' | 'der'): Buffer =>
+  Buffer.from(key.export({ type: 'pkcs1', format } as never));
+const pkcs8 = (key: KeyObject, format: 'pem' | 'der'): Buffer =>
+  Buffer.from(key.export({ type: 'pkcs8', format } as never));
+const jwk = (key: KeyObject, more: object = {}): Buffer =>
+  Buffer.from(JSON.stringify({ ...key.export({ format: 'jwk' }), ...more }));
+const base64 = (der: Buffer): Buffer => Buffer.from(der.toString('base64'));
+
+function fault(read: () => unknown): string {
+  try {
+    read();
+  } catch (error) {
+    assert.ok(error instanceof KeyFault, String(error));
+    assert.equal(error.cause, undefined);
+    return error.message;
+  }
+  return assert.fail('accepted');
+}
+
+const GARBAGE: readonly Buffer[] = [
+  ...['', ' ', 'secret', '{', '{}', '[]', 'null', '{"kty":"RSA"}', '{"keys":[]}', 'AAAA', '-----BEGIN secret-----'],
+  ...['-----BEGIN PUBLIC KEY-----\nsecret\n-----END PUBLIC KEY-----', '-----BEGIN PUBLIC KEY-----', '{"kty":"secret"}'],
+  ...['-----BEGIN CERTIFICATE-----\nsecret\n-----END CERTIFICATE-----'],
+].map((text) => Buffer.from(text));
+
+describe('a private key', () => {
+  const locked = (type: 'pkcs8' | 'pkcs1', format: 'pem' | 'der' = 'pem'): Buffer =>
+    Buffer.from(privateKey.export({ type, format, cipher: 'aes-256-cbc', passphrase: 'correct horse' } as never));
+
+  it('is read from each form', () => {
+    for (const [form, bytes] of Object.entries({
+      'PKCS#8, PEM': pkcs8(privateKey, 'pem'),
+      'PKCS#8, DER': pkcs8(privateKey, 'der'),
+      'PKCS#8, base64': base64(pkcs8(privateKey, 'der')),
+      'PKCS#1, PEM': pkcs1(privateKey, 'pem'),
+      'PKCS#1, DER': pkcs1(privateKey, 'der'),
+      JWK: jwk(privateKey),
+    })) {
+      for (const passphrase of [undefined, 'not needed']) {
+        const key = readPrivateKey(bytes, passphrase);
+        assert.equal(key.type, 'private', form);
+        assert.ok(key.equals(privateKey), form);
+        for (const name of [thumbprint, keyFingerprint, subjectKeyIdentifier]) {
+          assert.equal(name(key), name(privateKey), form);
+        }
+      }
+    }
+  });
+
+  it('that is encrypted is read with its passphrase', () => {
+    assert.match(locked('pkcs8').toString(), /BEGIN ENCRYPTED PRIVATE KEY/);
+    assert.match(locked('pkcs1').toString(), /BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED/);
+    for (const bytes of [locked('pkcs8'), locked('pkcs1'), locked('pkcs8', 'der'), base64(locked('pkcs8', 'der'))]) {
+      assert.ok(readPrivateKey(bytes, 'correct horse').equals(privateKey));
+    }
+  });
+
+  it('that is encrypted is refused with another passphrase', () => {
+    for (const bytes of [locked('pkcs8'), locked('pkcs1'), locked('pkcs8', 'der')]) {
+      for (const passphrase of ['', 'correct', 'correct horse ']) {
+        const message = fault(() => readPrivateKey(bytes, passphrase));
+        assert.equal(message, 'the private key cannot be read, or its passphrase is another one');
+      }
+    }
+  });
+
+  it('that is encrypted needs a passphrase', () => {
+    for (const bytes of [locked('pkcs8'), locked('pkcs1'), Buffer.from(`\n${locked('pkcs1').toString()}`)]) {
+      const message = fault(() => readPrivateKey(bytes, undefined));
+      assert.equal(message, 'the private key is encrypted: its passphrase is needed');
+    }
+    assert.match(
+      fault(() => readPrivateKey(locked('pkcs8', 'der'), undefined)),
+      /^expected an RSA private key/,
+    );
+  });
+
+  it('is refused when it is a public one or a certificate', () => {
+    for (const bytes of [
+      spki(publicKey, 'pem'),
+      pkcs1(publicKey, 'der'),
+      jwk(publicKey),
+      Buffer.from(certificatePem),
+    ]) {
+      assert.equal(
+        fault(() => readPrivateKey(bytes, undefined)),
+        'expected an RSA private key: PEM, DER or JWK',
+      );
+    }
+  });
+
+  it('is refused when it is of another kind or size', () => {
+    const kind = 'expected an RSA key (rsaEncryption)';
+    assert.equal(
+      fault(() => readPrivateKey(pkcs8(PSS.privateKey, 'pem'), undefined)),
+      kind,
+    );
+    assert.equal(
+      fault(() => readPrivateKey(pkcs8(CURVE.privateKey, 'der'), undefined)),
+      kind,
+    );
+    assert.equal(
+      fault(() => readPrivateKey(jwk(CURVE.privateKey), undefined)),
+      kind,
+    );
+    assert.match(
+      fault(() => readPrivateKey(pkcs1(SHORT.privateKey, 'pem'), undefined)),
+      /this one has 1024$/,
+    );
+  });
+
+  it('is refused when it is garbage or too large, and nothing of it is told', () => {
+    for (const bytes of [...GARBAGE, pkcs8(privateKey, 'der').subarray(0, 900)]) {
+      const [without, withOne] = [undefined, 'x'].map((passphrase) => fault(() => readPrivateKey(bytes, passphrase)));
+      assert.equal(without, 'expected an RSA private key: PEM, DER or JWK');
+      assert.equal(withOne, 'the private key cannot be read, or its passphrase is another one');
+    }
+    assert.equal(
+      fault(() => readPrivateKey(Buffer.alloc(65_537), undefined)),
+      'a key has at most 65536 bytes',
+    );
+  });
+});

@@ -1,0 +1,41 @@
+import { invalid } from '../../kernel/failure.ts';
+import { HASH_TYPES, type HashType } from '../../proxy/hash.ts';
+import { defineEndpoint } from '../endpoint.ts';
+import { object, reply } from '../fields.ts';
+import { PLACEHOLDERS, PROXY_HEADERS, payloadOf } from './proxy-parameters.ts';
+
+/** POST /proxy/hash/?type= (interface: Proxy). */
+export const proxyHash = defineEndpoint({
+  method: 'POST',
+  path: '/proxy/hash',
+  query: { type: { description: 'The algorithm', required: true, schema: { type: 'string', enum: HASH_TYPES } } },
+  headers: PROXY_HEADERS,
+  family: 'proxy',
+  tag: 'Proxy',
+  operationId: 'proxyHash',
+  permission: 'proxy:use',
+  summary: 'Hash a payload',
+  description: `Replaces the placeholders anywhere in a text, escaped as in a JSON string, and returns the digest of the resulting bytes. ${PLACEHOLDERS}`,
+  text: { media: 'any', description: 'Text in UTF-8 of any form; may be empty.' },
+  data: object({
+    hashValue: reply.text('Base64 of the digest'),
+    hashType: reply.word(HASH_TYPES, 'The algorithm'),
+  }),
+  failures: ['invalid_field', 'invalid_placeholder', 'unknown_token', 'unknown_capture', 'proxy_not_configured'],
+  example: {
+    query: 'type=SHA256',
+    body: '{"chd":{"holder":"{{4111118372951111:detokenize | extract:name}}","number":"{{4111118372951111:detokenize | extract:card}}"}}',
+    data: { hashValue: 'n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=', hashType: 'SHA256' },
+  },
+  async handle(call) {
+    const hashType = typeOf(call.query);
+    return { hashValue: await call.services.proxy.hash(payloadOf(call), hashType), hashType };
+  },
+});
+
+function typeOf(query: string): HashType {
+  const [given, ...more] = new URLSearchParams(query).getAll('type');
+  const type = HASH_TYPES.find((each) => each === given);
+  if (type === undefined || more.length > 0) throw invalid('type', `expected one of ${HASH_TYPES.join(', ')}, once`);
+  return type;
+}

@@ -1,0 +1,82 @@
+import { LIMITS } from '../../kernel/limits.ts';
+import { defineEndpoint } from '../endpoint.ts';
+import { anyObject, list, object, reply } from '../fields.ts';
+import { PLACEHOLDERS, PROXY_HEADERS, payloadOf } from './proxy-parameters.ts';
+
+/** What the interface lists (Proxy JOSE request body); other keys may be anything and are not named in failures. */
+const KEYS: ReadonlySet<string> = new Set([
+  'uniqueCode',
+  'terminalId',
+  'purchaseAmount',
+  'ivaTax',
+  'currencyCode',
+  'cardData',
+  'cardNumber',
+  'cardExpireMonth',
+  'cardExpireYear',
+  'cvv',
+  'brandId',
+  'cardAccountTypeId',
+  'installmentsNumber',
+  'ipAddress',
+  'references',
+  'referenceKey',
+  'referenceDescription',
+  'iacTax',
+  'merchantNameAggregate',
+  'mcc',
+  'services',
+  'cofTransaction',
+  'recurringTransaction',
+  'credentialOnFile',
+]);
+
+/** POST /proxy/jose (interface: Proxy). */
+export const proxyJose = defineEndpoint({
+  method: 'POST',
+  path: '/proxy/jose',
+  headers: PROXY_HEADERS,
+  family: 'proxy',
+  tag: 'Proxy',
+  operationId: 'proxyJose',
+  permission: 'proxy:use',
+  summary: 'Secure a payload with JOSE',
+  description: `Replaces the placeholders in a JSON payload with card data, signs it with the merchant's key and encrypts it for the processor. ${PLACEHOLDERS}`,
+  body: object(
+    {
+      cardData: { ...anyObject('Card data, most of it placeholders'), optional: true },
+      references: {
+        ...list(anyObject('A reference'), { min: 0, max: LIMITS.bodyBytes }, 'References of the purchase'),
+        optional: true,
+      },
+    },
+    'Any members; these two have their form.',
+  ),
+  data: object({
+    value: reply.text('The encrypted payload: JWE in compact form, for the processor'),
+    encryption: reply.text('JWS in compact form by the merchant over `value`'),
+    signed: reply.truth('The payload is signed'),
+  }),
+  failures: ['invalid_placeholder', 'unknown_token', 'unknown_capture', 'proxy_not_configured'],
+  example: {
+    body: {
+      uniqueCode: 'A-1001',
+      terminalId: '00012345',
+      purchaseAmount: 12500,
+      currencyCode: 'COP',
+      cardData: {
+        cardNumber: '{{4111118372951111:detokenize | extract:card}}',
+        cardExpireMonth: '{{4111118372951111:detokenize | extract:expiration | date:MM}}',
+        cardExpireYear: '{{4111118372951111:detokenize | extract:expiration | date:YY}}',
+        cvv: null,
+        brandId: 'VISA',
+      },
+      installmentsNumber: 1,
+    },
+    data: { value: 'eyJhbGciOiJSU0EtT0FFUC0yNTYi…', encryption: 'eyJhbGciOiJSUzI1NiIs…', signed: true },
+  },
+  async handle(call) {
+    const { value, encryption } = await call.services.proxy.jose(payloadOf(call), KEYS);
+    return { value, encryption, signed: true };
+  },
+});

@@ -1,0 +1,25 @@
+import type { Payload } from '../../proxy/proxy.ts';
+import type { Call, Parameter } from '../endpoint.ts';
+
+const ENCRYPTION_HEADER = 'ft-encryption';
+
+/** Headers of every proxy endpoint. */
+export const PROXY_HEADERS: Readonly<Record<string, Parameter>> = {
+  [ENCRYPTION_HEADER]: {
+    description:
+      'How values marked with `encrypt` are encrypted: a JSON object with `key` (RSA public key, PEM or base64 of DER; default: the processor’s key of the account), `type` (`RSA`: OAEP with SHA-256, `RSA-OAEP`: OAEP with SHA-1, `RSA-PKCS1`; default `RSA`) and `is_partial` (false: every replaced value; default true).',
+    required: false,
+    schema: { type: 'string' },
+  },
+};
+
+export const PLACEHOLDERS =
+  'Placeholders are `{{ token : detokenize | extract:PART }}` for permanent tokens and `{{ id : transaction | extract:PART }}` for captures, with PART `card`, `expiration`, `name`, `token` or (captures only) `cvv`; `| date:FORMAT` after `extract:expiration` (`MM`, `YY`, `YYYY`, `MM/YY`, `MM/YYYY`, `YYYY/MM`, `YYYY-MM`), and `| encrypt` at the end. They need the permission `tokens:detokenize` or `captures:retrieve`. Everything that is not a placeholder stays byte for byte.';
+
+export const payloadOf = (
+  call: Pick<Call<unknown, unknown>, 'tenant' | 'key' | 'origin' | 'source' | 'headers'>,
+): Payload => ({
+  reader: { tenant: call.tenant, permissions: call.key.permissions, origin: call.origin },
+  text: call.source.text,
+  encryption: call.headers[ENCRYPTION_HEADER],
+});

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { constants, generateKeyPairSync, type KeyObject, privateDecrypt } from 'node:crypto';
+import { describe, it } from 'node:test';
+import type { EncryptionPadding } from '../crypto/rsa.ts';
+import { Failure } from '../kernel/failure.ts';
+import { encryptValues, isEncrypted, readEncryption } from './encryption.ts';
+import { type Mark, markStretch } from './mark.ts';
+
+const PAIRS = [2048, 3072, 4096].map((bits) => ({ bits, ...generateKeyPairSync('rsa', { modulusLength: bits }) }));
+const [{ publicKey, privateKey }] = PAIRS as [(typeof PAIRS)[0]];
+const PEM = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+const DER = publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
+const PKCS1 = publicKey.export({ type: 'pkcs1', format: 'der' }).toString('base64');
+
+const PLAIN = '{{a:detokenize}}';
+const MARKED = '{{a:detokenize|encrypt}}';
+
+function marksOf(text: string): Mark[] {
+  const marks: Mark[] = [];
+  markStretch({ text, offsetOf: (index) => index, placeOf: () => '/pan', write: (value) => value }, marks);
+  return marks;
+}
+
+function failure(act: () => unknown): Failure {
+  try {
+    act();
+  } catch (error) {
+    assert.ok(error instanceof Failure, String(error));
+    return error;
+  }
+  return assert.fail('nothing was thrown');
+}
+
+const refusal = (header: unknown): Failure =>
+  failure(() => readEncryption(typeof header === 'string' ? header : JSON.stringify(header)));
+
+const decrypted = (padding: EncryptionPadding, key: KeyObject, base64: string): string => {
+  const bytes = Buffer.from(base64, 'base64');
+  assert.equal(bytes.toString('base64'), base64);
+  if (padding === 'pkcs1') return privateDecrypt({ key, padding: constants.RSA_PKCS1_PADDING }, bytes).toString();
+  const oaepHash = padding === 'oaep-sha1' ? 'sha1' : 'sha256';
+  return privateDecrypt({ key, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash }, bytes).toString();
+};
+
+describe('the header ft-encryption', () => {
+  it('absent, empty or null means OAEP with SHA-256, for marked values, with the key of the account', () => {
+    const defaults = { key: undefined, padding: 'oaep-sha256', isPartial: true };
+    assert.deepEqual(readEncryption(undefined), defaults);
+    assert.deepEqual(readEncryption('{}'), defaults);
+    assert.deepEqual(readEncryption('{"key":null,"type":null,"is_partial":null}'), defaults);
+    assert.deepEqual(readEncryption(' {"other": 1} '), defaults);
+  });
+
+  it('names each padding', () => {
+    assert.equal(readEncryption('{"type":"RSA"}').padding, 'oaep-sha256');
+    assert.equal(readEncryption('{"type":"RSA-OAEP"}').padding, 'oaep-sha1');
+    assert.equal(readEncryption('{"type":"RSA-PKCS1"}').padding, 'pkcs1');
+  });
+
+  it('says whether marked values are encrypted or every one', () => {
+    assert.equal(readEncryption('{"is_partial":true}').isPartial, true);
+    assert.equal(readEncryption('{"is_partial":false}').isPartial, false);
+  });
+
+  it('brings a key as PEM or as base64 of DER', () => {
+    for (const key of [PEM, PEM.replaceAll('\n', '\r\n'), `\n${PEM}`, DER, PKCS1, DER.replace(/(.{64})/g, '$1\n')]) {
+      assert.ok(readEncryption(JSON.stringify({ key })).key?.equals(publicKey), key);
+    }
+  });
+
+  it('that is no JSON object is refused', () => {
+    for (const header of ['', 'RSA', '[]', '"RSA"', 'null', '1', '{"type":"RSA"', '{"type":"RSA","type":"RSA"}', DER]) {
+      const { code, field, message } = refusal(header);
+      assert.deepEqual([code, field], ['invalid_field', 'ft-encryption'], header);
+      assert.equal(message, 'ft-encryption: expected a JSON object');
+    }
+  });
+
+  it('with another type or is_partial is refused, by field', () => {
+    for (const type of ['rsa', 'RSA ', 'RSA-OAEP-256', '', 1, true, [], ['RSA'], {}]) {
+      const { code, field, message } = refusal({ type });
+      assert.deepEqual([code, field], ['invalid_field', 'ft-encryption.type'], String(type));
+      assert.equal(message, 'ft-encryption.type: expected RSA, RSA-OAEP or RSA-PKCS1');
+    }
+    for (const isPartial of ['true', 0, 1, '', [], {}]) {
+      const { code, field, message } = refusal({ is_partial: isPartial });
+      assert.deepEqual([code, field], ['invalid_field', 'ft-encryption.is_partial'], String(isPartial));
+      assert.equal(message, 'ft-encryption.is_partial: expected true or false');
+    }
+  });
+
+  it('with what is no public RSA key of 2048 bits is refused, by field, and the key is not repeated', () => {
+    const short = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey;
+    const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey;
+    const keys = [
+      ...[1, true, [], {}, '', 'x', 'AAAA', PEM.slice(40), DER.slice(0, -8), 'A'.repeat(70_000)],
+      short.export({ type: 'spki', format: 'pem' }),
+      curve.export({ type: 'spki', format: 'der' }).toString('base64'),
+      privateKey.export({ type: 'pkcs8', format: 'pem' }),
+      privateKey.export({ type: 'pkcs1', format: 'pem' }),
+    ];
+    for (const key of keys) {
+      const { code, field, message, cause } = refusal({ key });
+      assert.deepEqual([code, field, cause], ['invalid_field', 'ft-encryption.key', undefined], String(key));
+      const expectation = 'expected an RSA public key of 2048 bits or more, PEM or base64 of DER';
+      assert.equal(message, `ft-encryption.key: ${expectation}`);
+    }
+  });
+});
+
+describe('a value', () => {
+  const all = { key: undefined, padding: 'oaep-sha256', isPartial: false } as const;
+  const marked = { ...all, isPartial: true };
+
+  it('is encrypted when it is marked, or when every one is', () => {
+    const [plain, encrypted] = marksOf(PLAIN + MARKED) as [Mark, Mark];
+    assert.deepEqual([isEncrypted(plain, marked), isEncrypted(encrypted, marked)], [false, true]);
+    assert.deepEqual([isEncrypted(plain, all), isEncrypted(encrypted, all)], [true, true]);
+  });
+
+  it('that is not to be encrypted stays', () => {
+    const [first, second] = encryptValues(marksOf(PLAIN + MARKED), ['4111111111111111', 'b'], marked, publicKey);
+    assert.equal(first, '4111111111111111');
+    assert.equal(decrypted('oaep-sha256', privateKey, second ?? ''), 'b');
+    const every = encryptValues(marksOf(PLAIN + MARKED), ['a', 'b'], all, publicKey);
+    assert.deepEqual(
+      every.map((value) => decrypted('oaep-sha256', privateKey, value)),
+      ['a', 'b'],
+    );
+  });
+
+  it('equal to another is encrypted differently', () => {
+    const values = encryptValues(marksOf(MARKED + MARKED), ['a', 'a'], marked, publicKey);
+    assert.notEqual(values[0], values[1]);
+  });
+
+  for (const [padding, overhead] of [
+    ['oaep-sha256', 66],
+    ['oaep-sha1', 42],
+    ['pkcs1', 11],
+  ] as const) {
+    it(`under ${padding} may have as many bytes as the key less ${overhead}, and no more`, () => {
+      for (const { bits, publicKey, privateKey } of PAIRS) {
+        const longest = 'é'.repeat((bits / 8 - overhead) >> 1) + 'x'.repeat((bits / 8 - overhead) & 1);
+        const encrypt = (value: string) => encryptValues(marksOf(MARKED), [value], { ...all, padding }, publicKey);
+        for (const value of [longest, '4111111111111111', '']) {
+          assert.equal(decrypted(padding, privateKey, encrypt(value)[0] ?? ''), value);
+        }
+        const { code, message } = failure(() => encrypt(`${longest}y`));
+        assert.equal(code, 'invalid_placeholder');
+        assert.equal(message, '/pan: placeholder 1: the value is too long for the encryption key');
+      }
+    });
+  }
+
+  it('that is too long is told with the number and place of its own placeholder', () => {
+    const encrypt = () =>
+      encryptValues(marksOf(MARKED + PLAIN + MARKED), ['a', 'x'.repeat(900), 'x'.repeat(900)], marked, publicKey);
+    assert.match(failure(encrypt).message, /^\/pan: placeholder 3: /);
+  });
+});

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { LIMITS } from '../kernel/limits.ts';
+import { type DateFormat, findPlaceholders, type Part, type Placeholder, PlaceholderFault } from './grammar.ts';
+
+const PARTS: readonly Part[] = ['card', 'expiration', 'name', 'token', 'cvv'];
+const FORMATS: readonly DateFormat[] = ['MM', 'YY', 'YYYY', 'MM/YY', 'MM/YYYY', 'YYYY/MM', 'YYYY-MM'];
+const BLANKS = [' ', '\t', '\r', '\n'];
+
+const expected = (token: string, more: Partial<Placeholder> = {}): Placeholder => ({
+  token,
+  source: 'detokenize',
+  part: 'card',
+  date: undefined,
+  encrypt: false,
+  ...more,
+});
+
+/** The one placeholder that the whole text is. */
+function only(text: string): Placeholder {
+  const [found, ...others] = findPlaceholders(text);
+  assert.ok(found !== undefined && others.length === 0, text);
+  assert.deepEqual([found.start, found.end], [0, text.length], text);
+  return found.placeholder;
+}
+
+function fault(text: string): PlaceholderFault {
+  try {
+    findPlaceholders(text);
+  } catch (error) {
+    assert.ok(error instanceof PlaceholderFault, String(error));
+    return error;
+  }
+  return assert.fail(`accepted ${text}`);
+}
+
+/** Every word and sign of it, in order. */
+function signsOf({ token, source, part, date, encrypt }: Placeholder, names: boolean): string[] {
+  return [
+    ...['{{', token, ':', source],
+    ...(names || part !== 'card' ? ['|', 'extract', ':', part] : []),
+    ...(date === undefined ? [] : ['|', 'date', ':', date]),
+    ...(encrypt ? ['|', 'encrypt'] : []),
+    '}}',
+  ];
+}
+
+const tokens = fc.stringMatching(/^[A-Za-z0-9-]{1,40}$/);
+const placeholders: fc.Arbitrary<Placeholder> = fc
+  .record({
+    token: tokens,
+    source: fc.constantFrom('detokenize' as const, 'transaction' as const),
+    part: fc.constantFrom(...PARTS),
+    date: fc.option(fc.constantFrom(...FORMATS), { nil: undefined }),
+    encrypt: fc.boolean(),
+  })
+  .map(({ source, part, date, ...rest }) => ({
+    ...rest,
+    part,
+    source: part === 'cvv' ? 'transaction' : source,
+    date: part === 'expiration' ? date : undefined,
+  }));
+
+describe('a placeholder', () => {
+  it('names a token, and by itself means the card number', () => {
+    assert.deepEqual(only('{{ 411111ABCd-1111 : detokenize }}'), expected('411111ABCd-1111'));
+    assert.deepEqual(only('{{a:transaction}}'), expected('a', { source: 'transaction' }));
+  });
+
+  it('extracts each part; the verification code of captures only', () => {
+    for (const part of PARTS) {
+      assert.deepEqual(only(`{{a:transaction|extract:${part}}}`), expected('a', { source: 'transaction', part }));
+      if (part !== 'cvv') assert.deepEqual(only(`{{a:detokenize|extract:${part}}}`), expected('a', { part }));
+    }
+  });
+
+  it('has each date format, of an expiration', () => {
+    for (const date of FORMATS) {
+      assert.deepEqual(
+        only(`{{a:detokenize|extract:expiration|date:${date}}}`),
+        expected('a', { part: 'expiration', date }),
+      );
+    }
+    assert.deepEqual(only('{{a:detokenize|extract:expiration}}'), expected('a', { part: 'expiration' }));
+  });
+
+  it('may end with encrypt, whatever stands before it', () => {
+    assert.deepEqual(only('{{a:detokenize|encrypt}}'), expected('a', { encrypt: true }));
+    assert.deepEqual(only('{{a:detokenize|extract:name|encrypt}}'), expected('a', { part: 'name', encrypt: true }));
+    assert.deepEqual(
+      only('{{a:detokenize|extract:expiration|date:YY|encrypt}}'),
+      expected('a', { part: 'expiration', date: 'YY', encrypt: true }),
+    );
+  });
+
+  it('takes each blank around each word and sign', () => {
+    const placeholder = expected('a1', { source: 'transaction', part: 'expiration', date: 'MM/YYYY', encrypt: true });
+    const signs = signsOf(placeholder, true);
+    for (const blank of BLANKS) {
+      for (let at = 1; at < signs.length; at++) {
+        const text = signs.slice(0, at).join('') + blank + signs.slice(at).join('');
+        assert.deepEqual(only(text), placeholder, JSON.stringify(text));
+      }
+    }
+  });
+
+  it('takes no other blank', () => {
+    for (const blank of ['\u00a0', '\v', '\f', '\u2003', '\ufeff', '\u0085']) {
+      assert.equal(fault(`{{${blank}a:detokenize}}`).at, 2);
+      assert.equal(fault(`{{a:detokenize${blank}}}`).at, 14);
+    }
+  });
+
+  it('reads back as what it was written from, with any blanks', () => {
+    const blanks = fc.array(fc.stringMatching(/^[ \t\r\n]{0,3}$/), { minLength: 17, maxLength: 17 });
+    fc.assert(
+      fc.property(placeholders, fc.boolean(), blanks, (placeholder, names, gaps) => {
+        const signs = signsOf(placeholder, names);
+        const text = signs.map((sign, index) => (index === 0 ? sign : (gaps[index] ?? '') + sign)).join('');
+        assert.deepEqual(only(text), placeholder);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('the placeholders of a text', () => {
+  it('are found where they stand, in order', () => {
+    const texts = fc.stringMatching(/^[a-z}|: 😀"\\]{0,8}$/u);
+    fc.assert(
+      fc.property(fc.array(fc.tuple(texts, placeholders), { maxLength: 6 }), texts, (pieces, end) => {
+        let text = '';
+        const places = pieces.map(([before, placeholder]) => {
+          const start = text.length + before.length;
+          text += before + signsOf(placeholder, false).join('');
+          return { placeholder, start, end: text.length };
+        });
+        assert.deepEqual(findPlaceholders(text + end), places);
+      }),
+    );
+  });
+
+  it('may touch each other', () => {
+    const found = findPlaceholders('{{a:detokenize}}{{b:detokenize}}');
+    assert.deepEqual(
+      found.map(({ start, end }) => [start, end]),
+      [
+        [0, 16],
+        [16, 32],
+      ],
+    );
+  });
+
+  it('are none where no two braces open', () => {
+    for (const text of ['', '{', '}}', '}}}}', '{ {', '{a:detokenize}', 'a}}b', '{}{}', '{\u200b{']) {
+      assert.deepEqual(findPlaceholders(text), [], text);
+    }
+  });
+
+  it('leave a brace before and after them alone only where no three open', () => {
+    assert.deepEqual(
+      findPlaceholders('{ {{a:detokenize}}}').map(({ start, end }) => [start, end]),
+      [[2, 18]],
+    );
+    const { at, number } = fault('{{{a:detokenize}}}');
+    assert.deepEqual([at, number], [2, 1]);
+  });
+
+  it('are 100 at most', () => {
+    const one = '{{a:detokenize}}';
+    assert.equal(LIMITS.placeholders, 100);
+    assert.equal(findPlaceholders(one.repeat(100)).length, 100);
+    const tooMany = fault(one.repeat(101));
+    assert.deepEqual([tooMany.message, tooMany.at, tooMany.number], ['expected at most 100 placeholders', 1600, 101]);
+  });
+});

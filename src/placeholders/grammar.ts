@@ -1,0 +1,156 @@
+import { LIMITS } from '../kernel/limits.ts';
+
+/**
+ * `{{ token : detokenize|transaction [| extract:PART] [| date:FORMAT] [| encrypt] }}` (decisions: Placeholders). Blanks
+ * are free around every word and sign; words are lower case.
+ */
+const PARTS = ['card', 'expiration', 'name', 'token', 'cvv'] as const;
+const DATE_FORMATS = ['MM/YYYY', 'MM/YY', 'MM', 'YYYY/MM', 'YYYY-MM', 'YYYY', 'YY'] as const;
+const SOURCES = ['detokenize', 'transaction'] as const;
+
+export type Part = (typeof PARTS)[number];
+export type DateFormat = (typeof DATE_FORMATS)[number];
+
+export interface Placeholder {
+  readonly token: string;
+  /** `detokenize` reads a permanent token, `transaction` a capture. */
+  readonly source: (typeof SOURCES)[number];
+  readonly part: Part;
+  /** For the part `expiration` only. */
+  readonly date: DateFormat | undefined;
+  readonly encrypt: boolean;
+}
+
+/** A placeholder and where it stands in the text, as [start, end). */
+export interface Occurrence {
+  readonly placeholder: Placeholder;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What is wrong, and where in the text; quotes nothing of it. */
+export class PlaceholderFault extends Error {
+  readonly at: number;
+  /** From 1, within this text. */
+  readonly number: number;
+  constructor(expectation: string, at: number, number: number) {
+    super(expectation);
+    this.name = 'PlaceholderFault';
+    this.at = at;
+    this.number = number;
+  }
+}
+
+/** All placeholders of a text, in order. `{{` must begin one; `}}` alone is text. Throws `PlaceholderFault`. */
+export function findPlaceholders(text: string): Occurrence[] {
+  const found: Occurrence[] = [];
+  for (let start = text.indexOf('{{'); start >= 0; start = text.indexOf('{{', found.at(-1)?.end)) {
+    const number = found.length + 1;
+    if (number > LIMITS.placeholders) throw tooMany(start, number);
+    const parser = new Parser(text, start, number);
+    const placeholder = parser.placeholder();
+    found.push({ placeholder, start, end: parser.at });
+  }
+  return found;
+}
+
+const tooMany = (at: number, number: number): PlaceholderFault =>
+  new PlaceholderFault(`expected at most ${LIMITS.placeholders} placeholders`, at, number);
+
+const BLANKS = /[ \t\r\n]*/y;
+const TOKEN = /[A-Za-z0-9-]+/y;
+const WORD = /[a-z]+/y;
+const DATE = /[A-Z]+(?:[/-][A-Z]+)?/y;
+
+class Parser {
+  at: number;
+  readonly #text: string;
+  readonly #number: number;
+
+  constructor(text: string, start: number, number: number) {
+    this.#text = text;
+    this.at = start;
+    this.#number = number;
+  }
+
+  placeholder(): Placeholder {
+    this.#sign('{{');
+    const token = this.#match(TOKEN, 'a token');
+    this.#sign(':');
+    const source = this.#oneOf(SOURCES);
+    let part: Part | undefined;
+    let date: DateFormat | undefined;
+    let encrypt = false;
+    while (this.#peek('|')) {
+      this.#sign('|');
+      this.#skipBlanks();
+      const at = this.at;
+      const filter = this.#oneOf(['extract', 'date', 'encrypt']);
+      const isInOrder = !encrypt && (filter === 'encrypt' || (date === undefined && (filter === 'date' || !part)));
+      if (!isInOrder) throw this.#fault('expected each filter once, extract before date before encrypt', at);
+      if (filter === 'encrypt') encrypt = true;
+      else this.#sign(':');
+      if (filter === 'extract') part = this.#part(source);
+      if (filter === 'date') date = this.#date(part, at);
+    }
+    this.#sign('}}');
+    return { token, source, part: part ?? 'card', date, encrypt };
+  }
+
+  #part(source: Placeholder['source']): Part {
+    this.#skipBlanks();
+    const at = this.at;
+    const part = this.#oneOf(PARTS);
+    if (part === 'cvv' && source === 'detokenize') throw this.#fault('cvv is a part of captures only', at);
+    return part;
+  }
+
+  #date(part: Part | undefined, filterAt: number): DateFormat {
+    if (part !== 'expiration') throw this.#fault('date follows extract:expiration only', filterAt);
+    this.#skipBlanks();
+    const at = this.at;
+    const format = this.#match(DATE, 'a date format');
+    const known = DATE_FORMATS.find((each) => each === format);
+    if (known === undefined) throw this.#fault(`expected one of ${DATE_FORMATS.join(', ')}`, at);
+    return known;
+  }
+
+  #oneOf<W extends string>(words: readonly W[]): W {
+    this.#skipBlanks();
+    const at = this.at;
+    const expectation = `one of ${words.join(', ')}`;
+    const word = this.#match(WORD, expectation);
+    const known = words.find((each) => each === word);
+    if (known === undefined) throw this.#fault(`expected ${expectation}`, at);
+    return known;
+  }
+
+  #match(pattern: RegExp, expectation: string): string {
+    this.#skipBlanks();
+    pattern.lastIndex = this.at;
+    const [match] = pattern.exec(this.#text) ?? [];
+    if (match === undefined) throw this.#fault(`expected ${expectation}`, this.at);
+    this.at += match.length;
+    return match;
+  }
+
+  #sign(sign: string): void {
+    if (!this.#peek(sign)) throw this.#fault(`expected ${sign}`, this.at);
+    this.at += sign.length;
+  }
+
+  #peek(sign: string): boolean {
+    this.#skipBlanks();
+    return this.#text.startsWith(sign, this.at);
+  }
+
+  #skipBlanks(): void {
+    BLANKS.lastIndex = this.at;
+    BLANKS.test(this.#text);
+    this.at = BLANKS.lastIndex;
+  }
+
+  #fault(expectation: string, at: number): PlaceholderFault {
+    return new PlaceholderFault(expectation, at, this.#number);
+  }
+}

@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { Failure } from '../kernel/failure.ts';
+import { escapeForJson, markJson } from './in-json.ts';
+import { replaceMarks } from './mark.ts';
+
+const ONE = '{{a:detokenize}}';
+const NONE: ReadonlySet<string> = new Set();
+
+const replaced = (text: string, ...values: readonly string[]): string =>
+  replaceMarks(text, markJson(text, NONE), values);
+
+function failure(text: string, known: ReadonlySet<string> = NONE): Failure {
+  try {
+    markJson(text, known);
+  } catch (error) {
+    assert.ok(error instanceof Failure, String(error));
+    return error;
+  }
+  return assert.fail(`accepted ${text}`);
+}
+
+/** JSON as it is written, with the strings in which placeholders stand as lists of texts and placeholders. */
+type Written = null | boolean | { number: string } | { text: readonly string[] } | Written[] | { members: Member[] };
+type Member = readonly [key: string, value: Written];
+
+/** Odd positions of a text are placeholders. */
+const isPlaceholder = (index: number): boolean => index % 2 === 1;
+
+const free = fc.string({ unit: 'binary', maxLength: 6 }).map((text) => text.replaceAll('{', '['));
+const texts = fc
+  .array(free, { minLength: 1, maxLength: 4 })
+  .map((parts) => parts.flatMap((part, index) => (index === 0 ? [part] : [ONE, part])));
+const numbers = fc.constantFrom('0', '-0', '0.00', '1e2', '1E+02', '-12.50', '9007199254740993', '1e400');
+const keys = fc.oneof(free, fc.constantFrom(ONE, '{{', '__proto__', 'a'));
+
+const { document } = fc.letrec<{ document: Written }>((tie) => ({
+  document: fc.oneof(
+    { maxDepth: 4, depthSize: 'small', withCrossShrink: true },
+    texts.map((text) => ({ text })),
+    fc.constantFrom(null, true, false),
+    numbers.map((number) => ({ number })),
+    fc.array(tie('document'), { maxLength: 4 }),
+    fc
+      .uniqueArray(fc.tuple(keys, tie('document')), { maxLength: 4, selector: ([key]) => key })
+      .map((members) => ({ members: members as Member[] })),
+  ),
+}));
+
+/** Spellings of JSON: one choice after the other from a list that begins again when it ends. */
+class Spelling {
+  readonly #choices: readonly number[];
+  #at = 0;
+  constructor(choices: readonly number[]) {
+    this.#choices = choices;
+  }
+
+  #choose(count: number): number {
+    return (this.#choices[this.#at++ % this.#choices.length] ?? 0) % count;
+  }
+
+  blanks(): string {
+    return ['', '', ' ', '\n', '\t\r\n'][this.#choose(5)] ?? '';
+  }
+
+  /** Without quotes: each code unit bare, short or as `\u`, upper or lower case. */
+  string(text: string): string {
+    return text.replace(/[\s\S]/g, (unit) => {
+      const hex = unit.charCodeAt(0).toString(16).padStart(4, '0');
+      const short = unit === '/' ? '\\/' : JSON.stringify(unit).slice(1, -1);
+      const bare = short.length === 1 || short === '\\/' ? unit : short;
+      return [bare, bare, bare, short, `\\u${hex}`, `\\u${hex.toUpperCase()}`][this.#choose(6)] ?? '';
+    });
+  }
+
+  value(value: Written, textOf: (parts: readonly string[]) => string): string {
+    const b = (): string => this.blanks();
+    const nested = (each: Written): string => b() + this.value(each, textOf) + b();
+    if (value === null || typeof value === 'boolean') return String(value);
+    if (Array.isArray(value)) return `[${value.length === 0 ? b() : value.map(nested).join(',')}]`;
+    if ('number' in value) return value.number;
+    if ('text' in value) return `"${textOf(value.text)}"`;
+    const members = value.members.map(([key, each]) => `${b()}"${this.string(key)}"${b()}:${nested(each)}`);
+    return `{${members.length === 0 ? b() : members.join(',')}}`;
+  }
+}
+
+describe('placeholders in JSON', () => {
+  it('are replaced in any document, and every other byte of it stays', () => {
+    let marked = 0;
+    const choices = fc.array(fc.nat(59), { minLength: 1, maxLength: 40 });
+    const values = fc.array(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 5 });
+    fc.assert(
+      fc.property(document, choices, values, (written, spelled, given) => {
+        const used: string[] = [];
+        const write = (put: (spelledPart: string, index: number) => string): string => {
+          const spelling = new Spelling(spelled);
+          return spelling.value(written, (parts) =>
+            parts.map((part, index) => put(spelling.string(part), index)).join(''),
+          );
+        };
+        const text = write((part) => part);
+        const expected = write((part, index) => {
+          if (!isPlaceholder(index)) return part;
+          const value = given[used.length % given.length] ?? '';
+          used.push(value);
+          return JSON.stringify(value).slice(1, -1);
+        });
+        const result = replaced(text, ...used);
+        assert.equal(result, expected);
+        assert.doesNotThrow(() => JSON.parse(result));
+        marked += used.length;
+      }),
+      { numRuns: 500 },
+    );
+    assert.ok(marked > 500, 'the property was not put to the test');
+  });
+
+  it('are replaced by what parses to the structure with the values in it', () => {
+    const values = fc.string({ unit: 'binary' });
+    fc.assert(
+      fc.property(
+        fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 }),
+        free,
+        values,
+        free,
+        (other, before, value, after) => {
+          fc.pre(!JSON.stringify(other).includes('{{'));
+          const text = JSON.stringify({ other, list: [before + ONE + after, 1.5] }, null, 1);
+          const native = JSON.parse(JSON.stringify(other));
+          assert.deepEqual(JSON.parse(replaced(text, value)), { other: native, list: [before + value + after, 1.5] });
+        },
+      ),
+    );
+  });
+
+  it('are not looked for in keys', () => {
+    const text = `{"${ONE}":{"{{":1,"\\u007b{b:x":"${ONE}"}}`;
+    assert.equal(replaced(text, '4'), `{"${ONE}":{"{{":1,"\\u007b{b:x":"4"}}`);
+  });
+
+  it('leave numbers as they are written', () => {
+    const text = `{"a":0.00,"b":1e2,"c":-0,"d":"${ONE}","e":12345678901234567890}`;
+    assert.equal(replaced(text, '1'), '{"a":0.00,"b":1e2,"c":-0,"d":"1","e":12345678901234567890}');
+  });
+
+  it('may be written with escapes, in part or wholly', () => {
+    const whole = ONE.replace(/./g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    for (const written of [
+      whole,
+      '\\u007b{a:detokenize}}',
+      '{\\u007Ba:detokenize}\\u007d',
+      '{{\\ta\\n:\\u0064etokenize\\r}}',
+    ]) {
+      assert.equal(
+        replaced(`["\\ud83d\\ude00😀\\u0022${written}\\\\/\\/"]`, '1"'),
+        '["\\ud83d\\ude00😀\\u00221\\"\\\\/\\/"]',
+      );
+    }
+    const date = '{{a:detokenize|extract:expiration|date:MM\\/YY}}';
+    assert.equal(replaced(`"${date}"`, '01/29'), '"01/29"');
+  });
+
+  it('stand beside halves of surrogate pairs without breaking them', () => {
+    assert.equal(replaced(`"\\ud83d${ONE}\\ude00"`, 'x'), '"\\ud83dx\\ude00"');
+    assert.equal(replaced(`"\ud83d\\ude00${ONE}"`, '\ud800'), '"\ud83d\\ude00\\ud800"');
+  });
+
+  it('may be the whole document, or there may be none', () => {
+    assert.equal(replaced(` "${ONE}" `, 'x'), ' "x" ');
+    assert.deepEqual(markJson('{"a":[1,"}}","{","\\u007b \\u007b",null]}', NONE), []);
+  });
+
+  it('are told with numbers in the order of the document', () => {
+    const text = `{"b":"${ONE}${ONE}","a":["${ONE}"]}`;
+    assert.deepEqual(
+      markJson(text, new Set(['a', 'b'])).map(({ number, place }) => [number, place]),
+      [
+        [1, '/b'],
+        [2, '/b'],
+        [3, '/a/0'],
+      ],
+    );
+  });
+});
+
+describe('the place of a placeholder', () => {
+  const placeIn = (text: string, ...known: readonly string[]): string | undefined =>
+    markJson(text, new Set(known))[0]?.place;
+
+  it('is a pointer with the keys that are known and a star for each other', () => {
+    const text = `{"cardData":{"4111111111111111":[0,{"pan":"${ONE}"}]}}`;
+    assert.equal(placeIn(text, 'cardData', 'pan'), '/cardData/*/1/pan');
+    assert.equal(placeIn(text), '/*/*/1/*');
+    assert.equal(placeIn(`[[],["",["${ONE}"]]]`), '/1/1/0');
+  });
+
+  it('of the outermost string is the root', () => {
+    assert.equal(placeIn(`"${ONE}"`), '/');
+  });
+
+  it('takes digits for an index in a list only', () => {
+    assert.equal(placeIn(`{"0":["${ONE}"]}`), '/*/0');
+    assert.equal(placeIn(`{"0":["${ONE}"]}`, '0'), '/0/0');
+  });
+});
+
+describe('what is refused', () => {
+  it('is a malformed placeholder, by number, pointer and character', () => {
+    const { code, field, message } = failure(`{"a":"${ONE}","b":{"c":["\\u0020{{4111111111111111"]}}`, new Set(['b']));
+    assert.equal(code, 'invalid_placeholder');
+    assert.equal(field, '/b/*/0');
+    assert.equal(message, '/b/*/0: placeholder 2: character 20: expected :');
+  });
+
+  it('is a `{{` that starts no placeholder, also when it is escaped', () => {
+    for (const text of ['"{{"', '["\\u007b\\u007b"]', '{"a":"x {{ y"}', '"{{{a:detokenize}}}"']) {
+      assert.equal(failure(text).code, 'invalid_placeholder', text);
+    }
+  });
+
+  it('is more than 100 in all strings together', () => {
+    const list = (count: number): string => JSON.stringify(Array.from({ length: count }, () => ONE));
+    assert.equal(markJson(list(100), NONE).length, 100);
+    assert.match(failure(list(101)).message, /^\/100: placeholder 101: .*at most 100/);
+  });
+
+  it('is JSON that is malformed, with duplicate keys or nested too deep', () => {
+    for (const text of ['', '{', `{"a":"${ONE}"`, `{"a":"${ONE}","a":1}`, `["${ONE}"] x`, `["${ONE}\\q"]`]) {
+      assert.equal(failure(text).code, 'malformed_json', text);
+    }
+    assert.equal(failure(`${'['.repeat(33)}"${ONE}"${']'.repeat(33)}`).code, 'malformed_json');
+  });
+});
+
+describe('escapeForJson', () => {
+  it('writes any value so that it reads as itself', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (value) => {
+        assert.equal(JSON.parse(`"${escapeForJson(value)}"`), value);
+      }),
+    );
+    assert.equal(escapeForJson('a"\\/\n\ud800é😀'), 'a\\"\\\\/\\n\\ud800é😀');
+  });
+});

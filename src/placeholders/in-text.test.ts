@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { Failure } from '../kernel/failure.ts';
+import { markText } from './in-text.ts';
+import { replaceMarks } from './mark.ts';
+
+const ONE = '{{a:detokenize}}';
+
+describe('placeholders in a text of any form', () => {
+  it('are found anywhere, keys and comments included', () => {
+    const text = `{"${ONE}": [${ONE}]} <!-- ${ONE} --> ${ONE}`;
+    assert.equal(replaceMarks(text, markText(text), ['1', '2', '3', '4']), '{"1": [2]} <!-- 3 --> 4');
+  });
+
+  it('are known by their raw characters only', () => {
+    for (const text of ['{"a":"\\u007b{a:detokenize}}"}', '&#123;{a:detokenize}}', '{\\{a:detokenize}}', '']) {
+      assert.deepEqual(markText(text), [], text);
+    }
+    assert.throws(() => markText('{"a":"{{a:detokenize\\n}}"}'), Failure);
+  });
+
+  it('get values as JSON strings hold them, and nothing else changes', () => {
+    const values = fc.string({ unit: 'binary' });
+    const around = fc.string({ unit: 'binary' }).map((text) => text.replaceAll('{', '('));
+    fc.assert(
+      fc.property(around, values, around, (before, value, after) => {
+        const text = before + ONE + after;
+        const expected = before + JSON.stringify(value).slice(1, -1) + after;
+        assert.equal(replaceMarks(text, markText(text), [value]), expected);
+      }),
+    );
+  });
+
+  it('have the line as their place', () => {
+    const text = `${ONE}\r\n\n ${ONE}${ONE}\n${ONE}\n`;
+    assert.deepEqual(
+      markText(text).map(({ number, place }) => [number, place]),
+      [
+        [1, 'line 1'],
+        [2, 'line 3'],
+        [3, 'line 3'],
+        [4, 'line 4'],
+      ],
+    );
+  });
+
+  it('that are malformed fail with number, line and character', () => {
+    assert.throws(
+      () => markText(`${ONE}\n\n{{a:4111111111111111}}`),
+      (error) => {
+        assert.ok(error instanceof Failure);
+        assert.equal(error.code, 'invalid_placeholder');
+        assert.equal(error.message, 'line 3: placeholder 2: character 23: expected one of detokenize, transaction');
+        return true;
+      },
+    );
+  });
+});

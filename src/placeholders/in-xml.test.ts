@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { SaxesParser } from 'saxes';
+import { Failure } from '../kernel/failure.ts';
+import { markXml } from './in-xml.ts';
+import { replaceMarks } from './mark.ts';
+
+const ONE = '{{a:detokenize}}';
+
+const replaced = (text: string, ...values: readonly string[]): string => replaceMarks(text, markXml(text, 1), values);
+
+function failure(act: () => unknown): Failure {
+  try {
+    act();
+  } catch (error) {
+    assert.ok(error instanceof Failure, String(error));
+    return error;
+  }
+  return assert.fail('nothing was thrown');
+}
+
+/** What a parser that we did not write makes of it: names, attributes and text, in order; comments are left out. */
+function read(text: string): string[] {
+  const seen: string[] = [];
+  const parser = new SaxesParser({ xmlns: true });
+  parser.on('error', (error) => {
+    throw error;
+  });
+  const onText = (value: string): void => {
+    if (seen.at(-1)?.startsWith('text ') === true) seen[seen.length - 1] += value;
+    else if (value !== '') seen.push(`text ${value}`);
+  };
+  parser.on('text', onText);
+  parser.on('cdata', onText);
+  parser.on('opentag', ({ name, attributes }) => {
+    seen.push(`open ${name}`);
+    for (const attribute of Object.values(attributes)) seen.push(`${attribute.name}=${attribute.value}`);
+  });
+  parser.on('closetag', ({ name }) => seen.push(`close ${name}`));
+  parser.write(text).close();
+  return seen;
+}
+
+describe('placeholders in XML', () => {
+  it('are replaced in text, with what means something there escaped', () => {
+    assert.equal(replaced(`<a>x${ONE}<b>${ONE}</b>${ONE}y</a>`, '1', '2', '3'), '<a>x1<b>2</b>3y</a>');
+    assert.equal(replaced(`<a>${ONE}</a>`, `<&>"'`), `<a>&lt;&amp;&gt;"'</a>`);
+  });
+
+  it('are replaced in attribute values, with their own quotes escaped', () => {
+    assert.equal(
+      replaced(`<a b="${ONE}" c = '${ONE}'/>`, `"'<&>`, `"'<&>`),
+      `<a b="&quot;'&lt;&amp;&gt;" c = '&quot;&apos;&lt;&amp;&gt;'/>`,
+    );
+    const text = `<a\n b\t=\n"&lt;${ONE}>"\r\n x:c='"${ONE}'><b d='/>${ONE}'/></a>`;
+    assert.equal(replaced(text, '1', '2', '3'), `<a\n b\t=\n"&lt;1>"\r\n x:c='"2'><b d='/>3'/></a>`);
+  });
+
+  it('are replaced in CDATA, where no value ends the section', () => {
+    const inCdata = (value: string): string => replaced(`<a><![CDATA[<${ONE}&]]></a>`, value);
+    assert.equal(inCdata('x & <y'), '<a><![CDATA[<x & <y&]]></a>');
+    for (const value of [']]>', ']', '>', ']]', ']>', 'a]]>b<c>&', '<![CDATA[x]]>']) {
+      assert.deepEqual(read(inCdata(value)), ['open a', `text <${value}&`, 'close a'], value);
+    }
+    const wedged = `<a><![CDATA[]]${ONE}>]${ONE}]>]]></a>`;
+    for (const value of ['x', ']', '>', ']]>']) {
+      assert.deepEqual(
+        read(replaced(wedged, value, value)),
+        ['open a', `text ]]${value}>]${value}]>`, 'close a'],
+        value,
+      );
+    }
+  });
+
+  it('are not looked for in comments, names and namespace declarations', () => {
+    const text = `<a xmlns="urn:${ONE}" xmlns:b='{{'><!-- ${ONE} {{ <x y="{{"> --><b:c xmlnsx="${ONE}"/><!--{{--></a>`;
+    assert.equal(markXml(text, 1).length, 1);
+    assert.equal(replaced(text, '7'), text.replace(`xmlnsx="${ONE}"`, 'xmlnsx="7"'));
+  });
+
+  it('are not looked for in comments that begin with what ends one', () => {
+    for (const start of ['<!-->', '<!--->']) {
+      for (const inside of ['{{', ONE, '&#123;{', '<b c="{{"/>']) {
+        assert.deepEqual(markXml(`<a>${start}${inside}--></a>`, 1), [], start + inside);
+      }
+      // What opens here and never ends; the search for its end must not begin again at the start.
+      assert.equal(replaced(`<a>${start}<![CDATA[<b c="--></a>`), `<a>${start}<![CDATA[<b c="--></a>`);
+    }
+  });
+
+  it('make no `]]>` together with the text around them', () => {
+    for (const [before, value, after] of [
+      ['', ']]', '>'],
+      [']', ']', '>'],
+      ['', 'x]]', '>y'],
+    ] as const) {
+      const text = replaced(`<a>${before}${ONE}${after}</a>`, value);
+      assert.deepEqual(read(text), ['open a', `text ${before}${value}${after}`, 'close a']);
+    }
+  });
+
+  it('are looked for in xml: attributes, and in end tags there are none', () => {
+    const text = `<a xml:lang="${ONE}"></a\n>`;
+    assert.equal(replaced(text, 'en'), '<a xml:lang="en"></a\n>');
+  });
+
+  it('are found beside names with characters that JavaScript alone takes for blanks', () => {
+    for (const sign of ['\u1680', '\ufeff']) {
+      for (const text of [`<a${sign}b c="${ONE}"/>`, `<a x${sign}y="1" c='>${ONE}'/>`]) {
+        assert.deepEqual(read(replaced(text, `"'`)), read(text.replace(ONE, '&quot;&apos;')), JSON.stringify(text));
+      }
+    }
+  });
+
+  it('may be written with references, in part or wholly', () => {
+    const whole = ONE.replace(/./g, (unit) => `&#${unit.charCodeAt(0)};`);
+    for (const written of [whole, '&#x7b;{a:detokenize}&#125;', '{&#x000007B;a&#9;:&#xA;detokenize&#32;}}']) {
+      assert.equal(replaced(`<a>&amp;😀&#x1F600;${written}&lt;x</a>`, '1'), '<a>&amp;😀&#x1F600;1&lt;x</a>', written);
+      assert.equal(replaced(`<a b='&quot;${written}&apos;'/>`, '1'), `<a b='&quot;1&apos;'/>`, written);
+    }
+  });
+
+  it('are no references where references mean nothing', () => {
+    for (const text of ['<a><![CDATA[&#123;&#123;]]></a>', '<a>&amp;#123;&amp;#123;</a>', '<a>{&lt;{</a>']) {
+      assert.deepEqual(markXml(text, 1), [], text);
+    }
+  });
+
+  it('do not reach over the end of a text or section', () => {
+    for (const text of ['<a>{<b/>{</a>', '<a>{<!-- -->{</a>', '<a>{<![CDATA[{]]></a>', '<a b="{" c="{"/>']) {
+      assert.deepEqual(markXml(text, 1), [], text);
+    }
+    const cut = '<a>{{a:<!-- -->detokenize}}</a>';
+    assert.equal(failure(() => markXml(cut, 1)).code, 'invalid_placeholder');
+  });
+
+  it('never take what cannot stand in XML', () => {
+    for (const text of [`<a>${ONE}</a>`, `<a b="${ONE}"/>`, `<a><![CDATA[${ONE}]]></a>`]) {
+      for (const value of ['\ud800', 'x\udc00', '\ufffe', '\uffff', '\u0000', '\u001b', '\ufffe]]>']) {
+        const { code, message } = failure(() => replaced(text, value));
+        assert.equal(code, 'invalid_placeholder');
+        assert.equal(message, 'line 1: placeholder 1: the value cannot be written in this place');
+      }
+      for (const value of ['\ufffd', '\ud7ff', '\ue000', '😀', '\u{10ffff}']) {
+        assert.equal(replaced(text, value), text.replace(ONE, value));
+      }
+    }
+  });
+});
+
+describe('the place of a placeholder in XML', () => {
+  it('is its line, counted from the first line of the element', () => {
+    const text = `<a b="\n${ONE}">\r\n<!--\n\n-->${ONE}${ONE}<![CDATA[\n\n${ONE}]]>&#10;\n&#x7b;{a:detokenize}}</a>`;
+    assert.deepEqual(
+      markXml(text, 10).map(({ number, place }) => [number, place]),
+      [
+        [1, 'line 11'],
+        [2, 'line 14'],
+        [3, 'line 14'],
+        [4, 'line 16'],
+        [5, 'line 17'],
+      ],
+    );
+  });
+
+  it('is told of a malformed one, with the character in the decoded text', () => {
+    const { code, field, message } = failure(() => markXml(`<a>${ONE}\n<b c="&#123;&#x7b;4111111111111111"/></a>`, 5));
+    assert.equal(code, 'invalid_placeholder');
+    assert.equal(field, 'line 6');
+    assert.equal(message, 'line 6: placeholder 2: character 19: expected :');
+  });
+});
+
+describe('a large document', () => {
+  it('needs no step for each pair of its characters', () => {
+    const many = 100_000;
+    const attributes = Array.from({ length: many }, (_, index) => `a${index}=" "`).join(' ');
+    assert.deepEqual(markXml(`<a ${attributes}/>`, 1), []);
+    assert.deepEqual(markXml(`<a>${'<b/>&#32;'.repeat(many)}</a>`, 1), []);
+    assert.deepEqual(markXml(`<a${' '.repeat(many)}>${'<![CDATA[&#]]>'.repeat(many)}</a>`, 1), []);
+    assert.equal(markXml(`<a>${'&#32;\n'.repeat(many)}${ONE}</a>`, 1)[0]?.place, `line ${many + 1}`);
+  });
+});

@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type House, startHouse } from '../../test/house.ts';
+import type { Permission } from '../accounts/permission.ts';
+import { Captures } from '../captures/captures.ts';
+import { UnsealError } from '../crypto/seal.ts';
+import { MINUTE } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { Failure } from '../kernel/failure.ts';
+import type { Pan } from '../kernel/pan.ts';
+import { commitAll, write } from '../storage/database.ts';
+import { Vault } from '../vault/vault.ts';
+import { type Mark, markStretch } from './mark.ts';
+import { Placeholders, type Reader } from './placeholders.ts';
+
+const PAN = '4111111111111111' as Pan;
+const ORIGIN = { actor: { type: 'key', id: 'key_1', name: 'test' }, address: '203.0.113.1', requestId: 'r-1' } as const;
+const NO_UUID = '00000000-0000-4000-8000-000000000000';
+
+interface Card {
+  readonly pan: Pan;
+  readonly name: string | undefined;
+  readonly expiry: { month: string; year: string } | undefined;
+}
+const CARD: Card = { pan: PAN, name: 'Ana "Lu" Lopez', expiry: { month: '09', year: '31' } };
+
+interface Audited {
+  readonly action: string;
+  readonly outcome: string;
+  readonly targets?: readonly string[];
+  readonly detail?: unknown;
+  readonly actor: unknown;
+}
+
+function marksOf(text: string): Mark[] {
+  const marks: Mark[] = [];
+  markStretch({ text, offsetOf: (index) => index, placeOf: () => '/x', write: (value) => value }, marks);
+  return marks;
+}
+
+async function failure(promise: Promise<unknown>): Promise<Failure> {
+  try {
+    await promise;
+  } catch (error) {
+    assert.ok(error instanceof Failure, String(error));
+    return error;
+  }
+  return assert.fail('nothing was thrown');
+}
+
+describe('resolving placeholders', () => {
+  let house: House;
+  let vault: Vault;
+  let captures: Captures;
+  let placeholders: Placeholders;
+  let tenant: Tenant;
+
+  before(async () => {
+    house = await startHouse();
+    const { database, keyring, clock, random } = house.core;
+    vault = new Vault({ database, keyring, clock, random });
+    captures = new Captures({ database, keyring, vault, clock, random });
+    placeholders = new Placeholders({ database, vault, captures, clock });
+    tenant = await newTenant();
+  });
+  after(() => house.stop());
+
+  const newTenant = async (): Promise<Tenant> => ({ account: await house.newAccount(), environment: 'sandbox' });
+
+  async function newToken(card: Card = CARD, owner = tenant): Promise<string> {
+    const format = { scheme: 7, bin: 6 } as const;
+    const request = { cards: [card], tags: [], format, persistent: false, creator: { id: 'key_1', name: 'test' } };
+    const [result] = await vault.tokenize(owner, request, { origin: ORIGIN });
+    return result?.token?.token ?? assert.fail('no token');
+  }
+
+  const newCapture = (card: Partial<Card> = CARD, cvv: string | null = '123', owner = tenant): Promise<string> => {
+    const { pan, name, expiry } = card;
+    const sensitive = { cvv: cvv ?? undefined, track2: undefined };
+    const data = { pan, name, expiry, sensitive, amount: 1, currency: 'USD' };
+    return captures.create(owner, { ...data, additionalInfo: {}, ttlMinutes: 60 }, { origin: ORIGIN });
+  };
+
+  const BOTH: readonly Permission[] = ['tokens:detokenize', 'captures:retrieve'];
+  const readerOf = (permissions: readonly Permission[] = BOTH, of = tenant): Reader => {
+    return { tenant: of, permissions, origin: ORIGIN, use: 'jose' };
+  };
+  const resolve = (text: string, reader = readerOf()): Promise<string[]> => placeholders.resolve(reader, marksOf(text));
+
+  /** What the audit log says that it did not say before, oldest first. */
+  async function audited(act: () => Promise<unknown>): Promise<Audited[]> {
+    const sql = 'select record from journal where account = ? order by sequence';
+    const read = () => house.core.database.read(sql, tenant.account);
+    const old = (await read()).length;
+    await act();
+    return (await read()).slice(old).map(({ record }) => JSON.parse(String(record)) as Audited);
+  }
+
+  it('takes each part of a token', async () => {
+    const token = await newToken();
+    const parts = ['card', 'name', 'token', 'expiration', 'expiration|date:YYYY-MM'];
+    const text = parts.map((part) => `{{${token}:detokenize|extract:${part}}}`).join('');
+    assert.deepEqual(await resolve(`{{${token}:detokenize}}${text}`), [
+      PAN,
+      PAN,
+      'Ana "Lu" Lopez',
+      token,
+      '09/31',
+      '2031-09',
+    ]);
+  });
+
+  it('takes each part of a capture', async () => {
+    const id = await newCapture();
+    const parts = ['card', 'name', 'token', 'expiration', 'expiration|date:MM', 'cvv'];
+    const text = parts.map((part) => `{{${id}:transaction|extract:${part}}}`).join('');
+    assert.deepEqual(await resolve(text), [PAN, 'Ana "Lu" Lopez', id, '09/31', '09', '123']);
+  });
+
+  it('resolves nothing to nothing, without a trace', async () => {
+    assert.deepEqual(await audited(async () => assert.deepEqual(await resolve('', readerOf([])), [])), []);
+  });
+
+  it('reads equal tokens once, with one record in the audit log, and keeps the order of values', async () => {
+    const [token, other, id] = [await newToken(), await newToken({ ...CARD, name: 'Eva' }), await newCapture()];
+    const text = [token, other, token].map((each) => `{{${each}:detokenize|extract:name}}`).join('');
+    const captured = `{{${id}:transaction}}{{${id}:transaction|extract:cvv|encrypt}}`;
+    const records = await audited(async () => {
+      const values = await resolve(text + captured + text);
+      const names = ['Ana "Lu" Lopez', 'Eva', 'Ana "Lu" Lopez'];
+      assert.deepEqual(values, [...names, PAN, '123', ...names]);
+    });
+    assert.deepEqual(records.map(({ action, targets }) => `${action} ${targets}`).sort(), [
+      `capture.retrieved capture:${id}`,
+      ...[token, other].map((each) => `token.detokenized token:${each}`).sort(),
+    ]);
+    for (const { outcome, detail, actor, ...rest } of records) {
+      assert.deepEqual([outcome, detail, actor], ['success', { use: 'jose' }, ORIGIN.actor]);
+      assert.ok(!JSON.stringify(rest).includes(PAN));
+    }
+  });
+
+  it('takes the same id as a token and as a capture for two records', async () => {
+    const id = await newCapture();
+    const { code } = await failure(resolve(`{{${id}:transaction}}{{${id}:detokenize}}`));
+    assert.equal(code, 'unknown_token');
+  });
+
+  it('opens the verification code of a capture only when it is asked for', async () => {
+    const id = await newCapture();
+    // What cannot be opened any more is not missed until then.
+    const spoil = write('update captures set sensitive = ? where id = ?', [new Uint8Array(40), id], 1);
+    await commitAll(house.core.database, { writes: [spoil] });
+    assert.deepEqual(await resolve(`{{${id}:transaction}}`), [PAN]);
+    await assert.rejects(resolve(`{{${id}:transaction}}{{${id}:transaction|extract:cvv}}`), UnsealError);
+  });
+
+  it('needs the permission of each source that occurs, and of no other', async () => {
+    const [token, id] = [await newToken(), await newCapture()];
+    assert.equal((await resolve(`{{${token}:detokenize}}`, readerOf(['tokens:detokenize']))).length, 1);
+    assert.equal((await resolve(`{{${id}:transaction}}`, readerOf(['captures:retrieve']))).length, 1);
+    for (const permissions of [[], ['proxy:use', 'tokens:inspect', 'captures:inspect']] as const) {
+      assert.equal((await failure(resolve(`{{${token}:detokenize}}`, readerOf(permissions)))).code, 'access_denied');
+    }
+  });
+
+  it('without a permission reads nothing and leaves one record that names it', async () => {
+    const [token, id] = [await newToken(), await newCapture()];
+    const text = `{{${token}:detokenize}}{{${id}:transaction}}{{${id}:transaction}}`;
+    const denied = async (permissions: readonly Permission[], missing: readonly Permission[]) => {
+      const records = await audited(async () => {
+        const { code, field, message } = await failure(resolve(text, readerOf(permissions)));
+        assert.deepEqual([code, field, message], ['access_denied', undefined, 'Access denied.']);
+      });
+      const detail = { permissions: missing, use: 'jose' };
+      assert.deepEqual(
+        records.map(({ action, outcome, detail }) => ({ action, outcome, detail })),
+        [{ action: 'access.denied', outcome: 'permission_missing', detail }],
+      );
+    };
+    await denied(['tokens:detokenize'], ['captures:retrieve']);
+    await denied(['captures:retrieve'], ['tokens:detokenize']);
+    await denied([], ['tokens:detokenize', 'captures:retrieve']);
+  });
+
+  it('knows no token and no capture of another tenant, and no ended one', async () => {
+    const other = await newTenant();
+    const [token, id] = [await newToken(CARD, other), await newCapture(CARD, '123', other)];
+    assert.deepEqual(await resolve(`{{${token}:detokenize}}`, readerOf(BOTH, other)), [PAN]);
+    assert.equal((await failure(resolve(`{{${token}:detokenize}}`))).code, 'unknown_token');
+    assert.equal((await failure(resolve(`{{${id}:transaction}}`))).code, 'unknown_capture');
+    const production: Tenant = { ...other, environment: 'production' };
+    assert.equal((await failure(resolve(`{{${token}:detokenize}}`, readerOf(BOTH, production)))).code, 'unknown_token');
+    const ended = await newCapture();
+    house.advance(60 * MINUTE);
+    assert.equal((await failure(resolve(`{{${ended}:transaction}}`))).code, 'unknown_capture');
+  });
+
+  it('tells the first unknown record in the order of the payload, with its number', async () => {
+    const token = await newToken();
+    const text = `{{${token}:detokenize}}{{${NO_UUID}:transaction}}{{nobody:detokenize}}{{${NO_UUID}:transaction}}`;
+    const first = await failure(resolve(text));
+    assert.deepEqual([first.code, first.field], ['unknown_capture', '/x']);
+    assert.equal(first.message, '/x: placeholder 2: no such capture');
+    const second = await failure(resolve(`{{${PAN}:detokenize}}{{${NO_UUID}:transaction}}`));
+    assert.equal(second.code, 'unknown_token');
+    assert.equal(second.message, '/x: placeholder 1: no such token');
+  });
+
+  it('audits a read of what is not there, without what the caller wrote', async () => {
+    const records = await audited(() => failure(resolve(`{{${PAN}:detokenize}}{{${PAN}:transaction}}`)));
+    assert.deepEqual(records.map(({ action, outcome, targets }) => [action, outcome, targets]).sort(), [
+      ['capture.retrieved', 'missing', []],
+      ['token.detokenized', 'missing', []],
+    ]);
+    assert.ok(!JSON.stringify(records).includes(PAN));
+  });
+
+  it('tells which part a record lacks', async () => {
+    const bare = await newCapture({}, null);
+    const token = await newToken({ pan: PAN, name: undefined, expiry: undefined });
+    for (const [text, what] of [
+      [`{{${bare}:transaction}}`, 'card number'],
+      [`{{${bare}:transaction|extract:name}}`, 'name'],
+      [`{{${bare}:transaction|extract:expiration|date:YY}}`, 'expiry'],
+      [`{{${bare}:transaction|extract:cvv}}`, 'verification code'],
+      [`{{${token}:detokenize|extract:name}}`, 'name'],
+      [`{{${token}:detokenize|extract:expiration}}`, 'expiry'],
+    ] as const) {
+      const { code, field, message } = await failure(resolve(`{{${token}:detokenize}}${text}`));
+      assert.deepEqual([code, field], ['invalid_placeholder', '/x']);
+      assert.equal(message, `/x: placeholder 2: the record has no ${what}`);
+    }
+  });
+
+  it('tells the first fault in the order of the payload, of whatever kind', async () => {
+    const token = await newToken({ pan: PAN, name: undefined, expiry: undefined });
+    const [lacking, unknown] = [`{{${token}:detokenize|extract:name}}`, '{{nobody:detokenize}}'];
+    assert.equal((await failure(resolve(unknown + lacking))).message, '/x: placeholder 1: no such token');
+    assert.equal((await failure(resolve(lacking + unknown))).message, '/x: placeholder 1: the record has no name');
+  });
+
+  it('lets an error that is no fault of the caller pass', async () => {
+    const { database, clock } = house.core;
+    const broken = Object.assign(new Vault({ ...house.core }), { reveal: () => Promise.reject(new Error('broken')) });
+    const own = new Placeholders({ database, vault: broken, captures, clock });
+    await assert.rejects(own.resolve(readerOf(), marksOf('{{a:detokenize}}')), /^Error: broken$/);
+  });
+});

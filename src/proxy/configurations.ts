@@ -1,0 +1,156 @@
+import { type AuditAction, auditEntry, type Origin } from '../audit/audit.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import { keyFingerprint } from '../crypto/rsa-keys.ts';
+import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
+import type { Database } from '../storage/database.ts';
+import { type Configuration, certificateFingerprint, EMPTY, latest } from './configuration.ts';
+import {
+  type CertificateEnd,
+  certificateEnds,
+  findConfiguration,
+  findRevision,
+  putConfiguration,
+  type StoredConfiguration,
+} from './configuration-store.ts';
+import { enterMerchantKey, enterProcessorKey } from './entry.ts';
+import { type GivenSettings, mergeSettings } from './settings.ts';
+
+/** What the operator changes; what is absent stays. Files as they are on disk. */
+export interface Changes {
+  readonly processorPublicKey?: Uint8Array | undefined;
+  readonly merchantPrivateKey?: Uint8Array | undefined;
+  readonly passphrase?: string | undefined;
+  readonly merchantCertificate?: Uint8Array | undefined;
+  /** An empty value removes. */
+  readonly settings: GivenSettings;
+  /** How long what is in use stays in use beside a new key or certificate. */
+  readonly overlapMinutes: number;
+}
+
+/** A request of the operator that cannot be carried out. */
+class ProxyError extends OperatorError {
+  override readonly name = 'ProxyError';
+}
+
+/** Shorter than the 5 seconds within which a change holds on every node. */
+const REMEMBERED_MS = 2 * SECOND;
+const REMEMBERED_TENANTS = 10_000;
+
+type Detail = Readonly<Record<string, string | number | readonly string[]>>;
+
+interface Remembered {
+  readonly at: number;
+  readonly stored: Promise<StoredConfiguration | undefined>;
+}
+
+/** Keys, certificates and settings of the proxy: checked at entry, stored sealed, replaced with an overlap. */
+export class Configurations {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+  readonly #remembered = new Map<string, Remembered>();
+
+  constructor(options: { database: Database; keyring: Keyring; clock: Clock }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#clock = options.clock;
+  }
+
+  /** As it is at most 2 seconds later than changed; keys are parsed once for each change. */
+  async remembered(tenant: Tenant): Promise<Configuration> {
+    const name = `${tenant.environment}/${tenant.account}`;
+    const now = this.#clock();
+    const known = this.#remembered.get(name);
+    const age = known === undefined ? REMEMBERED_MS : now - known.at;
+    if (known !== undefined && age >= 0 && age < REMEMBERED_MS) return (await known.stored)?.configuration ?? EMPTY;
+    const stored = this.#newer(tenant, known?.stored);
+    if (this.#remembered.size >= REMEMBERED_TENANTS) this.#remembered.clear();
+    const remembered = { at: now, stored };
+    this.#remembered.set(name, remembered);
+    const forget = (): void => {
+      if (this.#remembered.get(name) === remembered) this.#remembered.delete(name);
+    };
+    // That there is none is not remembered, so that the first configuration holds at once.
+    stored.then((found) => found ?? forget(), forget);
+    return (await stored)?.configuration ?? EMPTY;
+  }
+
+  async get(tenant: Tenant): Promise<Configuration> {
+    return (await findConfiguration(this.#database, this.#keyring, tenant))?.configuration ?? EMPTY;
+  }
+
+  /** Throws `KeyFault`, `SettingError` or another error for the operator; then nothing has changed. */
+  async configure(tenant: Tenant, changes: Changes, origin: Origin): Promise<Configuration> {
+    const stored = await findConfiguration(this.#database, this.#keyring, tenant);
+    const old = stored?.configuration ?? EMPTY;
+    const now = this.#clock();
+    const times = { now, from: now + changes.overlapMinutes * MINUTE };
+    const { processorPublicKey, merchantPrivateKey, merchantCertificate, passphrase } = changes;
+    const files = {
+      privateKey: merchantPrivateKey,
+      passphrase,
+      certificate: merchantCertificate,
+      name: tenant.account,
+    };
+    const entersMerchant = merchantPrivateKey !== undefined || merchantCertificate !== undefined;
+    const configuration: Configuration = {
+      processor:
+        processorPublicKey === undefined ? old.processor : enterProcessorKey(old.processor, processorPublicKey, times),
+      merchant: entersMerchant ? await enterMerchantKey(old.merchant, files, times) : old.merchant,
+      settings: mergeSettings(old.settings, changes.settings),
+    };
+    const detail = detailOf(configuration, old, changes);
+    await this.#put(tenant, configuration, stored?.revision, { action: 'proxy.configured', detail }, origin);
+    return configuration;
+  }
+
+  /** Erases all keys and settings. */
+  async remove(tenant: Tenant, origin: Origin): Promise<void> {
+    const stored = await findConfiguration(this.#database, this.#keyring, tenant);
+    if (stored === undefined || isEmpty(stored.configuration)) throw new ProxyError('there is no such configuration');
+    await this.#put(tenant, EMPTY, stored.revision, { action: 'proxy.removed', detail: {} }, origin);
+  }
+
+  certificateEnds(): Promise<CertificateEnd[]> {
+    return certificateEnds(this.#database);
+  }
+
+  async #newer(tenant: Tenant, known: Remembered['stored'] | undefined): ReturnType<typeof findConfiguration> {
+    const old = await known?.catch(() => undefined);
+    if (old !== undefined && old.revision === (await findRevision(this.#database, tenant))) return old;
+    return findConfiguration(this.#database, this.#keyring, tenant);
+  }
+
+  async #put(
+    tenant: Tenant,
+    configuration: Configuration,
+    old: number | undefined,
+    event: { action: AuditAction; detail: Detail },
+    origin: Origin,
+  ): Promise<void> {
+    const put = await putConfiguration(this.#keyring, tenant, configuration, old);
+    const journal = [auditEntry(this.#clock, origin, { ...event, outcome: 'success', ...tenant, targets: [] })];
+    const outcome = await this.#database.commit({ writes: [put], journal, erases: true });
+    if (!outcome.committed) throw new ProxyError('somebody else changed this at the same moment; try again');
+    this.#remembered.delete(`${tenant.environment}/${tenant.account}`);
+  }
+}
+
+const isEmpty = ({ processor, merchant, settings }: Configuration): boolean =>
+  processor === undefined && merchant === undefined && Object.keys(settings).length === 0;
+
+/** Which keys and certificates are new, by fingerprint, and what was set; values may be secret. */
+function detailOf({ processor, merchant }: Configuration, old: Configuration, changes: Changes): Detail {
+  return {
+    ...(processor && processor !== old.processor && { processor_public_key: keyFingerprint(latest(processor).key) }),
+    ...(merchant &&
+      merchant !== old.merchant && {
+        merchant_private_key: keyFingerprint(latest(merchant).key),
+        merchant_certificate: certificateFingerprint(latest(merchant).certificate),
+      }),
+    settings: Object.keys(changes.settings),
+    overlap_minutes: changes.overlapMinutes,
+  };
+}

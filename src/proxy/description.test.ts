@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { makeSelfSigned } from '../crypto/certificate.ts';
+import { keyFingerprint, subjectKeyIdentifier, thumbprint } from '../crypto/rsa-keys.ts';
+import { DAY, iso8601 } from '../kernel/clock.ts';
+import { type Configuration, EMPTY, merchantKey, processorKey } from './configuration.ts';
+import { describeConfiguration } from './description.ts';
+import { shownSettings } from './settings.ts';
+
+const NOW = Date.UTC(2026, 0, 15);
+const newKey = (): KeyObject => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+const certificateOf = async (key: KeyObject): Promise<X509Certificate> =>
+  new X509Certificate(await makeSelfSigned(key, 'acc_1', NOW));
+
+const [one, other] = [newKey(), newKey()];
+const [certificate, otherCertificate] = [await certificateOf(one), await certificateOf(other)];
+const PASSWORD = 'correct horse';
+const configuration: Configuration = {
+  processor: {
+    current: processorKey(createPublicKey(one), undefined),
+    next: { value: processorKey(otherCertificate.publicKey, otherCertificate), from: NOW + 60_000 },
+  },
+  merchant: {
+    current: merchantKey(one, certificate),
+    next: { value: merchantKey(other, otherCertificate), from: NOW + 60_000 },
+  },
+  settings: { 'wssec.username': 'shop', 'wssec.password': PASSWORD },
+};
+
+const shownKey = (key: KeyObject) => ({ kid: thumbprint(key), fingerprint: keyFingerprint(key), bits: 2048 });
+const shownCertificate = (shown: X509Certificate) => ({
+  fingerprint: createHash('sha256').update(shown.raw).digest('hex'),
+  subject: 'CN=acc_1',
+  issuer: 'CN=acc_1',
+  serial_number: shown.serialNumber,
+  not_before: iso8601(NOW - DAY),
+  expires_at: iso8601(NOW + 1095 * DAY),
+  self_signed: true,
+  pem: shown.toString(),
+});
+
+describe('a description', () => {
+  it('of an empty configuration has the settings alone', () => {
+    assert.deepEqual(describeConfiguration(EMPTY, NOW), {
+      processor_public_key: null,
+      merchant_private_key: null,
+      merchant_certificate: null,
+      settings: shownSettings({}),
+    });
+  });
+
+  it('shows what is in use and what waits', () => {
+    const from = iso8601(NOW + 60_000);
+    const shown = describeConfiguration(configuration, NOW + 59_999);
+    assert.deepEqual(shown.processor_public_key, {
+      ...shownKey(one),
+      subject_key_identifier: subjectKeyIdentifier(one),
+      expires_at: null,
+      next: {
+        ...shownKey(other),
+        subject_key_identifier: subjectKeyIdentifier(other),
+        expires_at: iso8601(NOW + 1095 * DAY),
+        from,
+      },
+    });
+    assert.deepEqual(shown.merchant_private_key, { ...shownKey(one), next: { ...shownKey(other), from } });
+    assert.deepEqual(shown.merchant_certificate, {
+      ...shownCertificate(certificate),
+      next: { ...shownCertificate(otherCertificate), from },
+    });
+  });
+
+  it('shows what waited as in use from its time on', () => {
+    const shown = describeConfiguration(configuration, NOW + 60_000);
+    assert.equal(shown.processor_public_key?.kid, thumbprint(other));
+    assert.deepEqual(shown.merchant_private_key, { ...shownKey(other), next: null });
+    assert.deepEqual(shown.merchant_certificate, { ...shownCertificate(otherCertificate), next: null });
+  });
+
+  it('holds no secret', () => {
+    const text = JSON.stringify(describeConfiguration(configuration, NOW));
+    assert.ok(!text.includes(PASSWORD));
+    for (const key of [one, other]) {
+      const { n = '', e = '', kty, ...secrets } = key.export({ format: 'jwk' });
+      assert.ok(Object.keys(secrets).length >= 6);
+      for (const secret of Object.values(secrets)) {
+        const bytes = Buffer.from(String(secret), 'base64url');
+        for (const form of ['base64', 'base64url', 'hex'] as const) assert.ok(!text.includes(bytes.toString(form)));
+      }
+    }
+    assert.ok(!text.includes('PRIVATE KEY'));
+  });
+
+  it('has subject and issuer on one line each', async () => {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const issued = Object.defineProperties(await certificateOf(privateKey), {
+      subject: { value: 'C=DE\nO=Shop\nCN=x' },
+      issuer: { value: 'C=DE\nCN=y' },
+    });
+    const merchant = { current: merchantKey(privateKey, issued) };
+    const { merchant_certificate: shown } = describeConfiguration({ ...EMPTY, merchant }, NOW);
+    assert.deepEqual([shown?.subject, shown?.issuer], ['C=DE, O=Shop, CN=x', 'C=DE, CN=y']);
+  });
+});

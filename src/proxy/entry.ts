@@ -1,0 +1,124 @@
+import { type KeyObject, sign, verify, type X509Certificate } from 'node:crypto';
+import { makeSelfSigned } from '../crypto/certificate.ts';
+import { KeyFault, publicOf, readCertificate, readPrivateKey, readPublicKey } from '../crypto/rsa-keys.ts';
+import {
+  belongTogether,
+  endOf,
+  inUse,
+  type MerchantKey,
+  merchantKey,
+  type ProcessorKey,
+  processorKey,
+  type Replaceable,
+  replaced,
+  startOf,
+  waiting,
+} from './configuration.ts';
+
+/** What the operator enters, checked before anything is stored. All of it throws `KeyFault`. */
+
+/** When something is entered, and when it comes into use, milliseconds. */
+export interface Times {
+  readonly now: number;
+  readonly from: number;
+}
+
+/** From a file with a public key, or with a certificate. */
+export function enterProcessorKey(
+  old: Replaceable<ProcessorKey> | undefined,
+  file: Uint8Array,
+  { now, from }: Times,
+): Replaceable<ProcessorKey> {
+  const key = readPublicKey(file);
+  const certificate = certificateIn(file);
+  if (certificate !== undefined) mustBeValid(certificate, now, 'processor');
+  return replaced(old, processorKey(key, certificate), from, now);
+}
+
+/** What of a merchant's is entered; one or the other is there. */
+export interface MerchantFiles {
+  readonly privateKey: Uint8Array | undefined;
+  readonly passphrase: string | undefined;
+  readonly certificate: Uint8Array | undefined;
+  /** Names the merchant in a certificate that is made here. */
+  readonly name: string;
+}
+
+export async function enterMerchantKey(
+  old: Replaceable<MerchantKey> | undefined,
+  files: MerchantFiles,
+  times: Times,
+): Promise<Replaceable<MerchantKey>> {
+  const { now, from } = times;
+  if (old !== undefined && from > now && endOf(inUse(old, now).certificate) < from)
+    throw new KeyFault('the merchant certificate in use ends before the overlap does');
+  const certificate = files.certificate && readCertificate(files.certificate);
+  if (certificate !== undefined) mustBeValid(certificate, now, 'merchant');
+  if (files.privateKey === undefined) return renewed(old, certificate, times);
+  const key = readPrivateKey(files.privateKey, files.passphrase);
+  mustSign(key);
+  return replaced(old, await paired(old, key, certificate, files.name, now), from, now);
+}
+
+/** A certificate of its own for a key that is there: the one in use, or the one that waits. */
+function renewed(
+  old: Replaceable<MerchantKey> | undefined,
+  certificate: X509Certificate | undefined,
+  { now, from }: Times,
+): Replaceable<MerchantKey> {
+  if (old === undefined || certificate === undefined)
+    throw new KeyFault('a certificate needs its private key: give both');
+  const next = waiting(old, now);
+  const current = inUse(old, now);
+  if (next !== undefined && belongTogether(next.value.key, certificate))
+    return { current, next: { value: merchantKey(next.value.key, certificate), from: next.from } };
+  if (!belongTogether(current.key, certificate)) throw anotherKey();
+  const value = merchantKey(current.key, certificate);
+  return next === undefined ? replaced(old, value, from, now) : { current: value, next };
+}
+
+/** The key with its certificate: the one given, the one it has, or one made here. */
+async function paired(
+  old: Replaceable<MerchantKey> | undefined,
+  key: KeyObject,
+  certificate: X509Certificate | undefined,
+  name: string,
+  now: number,
+): Promise<MerchantKey> {
+  if (certificate !== undefined) {
+    if (!belongTogether(key, certificate)) throw anotherKey();
+    return merchantKey(key, certificate);
+  }
+  // Processors hold on to a certificate, so it changes only with its key or by its end.
+  const known = old === undefined ? [] : [inUse(old, now), waiting(old, now)?.value];
+  const same = known.find((each) => each?.key.equals(key) === true && endOf(each.certificate) > now);
+  return same ?? merchantKey(key, readCertificate(await makeSelfSigned(key, name, now)));
+}
+
+const anotherKey = (): KeyFault => new KeyFault('the merchant certificate belongs to another private key');
+
+/** The certificate that a public key came in, if it did. */
+function certificateIn(file: Uint8Array): X509Certificate | undefined {
+  try {
+    return readCertificate(file);
+  } catch (error) {
+    if (error instanceof KeyFault) return undefined;
+    throw error;
+  }
+}
+
+function mustBeValid(certificate: X509Certificate, now: number, whose: string): void {
+  if (endOf(certificate) <= now) throw new KeyFault(`the ${whose} certificate has expired`);
+  if (startOf(certificate) > now) throw new KeyFault(`the ${whose} certificate is not valid yet`);
+}
+
+/** A key can be well-formed and still have numbers that do not fit each other. */
+function mustSign(key: KeyObject): void {
+  const data = Buffer.from('cardvault');
+  try {
+    if (verify('sha256', data, publicOf(key), sign('sha256', data, key))) return;
+  } catch {
+    // As a signature that does not verify.
+  }
+  throw new KeyFault('the private key is damaged: its signature does not verify');
+}

@@ -1,0 +1,24 @@
+import type { KeyObject } from 'node:crypto';
+import { type SignatureAlgorithm, signRsa } from '../../crypto/rsa.ts';
+
+/** What signs: a private key with the name that receivers know it by. */
+export interface Signer {
+  readonly key: KeyObject;
+  readonly kid: string;
+}
+
+/** JWS compact serialization (RFC 7515, 7.1). `header` stands beside `alg` and `kid`. */
+export async function signCompact(
+  payload: Uint8Array,
+  algorithm: SignatureAlgorithm,
+  signer: Signer,
+  header: Readonly<Record<string, string>>,
+): Promise<string> {
+  const protectedHeader = encodeHeader({ alg: algorithm, kid: signer.kid, ...header });
+  const input = `${protectedHeader}.${Buffer.from(payload).toString('base64url')}`;
+  const signature = await signRsa(algorithm, signer.key, Buffer.from(input, 'ascii'));
+  return `${input}.${signature.toString('base64url')}`;
+}
+
+export const encodeHeader = (header: Readonly<Record<string, string>>): string =>
+  Buffer.from(JSON.stringify(header), 'utf8').toString('base64url');

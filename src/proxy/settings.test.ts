@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { OperatorError } from '../kernel/operator-error.ts';
+import { type GivenSettings, mergeSettings, SETTING_NAMES, settingsInForce, shownSettings } from './settings.ts';
+
+const DEFAULTS = {
+  'jose.signature': 'RS256',
+  'jose.key-management': 'RSA-OAEP-256',
+  'jose.content': 'A256GCM',
+  'jose.payload': 'nested',
+  'wssec.order': 'encrypt-sign',
+  'wssec.content': 'AES-256-GCM',
+  'wssec.signature': 'RSA-SHA256',
+  'wssec.key-transport': 'RSA-OAEP',
+  'wssec.reference': 'binary-security-token',
+  'wssec.password-type': 'PasswordDigest',
+};
+const WORDS: Readonly<Record<string, readonly string[]>> = {
+  'jose.signature': ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  'jose.key-management': ['RSA-OAEP-256', 'RSA-OAEP'],
+  'jose.content': ['A256GCM', 'A128GCM', 'A256CBC-HS512', 'A128CBC-HS256'],
+  'jose.payload': ['nested', 'plain'],
+  'wssec.order': ['encrypt-sign', 'sign-encrypt'],
+  'wssec.content': ['AES-256-GCM', 'AES-256-CBC'],
+  'wssec.signature': ['RSA-SHA256', 'RSA-SHA512'],
+  'wssec.key-transport': ['RSA-OAEP', 'RSA-OAEP-SHA256', 'RSA-1_5'],
+  'wssec.reference': ['binary-security-token', 'subject-key-identifier'],
+  'wssec.password-type': ['PasswordDigest', 'PasswordText'],
+  'wssec.preset': ['redeban'],
+};
+const LOGIN = { 'wssec.username': 'shop', 'wssec.password': 'hunter2 & <x>' };
+
+function fault(changes: GivenSettings, old: GivenSettings = {}): string {
+  try {
+    mergeSettings(old, changes);
+  } catch (error) {
+    assert.ok(error instanceof OperatorError, String(error));
+    assert.ok(error.wrongUse);
+    return error.message;
+  }
+  return assert.fail(`accepted ${JSON.stringify(changes)}`);
+}
+
+describe('settings', () => {
+  it('are the closed list, in order', () => {
+    const names = [...Object.keys(WORDS), 'wssec.username', 'wssec.password'].sort();
+    assert.deepEqual(SETTING_NAMES, names);
+  });
+
+  it('have their defaults where nothing is set', () => {
+    assert.deepEqual(settingsInForce({}), DEFAULTS);
+  });
+
+  it('have each of their words, and the first by default', () => {
+    for (const [name, words] of Object.entries(WORDS)) {
+      for (const word of words) {
+        const merged = mergeSettings({}, { [name]: word });
+        assert.deepEqual(merged, { [name]: word });
+        assert.equal((settingsInForce(merged) as GivenSettings)[name], word);
+      }
+      if (name !== 'wssec.preset') assert.equal((DEFAULTS as GivenSettings)[name], words[0]);
+    }
+  });
+
+  it('have no other word', () => {
+    for (const [name, words] of Object.entries(WORDS)) {
+      for (const word of ['secret', ` ${words[0]}`, words[0]?.toLowerCase() ?? '', 'toString', '__proto__']) {
+        if (words.includes(word)) continue;
+        assert.equal(fault({ [name]: word }), `${name}: expected ${words.join(', ')}`);
+      }
+    }
+  });
+
+  it('have no other name, and what was given is not repeated', () => {
+    for (const name of ['secret', 'JOSE.SIGNATURE', 'toString', '__proto__', 'constructor', '']) {
+      const changes = Object.fromEntries([[name, 'hunter2']]);
+      assert.equal(fault(changes), `there is no such setting; there are ${SETTING_NAMES.join(', ')}`);
+      assert.match(fault(Object.fromEntries([[name, '']])), /^there is no such setting/);
+    }
+  });
+});
+
+describe('changes', () => {
+  it('merge into what was set', () => {
+    const old = { 'jose.signature': 'PS512', 'jose.payload': 'plain' };
+    const merged = mergeSettings(old, { 'jose.payload': 'nested', 'wssec.order': 'sign-encrypt' });
+    assert.deepEqual(merged, { 'jose.signature': 'PS512', 'jose.payload': 'nested', 'wssec.order': 'sign-encrypt' });
+    assert.deepEqual(old, { 'jose.signature': 'PS512', 'jose.payload': 'plain' });
+    assert.deepEqual(mergeSettings(old, {}), old);
+  });
+
+  it('with an empty value remove', () => {
+    assert.deepEqual(mergeSettings({ 'jose.signature': 'PS512' }, { 'jose.signature': '', 'jose.payload': '' }), {});
+    assert.deepEqual(mergeSettings(LOGIN, { 'wssec.username': '', 'wssec.password': '' }), {});
+    assert.deepEqual(mergeSettings({ 'wssec.preset': 'redeban' }, { 'wssec.preset': '' }), {});
+  });
+
+  it('with one fault among them change nothing', () => {
+    const old = { 'jose.signature': 'PS512' };
+    fault({ 'jose.signature': 'RS256', 'jose.payload': 'x' }, old);
+    assert.deepEqual(old, { 'jose.signature': 'PS512' });
+  });
+
+  it('never leave a username without a password', () => {
+    assert.equal(fault({ 'wssec.username': 'shop' }), 'wssec.username needs wssec.password');
+    assert.equal(fault({ 'wssec.password': '' }, LOGIN), 'wssec.username needs wssec.password');
+    assert.deepEqual(mergeSettings({}, LOGIN), LOGIN);
+    assert.deepEqual(mergeSettings({}, { 'wssec.password': 'x' }), { 'wssec.password': 'x' });
+    assert.deepEqual(mergeSettings({ 'wssec.password': 'x' }, { 'wssec.username': 'y' }), {
+      'wssec.password': 'x',
+      'wssec.username': 'y',
+    });
+  });
+
+  it('take texts of 1 to 255 characters that can stand in XML, and repeat none', () => {
+    for (const name of ['wssec.username', 'wssec.password']) {
+      const set = (text: string) => ({ ...LOGIN, [name]: text });
+      for (const text of ['x'.repeat(255), 'ñ 😀 <&>"\'', ' ', '\ufffd']) {
+        assert.equal(mergeSettings({}, set(text))[name], text);
+      }
+      for (const text of ['x'.repeat(256), 'a\nb', '\t', '\u0000', '\u007f', '\u0085', '\ud800x', '\ufffe', '\uffff']) {
+        assert.equal(fault(set(text)), `${name}: expected 1 to 255 characters without control characters`);
+      }
+    }
+  });
+});
+
+describe('the preset redeban', () => {
+  const REDEBAN = {
+    'wssec.order': 'encrypt-sign',
+    'wssec.key-transport': 'RSA-1_5',
+    'wssec.content': 'AES-256-CBC',
+    'wssec.signature': 'RSA-SHA512',
+    'wssec.password-type': 'PasswordText',
+  };
+
+  it('sets what it stands for, and nothing else', () => {
+    const preset = { 'wssec.preset': 'redeban' };
+    assert.deepEqual(settingsInForce(preset), { ...DEFAULTS, ...REDEBAN, ...preset });
+  });
+
+  it('gives way to what is set beside it, also where that is the default', () => {
+    for (const name of Object.keys(REDEBAN)) {
+      const other = WORDS[name]?.find((word) => word !== (REDEBAN as GivenSettings)[name]) ?? assert.fail(name);
+      const given = { 'wssec.preset': 'redeban', [name]: other };
+      assert.deepEqual(settingsInForce(given), { ...DEFAULTS, ...REDEBAN, ...given });
+    }
+  });
+});
+
+describe('settings for people', () => {
+  it('are those in force, with (set) for the password', () => {
+    assert.deepEqual(shownSettings({}), DEFAULTS);
+    const shown = shownSettings({ ...LOGIN, 'jose.signature': 'PS256' });
+    assert.deepEqual(shown, {
+      ...DEFAULTS,
+      'jose.signature': 'PS256',
+      'wssec.username': 'shop',
+      'wssec.password': '(set)',
+    });
+    assert.ok(!JSON.stringify(shown).includes('hunter2'));
+  });
+});

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import {
+  constants,
+  createDecipheriv,
+  createHash,
+  generateKeyPairSync,
+  privateDecrypt,
+  verify,
+  X509Certificate,
+} from 'node:crypto';
+import { describe, it } from 'node:test';
+import { canonicalise } from '../../../test/receivers/exclusive-c14n.ts';
+import {
+  attributeOf,
+  type Element,
+  elementsOf,
+  isElement,
+  only,
+  parseXml,
+  textOf,
+} from '../../../test/receivers/xml-tree.ts';
+import { makeSelfSigned } from '../../crypto/certificate.ts';
+import { systemRandom } from '../../crypto/random.ts';
+import { subjectKeyIdentifier } from '../../crypto/rsa-keys.ts';
+import { merchantKey, processorKey } from '../configuration.ts';
+import { type GivenSettings, settingsInForce } from '../settings.ts';
+import { CONTENT, KEY_TRANSPORT, NS } from './algorithms.ts';
+import { secureWithWssec } from './wssec.ts';
+
+const NOW = Date.UTC(2026, 0, 15);
+const processor = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const merchant = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const certificate = new X509Certificate(await makeSelfSigned(merchant.privateKey, 'acc_1', NOW));
+const PARTIES = {
+  merchant: merchantKey(merchant.privateKey, certificate),
+  processor: processorKey(processor.publicKey, undefined),
+};
+
+const PAN = '4111111111111111';
+/** Nothing of it is in canonical form. */
+const ELEMENT = `<p:pay  xmlns:p="urn:pay" xmlns:q='urn:q' b='"' a="1"><!-- c --><pan>${PAN}</pan><n><![CDATA[é<&]]></n><x/></p:pay>`;
+const LOGIN = { 'wssec.username': 'shop', 'wssec.password': 'secret' };
+const HASHES = { 'RSA-SHA256': 'sha256', 'RSA-SHA512': 'sha512' } as const;
+
+const secure = (given: GivenSettings, element = ELEMENT): Promise<string> =>
+  secureWithWssec(element, { parties: PARTIES, settings: settingsInForce(given), now: NOW, random: systemRandom() });
+
+const headerOf = (root: Element): Element => only(only(root, NS.soapenv, 'Header'), NS.wsse, 'Security');
+const bodyOf = (root: Element): Element => only(root, NS.soapenv, 'Body');
+const namesIn = (element: Element): string[] =>
+  element.children.map((child) => (isElement(child) ? child.local : child));
+const idOf = (element: Element): string | undefined => attributeOf(element, 'Id') ?? attributeOf(element, 'Id', NS.wsu);
+const bytesOf = (element: Element): Buffer => Buffer.from(textOf(element), 'base64');
+const algorithmOf = (element: Element): string | undefined => attributeOf(element, 'Algorithm');
+
+const byId = (root: Element, uri: string | undefined): Element =>
+  [...elementsOf(root)].find((each) => uri !== undefined && `#${idOf(each)}` === uri) ?? assert.fail(`no ${uri}`);
+
+function contentKey(root: Element): Buffer {
+  const key = only(headerOf(root), NS.xenc, 'EncryptedKey');
+  const value = bytesOf(only(key, NS.xenc, 'CipherData', 'CipherValue'));
+  const transport = algorithmOf(only(key, NS.xenc, 'EncryptionMethod'));
+  const own = { key: processor.privateKey };
+  if (transport === `${NS.xenc}rsa-1_5`) return privateDecrypt({ ...own, padding: constants.RSA_PKCS1_PADDING }, value);
+  return privateDecrypt({ ...own, oaepHash: transport === `${NS.xenc11}rsa-oaep` ? 'sha256' : 'sha1' }, value);
+}
+
+function decrypted(root: Element, data: Element): string {
+  const value = bytesOf(only(data, NS.xenc, 'CipherData', 'CipherValue'));
+  const [key, isGcm] = [
+    contentKey(root),
+    algorithmOf(only(data, NS.xenc, 'EncryptionMethod')) === `${NS.xenc11}aes256-gcm`,
+  ];
+  if (!isGcm) {
+    const decipher = createDecipheriv('aes-256-cbc', key, value.subarray(0, 16));
+    return decipher.update(value.subarray(16), undefined, 'utf8') + decipher.final('utf8');
+  }
+  const decipher = createDecipheriv('aes-256-gcm', key, value.subarray(0, 12));
+  decipher.setAuthTag(value.subarray(-16));
+  return decipher.update(value.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8');
+}
+
+/** The element as it is written; no element in these messages holds another of its name. */
+function writtenOf(envelope: string, id: string | undefined): string {
+  const [written] =
+    new RegExp(`<([a-z0-9]+:[A-Za-z]+)[^>]* (?:wsu:)?Id="${id}"[^>]*>[\\s\\S]*?</\\1>`).exec(envelope) ?? [];
+  return written ?? assert.fail(`no ${id}`);
+}
+
+/** Checks signature and digests; returns the local names of what is signed. */
+function checkSignature(
+  signature: Element,
+  written: string,
+  digest: 'sha256' | 'sha512',
+  textFor: (id: string) => string,
+): string[] {
+  const info = only(signature, NS.ds, 'SignedInfo');
+  const [infoText] = /<ds:SignedInfo[\s\S]*<\/ds:SignedInfo>/.exec(written) ?? [];
+  assert.equal(infoText, canonicalise(info));
+  const value = bytesOf(only(signature, NS.ds, 'SignatureValue'));
+  assert.ok(verify(digest, Buffer.from(infoText ?? ''), merchant.publicKey, value));
+  assert.equal(
+    algorithmOf(only(info, NS.ds, 'SignatureMethod')),
+    `http://www.w3.org/2001/04/xmldsig-more#rsa-${digest}`,
+  );
+  return info.children.slice(2).map((reference) => {
+    assert.ok(isElement(reference));
+    assert.equal(algorithmOf(only(reference, NS.ds, 'DigestMethod')), `${NS.xenc}${digest}`);
+    const text = textFor((attributeOf(reference, 'URI') ?? '').slice(1));
+    assert.equal(textOf(only(reference, NS.ds, 'DigestValue')), createHash(digest).update(text).digest('base64'));
+    return parseXml(text).local;
+  });
+}
+
+const BODY_OF = (id: string | undefined): string =>
+  `<soapenv:Body xmlns:soapenv="${NS.soapenv}" xmlns:wsu="${NS.wsu}" wsu:Id="${id}">${ELEMENT}</soapenv:Body>`;
+
+function checkEncryptSign(envelope: string, signing: keyof typeof HASHES): void {
+  const root = parseXml(envelope);
+  const security = headerOf(root);
+  assert.deepEqual(namesIn(security), [
+    'Timestamp',
+    'BinarySecurityToken',
+    'UsernameToken',
+    'Signature',
+    'EncryptedKey',
+  ]);
+  const signed = checkSignature(only(security, NS.ds, 'Signature'), envelope, HASHES[signing], (id) => {
+    const text = writtenOf(envelope, id);
+    assert.equal(canonicalise(byId(root, `#${id}`)), text);
+    return text;
+  });
+  assert.deepEqual(signed, ['Timestamp', 'BinarySecurityToken', 'UsernameToken', 'Body']);
+}
+
+function checkSignEncrypt(envelope: string, signing: keyof typeof HASHES): void {
+  const root = parseXml(envelope);
+  const security = headerOf(root);
+  const expected = ['Timestamp', 'BinarySecurityToken', 'UsernameToken', 'EncryptedKey', 'EncryptedData'];
+  assert.deepEqual(namesIn(security), expected);
+  const hidden = only(security, NS.xenc, 'EncryptedData');
+  assert.equal(attributeOf(hidden, 'Type'), `${NS.xenc}Element`);
+  const written = decrypted(root, hidden);
+  const bodyId = idOf(bodyOf(root));
+  const signed = checkSignature(parseXml(written), written, HASHES[signing], (id) =>
+    id === bodyId ? canonicalise(parseXml(BODY_OF(id))) : writtenOf(envelope, id),
+  );
+  assert.deepEqual(signed, ['Timestamp', 'BinarySecurityToken', 'UsernameToken', 'Body']);
+}
+
+for (const order of ['encrypt-sign', 'sign-encrypt'] as const) {
+  describe(`an envelope with ${order}`, () => {
+    for (const signing of Object.keys(HASHES) as (keyof typeof HASHES)[]) {
+      it(`holds the element as it was written, signed with ${signing}, by any of the other algorithms`, async () => {
+        for (const [content, { uri: contentUri }] of Object.entries(CONTENT)) {
+          for (const [transport, { uri: transportUri }] of Object.entries(KEY_TRANSPORT)) {
+            const ciphers = { 'wssec.content': content, 'wssec.key-transport': transport };
+            const envelope = await secure({ ...LOGIN, ...ciphers, 'wssec.signature': signing, 'wssec.order': order });
+            const root = parseXml(envelope);
+            const data = only(bodyOf(root), NS.xenc, 'EncryptedData');
+            assert.equal(attributeOf(data, 'Type'), `${NS.xenc}Content`);
+            assert.equal(algorithmOf(only(data, NS.xenc, 'EncryptionMethod')), contentUri);
+            const key = only(headerOf(root), NS.xenc, 'EncryptedKey');
+            assert.equal(algorithmOf(only(key, NS.xenc, 'EncryptionMethod')), transportUri);
+            assert.equal(contentKey(root).length, 32);
+            assert.equal(decrypted(root, data), ELEMENT);
+            if (order === 'encrypt-sign') checkEncryptSign(envelope, signing);
+            else checkSignEncrypt(envelope, signing);
+          }
+        }
+      });
+    }
+
+    it('shows neither the plaintext nor a digest of it', async () => {
+      for (const signing of Object.keys(HASHES)) {
+        const envelope = await secure({ ...LOGIN, 'wssec.order': order, 'wssec.signature': signing });
+        const bodyText = BODY_OF(idOf(bodyOf(parseXml(envelope))));
+        const texts = [ELEMENT, bodyText, canonicalise(parseXml(ELEMENT)), canonicalise(parseXml(bodyText)), PAN];
+        for (const text of texts) {
+          assert.ok(!envelope.includes(text));
+          assert.ok(!envelope.includes(Buffer.from(text).toString('base64').slice(0, 20)));
+          for (const hash of ['sha1', 'sha256', 'sha512']) {
+            assert.ok(!envelope.includes(createHash(hash).update(text).digest('base64')), `${hash} of ${text}`);
+          }
+        }
+      }
+    });
+
+    it('has ids that are unique and begin with a letter, and every reference leads to one', async () => {
+      const [one, other] = [
+        await secure({ ...LOGIN, 'wssec.order': order }),
+        await secure({ ...LOGIN, 'wssec.order': order }),
+      ];
+      const idsOf = (root: Element): string[] => [...elementsOf(root)].flatMap((each) => idOf(each) ?? []);
+      const root = parseXml(one);
+      const ids = idsOf(root);
+      assert.equal(new Set([...ids, ...idsOf(parseXml(other))]).size, 2 * ids.length);
+      for (const id of ids) assert.match(id, /^[a-z][a-z0-9-]+$/);
+      const uris = [...elementsOf(root)].flatMap((each) => attributeOf(each, 'URI') ?? []);
+      assert.ok(uris.length >= 3);
+      for (const uri of uris) assert.ok(ids.includes(uri.slice(1)), uri);
+    });
+
+    it('lists under its key all that is encrypted, and has no UsernameToken without a username', async () => {
+      const root = parseXml(await secure({ 'wssec.order': order }));
+      assert.ok(!namesIn(headerOf(root)).includes('UsernameToken'));
+      const list = only(headerOf(root), NS.xenc, 'EncryptedKey', 'ReferenceList').children;
+      const named = list.map((child) => (isElement(child) ? attributeOf(child, 'URI') : child));
+      const data = [...elementsOf(root)]
+        .filter(({ local }) => local === 'EncryptedData')
+        .map((each) => `#${idOf(each)}`);
+      assert.equal(data.length, order === 'encrypt-sign' ? 1 : 2);
+      assert.deepEqual([...named].sort(), data.sort());
+    });
+  });
+}
+
+describe('an envelope', () => {
+  it('must be understood, carries the certificate and names the key of the processor', async () => {
+    const security = headerOf(parseXml(await secure({})));
+    assert.equal(attributeOf(security, 'mustUnderstand', NS.soapenv), '1');
+    assert.deepEqual(bytesOf(only(security, NS.wsse, 'BinarySecurityToken')), certificate.raw);
+    const key = only(security, NS.xenc, 'EncryptedKey');
+    const reference = only(only(key, NS.ds, 'KeyInfo'), NS.wsse, 'SecurityTokenReference');
+    assert.equal(textOf(reference), subjectKeyIdentifier(processor.publicKey));
+  });
+
+  it('names the signing key by the token, or by its identifier', async () => {
+    const referenceIn = async (reference: string) => {
+      const root = parseXml(await secure({ 'wssec.reference': reference }));
+      const info = only(headerOf(root), NS.ds, 'Signature', 'KeyInfo');
+      const [named] = only(info, NS.wsse, 'SecurityTokenReference').children;
+      return { root, named: isElement(named) ? named : assert.fail('no element') };
+    };
+    const direct = await referenceIn('binary-security-token');
+    assert.equal(byId(direct.root, attributeOf(direct.named, 'URI')).local, 'BinarySecurityToken');
+    const { named } = await referenceIn('subject-key-identifier');
+    assert.deepEqual([named.local, textOf(named)], ['KeyIdentifier', subjectKeyIdentifier(merchant.publicKey)]);
+  });
+
+  it('with the preset redeban has what it stands for', async () => {
+    const envelope = await secure({ ...LOGIN, 'wssec.preset': 'redeban' });
+    checkEncryptSign(envelope, 'RSA-SHA512');
+    const names = ['rsa-1_5', 'aes256-cbc', 'rsa-sha512', '#PasswordText">secret<'];
+    assert.ok(names.every((name) => envelope.includes(name)));
+  });
+});

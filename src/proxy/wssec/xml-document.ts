@@ -1,0 +1,248 @@
+import { SaxesParser, type SaxesTagNS } from 'saxes';
+import { Failure } from '../../kernel/failure.ts';
+import { LIMITS } from '../../kernel/limits.ts';
+
+/** The element of a merchant's document that is sent on. */
+export interface Fragment {
+  /** The element to be sent, as written, from `<` of its start tag to `>` of its end tag. */
+  readonly text: string;
+  /** Line of the request (from 1) where it begins. */
+  readonly line: number;
+}
+
+/**
+ * Takes the element to be sent out of a document (decoded UTF-8): what stands in the Body when the document is a SOAP
+ * envelope, else the root. It stays as written, except that what comes out of an envelope gets the namespace
+ * declarations it had from there.
+ *
+ * Refuses what is not well-formed with namespaces, DOCTYPEs, processing instructions, elements nested too deep, and
+ * namespaces that canonical forms do not treat alike. Throws `malformed_xml`, which tells the line and nothing of the
+ * document. Takes time linear in the document.
+ */
+export function readDocument(text: string): Fragment {
+  const outline = new Reader(text).outline();
+  const { root } = outline;
+  if (!isEnvelope(root.tag)) return { text: text.slice(root.start, root.end), line: lineAt(text, root.start) };
+  return contentOf(text, outline);
+}
+
+const ENVELOPES: ReadonlySet<string> = new Set([
+  'http://schemas.xmlsoap.org/soap/envelope/',
+  'http://www.w3.org/2003/05/soap-envelope',
+]);
+
+const isEnvelope = (tag: SaxesTagNS): boolean => tag.local === 'Envelope' && ENVELOPES.has(tag.uri);
+
+/** An element of the document; `end` is 0 until its end tag was read. */
+interface Part {
+  readonly tag: SaxesTagNS;
+  readonly start: number;
+  readonly contentStart: number;
+  end: number;
+}
+
+/** The few elements that matter; `body` and `content` are only looked for in an envelope. */
+interface Outline {
+  readonly root: Part;
+  readonly body: Part | undefined;
+  readonly content: Part | undefined;
+}
+
+/**
+ * The characters of RFC 3986 without `&`, as canonical forms differ in how they write it. No blanks: the parser trims them,
+ * others do not, and then the two mean different namespaces. libxml2 reads no other characters.
+ */
+const ABSOLUTE_URI = /^[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?#[\]@!$'()*+,;=-]|%[0-9A-Fa-f]{2})*$/;
+/** The characters of names with which no name begins. The parser does not look behind the colon. */
+const NOT_A_START = /^[\u0300-\u036f\u00b7\u203f\u2040.0-9-]/;
+
+class Reader {
+  readonly #text: string;
+  // Without `position` its messages begin with what is wrong; lines and offsets are known all the same.
+  readonly #parser = new SaxesParser({ xmlns: true, position: false, forceXMLVersion: true, defaultXMLVersion: '1.0' });
+  #depth = 0;
+  #nodes = 0;
+  #root: Part | undefined;
+  #body: Part | undefined;
+  #content: Part | undefined;
+
+  constructor(text: string) {
+    this.#text = text;
+    const parser = this.#parser;
+    // No more than six handlers: from the seventh on, V8 keeps the parser as a dictionary, several times slower.
+    parser.on('error', ({ message }) => this.#refuse(phraseFor(message)));
+    parser.on('doctype', () => this.#refuse(DOCTYPE));
+    parser.on('processinginstruction', () => this.#refuse(INSTRUCTION));
+    parser.on('attribute', ({ name, prefix, local, value }) => {
+      this.#node();
+      if (prefix !== '') this.#localName(local);
+      if (prefix === 'xmlns' || name === 'xmlns') this.#namespace(value);
+    });
+    parser.on('opentag', (tag) => this.#open(tag));
+    parser.on('closetag', () => this.#close());
+  }
+
+  outline(): Outline {
+    // A leading U+FEFF is dropped by the parser and counts in its offsets.
+    this.#parser.write(this.#text).close();
+    if (this.#root === undefined) return this.#refuse('no root element');
+    return { root: this.#root, body: this.#body, content: this.#content };
+  }
+
+  #node(): void {
+    if (++this.#nodes > LIMITS.xmlNodes) this.#refuse(`more than ${LIMITS.xmlNodes} elements and attributes`);
+  }
+
+  #namespace(uri: string): void {
+    const longest = LIMITS.xmlNamespaceCharacters;
+    if (uri.length > longest) this.#refuse(`a namespace longer than ${longest} characters`);
+    if (uri !== '' && !ABSOLUTE_URI.test(uri)) this.#refuse('a namespace must be an absolute URI');
+  }
+
+  #localName(local: string): void {
+    if (NOT_A_START.test(local)) this.#refuse('malformed name');
+  }
+
+  #open(tag: SaxesTagNS): void {
+    this.#node();
+    if (++this.#depth > LIMITS.xmlDepth) this.#refuse(`nested deeper than ${LIMITS.xmlDepth} levels`);
+    if (tag.prefix !== '') this.#localName(tag.local);
+    if (this.#depth === 1) this.#openRoot(tag);
+    else if (this.#depth <= 3 && this.#root !== undefined && isEnvelope(this.#root.tag)) {
+      this.#openInEnvelope(tag, this.#root.tag.uri);
+    }
+  }
+
+  #openRoot(tag: SaxesTagNS): void {
+    const { version = '1.0', encoding = 'utf-8' } = this.#parser.xmlDecl;
+    if (version !== '1.0' || !/^utf-8$/i.test(encoding)) throw fault(1, DECLARATION);
+    this.#root = this.#part(tag);
+  }
+
+  #openInEnvelope(tag: SaxesTagNS, soap: string): void {
+    if (this.#depth === 2 && tag.local === 'Body' && tag.uri === soap) {
+      if (this.#body !== undefined) this.#refuse(ONE_BODY);
+      this.#body = this.#part(tag);
+    } else if (this.#depth === 3 && this.#body?.end === 0) {
+      if (this.#content !== undefined) this.#refuse(ONE_ELEMENT);
+      this.#content = this.#part(tag);
+    }
+  }
+
+  #part(tag: SaxesTagNS): Part {
+    const contentStart = this.#parser.position;
+    // No tag holds a second `<`.
+    return { tag, start: this.#text.lastIndexOf('<', contentStart - 1), contentStart, end: 0 };
+  }
+
+  #close(): void {
+    const depth = this.#depth--;
+    if (depth > 3) return;
+    const part = depth === 1 ? this.#root : depth === 2 ? this.#body : this.#content;
+    // Of several elements on a level only the first that matters was kept, and it ends first.
+    if (part?.end === 0) part.end = this.#parser.position;
+  }
+
+  #refuse(what: string): never {
+    throw fault(this.#parser.line, what);
+  }
+}
+
+function contentOf(text: string, { root, body, content }: Outline): Fragment {
+  if (body === undefined) throw fault(lineAt(text, root.start), ONE_BODY);
+  if (content === undefined) throw fault(lineAt(text, body.start), ONE_ELEMENT);
+  const before = skipBlanksAndComments(text, body.contentStart);
+  const after = skipBlanksAndComments(text, content.end);
+  if (before !== content.start) throw fault(lineAt(text, before), ONE_ELEMENT);
+  if (!text.startsWith('</', after)) throw fault(lineAt(text, after), ONE_ELEMENT);
+  const nameEnd = content.start + 1 + content.tag.name.length;
+  const declarations = inheritedDeclarations(content.tag, { ...root.tag.ns, ...body.tag.ns });
+  return {
+    text: text.slice(content.start, nameEnd) + declarations + text.slice(nameEnd, content.end),
+    line: lineAt(text, content.start),
+  };
+}
+
+/** All that were in scope, as values may be qualified names. Nothing is escaped: a URI that needs it was refused. */
+function inheritedDeclarations(tag: SaxesTagNS, inherited: Readonly<Record<string, string>>): string {
+  let declarations = '';
+  for (const [prefix, uri] of Object.entries(inherited)) {
+    if (Object.hasOwn(tag.ns, prefix) || uri === '') continue;
+    declarations += prefix === '' ? ` xmlns="${uri}"` : ` xmlns:${prefix}="${uri}"`;
+  }
+  return declarations;
+}
+
+const BLANKS = /[ \t\r\n]*/y;
+
+function skipBlanksAndComments(text: string, start: number): number {
+  for (let at = start; ; ) {
+    BLANKS.lastIndex = at;
+    BLANKS.test(text);
+    if (!text.startsWith('<!--', BLANKS.lastIndex)) return BLANKS.lastIndex;
+    at = text.indexOf('-->', BLANKS.lastIndex + 4) + 3;
+  }
+}
+
+function lineAt(text: string, offset: number): number {
+  let line = 1;
+  for (let at = 0; at < offset; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 10 || (code === 13 && text.charCodeAt(at + 1) !== 10)) line++;
+  }
+  return line;
+}
+
+const fault = (line: number, what: string): Failure =>
+  new Failure('malformed_xml', { message: `malformed XML at line ${line}: ${what}` });
+
+const DOCTYPE = 'a DOCTYPE is not allowed';
+const INSTRUCTION = 'a processing instruction is not allowed';
+const DECLARATION = 'expected version 1.0 and encoding UTF-8';
+const ONE_BODY = 'expected one Body in the Envelope';
+const ONE_ELEMENT = 'expected one element in the Body';
+const RESERVED = 'misuse of a reserved prefix or namespace';
+const BAD_DECLARATION = 'malformed XML declaration';
+
+/** How messages of the parser begin, which go on to quote the document, and what is said instead. */
+const PHRASES: readonly (readonly [beginning: string, phrase: string])[] = [
+  ['unbound namespace prefix', 'undeclared prefix'],
+  ['undefined entity', 'unknown entity'],
+  ['disallowed character in entity name', 'malformed reference'],
+  ['empty entity name', 'malformed reference'],
+  ['malformed character entity', 'malformed reference'],
+  ['duplicate attribute', 'duplicate attribute'],
+  ['inappropriately located doctype', DOCTYPE],
+  ['processing instruction', INSTRUCTION],
+  ['disallowed character in processing instruction', INSTRUCTION],
+  ['version number must', DECLARATION],
+  ['encoding value must', DECLARATION],
+  ['an XML declaration must', 'an XML declaration not at the start'],
+  ['the XML declaration must', 'an XML declaration not at the start'],
+  ['XML declaration', BAD_DECLARATION],
+  ['expected one of', BAD_DECLARATION],
+  ['expected the name', BAD_DECLARATION],
+  ['did not expect any more', BAD_DECLARATION],
+  ['value required', BAD_DECLARATION],
+  ['value must be quoted', BAD_DECLARATION],
+  ['whitespace required', BAD_DECLARATION],
+  ['standalone value must', BAD_DECLARATION],
+  ['The character ? is disallowed', BAD_DECLARATION],
+  ['unclosed tag', 'an element without an end tag'],
+  ['unexpected close tag', 'an end tag without its start tag'],
+  ['unmatched closing tag', 'an end tag without its start tag'],
+  ['documents may contain only one root', 'more than one root element'],
+  ['document must contain a root', 'no root element'],
+  ['text data outside of root', 'text outside the root element'],
+  ['the string "]]>"', ']]> in text'],
+  ['malformed name', 'malformed name'],
+  ['invalid attempt to undefine prefix', 'a prefix bound to no namespace'],
+  ['xml prefix must', RESERVED],
+  ['xmlns prefix must', RESERVED],
+  ['may not assign', RESERVED],
+  ['the default namespace may not', RESERVED],
+  ['tags may not have', RESERVED],
+];
+
+const phraseFor = (message: string): string =>
+  PHRASES.find(([beginning]) => message.startsWith(beginning))?.[1] ?? 'not well-formed';

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type Ran, runHere } from './command.ts';
+
+const PASSWORD = 'S3cret-Of-WS-Security';
+const newPair = (): { publicKey: KeyObject; privateKey: KeyObject } =>
+  generateKeyPairSync('rsa', { modulusLength: 2048 });
+const [processor, merchant, nextProcessor, nextMerchant] = [newPair(), newPair(), newPair(), newPair()];
+
+/** Everything by which a private key could be told. */
+function secretsOf(key: KeyObject): string[] {
+  const jwk = key.export({ format: 'jwk' });
+  const numbers = [jwk.d, jwk.p, jwk.q, jwk.dp, jwk.dq, jwk.qi].map((part) => Buffer.from(part ?? '', 'base64url'));
+  const pem = (['pkcs8', 'pkcs1'] as const).map((type) => key.export({ type, format: 'pem' }).toString());
+  // The first line of PKCS#1 holds the public modulus, which the certificate holds as well.
+  const lines = pem.flatMap((text) => text.split('\n').slice(8, -2));
+  return [
+    ...lines,
+    ...numbers.flatMap((bytes) => [bytes.toString('base64url'), bytes.toString('base64'), bytes.toString('hex')]),
+    'PRIVATE KEY',
+    PASSWORD,
+  ];
+}
+
+const SECRETS = [processor, merchant, nextProcessor, nextMerchant].flatMap(({ privateKey }) => secretsOf(privateKey));
+
+describe('cardvault proxy show', () => {
+  let directory: string;
+  let account: string;
+  before(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    account = (await runHere(directory, 'account', 'create', '--name', 'Store', '--json')).json.id;
+    await configure('--setting', `wssec.password=${PASSWORD}`, '--setting', 'wssec.username=user');
+    await configure(...publicKey(processor), ...privateKey(merchant));
+  });
+  after(() => rmSync(directory, { recursive: true, force: true }));
+
+  const file = (name: string, content: string): string => {
+    const path = join(directory, name);
+    writeFileSync(path, content);
+    return path;
+  };
+  const publicKey = (pair: typeof processor): string[] => [
+    '--processor-public-key',
+    file('public.pem', pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()),
+  ];
+  const privateKey = (pair: typeof merchant): string[] => [
+    '--merchant-private-key',
+    file('private.pem', pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()),
+  ];
+  const outputs: string[] = [];
+  const proxy = async (command: string, ...more: string[]): Promise<Ran> => {
+    const tenant = more.includes('--environment') ? [] : ['--environment', 'sandbox'];
+    const ran = await runHere(directory, 'proxy', command, '--account', account, ...tenant, ...more);
+    assert.equal(ran.code, 0, ran.err);
+    assert.equal(ran.err, '');
+    outputs.push(ran.out);
+    return ran;
+  };
+  const configure = (...more: string[]): Promise<Ran> => proxy('configure', ...more);
+
+  test('--json has exactly this shape, also as the answer of configure', async () => {
+    const { json } = await proxy('show', '--json');
+    assert.deepEqual(Object.keys(json), [
+      'account',
+      'environment',
+      'processor_public_key',
+      'merchant_private_key',
+      'merchant_certificate',
+      'settings',
+    ]);
+    assert.deepEqual([json.account, json.environment], [account, 'sandbox']);
+    const { processor_public_key: key, merchant_private_key: own, merchant_certificate: certificate } = json;
+    assert.deepEqual(Object.keys(key), ['kid', 'fingerprint', 'bits', 'subject_key_identifier', 'expires_at', 'next']);
+    assert.deepEqual(Object.keys(own), ['kid', 'fingerprint', 'bits', 'next']);
+    assert.deepEqual(Object.keys(certificate), [
+      'fingerprint',
+      'subject',
+      'issuer',
+      'serial_number',
+      'not_before',
+      'expires_at',
+      'self_signed',
+      'pem',
+      'next',
+    ]);
+    assert.equal(certificate.subject, `CN=${account}`);
+    assert.ok(new X509Certificate(certificate.pem).publicKey.equals(merchant.publicKey));
+    assert.match(certificate.expires_at, /^20[0-9-]{8}T[0-9:.]{12}Z$/);
+    assert.deepEqual(json.settings, {
+      'jose.signature': 'RS256',
+      'jose.key-management': 'RSA-OAEP-256',
+      'jose.content': 'A256GCM',
+      'jose.payload': 'nested',
+      'wssec.order': 'encrypt-sign',
+      'wssec.content': 'AES-256-GCM',
+      'wssec.signature': 'RSA-SHA256',
+      'wssec.key-transport': 'RSA-OAEP',
+      'wssec.reference': 'binary-security-token',
+      'wssec.password-type': 'PasswordDigest',
+      'wssec.username': 'user',
+      'wssec.password': '(set)',
+    });
+    const again = await configure('--setting', 'jose.payload=', '--json');
+    assert.deepEqual(again.json, json);
+  });
+
+  test('people read fingerprints, ends, settings and the certificate', async () => {
+    const { json } = await proxy('show', '--json');
+    const { out } = await proxy('show');
+    for (const part of [
+      json.processor_public_key.fingerprint,
+      json.merchant_private_key.fingerprint,
+      json.merchant_certificate.fingerprint,
+      json.merchant_certificate.expires_at,
+      json.merchant_certificate.pem.trimEnd(),
+      'RSA 2048 bits',
+    ])
+      assert.ok(out.includes(part), part);
+    for (const [name, value] of Object.entries(json.settings))
+      assert.match(out, new RegExp(`^${name} +${String(value).replace(/[()]/g, '\\$&')}$`, 'm'));
+    assert.throws(() => JSON.parse(out));
+    assert.equal((await configure('--setting', 'jose.payload=')).out, out);
+  });
+
+  test('the other environment has nothing', async () => {
+    const { json } = await proxy('show', '--environment', 'production', '--json');
+    assert.deepEqual(
+      [json.environment, json.processor_public_key, json.merchant_private_key, json.merchant_certificate],
+      ['production', null, null, null],
+    );
+    assert.match((await proxy('show', '--environment', 'production')).out, /processor public key +none/);
+  });
+
+  test('with an overlap both are listed, for people too', async () => {
+    const before = (await proxy('show', '--json')).json;
+    const began = Date.now();
+    const { json } = await configure(
+      ...publicKey(nextProcessor),
+      ...privateKey(nextMerchant),
+      '--overlap',
+      '60',
+      '--json',
+    );
+    for (const name of ['processor_public_key', 'merchant_private_key', 'merchant_certificate']) {
+      const { next, ...current } = json[name];
+      assert.deepEqual({ ...current, next: null }, before[name]);
+      assert.notEqual(next.fingerprint, current.fingerprint);
+      const { from, ...shown } = next;
+      assert.deepEqual(Object.keys({ ...shown, next }), Object.keys(before[name]));
+      assert.ok(Math.abs(Date.parse(from) - began - 3_600_000) < 10_000, from);
+    }
+    const { out } = await proxy('show');
+    assert.ok(
+      out.includes(json.processor_public_key.next.fingerprint) &&
+        out.includes(`from ${json.processor_public_key.next.from}`),
+    );
+    assert.ok(out.includes(json.merchant_certificate.pem.trimEnd()));
+    assert.ok(out.includes(json.merchant_certificate.next.pem.trimEnd()));
+  });
+
+  test('remove leaves nothing, and needs something to remove', async () => {
+    await configure('--environment', 'production', ...publicKey(processor), '--json');
+    const other = (await runHere(directory, 'account', 'create', '--name', 'Other', '--json')).json.id;
+    const never = ['proxy', 'remove', '--account', other, '--environment', 'sandbox', '--json'];
+    const { code, err } = await runHere(directory, ...never);
+    assert.equal(code, 1);
+    assert.match(JSON.parse(err).error, /there is no such configuration/);
+    const { json } = await proxy('remove', '--json');
+    assert.deepEqual(
+      [json.processor_public_key, json.merchant_private_key, json.merchant_certificate],
+      [null, null, null],
+    );
+    assert.equal('wssec.password' in json.settings, false);
+    assert.deepEqual((await proxy('show', '--json')).json, json);
+    assert.notEqual((await proxy('show', '--environment', 'production', '--json')).json.processor_public_key, null);
+  });
+
+  test('no output shows a secret', () => {
+    assert.ok(outputs.length >= 12);
+    const all = outputs.join('\n');
+    for (const secret of SECRETS) assert.ok(!all.includes(secret), 'a secret');
+  });
+});

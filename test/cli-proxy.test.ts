@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { createHash, X509Certificate } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { calculateJwkThumbprint } from 'jose';
+import { DAY } from '../src/kernel/clock.ts';
+import type { Ran } from './command.ts';
+import { type Desk, done, newCertificate, newPair, openDesk, type Pair } from './desk.ts';
+
+const PASSPHRASE = 'passphrase of the key, é';
+const PASSWORD = 'S3cret-Of-WS-Security';
+const processor = newPair();
+const merchant = newPair();
+
+const fingerprint = ({ publicKey }: Pair): string =>
+  createHash('sha256')
+    .update(publicKey.export({ type: 'spki', format: 'der' }))
+    .digest('hex');
+const pemOf = (der: Uint8Array): string => new X509Certificate(der).toString();
+
+describe('cardvault proxy', () => {
+  let desk: Desk;
+  before(() => {
+    desk = openDesk();
+  });
+  after(() => desk.close());
+
+  const file = (content: string | Uint8Array): string => desk.file(content);
+  const newAccount = (): Promise<string> => desk.newAccount();
+  const proxy = (command: string, of: string, ...more: string[]): Promise<Ran> => desk.proxy(command, of, ...more);
+  const certificate = (pair: Pair = merchant): Promise<Uint8Array> => newCertificate(pair);
+
+  describe('configure takes', () => {
+    const { publicKey, privateKey } = { publicKey: processor.publicKey, privateKey: merchant.privateKey };
+    const spki = (): Buffer => publicKey.export({ type: 'spki', format: 'der' });
+    const publics: Readonly<Record<string, () => string | Uint8Array | Promise<string | Uint8Array>>> = {
+      PEM: () => publicKey.export({ type: 'spki', format: 'pem' }) as string,
+      'PEM of PKCS#1': () => publicKey.export({ type: 'pkcs1', format: 'pem' }) as string,
+      'PEM with blanks around': () => `\r\n\n${publicKey.export({ type: 'spki', format: 'pem' })}\n`,
+      DER: spki,
+      'DER of PKCS#1': () => publicKey.export({ type: 'pkcs1', format: 'der' }),
+      'base64 of DER': () => spki().toString('base64'),
+      'base64 of DER in lines': () =>
+        spki()
+          .toString('base64')
+          .replace(/(.{64})/g, '$1\r\n'),
+      JWK: () => JSON.stringify(publicKey.export({ format: 'jwk' })),
+      'certificate as PEM': async () => pemOf(await certificate(processor)),
+      'certificate as DER': () => certificate(processor),
+      'base64 of a certificate': async () => Buffer.from(await certificate(processor)).toString('base64'),
+    };
+    for (const [form, content] of Object.entries(publics)) {
+      test(`a processor key: ${form}`, async () => {
+        const of = await newAccount();
+        const shown = await done(proxy('configure', of, '--processor-public-key', file(await content()), '--json'));
+        const key = shown.processor_public_key;
+        assert.equal(key.fingerprint, fingerprint(processor));
+        assert.equal(key.bits, 2048);
+        assert.equal(key.kid, await calculateJwkThumbprint(publicKey.export({ format: 'jwk' }) as object));
+        const expires = Date.parse(key.expires_at);
+        if (form.includes('certificate')) assert.ok(expires > Date.now() + 300 * DAY);
+        else assert.equal(key.expires_at, null);
+        assert.equal(key.next, null);
+        assert.deepEqual([shown.merchant_private_key, shown.merchant_certificate], [null, null]);
+      });
+    }
+
+    const encrypted = { cipher: 'aes-256-cbc', passphrase: PASSPHRASE };
+    const privates: Readonly<Record<string, () => string | Uint8Array>> = {
+      'PEM of PKCS#8': () => privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+      'PEM of PKCS#1': () => privateKey.export({ type: 'pkcs1', format: 'pem' }) as string,
+      'encrypted PEM of PKCS#8': () => privateKey.export({ type: 'pkcs8', format: 'pem', ...encrypted }) as string,
+      'encrypted PEM of PKCS#1': () => privateKey.export({ type: 'pkcs1', format: 'pem', ...encrypted }) as string,
+      'encrypted DER of PKCS#8': () => privateKey.export({ type: 'pkcs8', format: 'der', ...encrypted }) as Buffer,
+      'DER of PKCS#8': () => privateKey.export({ type: 'pkcs8', format: 'der' }),
+      'DER of PKCS#1': () => privateKey.export({ type: 'pkcs1', format: 'der' }),
+      'base64 of DER': () => privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64'),
+      JWK: () => JSON.stringify(privateKey.export({ format: 'jwk' })),
+    };
+    for (const [form, content] of Object.entries(privates)) {
+      test(`a merchant key: ${form}`, async () => {
+        const secret = form.startsWith('encrypted') ? ['--passphrase-file', file(`${PASSPHRASE}\n`)] : [];
+        const of = await newAccount();
+        const shown = await done(
+          proxy('configure', of, '--merchant-private-key', file(content()), ...secret, '--json'),
+        );
+        assert.equal(shown.merchant_private_key.fingerprint, fingerprint(merchant));
+        const own = new X509Certificate(shown.merchant_certificate.pem);
+        assert.ok(own.publicKey.equals(merchant.publicKey) && own.verify(own.publicKey));
+        assert.equal(shown.processor_public_key, null);
+      });
+    }
+
+    test('without a certificate one is made, and shown as self-signed', async () => {
+      const of = await newAccount();
+      const key = file(merchant.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string);
+      const { merchant_certificate: shown } = await done(
+        proxy('configure', of, '--merchant-private-key', key, '--json'),
+      );
+      assert.deepEqual([shown.subject, shown.issuer], [`CN=${of}`, `CN=${of}`]);
+      assert.equal(shown.self_signed, true);
+    });
+
+    test('a certificate with its key, and later alone', async () => {
+      const of = await newAccount();
+      const key = file(merchant.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string);
+      const first = await certificate();
+      const shown = await done(
+        proxy('configure', of, '--merchant-private-key', key, '--merchant-certificate', file(pemOf(first)), '--json'),
+      );
+      assert.equal(shown.merchant_certificate.pem, pemOf(first));
+      assert.equal(shown.merchant_certificate.fingerprint, createHash('sha256').update(first).digest('hex'));
+      assert.equal(shown.merchant_certificate.subject, 'CN=A Merchant');
+      assert.equal(shown.merchant_certificate.serial_number, new X509Certificate(first).serialNumber);
+      const same = await done(proxy('configure', of, '--merchant-private-key', key, '--json'));
+      assert.deepEqual(same, shown, 'the same key keeps its certificate');
+      const second = await certificate();
+      const again = await done(proxy('configure', of, '--merchant-certificate', file(second), '--json'));
+      assert.equal(again.merchant_certificate.pem, pemOf(second));
+      assert.deepEqual(again.merchant_private_key, shown.merchant_private_key);
+    });
+
+    test('settings, which merge, and = removes', async () => {
+      const of = await newAccount();
+      const set = (...settings: string[]): Promise<Ran['json']> =>
+        done(proxy('configure', of, ...settings.flatMap((each) => ['--setting', each]), '--json'));
+      const { settings: first } = await set(
+        'jose.signature=PS512',
+        'wssec.username=u=v',
+        `wssec.password=@${file(`${PASSWORD}\n`)}`,
+      );
+      assert.equal(first['jose.signature'], 'PS512');
+      assert.equal(first['jose.content'], 'A256GCM', 'defaults are shown');
+      assert.equal(first['wssec.username'], 'u=v');
+      assert.equal(first['wssec.password'], '(set)');
+      const { settings: second } = await set('wssec.preset=redeban', 'jose.signature=');
+      assert.deepEqual(
+        [
+          'jose.signature',
+          'wssec.key-transport',
+          'wssec.content',
+          'wssec.signature',
+          'wssec.password-type',
+          'wssec.order',
+        ].map((name) => second[name]),
+        ['RS256', 'RSA-1_5', 'AES-256-CBC', 'RSA-SHA512', 'PasswordText', 'encrypt-sign'],
+      );
+      const { settings: third } = await set('wssec.content=AES-256-GCM');
+      assert.equal(third['wssec.content'], 'AES-256-GCM', 'what is set stands above the preset');
+      const { settings: last } = await set('wssec.username=', 'wssec.password=', 'wssec.preset=', 'wssec.content=');
+      assert.equal('wssec.password' in last || 'wssec.username' in last, false);
+      assert.equal(last['wssec.key-transport'], 'RSA-OAEP');
+    });
+  });
+});

@@ -1,0 +1,59 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makeSelfSigned } from '../src/crypto/certificate.ts';
+import { DAY } from '../src/kernel/clock.ts';
+import { type Ran, runHere } from './command.ts';
+
+/** An operator at work on the proxy: a data directory, and key files beside it. */
+export interface Desk {
+  readonly directory: string;
+  /** Where key files are. */
+  readonly files: string;
+  file(content: string | Uint8Array): string;
+  newAccount(): Promise<string>;
+  /** `cardvault proxy <command>` for an account in the sandbox, unless another environment is given. */
+  proxy(command: string, account: string, ...more: string[]): Promise<Ran>;
+  close(): void;
+}
+
+export interface Pair {
+  readonly publicKey: KeyObject;
+  readonly privateKey: KeyObject;
+}
+
+export const newPair = (bits = 2048): Pair => generateKeyPairSync('rsa', { modulusLength: bits });
+
+/** DER of a self-signed certificate, made so many days from now. */
+export const newCertificate = ({ privateKey }: Pair, days = 0): Promise<Uint8Array> =>
+  makeSelfSigned(privateKey, 'A Merchant', Date.now() + days * DAY);
+
+export function openDesk(): Desk {
+  const [directory, files] = [1, 2].map(() => mkdtempSync(join(tmpdir(), 'cardvault-test-'))) as [string, string];
+  let written = 0;
+  return {
+    directory,
+    files,
+    file: (content) => {
+      const name = join(files, `file-${++written}`);
+      writeFileSync(name, content);
+      return name;
+    },
+    newAccount: async () => (await runHere(directory, 'account', 'create', '--name', 'Store', '--json')).json.id,
+    proxy: (command, account, ...more) => {
+      const environment = more.includes('--environment') ? [] : ['--environment', 'sandbox'];
+      return runHere(directory, 'proxy', command, '--account', account, ...environment, ...more);
+    },
+    close: () => {
+      for (const each of [directory, files]) rmSync(each, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The document that a command printed, which must have gone well. */
+export async function done(ran: Promise<Ran>): Promise<Ran['json']> {
+  const finished = await ran;
+  if (finished.code !== 0 || finished.err !== '') throw new Error(`exit code ${finished.code}: ${finished.err}`);
+  return finished.json;
+}

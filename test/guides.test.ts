@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type House, startHouse } from './house.ts';
+import { selfSigned } from './receivers/certificates.ts';
+import { absent, jarsOf, python, type Tool } from './receivers/install.ts';
+
+/** The programs of the guides: shown as they are, and able to open what the service answers. */
+const GUIDES = join(import.meta.dirname, '..', 'docs', 'guides');
+const PROGRAMS = join(GUIDES, 'receivers');
+const VISA = '4111111111111111';
+
+interface Program {
+  readonly file: string;
+  readonly tool?: Tool;
+  readonly command: readonly string[];
+  /** Between the processor's private key and what the merchant gave. */
+  readonly needsOwnCertificate?: boolean;
+  /** Takes seconds to start, so that it meets one attack only. */
+  readonly isSlow?: boolean;
+}
+
+const java = (file: string, tool: Tool): readonly string[] => [
+  'java',
+  '-cp',
+  jarsOf(tool).join(delimiter) || '.',
+  join(PROGRAMS, file),
+];
+const node = (file: string): readonly string[] => [process.execPath, join(PROGRAMS, file)];
+// -B: no compiled files among the documents.
+const py = (file: string): readonly string[] => [python, '-B', join(PROGRAMS, file)];
+
+const JOSE: readonly Program[] = [
+  { file: 'open-jose.mjs', command: node('open-jose.mjs') },
+  { file: 'open_jose.py', tool: 'python-jwcrypto', command: py('open_jose.py') },
+  { file: 'OpenJose.java', tool: 'java', command: java('OpenJose.java', 'java') },
+];
+const WSSEC: readonly Program[] = [
+  { file: 'open-wssec.mjs', command: node('open-wssec.mjs') },
+  { file: 'open_wssec.py', tool: 'python-xmlsec', command: py('open_wssec.py') },
+  {
+    file: 'OpenWssec.java',
+    tool: 'java-wss4j',
+    command: java('OpenWssec.java', 'java-wss4j'),
+    needsOwnCertificate: true,
+    isSlow: true,
+  },
+];
+
+interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+function run([command = '', ...args]: readonly string[]): Promise<Ran> {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const streams = { out: '', err: '' };
+  for (const [name, stream] of [['out', child.stdout] as const, ['err', child.stderr] as const]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      streams[name] += text;
+    });
+  }
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, ...streams }));
+  });
+}
+
+const newKey = (): string =>
+  generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+/** An account with keys of its own, and a token. */
+class Merchant {
+  readonly #house: House;
+  readonly #key: string;
+  readonly token: string;
+  readonly publicKey: string;
+  readonly certificate: string;
+
+  private constructor(house: House, key: string, token: string, known: { publicKey: string; certificate: string }) {
+    this.#house = house;
+    this.#key = key;
+    this.token = token;
+    this.publicKey = known.publicKey;
+    this.certificate = known.certificate;
+  }
+
+  static async join(house: House, processorCertificate: string): Promise<Merchant> {
+    const account = await house.newAccount();
+    const { secret: key } = await house.newKey(account);
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const changes = {
+      processorPublicKey: Buffer.from(processorCertificate),
+      merchantPrivateKey: Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+      settings: {},
+      overlapMinutes: 0,
+    };
+    const origin = { actor: { type: 'operator', name: 'test' } } as const;
+    const { configurations } = house.core;
+    const { merchant } = await configurations.configure({ account, environment: 'sandbox' }, changes, origin);
+    const body = { chd: [{ card: VISA, name: 'José Núñez', exp: '12/29' }], tags: [], scheme: 1 };
+    const answer = await house.call('POST', '/v1/tokenization/simple', { key, body });
+    return new Merchant(house, key, answer.json.data.tokens[0].token, {
+      publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+      certificate: merchant?.current.certificate.toString() ?? '',
+    });
+  }
+
+  async send(path: string, media: string, body: string): Promise<{ text: string; json: { data: { xml: string } } }> {
+    const headers = { 'ft-access-key': this.#key, 'content-type': media };
+    const answer = await this.#house.call('POST', path, { headers, body });
+    assert.equal(answer.status, 200, answer.text);
+    return answer;
+  }
+}
+
+describe('guides', () => {
+  let house: House;
+  let directory: string;
+  let merchant: Merchant;
+  let other: Merchant;
+  let count = 0;
+
+  const file = (content: string): string => {
+    const path = join(directory, String(++count));
+    writeFileSync(path, content, { mode: 0o600 });
+    return path;
+  };
+  const processorKey = newKey();
+  let processorCertificate: string;
+
+  before(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    house = await startHouse();
+    processorCertificate = await selfSigned(processorKey, 'processor');
+    merchant = await Merchant.join(house, processorCertificate);
+    other = await Merchant.join(house, processorCertificate);
+  });
+  after(async () => {
+    await house?.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  describe('show the programs as they are', () => {
+    const shown = globSync('*.md', { cwd: GUIDES }).flatMap((name) =>
+      [...readFileSync(join(GUIDES, name), 'utf8').matchAll(/^```[a-z]+\n([\s\S]*?)^```$/gm)].map(([, code]) => code),
+    );
+    const files = globSync('*', { cwd: PROGRAMS }).sort();
+
+    test('of which there are six', () => {
+      assert.deepEqual(files, [...JOSE, ...WSSEC].map((program) => program.file).sort());
+    });
+    for (const name of files) {
+      test(name, () => assert.ok(shown.includes(readFileSync(join(PROGRAMS, name), 'utf8'))));
+    }
+  });
+
+  describe('open an answer of POST /proxy/jose', { concurrency: 2 }, () => {
+    const answerOf = async (of: Merchant): Promise<{ answer: string; payload: string }> => {
+      const card = (part: string): string => `{{${of.token}:detokenize | extract:${part}}}`;
+      const body = `{"amount": 0.00, "cardData": {"number": "${card('card')}", "name": "${card('name')}"}}`;
+      const { text } = await of.send('/proxy/jose', 'application/json', body);
+      return { answer: text, payload: body.replace(card('card'), VISA).replace(card('name'), 'José Núñez') };
+    };
+    const open = ({ command }: Program, answer: string, publicKey: string): Promise<Ran> =>
+      run([...command, file(answer), file(processorKey), file(publicKey)]);
+
+    for (const program of JOSE) {
+      const skip = program.tool === undefined ? false : absent(program.tool);
+
+      test(`${program.file}`, { skip }, async () => {
+        const { answer, payload } = await answerOf(merchant);
+        const { code, out, err } = await open(program, answer, merchant.publicKey);
+        assert.deepEqual({ code, out }, { code: 0, out: payload }, err);
+      });
+
+      test(`${program.file} refuses another merchant's`, { skip }, async () => {
+        const { answer } = await answerOf(other);
+        assertRefused(await open(program, answer, merchant.publicKey));
+      });
+
+      test(`${program.file} refuses a value that is not the signed one`, { skip }, async () => {
+        const [one, another] = [await answerOf(merchant), await answerOf(merchant)];
+        const { data } = JSON.parse(one.answer);
+        const mixed = { data: { ...data, value: JSON.parse(another.answer).data.value } };
+        assertRefused(await open(program, JSON.stringify(mixed), merchant.publicKey));
+      });
+    }
+  });
+
+  const envelopeOf = async (of: Merchant): Promise<{ envelope: string; payload: string }> => {
+    const card = (part: string): string => `{{${of.token}:detokenize | extract:${part}}}`;
+    const body = `<compra xmlns="http://www.example.com/compra"><tarjeta nombre="${card('name')}">${card('card')}</tarjeta></compra>`;
+    const { json } = await of.send('/proxy/wssec', 'application/xml', body);
+    return { envelope: json.data.xml, payload: body.replace(card('card'), VISA).replace(card('name'), 'José Núñez') };
+  };
+  const open = ({ command, needsOwnCertificate }: Program, envelope: string): Promise<Ran> => {
+    const own = needsOwnCertificate === true ? [file(processorCertificate)] : [];
+    return run([...command, file(envelope), file(processorKey), ...own, file(merchant.certificate)]);
+  };
+
+  describe('open an envelope of POST /proxy/wssec', { concurrency: 2 }, () => {
+    /** What becomes of an envelope on a bad way; each one keeps a signature that holds over something. */
+    const attacks: readonly (readonly [name: string, change: (envelope: string) => string])[] = [
+      ['with the signed Body elsewhere', (envelope) => wrapped(envelope, (body) => newIds(body))],
+      ['whose Body was changed', (envelope) => envelope.replace(/(<soapenv:Body .*<xenc:CipherValue>)..../, '$1AAAA')],
+      ['without signature', (envelope) => envelope.replace(/<ds:Signature .*<\/ds:Signature>/, '')],
+      ['with two Bodies of one id', (envelope) => wrapped(envelope, (body) => body.replace('#Content', '#Element'))],
+      [
+        'with another Timestamp in front',
+        (envelope) =>
+          envelope.replace(/<wsu:Timestamp .*<\/wsu:Timestamp>/, (timestamp) => newIds(timestamp) + timestamp),
+      ],
+      ['whose Timestamp was changed', (envelope) => envelope.replace(/<wsu:Expires>20/, '<wsu:Expires>21')],
+    ];
+
+    for (const program of WSSEC) {
+      const skip = program.tool === undefined ? false : absent(program.tool);
+
+      test(`${program.file}`, { skip }, async () => {
+        const { envelope, payload } = await envelopeOf(merchant);
+        const { code, out, err } = await open(program, envelope);
+        assert.deepEqual({ code, out }, { code: 0, out: payload }, err);
+      });
+
+      test(`${program.file} refuses another merchant's`, { skip }, async () => {
+        assertRefused(await open(program, (await envelopeOf(other)).envelope));
+      });
+
+      for (const [name, change] of program.isSlow === true ? attacks.slice(0, 1) : attacks) {
+        test(`${program.file} refuses one ${name}`, { skip }, async () => {
+          const { envelope } = await envelopeOf(merchant);
+          const changed = change(envelope);
+          assert.notEqual(changed, envelope);
+          assertRefused(await open(program, changed));
+        });
+      }
+    }
+  });
+
+  // One after another, as it moves the clock of the service.
+  describe('look at the time of an envelope', () => {
+    for (const program of WSSEC) {
+      const skip = program.tool === undefined ? false : absent(program.tool);
+      test(`${program.file}`, { skip }, async () => {
+        house.advance(-600_000);
+        try {
+          assertRefused(await open(program, (await envelopeOf(merchant)).envelope));
+        } finally {
+          house.advance(600_000);
+        }
+      });
+    }
+  });
+});
+
+/** Ended as programs end that found a fault, and told nothing of what is inside. */
+function assertRefused({ code, out, err }: Ran): void {
+  assert.deepEqual({ code, out }, { code: 1, out: '' }, err);
+}
+
+const newIds = (xml: string): string => xml.replace(/ wsu:Id="/, ' wsu:Id="x');
+
+/** The signed Body goes into an element of the header that nobody knows, and another one takes its place. */
+function wrapped(envelope: string, make: (body: string) => string): string {
+  const body = /<soapenv:Body .*<\/soapenv:Body>/.exec(envelope)?.[0] ?? '';
+  const shell = `<x:shell xmlns:x="http://www.example.com/x">${body}</x:shell></soapenv:Header>`;
+  return envelope.replace(body, make(body)).replace('</soapenv:Header>', shell);
+}

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { describeConfiguration } from '../../src/proxy/description.ts';
+import { runHere } from '../command.ts';
+import { type House, startHouse } from '../house.ts';
+import {
+  assertRefused,
+  configure,
+  MERCHANT,
+  newPair,
+  newSender,
+  openJose,
+  openWssec,
+  type Pair,
+  PROCESSOR,
+  proxied,
+  publicPem,
+  removeConfiguration,
+  type Sender,
+} from './proxy.ts';
+
+const SECONDS = 1000;
+
+let house: House;
+before(async () => {
+  house = await startHouse();
+});
+after(() => house.stop());
+
+/** Does this pair of the processor open what is sent now, on both endpoints? */
+async function opens(me: Sender, processor: Pair, merchant = MERCHANT): Promise<boolean> {
+  const [jose, wssec] = [proxied(await me.jose('{"a":1}')), proxied(await me.wssec('<a/>'))];
+  const results = await Promise.allSettled([
+    openJose(jose, { processor, merchant }),
+    (async () => openWssec(wssec.xml, { processor, merchant }))(),
+  ]);
+  const [first, second] = results.map(({ status }) => status === 'fulfilled');
+  assert.equal(first, second);
+  return first === true;
+}
+
+const shownOf = async (me: Sender) => describeConfiguration(await house.core.configurations.get(me), house.now());
+
+describe('a new key of the processor', () => {
+  test('is in use within 5 seconds, set by another process', async () => {
+    const me = await newSender(house);
+    const next = newPair();
+    assert.ok(await opens(me, PROCESSOR));
+    const file = join(house.directory, 'next.pem');
+    writeFileSync(file, publicPem(next));
+    const tenant = ['--account', me.account, '--environment', me.environment];
+    const { code, err } = await runHere(
+      house.directory,
+      'proxy',
+      'configure',
+      ...tenant,
+      '--processor-public-key',
+      file,
+    );
+    assert.equal(code, 0, err);
+    house.advance(5 * SECONDS);
+    assert.ok(await opens(me, next));
+    assert.ok(!(await opens(me, PROCESSOR)));
+    const shown = await shownOf(me);
+    assert.equal(shown.processor_public_key?.next, null);
+  });
+
+  test('with an overlap waits until then, and show lists both', async () => {
+    const me = await newSender(house);
+    const [next, nextMerchant] = [newPair(), newPair()];
+    await configure(house, me, { processor: next, merchant: nextMerchant, overlapMinutes: 10 });
+    const {
+      processor_public_key: both,
+      merchant_private_key: own,
+      merchant_certificate: certificate,
+    } = await shownOf(me);
+    assert.equal(Date.parse(both?.next?.from ?? '') - house.now() > 570 * SECONDS, true);
+    assert.notEqual(both?.fingerprint, both?.next?.fingerprint);
+    assert.ok(own?.next && certificate?.next);
+    for (const passed of [0, 5 * SECONDS, 565 * SECONDS]) {
+      house.advance(passed);
+      assert.ok(await opens(me, PROCESSOR), `after ${passed}`);
+    }
+    house.advance(31 * SECONDS);
+    assert.ok(await opens(me, next, nextMerchant));
+    const after = await shownOf(me);
+    assert.deepEqual(after.processor_public_key, { ...withoutFrom(both?.next), next: null });
+  });
+
+  test('a third one in the overlap replaces the waiting one', async () => {
+    const me = await newSender(house);
+    const [second, third] = [newPair(), newPair()];
+    await configure(house, me, { processor: second, overlapMinutes: 10 });
+    await configure(house, me, { processor: third, overlapMinutes: 10 });
+    assert.ok(await opens(me, PROCESSOR));
+    house.advance(601 * SECONDS);
+    assert.ok(await opens(me, third));
+    await configure(house, me, { processor: second, overlapMinutes: 10 });
+    await configure(house, me, { processor: PROCESSOR });
+    house.advance(5 * SECONDS);
+    assert.ok(await opens(me, PROCESSOR), 'without an overlap it is in use at once');
+    house.advance(700 * SECONDS);
+    assert.ok(await opens(me, PROCESSOR));
+  });
+
+  test('leaves settings and the other key as they are', async () => {
+    const me = await newSender(house, {
+      setup: { processor: PROCESSOR, merchant: MERCHANT, settings: { 'jose.signature': 'PS512' } },
+    });
+    const before = await shownOf(me);
+    await configure(house, me, { processor: newPair() });
+    const after = await shownOf(me);
+    assert.deepEqual(after.settings, before.settings);
+    assert.deepEqual(after.merchant_private_key, before.merchant_private_key);
+    assert.deepEqual(after.merchant_certificate, before.merchant_certificate);
+  });
+});
+
+const withoutFrom = (next: object | null | undefined): object => {
+  const { from, ...rest } = { from: '', ...next };
+  return rest;
+};
+
+test('remove: 400 that names both keys, within 5 seconds', async () => {
+  const me = await newSender(house);
+  assert.ok(await opens(me, PROCESSOR));
+  await removeConfiguration(house, me);
+  house.advance(5 * SECONDS);
+  const what = 'not configured for this account: processor public key and merchant private key';
+  assertRefused(await me.jose('{}'), what);
+  assertRefused(await me.wssec('<a/>'), what);
+  await configure(house, me, { processor: PROCESSOR, merchant: MERCHANT });
+  house.advance(5 * SECONDS);
+  assert.ok(await opens(me, PROCESSOR));
+});
+
+test('/v1/account says what is enabled, in each environment for itself', async () => {
+  const me = await newSender(house, { setup: false });
+  const there = await newSender(house, { account: me.account, environment: 'production', setup: false });
+  const enabled = async ({ key, environment }: Sender): Promise<boolean> => {
+    house.advance(5 * SECONDS);
+    const { jose, wssec } = (await house.call('GET', '/v1/account', { key, environment })).json.data.enabled;
+    assert.equal(jose, wssec);
+    return jose;
+  };
+  assert.deepEqual([await enabled(me), await enabled(there)], [false, false]);
+  await configure(house, me, { processor: PROCESSOR });
+  assert.equal(await enabled(me), false, 'half of it');
+  await configure(house, me, { merchant: MERCHANT });
+  assert.deepEqual([await enabled(me), await enabled(there)], [true, false]);
+  assertRefused(await there.jose('{}'), /^not configured/);
+  const other = newPair();
+  await configure(house, there, { processor: other, merchant: MERCHANT });
+  assert.deepEqual([await enabled(me), await enabled(there)], [true, true]);
+  assert.ok(await opens(me, PROCESSOR));
+  assert.ok(await opens(there, other));
+  await removeConfiguration(house, me);
+  assert.deepEqual([await enabled(me), await enabled(there)], [false, true]);
+});
+
+test('two changes at once: both are made, or one is told', async () => {
+  const me = await newSender(house);
+  const settings = [{ 'jose.payload': 'plain' }, { 'jose.signature': 'PS256' }, { 'jose.content': 'A128GCM' }];
+  const results = await Promise.allSettled(settings.map((each) => configure(house, me, { settings: each })));
+  const shown = await shownOf(me);
+  for (const [index, { status }] of results.entries()) {
+    const [[name = '', value] = []] = Object.entries(settings[index] ?? {});
+    assert.equal(shown.settings[name] === value, status === 'fulfilled');
+  }
+  assert.ok(results.some(({ status }) => status === 'fulfilled'));
+});
+
+test('is stored sealed: no file holds a private key or the password', async () => {
+  const password = 'Canary-Of-The-Password';
+  const [processor, merchant, waiting] = [newPair(), newPair(), newPair()];
+  const me = await newSender(house, {
+    setup: { processor, merchant, settings: { 'wssec.username': 'CanaryOfTheUser', 'wssec.password': password } },
+  });
+  await configure(house, me, { merchant: waiting, overlapMinutes: 60 });
+  proxied(await me.wssec('<a/>'));
+  await house.core.database.backup(join(house.directory, 'copy.db'));
+  const files = readdirSync(house.directory, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
+  assert.ok(files.some(({ name }) => name === 'copy.db'));
+  const secrets = [merchant, waiting].flatMap(({ privateKey }) => formsOf(privateKey));
+  for (const text of [password, 'CanaryOfTheUser'])
+    secrets.push(
+      Buffer.from(text),
+      Buffer.from(Buffer.from(text).toString('base64').slice(0, 20)),
+      Buffer.from(text, 'utf16le'),
+    );
+  for (const { parentPath, name } of files) {
+    const bytes = readFileSync(join(parentPath, name));
+    for (const secret of secrets) assert.ok(!bytes.includes(secret), name);
+  }
+  const log = house.log.join('');
+  const { text: metrics } = await house.call('GET', '/metrics', { environment: 'console' });
+  for (const secret of secrets)
+    assert.ok(!log.includes(secret.toString('latin1')) && !metrics.includes(secret.toString('latin1')));
+});
+
+/** A private key as a careless program would write it. */
+function formsOf(key: Pair['privateKey']): Buffer[] {
+  const jwk = key.export({ format: 'jwk' });
+  const numbers = [jwk.d, jwk.p, jwk.q].map((part) => Buffer.from(part ?? '', 'base64url'));
+  const der = (['pkcs8', 'pkcs1'] as const).map((type) => key.export({ type, format: 'der' }));
+  const lines = key.export({ type: 'pkcs8', format: 'pem' }).toString().split('\n').slice(9, -3);
+  return [
+    ...numbers,
+    ...numbers.flatMap((bytes) =>
+      [bytes.toString('base64url'), bytes.toString('hex')].map((text) => Buffer.from(text)),
+    ),
+    ...der,
+    ...der.map((bytes) => Buffer.from(bytes.toString('base64').slice(700, 900))),
+    ...lines.map((line) => Buffer.from(line)),
+  ];
+}

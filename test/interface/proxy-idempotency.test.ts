@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type Answer, type House, startHouse } from '../house.ts';
+import {
+  assertRefused,
+  type Headers,
+  newPair,
+  newSender,
+  openJose,
+  openWssec,
+  proxied,
+  publicPem,
+  type Sender,
+  withKey,
+} from './proxy.ts';
+
+const PAN = '4111111111111111';
+const REUSED = 'Idempotency-Key: used with another request before';
+const DAY = 86_400_000;
+
+let house: House;
+let me: Sender;
+let token: string;
+before(async () => {
+  house = await startHouse();
+  me = await newSender(house);
+  token = await me.token(PAN);
+});
+after(() => house.stop());
+
+let keys = 0;
+const keyed = (): { 'idempotency-key': string } => ({ 'idempotency-key': `key-${++keys}` });
+const isReplay = ({ headers }: Answer): boolean => headers['idempotent-replayed'] === 'true';
+
+const ENDPOINTS: readonly [name: string, around: (text: string) => string, send: Sender['jose']][] = [
+  ['jose', (text) => `{"cvv":"${text}"}`, (body, headers) => me.jose(body, headers)],
+  ['wssec', (text) => `<a>${text}</a>`, (body, headers) => me.wssec(body, headers)],
+  ['hash', (text) => text, (body, headers) => me.hash(body, headers)],
+];
+
+for (const [name, around, send] of ENDPOINTS) {
+  describe(`the Idempotency-Key on ${name}`, () => {
+    const good = (): string => around(`{{${token}:detokenize}}`);
+
+    test('the same again is the first answer to the byte, and reads nothing', async () => {
+      const headers = keyed();
+      const first = await send(good(), headers);
+      proxied(first);
+      assert.equal(isReplay(first), false);
+      const reads = (await me.reads()).length;
+      house.advance(1500);
+      for (let repeat = 0; repeat < 3; repeat++) {
+        const again = await send(good(), headers);
+        assert.equal(again.text, first.text);
+        assert.equal(again.status, 200);
+        assert.ok(isReplay(again));
+      }
+      assert.equal((await me.reads()).length, reads);
+      // Without the key it is another message, but for the hash.
+      assert.equal((await send(good())).text === first.text, name === 'hash');
+    });
+
+    test('a 400 is kept as well', async () => {
+      const headers = keyed();
+      const first = await send(around('{{x'), headers);
+      assertRefused(first, /placeholder 1/);
+      const again = await send(around('{{x'), headers);
+      assert.deepEqual([again.text, isReplay(again)], [first.text, true]);
+    });
+
+    test('another body, ft-encryption or query is 400', async () => {
+      const key = publicPem(newPair());
+      const encryption = { 'ft-encryption': JSON.stringify({ key, is_partial: false }) };
+      const headers = { ...keyed(), ...encryption };
+      const first = await send(good(), headers);
+      proxied(first);
+      const reads = (await me.reads()).length;
+      const others: Headers[] = [
+        { 'idempotency-key': headers['idempotency-key'] },
+        { ...headers, 'ft-encryption': '{}' },
+        { ...headers, 'ft-encryption': '' },
+        { ...headers, 'ft-encryption': `${encryption['ft-encryption'].replace('{', '{ ')}` },
+      ];
+      for (const other of others) assertRefused(await send(good(), other), REUSED);
+      assertRefused(await send(around('plain'), headers), REUSED);
+      assertRefused(await send(`${good()} `, headers), REUSED);
+      assert.equal((await me.reads()).length, reads);
+      assert.equal((await send(good(), headers)).text, first.text);
+    });
+
+    test('a header that is missing and one that is added are told apart from each other', async () => {
+      const headers = keyed();
+      proxied(await send(good(), headers));
+      assertRefused(await send(good(), { ...headers, 'ft-encryption': '{"is_partial":false}' }), REUSED);
+    });
+
+    test('an answer is kept for 24 hours', async () => {
+      const headers = keyed();
+      const first = await send(good(), headers);
+      house.advance(DAY - 60_000);
+      assert.equal((await send(good(), headers)).text, first.text);
+      house.advance(120_000);
+      const fresh = await send(good(), headers);
+      assert.equal(isReplay(fresh), false);
+      proxied(fresh);
+    });
+
+    test('after the token is deleted the first answer still comes, and a new key finds nothing', async () => {
+      const own = await me.token(PAN);
+      const headers = keyed();
+      const body = around(`{{${own}:detokenize}}`);
+      const first = await send(body, headers);
+      const { secret } = await house.newKey(me.account);
+      await house.call('DELETE', '/v1/tokens', { key: secret, body: { tokens: [own] } });
+      assert.equal((await send(body, headers)).text, first.text);
+      assertRefused(await send(body, keyed()), /no such token/);
+    });
+  });
+}
+
+test('the Timestamp of an envelope is the first one', async () => {
+  const headers = keyed();
+  const createdIn = (answer: Answer): string => /<wsu:Created>([^<]+)</.exec(proxied(answer).xml)?.[1] ?? '';
+  const first = createdIn(await me.wssec('<a/>', headers));
+  house.advance(600_000);
+  assert.equal(createdIn(await me.wssec('<a/>', headers)), first);
+  assert.notEqual(createdIn(await me.wssec('<a/>')), first);
+});
+
+test('the same key on other endpoints and with another query is another request', async () => {
+  const headers = keyed();
+  assert.equal(await openJose(proxied(await me.jose('{}', headers))), '{}');
+  assert.equal(openWssec(proxied(await me.wssec('<a/>', headers)).xml), '<a/>');
+  assert.equal(proxied(await me.hash('{}', headers)).hashType, 'SHA256');
+  assertRefused(await me.hash('{}', headers, 'type=SHA512'), REUSED);
+  const slashed = await house.call('POST', '/proxy/jose/', {
+    headers: withKey(me.key, 'application/json', headers),
+    body: '{}',
+  });
+  assert.ok(isReplay(slashed));
+});
+
+test('a body cannot pass for a header', async () => {
+  const headers = keyed();
+  // What is compared is query, header and body; these would read the same if they stood end to end.
+  proxied(await me.hash('{}\na', headers));
+  assertRefused(await me.hash('a', { ...headers, 'ft-encryption': '{}' }), REUSED);
+});
+
+test('another key of the account gets the answer, another account its own', async () => {
+  const headers = keyed();
+  const first = await me.jose('{}', headers);
+  const colleague = await newSender(house, { account: me.account, setup: false });
+  assert.equal((await colleague.jose('{}', headers)).text, first.text);
+  const stranger = await newSender(house);
+  const answer = await stranger.jose('{}', headers);
+  assert.ok(!isReplay(answer) && answer.text !== first.text);
+});
+
+test('an answer survives a restart', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+  try {
+    let own = await startHouse({ directory });
+    const sender = await newSender(own);
+    const text = `<a>{{${await sender.token(PAN)}:detokenize}}</a>`;
+    const headers = withKey(sender.key, 'application/xml', keyed());
+    const first = await own.call('POST', '/proxy/wssec', { body: text, headers });
+    assert.equal(openWssec(proxied(first).xml), `<a>${PAN}</a>`);
+    await own.stop();
+    own = await startHouse({ directory });
+    const again = await own.call('POST', '/proxy/wssec', { body: text, headers });
+    assert.equal(again.text, first.text);
+    assert.ok(isReplay(again));
+    await own.stop();
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});

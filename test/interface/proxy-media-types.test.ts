@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type Answer, type House, startHouse } from '../house.ts';
+import { exchange, requestText } from '../wire.ts';
+import { assertRefused, JOSE, newSender, proxied, type Sender, WSSEC } from './proxy.ts';
+
+let house: House;
+let me: Sender;
+before(async () => {
+  house = await startHouse();
+  me = await newSender(house);
+});
+after(() => house.stop());
+
+describe('media types of the proxy', () => {
+  const jose = (type: string): Promise<Answer> => me.jose('{}', { 'content-type': type });
+  const wssec = (type: string): Promise<Answer> => me.wssec('<a/>', { 'content-type': type });
+
+  for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])
+    test(`jose takes ${type}`, async () => proxied(await jose(type)));
+  for (const type of [
+    'application/xml',
+    'text/xml',
+    'text/plain',
+    'application/jwt',
+    'application/problem+json',
+    '',
+    ';',
+  ])
+    test(`jose refuses "${type}"`, async () => assertRefused(await jose(type), /media type/, 415));
+
+  for (const type of [
+    'application/xml',
+    'text/xml',
+    'application/soap+xml',
+    'application/vnd.example+xml',
+    'TEXT/XML; charset=UTF-8',
+    'text/xml;charset="utf-8"',
+    'text/xml; charset=us-ascii',
+    'application/soap+xml; charset=utf-8; action="urn:x"',
+    'application/soap+xml; action="urn:x"; charset=utf8',
+  ])
+    test(`wssec takes ${type}`, async () => proxied(await wssec(type)));
+  for (const type of [
+    'application/json',
+    'text/plain',
+    'application/xhtml',
+    'application/xml-dtd',
+    'xml',
+    'text/xml; charset=iso-8859-1',
+    'text/xml; charset="ISO-8859-1"',
+    'application/xml;charset=utf-16',
+    'application/soap+xml; action="x"; charset=windows-1252',
+    'application/soap',
+    'multipart/related; type="application/xop+xml"',
+    '',
+  ])
+    test(`wssec refuses "${type}"`, async () => assertRefused(await wssec(type), /media type/, 415));
+
+  test('jose and wssec refuse a body without a type', async () => {
+    for (const [path, body] of [
+      [JOSE, '{}'],
+      [WSSEC, '<a/>'],
+    ] as const) {
+      const headers = { 'ft-access-key': me.key, 'content-length': String(body.length) };
+      const [answer] = await exchange(house, requestText(`POST ${path}`, headers, body));
+      assert.equal(answer?.status, 415);
+    }
+  });
+});

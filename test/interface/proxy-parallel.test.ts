@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { type House, luhnPan, startHouse } from '../house.ts';
+import { newPair, newSender, openJose, openWssec, proxied, type Sender } from './proxy.ts';
+
+const COUNT = 64;
+
+interface Card {
+  readonly pan: string;
+  readonly name: string;
+  readonly token: string;
+  readonly capture: string;
+  readonly cvv: string;
+}
+
+let house: House;
+let me: Sender;
+let cards: Card[];
+before(async () => {
+  house = await startHouse();
+  me = await newSender(house);
+  cards = await Promise.all(Array.from({ length: COUNT }, (_, index) => newCard(me, index)));
+});
+after(() => house.stop());
+
+async function newCard(sender: Sender, index: number): Promise<Card> {
+  const pan = luhnPan('411111');
+  const name = `Holder "${index}"`;
+  const cvv = String(1000 + index);
+  const [token, capture] = await Promise.all([sender.token(pan, { name }), sender.capture({ card: pan, cvv })]);
+  return { pan, name, token, capture, cvv };
+}
+
+const textOf = ({ token, capture }: Card): string =>
+  `{{${token}:detokenize}};{{${token}:detokenize | extract:name}};{{${capture}:transaction | extract:cvv}}`;
+
+test('64 at once on /proxy/jose, each with its own data', async () => {
+  await Promise.all(
+    cards.map(async (card) => {
+      const payload = JSON.parse(await openJose(proxied(await me.jose({ mcc: textOf(card) }))));
+      assert.equal(payload.mcc, `${card.pan};${card.name};${card.cvv}`);
+    }),
+  );
+});
+
+test('64 at once on /proxy/wssec, each with its own data', async () => {
+  await Promise.all(
+    cards.map(async (card) => {
+      const content = openWssec(proxied(await me.wssec(`<a>${textOf(card)}</a>`)).xml);
+      assert.equal(content, `<a>${card.pan};${card.name};${card.cvv}</a>`);
+    }),
+  );
+});
+
+test('64 at once on /proxy/hash, each with its own data', async () => {
+  await Promise.all(
+    cards.map(async (card) => {
+      const { hashValue } = proxied(await me.hash(textOf(card), {}, 'type=SHA512'));
+      const expected = `${card.pan};${JSON.stringify(card.name).slice(1, -1)};${card.cvv}`;
+      assert.equal(hashValue, createHash('sha512').update(expected).digest('base64'));
+    }),
+  );
+});
+
+test('64 at once of four accounts with keys of their own, on all endpoints', async () => {
+  const accounts = await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const pairs = { processor: newPair(), merchant: newPair() };
+      const sender = await newSender(house, { setup: pairs });
+      return { pairs, sender, card: await newCard(sender, 0) };
+    }),
+  );
+  await Promise.all(
+    Array.from({ length: COUNT }, async (_, index) => {
+      const { pairs, sender, card } = accounts[index % 4] ?? assert.fail();
+      const expected = `${card.pan};${card.name};${card.cvv}`;
+      if (index % 8 < 4) {
+        const data = proxied(await sender.jose({ mcc: textOf(card) }));
+        assert.equal(JSON.parse(await openJose(data, pairs)).mcc, expected);
+      } else {
+        const { xml } = proxied(await sender.wssec(`<a>${textOf(card)}</a>`));
+        assert.equal(openWssec(xml, pairs), `<a>${expected}</a>`);
+      }
+    }),
+  );
+});
+
+test('64 at once that all read the same record', async () => {
+  const [card = assert.fail()] = cards;
+  const answers = await Promise.all(Array.from({ length: COUNT }, () => me.jose({ mcc: textOf(card) })));
+  const values = answers.map((answer) => proxied(answer).value);
+  assert.equal(new Set(values).size, COUNT);
+  const last = JSON.parse(await openJose(proxied(answers.at(-1) ?? assert.fail())));
+  assert.equal(last.mcc, `${card.pan};${card.name};${card.cvv}`);
+});

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Answer } from '../house.ts';
+import { type House, luhnPan, startHouse } from '../house.ts';
+import { assertRefused, newSender, openJose, openWssec, proxied, type Sender } from './proxy.ts';
+import { newCaller } from './vault.ts';
+
+const PAN = '4111111111111111';
+const NOBODY = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
+
+/** How a text is put into a payload of each endpoint, and how its place is told. */
+const PLACES: readonly [name: string, place: string, send: (me: Sender, text: string) => Promise<Answer>][] = [
+  ['jose', '/cardData/cardNumber', (me, text) => me.jose({ cardData: { cardNumber: text } })],
+  ['wssec, text', 'line 2', (me, text) => me.wssec(`<a>\n<b>${escaped(text)}</b></a>`)],
+  ['wssec, attribute', 'line 2', (me, text) => me.wssec(`<a>\n<b c="${escaped(text)}"/></a>`)],
+  ['wssec, CDATA', 'line 3', (me, text) => me.wssec(`<?xml version="1.0"?>\n<a>\n<![CDATA[${text}]]></a>`)],
+  ['hash', 'line 3', (me, text) => me.hash(`\r\n\n${text}`)],
+];
+const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+
+let house: House;
+let me: Sender;
+let token: string;
+let capture: string;
+before(async () => {
+  house = await startHouse();
+  me = await newSender(house);
+  token = await me.token(PAN);
+  capture = await me.capture({ card: PAN, name: 'Ana', exp: '12/29', cvv: '123' });
+});
+after(() => house.stop());
+
+const fill = (text: string): string => text.replace(/\bT\b/, token).replace(/\bC\b/, capture);
+
+for (const [name, place, send] of PLACES) {
+  describe(`a placeholder that is none: ${name}`, () => {
+    const malformed: readonly [text: string, expectation: string][] = [
+      ['{{', 'expected a token'],
+      ['{{}}', 'expected a token'],
+      ['{{ }}', 'expected a token'],
+      ['{{x', 'expected :'],
+      ['{{T}}', 'expected :'],
+      ['{{T:}}', 'expected one of detokenize, transaction'],
+      ['{{T:detokenise}}', 'expected one of detokenize, transaction'],
+      ['{{T:Detokenize}}', 'expected one of detokenize, transaction'],
+      ['{{T:detokenize', 'expected }}'],
+      ['{{T:detokenize}', 'expected }}'],
+      ['{{T:detokenize} }', 'expected }}'],
+      ['{{{T:detokenize}}', 'expected a token'],
+      ['{{{{T:detokenize}}}}', 'expected a token'],
+      ['{{T:detokenize |}}', 'expected one of extract, date, encrypt'],
+      ['{{T:detokenize | card}}', 'expected one of extract, date, encrypt'],
+      ['{{T:detokenize | extract}}', 'expected :'],
+      ['{{T:detokenize | extract:}}', 'expected one of card, expiration, name, token, cvv'],
+      ['{{T:detokenize | extract:pan}}', 'expected one of card, expiration, name, token, cvv'],
+      ['{{T:detokenize | extract:Card}}', 'expected one of card, expiration, name, token, cvv'],
+      ['{{T:detokenize | extract:cvv}}', 'cvv is a part of captures only'],
+      [
+        '{{T:detokenize | extract:card | extract:card}}',
+        'expected each filter once, extract before date before encrypt',
+      ],
+      ['{{T:detokenize | encrypt | extract:card}}', 'expected each filter once, extract before date before encrypt'],
+      ['{{T:detokenize | encrypt | encrypt}}', 'expected each filter once, extract before date before encrypt'],
+      ['{{T:detokenize | encrypt:x}}', 'expected }}'],
+      ['{{T:detokenize | date:MM}}', 'date follows extract:expiration only'],
+      ['{{T:detokenize | extract:card | date:MM}}', 'date follows extract:expiration only'],
+      ['{{T:detokenize | extract:expiration | date}}', 'expected :'],
+      ['{{T:detokenize | extract:expiration | date:mm}}', 'expected a date format'],
+      ['{{T:detokenize | extract:expiration | date:}}', 'expected a date format'],
+      [
+        '{{T:detokenize | extract:expiration | date:DD}}',
+        'expected one of MM/YYYY, MM/YY, MM, YYYY/MM, YYYY-MM, YYYY, YY',
+      ],
+      [
+        '{{T:detokenize | extract:expiration | date:MM-YY}}',
+        'expected one of MM/YYYY, MM/YY, MM, YYYY/MM, YYYY-MM, YYYY, YY',
+      ],
+      [
+        '{{T:detokenize | extract:expiration | date:MMYY}}',
+        'expected one of MM/YYYY, MM/YY, MM, YYYY/MM, YYYY-MM, YYYY, YY',
+      ],
+      ['{{T:detokenize\u00a0}}', 'expected }}'],
+      ['{{T\u2003:detokenize}}', 'expected :'],
+      ['{{tök:detokenize}}', 'expected :'],
+      ['{{T T:detokenize}}', 'expected :'],
+      ['{{T:detokenize | extract:name, encrypt}}', 'expected }}'],
+      ['{{<script>:detokenize}}', 'expected a token'],
+    ];
+    for (const [text, expectation] of malformed) {
+      test(text, async () => {
+        const answer = await send(me, fill(text));
+        assertRefused(answer, new RegExp(`^${place}: placeholder 1: character [0-9]+: ${literally(expectation)}$`));
+        assert.ok(!answer.text.includes(token) && !answer.text.includes('<'));
+      });
+    }
+
+    test('the number counts those before it, good ones too', async () => {
+      const good = `{{${token}:detokenize}}`;
+      assertRefused(await send(me, `${good} ${good}{{x`), new RegExp(`^${place}: placeholder 3: `));
+      assertRefused(
+        await send(me, `${good} ${good}{{${NOBODY}:detokenize}}`),
+        `${place}: placeholder 3: no such token`,
+      );
+    });
+
+    test('unknown records: of nobody, deleted, of another account, of the other environment, of the other kind', async () => {
+      const other = await newSender(house);
+      const production = await newSender(house, { account: me.account, environment: 'production' });
+      const deleted = await me.token(PAN);
+      const caller = await newCaller(house, { account: me.account });
+      await caller.send('DELETE', '/v1/tokens', { tokens: [deleted] });
+      const gone = await me.capture({ cvv: '123' });
+      await caller.send('DELETE', `/transactions/requests/${gone}`);
+      for (const unknown of [
+        NOBODY,
+        deleted,
+        await other.token(PAN),
+        await production.token(PAN),
+        capture,
+        PAN,
+        'x',
+        '-',
+      ])
+        assertRefused(await send(me, `{{${unknown}:detokenize}}`), `${place}: placeholder 1: no such token`);
+      const chd = { cvv: '123' };
+      for (const unknown of [NOBODY, gone, await other.capture(chd), await production.capture(chd), token, PAN, 'x'])
+        assertRefused(await send(me, `{{${unknown}:transaction}}`), `${place}: placeholder 1: no such capture`);
+      // What is unknown here is known there.
+      const theirs = await other.token(PAN);
+      proxied(await send(other, `{{${theirs}:detokenize}}`));
+    });
+
+    test('a card number in the place of a token is told nowhere', async () => {
+      const pan = luhnPan('542418');
+      for (const text of [
+        `{{${pan}:detokenize}}`,
+        `{{${pan}:transaction | extract:cvv}}`,
+        `{{${pan}}}`,
+        `{{ ${pan} ${pan}`,
+      ]) {
+        const answer = await send(me, text);
+        assertRefused(answer, new RegExp(`^${place}: placeholder 1: `));
+        assert.ok(!`${answer.text}${JSON.stringify(answer.headers)}`.includes(pan));
+      }
+      assert.ok(!JSON.stringify(await me.reads()).includes(pan));
+      assert.ok(!house.log.join('').includes(pan));
+    });
+
+    test('parts that a record does not have', async () => {
+      const [bare, expiring, track] = await Promise.all([
+        me.capture({ cvv: '123' }),
+        me.capture({ card: PAN }),
+        me.capture({ track_2: `${PAN}=29121010000012345678` }),
+      ]);
+      const missing = (what: string): string => `${place}: placeholder 1: the record has no ${what}`;
+      assertRefused(await send(me, `{{${bare}:transaction}}`), missing('card number'));
+      assertRefused(await send(me, `{{${bare}:transaction | extract:card | encrypt}}`), missing('card number'));
+      assertRefused(await send(me, `{{${bare}:transaction | extract:name}}`), missing('name'));
+      assertRefused(await send(me, `{{${expiring}:transaction | extract:expiration | date:MM}}`), missing('expiry'));
+      assertRefused(await send(me, `{{${expiring}:transaction | extract:cvv}}`), missing('verification code'));
+      assertRefused(await send(me, `{{${track}:transaction | extract:cvv}}`), missing('verification code'));
+      const caller = await newCaller(house, { account: me.account });
+      const made = await caller.send('POST', `/transactions/requests/${expiring}/tokenize`, { tags: [], scheme: 7 });
+      const nameless = made.json.data.tokens[0].token;
+      assertRefused(await send(me, `{{${nameless}:detokenize | extract:name}}`), missing('name'));
+      assertRefused(await send(me, `{{${nameless}:detokenize | extract:expiration}}`), missing('expiry'));
+      proxied(await send(me, `{{${nameless}:detokenize}}{{${track}:transaction | extract:expiration}}`));
+    });
+
+    test('100 placeholders are taken, 101 are not', async () => {
+      const one = `{{${token}:detokenize}}`;
+      proxied(await send(me, one.repeat(100)));
+      const description = new RegExp(
+        `^${place}: placeholder 101: (character [0-9]+: )?expected at most 100 placeholders$`,
+      );
+      assertRefused(await send(me, one.repeat(101)), description);
+      assertRefused(await send(me, `${one.repeat(100)}{{`), description);
+    });
+  });
+}
+
+const literally = (text: string): string => text.replace(/[|\\{}()[\]^$+*?.-]/g, '\\$&');
+
+test('a capture whose ttl has ended is unknown, at that second', async () => {
+  const brief = await me.capture({ card: PAN, cvv: '123' }, 1);
+  const text = `{{${brief}:transaction | extract:cvv}}`;
+  assert.equal(await openJose(proxied(await me.jose({ cvv: text }))), '{"cvv":"123"}');
+  assert.equal(openWssec(proxied(await me.wssec(`<a>${text}</a>`)).xml), '<a>123</a>');
+  house.advance(60_000);
+  assertRefused(await me.jose({ cvv: text }), '/cvv: placeholder 1: no such capture');
+  assertRefused(await me.wssec(`<a>${text}</a>`), 'line 1: placeholder 1: no such capture');
+  assertRefused(await me.hash(text), 'line 1: placeholder 1: no such capture');
+});

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { createDecipheriv, generateKeyPairSync, hash, type KeyObject, privateDecrypt, verify } from 'node:crypto';
+import { compactDecrypt, compactVerify } from 'jose';
+import type { Permission } from '../../src/accounts/permission.ts';
+import { exportJournal } from '../../src/audit/verify.ts';
+import type { Environment } from '../../src/kernel/environment.ts';
+import type { Answer, House } from '../house.ts';
+import { CAPTURES, capture, dataOf, TOKENIZE } from './vault.ts';
+
+/** What the tests of the proxy share: configured accounts, and receivers that open what they are sent. */
+export const JOSE = '/proxy/jose';
+export const WSSEC = '/proxy/wssec';
+export const HASH = '/proxy/hash';
+
+export interface Pair {
+  readonly publicKey: KeyObject;
+  readonly privateKey: KeyObject;
+}
+
+export const newPair = (bits = 2048): Pair => generateKeyPairSync('rsa', { modulusLength: bits });
+export const publicPem = ({ publicKey }: Pair): string => publicKey.export({ type: 'spki', format: 'pem' }).toString();
+export const privatePem = ({ privateKey }: Pair): string =>
+  privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+/** Keys of every account that is made here, unless it brings its own. */
+export const PROCESSOR = newPair();
+export const MERCHANT = newPair();
+
+const OPERATOR = { actor: { type: 'operator' as const, name: 'test' } };
+
+export interface Tenant {
+  readonly account: string;
+  readonly environment: Environment;
+}
+
+interface Setup {
+  readonly processor?: Pair | undefined;
+  readonly merchant?: Pair | undefined;
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly overlapMinutes?: number;
+}
+
+export async function configure(house: House, { account, environment }: Tenant, setup: Setup): Promise<void> {
+  const { processor, merchant, settings = {}, overlapMinutes = 0 } = setup;
+  const changes = {
+    ...(processor && { processorPublicKey: Buffer.from(publicPem(processor)) }),
+    ...(merchant && { merchantPrivateKey: Buffer.from(privatePem(merchant)) }),
+  };
+  await house.core.configurations.configure(
+    { account, environment },
+    { ...changes, settings, overlapMinutes },
+    OPERATOR,
+  );
+}
+
+export const removeConfiguration = (house: House, { account, environment }: Tenant): Promise<void> =>
+  house.core.configurations.remove({ account, environment }, OPERATOR);
+
+export type Headers = Readonly<Record<string, string>>;
+
+/** Somebody who sends payloads: an account with keys of the proxy, tokens and captures. */
+export interface Sender extends Tenant {
+  readonly house: House;
+  readonly key: string;
+  readonly keyId: string;
+  jose(body: unknown, headers?: Headers): Promise<Answer>;
+  wssec(body: unknown, headers?: Headers): Promise<Answer>;
+  hash(body: unknown, headers?: Headers, query?: string): Promise<Answer>;
+  /** A permanent token of a card. */
+  token(pan: string, more?: object): Promise<string>;
+  /** A capture of card data. */
+  capture(chd: object, ttl?: number): Promise<string>;
+  /** The audit records of the account that say who read card data, or was not let. */
+  reads(): Promise<AuditRecord[]>;
+}
+
+export interface AuditRecord {
+  readonly action: string;
+  readonly outcome: string;
+  readonly environment: string;
+  readonly targets: readonly string[];
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+interface SenderOptions {
+  readonly account?: string;
+  readonly environment?: Environment;
+  readonly permissions?: readonly Permission[];
+  /** False: without any configuration. */
+  readonly setup?: Setup | false;
+}
+
+export const withKey = (key: string, type: string, headers: Headers = {}): Record<string, string> => ({
+  'ft-access-key': key,
+  'content-type': type,
+  ...headers,
+});
+
+export async function newSender(house: House, options: SenderOptions = {}): Promise<Sender> {
+  const { environment = 'sandbox', permissions, setup = { processor: PROCESSOR, merchant: MERCHANT } } = options;
+  const account = options.account ?? (await house.newAccount());
+  // Records are made with a key that may do everything.
+  const all = await house.newKey(account, { environment });
+  const own = permissions === undefined ? all : await house.newKey(account, { environment, permissions });
+  if (setup !== false) await configure(house, { account, environment }, setup);
+  const post = (path: string, body: unknown, headers: Record<string, string>): Promise<Answer> =>
+    house.call('POST', path, { environment, body, headers });
+  return {
+    house,
+    account,
+    environment,
+    key: own.secret,
+    keyId: own.id,
+    jose: (body, headers) => post(JOSE, body, withKey(own.secret, 'application/json', headers)),
+    wssec: (body, headers) => post(WSSEC, body, withKey(own.secret, 'application/xml', headers)),
+    hash: (body, headers, query = 'type=SHA256') =>
+      post(`${HASH}?${query}`, body, withKey(own.secret, 'application/json', headers)),
+    token: async (pan, more = {}) => {
+      const body = { chd: [{ card: pan, name: 'Ana Lopez', exp: '12/29', ...more }], tags: [], scheme: 7 };
+      return dataOf(await house.call('POST', TOKENIZE, { key: all.secret, environment, body })).tokens[0].token;
+    },
+    capture: async (chd, ttl = 60) =>
+      dataOf(await house.call('POST', CAPTURES, { key: all.secret, environment, body: capture({ chd, ttl }) })).id,
+    reads: async () => {
+      const records: AuditRecord[] = [];
+      for await (const link of exportJournal(house.core.database)) {
+        if (link.account !== account) continue;
+        const { targets = [], detail = {}, ...record } = JSON.parse(link.record);
+        if (/^(token\.detokenized|capture\.retrieved|access\.denied)$/.test(record.action))
+          records.push({ ...record, environment: link.environment, targets, detail });
+      }
+      return records;
+    },
+  };
+}
+
+/** The data of an answer that must be a success in the proxy's shape. */
+// biome-ignore lint/suspicious/noExplicitAny: data of every shape
+export function proxied(answer: Answer): any {
+  assert.equal(answer.status, 200, answer.text);
+  const { data, ...envelope } = answer.json;
+  assert.deepEqual(envelope, { status: 200 });
+  assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8');
+  return data;
+}
+
+/** A refusal in exactly the proxy's shape. */
+export function assertRefused(answer: Answer, description: string | RegExp, status = 400): void {
+  assert.equal(answer.status, status, answer.text);
+  const text = answer.json.description;
+  assert.equal(answer.text, JSON.stringify({ status_code: status, status: 'fail', description: text, data: '' }));
+  if (typeof description === 'string') assert.equal(text, description);
+  else assert.match(text, description);
+}
+
+/** What the processor gets: the payload, after all signatures were verified. */
+export async function openJose(
+  // biome-ignore lint/suspicious/noExplicitAny: of every shape before it is checked
+  data: any,
+  { processor = PROCESSOR, merchant = MERCHANT }: Setup = {},
+): Promise<string> {
+  assert.deepEqual(Object.keys(data), ['value', 'encryption', 'signed']);
+  assert.equal(data.signed, true);
+  const outside = await compactVerify(data.encryption, merchant.publicKey);
+  assert.equal(Buffer.from(outside.payload).toString(), data.value);
+  const { plaintext } = await compactDecrypt(data.value, processor.privateKey);
+  const inside = await compactVerify(plaintext, merchant.publicKey);
+  return Buffer.from(inside.payload).toString();
+}
+
+export const joseHeader = (compact: string): Record<string, string> =>
+  JSON.parse(Buffer.from(compact.split('.')[0] ?? '', 'base64url').toString());
+
+const cipherValues = (xml: string, element: string): Buffer[] =>
+  [...xml.matchAll(new RegExp(`<xenc:${element} .*?<xenc:CipherValue>([^<]*)<.*?</xenc:${element}>`, 'gs'))].map(
+    ([, value = '']) => Buffer.from(value, 'base64'),
+  );
+
+/** Every EncryptedData of an envelope with the default algorithms, decrypted, in their order. */
+export function openEncrypted(xml: string, { privateKey }: Pair = PROCESSOR): string[] {
+  const [wrapped = Buffer.alloc(0)] = cipherValues(xml, 'EncryptedKey');
+  const key = privateDecrypt({ key: privateKey, oaepHash: 'sha1' }, wrapped);
+  return cipherValues(xml, 'EncryptedData').map((value) => {
+    const decipher = createDecipheriv('aes-256-gcm', key, value.subarray(0, 12));
+    decipher.setAuthTag(value.subarray(-16));
+    return Buffer.concat([decipher.update(value.subarray(12, -16)), decipher.final()]).toString();
+  });
+}
+
+/** The text of the element with this Id, which the service writes in its canonical form. */
+function elementWithId(xml: string, id: string): string {
+  const [tag = '', name = ''] = new RegExp(`<([^\\s<>]+)[^<>]* (?:wsu:)?Id="${id}"[^<>]*>`).exec(xml) ?? [];
+  const start = xml.indexOf(tag);
+  const end = `</${name}>`;
+  return xml.slice(start, xml.indexOf(end, start) + end.length);
+}
+
+/** A light look at an envelope (encrypt, then sign; default algorithms); returns the content of its Body. */
+export function openWssec(xml: string, { processor = PROCESSOR, merchant = MERCHANT }: Setup = {}): string {
+  assert.ok(xml.startsWith('<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/">'), xml);
+  assert.match(xml, /<wsse:Security [^>]*soapenv:mustUnderstand="1">/);
+  const [info = ''] = /<ds:SignedInfo.*?<\/ds:SignedInfo>/s.exec(xml) ?? [];
+  const [, value = ''] = /<ds:SignatureValue>([^<]*)</.exec(xml) ?? [];
+  assert.ok(verify('sha256', Buffer.from(info), merchant.publicKey, Buffer.from(value, 'base64')), 'signature');
+  const references = [...info.matchAll(/URI="#([^"]+)".*?<ds:DigestValue>([^<]*)</gs)];
+  const signed = references.map(([, id = '', digest]) => {
+    const text = elementWithId(xml, id);
+    assert.equal(hash('sha256', text, 'base64'), digest, id);
+    return /^<([^\s>]+)/.exec(text)?.[1];
+  });
+  assert.deepEqual(signed.sort(), ['soapenv:Body', 'wsse:BinarySecurityToken', 'wsu:Timestamp']);
+  const [content, ...more] = openEncrypted(xml, processor);
+  assert.ok(content !== undefined && more.length === 0);
+  return content;
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { systemRandom } from '../../src/crypto/random.ts';
+import { merchantKey, processorKey } from '../../src/proxy/configuration.ts';
+import { type JoseMessage, secureWithJose } from '../../src/proxy/jose/jose.ts';
+import { type GivenSettings, settingsInForce } from '../../src/proxy/settings.ts';
+import {
+  absentReceiver,
+  JOSE_RECEIVERS,
+  newIdentity,
+  type OpenedJose,
+  type Receiver,
+  startReceiver,
+  type JoseMessage as Wire,
+} from '../receivers/receivers.ts';
+import { jsonPayload } from './documents.ts';
+
+const PAYLOADS = 400;
+const seed = Math.floor(Math.random() * 2 ** 31);
+
+const random = systemRandom();
+const merchant = await newIdentity('merchant');
+const processor = await newIdentity('processor');
+const parties = {
+  merchant: merchantKey(createPrivateKey(merchant.privateKey), new X509Certificate(merchant.certificate)),
+  processor: processorKey(createPublicKey(processor.publicKey), undefined),
+};
+
+const secure = (payload: string, settings: GivenSettings): Promise<JoseMessage> =>
+  secureWithJose(Buffer.from(payload, 'utf8'), parties, settingsInForce(settings), random);
+
+const COMBINATIONS: GivenSettings[] = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'].flatMap((signature) =>
+  ['RSA-OAEP-256', 'RSA-OAEP'].flatMap((management) =>
+    ['A256GCM', 'A128GCM', 'A256CBC-HS512', 'A128CBC-HS256'].flatMap((content) =>
+      ['nested', 'plain'].map((payload) => ({
+        'jose.signature': signature,
+        'jose.key-management': management,
+        'jose.content': content,
+        'jose.payload': payload,
+      })),
+    ),
+  ),
+);
+
+const wire = (message: JoseMessage, settings: GivenSettings): Wire => ({
+  ...message,
+  plain: settings['jose.payload'] === 'plain',
+});
+
+for (const kind of JOSE_RECEIVERS) {
+  describe(`JOSE, opened by ${kind}`, { skip: absentReceiver(kind) || undefined }, () => {
+    let receiver: Receiver<Wire, OpenedJose>;
+    before(async () => {
+      receiver = await startReceiver(kind, { processorKey: processor.privateKey, merchant: merchant.certificate });
+    });
+    after(() => receiver?.stop());
+
+    for (const settings of COMBINATIONS) {
+      test(Object.values(settings).join(', '), async () => {
+        const payload = '{"cardNumber":"4111111111111111","amount":0.00,"name":"Ñ \\"X\\" <&> 😀"}';
+        const opened = await receiver.open(wire(await secure(payload, settings), settings));
+        assert.equal(opened.payload, payload);
+        const { alg, enc, kid } = JSON.parse(opened.header);
+        assert.deepEqual([alg, enc], [settings['jose.key-management'], settings['jose.content']]);
+        assert.equal(kid, parties.processor.kid);
+        const { alg: signature, kid: signer } = JSON.parse(opened.encryptionHeader);
+        assert.deepEqual([signature, signer], [settings['jose.signature'], parties.merchant.kid]);
+      });
+    }
+
+    test(`${PAYLOADS} payloads come out byte for byte`, async () => {
+      const payloads = fc.sample(jsonPayload, { numRuns: PAYLOADS, seed });
+      await Promise.all(
+        payloads.map(async (payload, index) => {
+          const settings = COMBINATIONS[index % COMBINATIONS.length] ?? {};
+          const opened = await receiver.open(wire(await secure(payload, settings), settings));
+          assert.equal(opened.payload, payload, `seed ${seed}, payload ${index}`);
+        }),
+      );
+    });
+
+    test('a value under another signature is refused', async () => {
+      const [one, other] = [await secure('{"a":1}', {}), await secure('{"a":2}', {})];
+      await assert.rejects(receiver.open({ value: one.value, encryption: other.encryption }));
+    });
+  });
+}
