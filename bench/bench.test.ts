@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { measure, SCENARIOS } from './measure.ts';
+import { measure } from './measure.ts';
 import { ratios, resultsPage } from './report.ts';
+import { SCENARIOS } from './scenarios.ts';
 
 test('the benchmark gives figures for every scenario', async () => {
   const settings = { rounds: 1, seconds: 0.2, warmUpSeconds: 0.1, connections: 8, rows: 1000, starts: 1, only: [] };
@@ -12,6 +13,8 @@ test('the benchmark gives figures for every scenario', async () => {
     for (const round of [...result.durable, ...result.comparison])
       for (const [name, value] of Object.entries(round)) assert.ok(value > 0 && Number.isFinite(value), name);
   }
+  assert.ok(figures.envelopes !== undefined);
+  for (const rounds of Object.values(figures.envelopes)) assert.ok(rounds.every((count) => count > 0));
   assert.ok(figures.rss.loaded > 0);
   assert.ok(figures.starts.every(({ first, second }) => first > 0 && second > 0));
   assert.match(resultsPage(figures, new Date(0)), /^1970-01-01; /m);

@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
@@ -8,11 +8,11 @@ export class Child<Order extends object, Report extends object> {
   readonly #name: string;
   readonly #waiting: { resolve: (report: Report) => void; reject: (error: Error) => void }[] = [];
 
-  constructor(name: string, args: readonly string[], options: { execArgv?: string[]; env?: NodeJS.ProcessEnv } = {}) {
+  constructor(name: string, args: readonly string[], options: Pick<ForkOptions, 'execPath' | 'execArgv' | 'env'> = {}) {
     this.#name = name;
     this.#process = fork(join(import.meta.dirname, name), args, {
-      execArgv: options.execArgv ?? [],
-      env: options.env ?? process.env,
+      execArgv: [],
+      ...options,
       // The log goes where it costs a write and no disk.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });

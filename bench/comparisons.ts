@@ -3,10 +3,12 @@ import type { Core } from '../src/cli/core.ts';
 import type { Endpoint, Services } from '../src/http/endpoint.ts';
 import { createCapture } from '../src/http/endpoints/create-capture.ts';
 import { inspectToken } from '../src/http/endpoints/inspect-token.ts';
+import { proxyHash } from '../src/http/endpoints/proxy-hash.ts';
 import { retrieveCapture } from '../src/http/endpoints/retrieve-capture.ts';
 import { tokenizeCards } from '../src/http/endpoints/tokenize-cards.ts';
 import { DAY } from '../src/kernel/clock.ts';
 import type { Pan } from '../src/kernel/pan.ts';
+import type { PayloadProxy } from '../src/proxy/proxy.ts';
 import type { Database } from '../src/storage/database.ts';
 import type { Token } from '../src/vault/token.ts';
 import { Vault } from '../src/vault/vault.ts';
@@ -70,6 +72,10 @@ const echoCaptures: Pick<Captures, 'create' | 'retrieve'> = {
   retrieve: async () => OPENED,
 };
 
+const echoProxy: Pick<PayloadProxy, 'hash'> = {
+  hash: async () => 'n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=',
+};
+
 /** Everything but the commit. */
 function unstoredVault({ database, keyring, clock, random }: Core): Vault {
   const uncommitting: Pick<Database, 'read' | 'commit'> = {
@@ -81,9 +87,14 @@ function unstoredVault({ database, keyring, clock, random }: Core): Vault {
 
 /** What the endpoints are measured against, on the same server. `core` is asked for at the first request. */
 export function comparisons(core: () => Core): Endpoint[] {
-  const echo = (): Partial<Services> => ({ vault: echoVault as Vault, captures: echoCaptures as Captures });
+  const echo = (): Partial<Services> => ({
+    vault: echoVault as Vault,
+    captures: echoCaptures as Captures,
+    proxy: echoProxy as PayloadProxy,
+  });
+  const echoed = [tokenizeCards, inspectToken, createCapture, retrieveCapture, proxyHash];
   return [
-    ...[tokenizeCards, inspectToken, createCapture, retrieveCapture].map((endpoint) => beside(ECHO, endpoint, echo)),
+    ...echoed.map((endpoint) => beside(ECHO, endpoint, echo)),
     beside(UNSTORED, tokenizeCards, () => ({ vault: unstoredVault(core()) })),
   ];
 }

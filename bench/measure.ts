@@ -1,11 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Child, variables } from './child.ts';
-import { ECHO, UNSTORED } from './comparisons.ts';
+import { type EnvelopesOrder, type EnvelopesReport, WORKS, type Work } from './envelopes.ts';
 import type { Load, LoadOrder, LoadReport } from './load.ts';
-import type { Plan, Shape } from './requests.ts';
+import type { Plan } from './requests.ts';
+import { SCENARIOS, type Scenario } from './scenarios.ts';
 import type { Ready, ServerOrder, ServerReport, Usage } from './server.ts';
+import type { Signatures, SignerOrder, SignerReport } from './signer.ts';
 import { type StartTimes, startTimes } from './start-times.ts';
 
 export interface Settings {
@@ -22,94 +24,19 @@ export interface Settings {
   readonly profiles?: string | undefined;
 }
 
-export interface Scenario {
-  readonly name: string;
-  readonly method: Plan['method'];
-  readonly path: string;
-  readonly shape: Shape;
-  readonly against: string;
-  readonly prefix: string;
-  /** The ratio we mean to reach. */
-  readonly aim: number;
-  /** What one request counts, and what is counted. */
-  readonly each: number;
-  readonly unit: string;
-  readonly ids: (ready: Ready) => readonly string[];
-}
-
-const NO_IDS = (): readonly string[] => [''];
-const REQUESTS = { each: 1, unit: 'requests' };
-const TOKENIZATION = { method: 'POST', path: '/v1/tokenization/simple' } as const;
-const RETRIEVAL = '/transactions/requests/{id}';
-
-export const SCENARIOS: readonly Scenario[] = [
-  {
-    name: 'tokenize 1 card, durable',
-    ...TOKENIZATION,
-    ...REQUESTS,
-    shape: 'card',
-    against: 'echo',
-    prefix: ECHO,
-    aim: 0.6,
-    ids: NO_IDS,
-  },
-  {
-    name: 'tokenize 100 cards, durable',
-    ...TOKENIZATION,
-    each: 100,
-    unit: 'cards',
-    shape: 'hundred cards',
-    against: 'the same without storage',
-    prefix: UNSTORED,
-    aim: 0.8,
-    ids: NO_IDS,
-  },
-  {
-    name: 'create a capture, durable',
-    method: 'POST',
-    path: '/transactions/requests',
-    ...REQUESTS,
-    shape: 'capture',
-    against: 'echo',
-    prefix: ECHO,
-    aim: 0.65,
-    ids: NO_IDS,
-  },
-  {
-    name: 'retrieve a capture, audit record durable',
-    method: 'GET',
-    path: RETRIEVAL,
-    ...REQUESTS,
-    shape: 'none',
-    against: 'echo',
-    prefix: ECHO,
-    aim: 0.6,
-    ids: ({ captures }) => captures,
-  },
-  {
-    name: 'inspect a token',
-    method: 'GET',
-    path: '/v1/tokens/{id}/inspect',
-    ...REQUESTS,
-    shape: 'none',
-    against: 'echo',
-    prefix: ECHO,
-    aim: 0.8,
-    ids: ({ tokens }) => tokens,
-  },
-];
-
 /** One round of one side. */
 export interface Round {
   readonly perSecond: number;
+  /** What one request counts. */
+  readonly each: number;
   readonly p50: number;
   readonly p99: number;
   /** CPU microseconds of the server for each request: all threads, and the main thread alone. */
   readonly cpu: number;
   readonly main: number;
   readonly rss: number;
-  /** CPU microseconds of the load for each request. */
-  readonly load: number;
+  /** CPU microseconds of the load for each request; where there is no load, absent. */
+  readonly load?: number;
 }
 
 export interface Result {
@@ -118,9 +45,13 @@ export interface Result {
   readonly comparison: readonly Round[];
 }
 
+/** What one core makes in a second of its time, round by round. */
+export type Envelopes = Readonly<Record<Work, readonly number[]>>;
+
 export interface Figures {
   readonly settings: Settings;
   readonly results: readonly Result[];
+  readonly envelopes: Envelopes | undefined;
   readonly rss: { readonly started: number; readonly loaded: number };
   readonly starts: readonly StartTimes[];
 }
@@ -129,6 +60,7 @@ class Bench {
   readonly #settings: Settings;
   readonly #server: Child<ServerOrder, ServerReport>;
   readonly #load: Child<LoadOrder, LoadReport>;
+  readonly #signer: Child<SignerOrder, SignerReport>;
   #ready: Ready | undefined;
 
   constructor(settings: Settings, directory: string) {
@@ -137,6 +69,7 @@ class Bench {
     const env = variables(directory);
     this.#server = new Child('server.ts', [String(settings.rows)], { execArgv, env });
     this.#load = new Child('load.ts', []);
+    this.#signer = new Child('signer.ts', []);
   }
 
   async start(): Promise<Ready> {
@@ -153,6 +86,10 @@ class Bench {
     return this.#load.ask({ kind: 'prepare', plan: { ...plan, secret: this.#ready?.secret ?? '' } });
   }
 
+  configure(settings: Readonly<Record<string, string>>): Promise<ServerReport> {
+    return this.#server.ask({ kind: 'configure', settings });
+  }
+
   async usage(): Promise<Usage> {
     const report = await this.#server.ask({ kind: 'usage' });
     if (!('usage' in report)) throw new Error('the server did not tell its usage');
@@ -165,6 +102,7 @@ class Bench {
     const after = await this.usage();
     return {
       perSecond: (load.requests * each) / load.seconds,
+      each,
       p50: load.p50,
       p99: load.p99,
       cpu: (after.cpu - before.cpu) / load.requests,
@@ -172,6 +110,14 @@ class Bench {
       rss: after.rss,
       load: load.cpu / load.requests,
     };
+  }
+
+  /** One round of bare signing. */
+  async signatures(seconds: number): Promise<Round> {
+    const report = await this.#signer.ask({ milliseconds: seconds * 1000 });
+    if (!('signatures' in report)) throw new Error('the signer did not run');
+    const { count, seconds: took, p50, p99, cpu, main, rss }: Signatures = report.signatures;
+    return { perSecond: count / took, each: 1, p50, p99, cpu: cpu / count, main: main / count, rss };
   }
 
   async stop(): Promise<void> {
@@ -183,6 +129,7 @@ class Bench {
   kill(): void {
     this.#server.kill();
     this.#load.kill();
+    this.#signer.kill();
   }
 
   async #run(name: string, seconds: number): Promise<Load> {
@@ -197,25 +144,56 @@ class Bench {
 
 /** Both sides of a scenario in short rounds, taking turns at going first. */
 async function measureScenario(bench: Bench, scenario: Scenario, ready: Ready, settings: Settings): Promise<Result> {
-  const { name, method, path, shape, prefix, each } = scenario;
+  const { name, method, path, shape, prefix, each, keyHeader = 'x-api-key' } = scenario;
   const compared = `${name}, ${scenario.against}`;
-  const ids = scenario.ids(ready);
-  await bench.prepare({ name, method, path, shape, ids });
-  await bench.prepare({ name: compared, method, path: prefix + path, shape, ids });
-  for (const side of [compared, name]) await bench.round(side, settings.warmUpSeconds, each);
+  const plan = { method, shape, ids: scenario.ids(ready), keyHeader };
+  if (scenario.settings !== undefined) await bench.configure(scenario.settings);
+  await bench.prepare({ ...plan, name, path });
+  if (prefix !== undefined) await bench.prepare({ ...plan, name: compared, path: prefix + path });
+  const own = (seconds: number): Promise<Round> => bench.round(name, seconds, each);
+  const other = (seconds: number): Promise<Round> =>
+    prefix === undefined ? bench.signatures(seconds) : bench.round(compared, seconds, each);
+  for (const side of [other, own]) await side(settings.warmUpSeconds);
   const durable: Round[] = [];
   const comparison: Round[] = [];
   for (let round = 0; round < settings.rounds; round++) {
     const sides = [
-      async () => durable.push(await bench.round(name, settings.seconds, each)),
-      async () => comparison.push(await bench.round(compared, settings.seconds, each)),
+      async () => durable.push(await own(settings.seconds)),
+      async () => comparison.push(await other(settings.seconds)),
     ];
     for (const side of round % 2 === 0 ? sides : sides.reverse()) await side();
   }
   return { scenario, durable, comparison };
 }
 
+/** On one core where the machine can be told so; the figures are of its time in any case. */
+const ONE_CORE = existsSync('/usr/bin/taskset')
+  ? { execPath: '/usr/bin/taskset', execArgv: ['-c', '0', process.execPath] }
+  : {};
+
+async function measureEnvelopes({ rounds, seconds, warmUpSeconds }: Settings): Promise<Envelopes> {
+  const child = new Child<EnvelopesOrder, EnvelopesReport>('envelopes.ts', [], ONE_CORE);
+  const run = async (work: Work, milliseconds: number): Promise<number> => {
+    const report = await child.ask({ work, milliseconds });
+    if ('error' in report) throw new Error(report.error);
+    return report.perCoreSecond;
+  };
+  try {
+    const envelopes: Record<Work, number[]> = { 'encrypt-sign': [], 'sign-encrypt': [], 'bare signatures': [] };
+    for (const work of WORKS) await run(work, warmUpSeconds * 1000);
+    for (let round = 0; round < rounds; round++) {
+      for (const work of WORKS) envelopes[work].push(await run(work, seconds * 1000));
+    }
+    return envelopes;
+  } finally {
+    child.kill();
+  }
+}
+
+const ENVELOPES = 'wssec envelopes on one core';
+
 export async function measure(settings: Settings, tell: (line: string) => void): Promise<Figures> {
+  const isWanted = (name: string) => settings.only.length === 0 || settings.only.some((part) => name.includes(part));
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-bench-'));
   const bench = new Bench(settings, join(directory, 'service'));
   try {
@@ -224,18 +202,20 @@ export async function measure(settings: Settings, tell: (line: string) => void):
     const { rss: started } = await bench.usage();
     const results: Result[] = [];
     for (const scenario of SCENARIOS) {
-      if (settings.only.length > 0 && !settings.only.some((part) => scenario.name.includes(part))) continue;
+      if (!isWanted(scenario.name)) continue;
       tell(scenario.name);
       results.push(await measureScenario(bench, scenario, ready, settings));
     }
     const { rss: loaded } = await bench.usage();
     await bench.stop();
+    if (isWanted(ENVELOPES)) tell(ENVELOPES);
+    const envelopes = isWanted(ENVELOPES) ? await measureEnvelopes(settings) : undefined;
     const starts: StartTimes[] = [];
     for (let start = 0; start < settings.starts; start++) {
       tell('starting and stopping the service');
       starts.push(await startTimes(join(directory, `start-${start}`)));
     }
-    return { settings, results, rss: { started, loaded }, starts };
+    return { settings, results, envelopes, rss: { started, loaded }, starts };
   } finally {
     bench.kill();
     rmSync(directory, { recursive: true, force: true });

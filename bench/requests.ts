@@ -1,7 +1,16 @@
 import { randomInt } from 'node:crypto';
+import { hashed, purchaseInJson, purchaseInXml } from './payloads.ts';
 
 /** What is sent: one body for each request, or none. */
-export type Shape = 'card' | 'hundred cards' | 'capture' | 'none';
+export type Shape =
+  | 'card'
+  | 'hundred cards'
+  | 'capture'
+  | 'purchase in JSON'
+  | 'purchase in XML'
+  | 'hashed'
+  | 'hashed with placeholders'
+  | 'none';
 
 export interface Plan {
   readonly name: string;
@@ -9,11 +18,23 @@ export interface Plan {
   /** `{id}` stands for one id after the other. */
   readonly path: string;
   readonly shape: Shape;
+  /** In the path, or in the placeholders of the body. */
   readonly ids: readonly string[];
+  /** The header of the API key. */
+  readonly keyHeader: 'x-api-key' | 'ft-access-key';
   readonly secret: string;
 }
 
-const PREPARED: Readonly<Record<Shape, number>> = { card: 20_000, 'hundred cards': 400, capture: 20_000, none: 0 };
+const PREPARED: Readonly<Record<Shape, number>> = {
+  card: 20_000,
+  'hundred cards': 400,
+  capture: 20_000,
+  'purchase in JSON': 10_000,
+  'purchase in XML': 10_000,
+  hashed: 100,
+  'hashed with placeholders': 10_000,
+  none: 0,
+};
 const CARDS_AT_ONCE = 100;
 
 /** Of large issuers of several networks, all with 16 digits. */
@@ -63,24 +84,31 @@ const capture = (): object => ({
   ttl: 1440,
 });
 
-const bodyOf = (shape: Shape): string | undefined => {
-  if (shape === 'none') return undefined;
-  if (shape === 'capture') return JSON.stringify(capture());
-  return JSON.stringify(tokenization(shape === 'card' ? 1 : CARDS_AT_ONCE));
+const BODIES: Readonly<Record<Shape, ((id: string) => string) | undefined>> = {
+  card: () => JSON.stringify(tokenization(1)),
+  'hundred cards': () => JSON.stringify(tokenization(CARDS_AT_ONCE)),
+  capture: () => JSON.stringify(capture()),
+  'purchase in JSON': purchaseInJson,
+  'purchase in XML': purchaseInXml,
+  hashed: () => hashed(undefined),
+  'hashed with placeholders': hashed,
+  none: undefined,
 };
 
 /** Requests of one kind as they go over the wire, made before the clock starts. */
 export function prepare(plan: Plan): Buffer[] {
   const count = plan.shape === 'none' ? plan.ids.length : PREPARED[plan.shape];
   return Array.from({ length: count }, (_, index) => {
-    const body = bodyOf(plan.shape);
+    const id = plan.ids[index % plan.ids.length] ?? '';
+    const body = BODIES[plan.shape]?.(id);
+    const media = plan.shape === 'purchase in XML' ? 'text/xml' : 'application/json';
     const lines = [
-      `${plan.method} ${plan.path.replace('{id}', plan.ids[index % plan.ids.length] ?? '')} HTTP/1.1`,
+      `${plan.method} ${plan.path.replace('{id}', id)} HTTP/1.1`,
       'host: localhost',
-      `x-api-key: ${plan.secret}`,
+      `${plan.keyHeader}: ${plan.secret}`,
       'accept: */*',
     ];
-    if (body !== undefined) lines.push('content-type: application/json', `content-length: ${Buffer.byteLength(body)}`);
+    if (body !== undefined) lines.push(`content-type: ${media}`, `content-length: ${Buffer.byteLength(body)}`);
     return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
   });
 }

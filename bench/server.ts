@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
 import { startService } from '../src/app.ts';
@@ -17,7 +18,10 @@ import { randomPan } from './requests.ts';
  * The server under load: the service as it is served, in a process of its own, with the routes of the comparisons
  * beside its own, an account with a key, and some tokens and captures to read.
  */
-export type ServerOrder = { readonly kind: 'usage' } | { readonly kind: 'stop' };
+export type ServerOrder =
+  | { readonly kind: 'usage' }
+  | { readonly kind: 'configure'; readonly settings: Readonly<Record<string, string>> }
+  | { readonly kind: 'stop' };
 
 export interface Usage {
   /** CPU microseconds of all threads, and of the main thread alone. */
@@ -37,6 +41,7 @@ export interface Ready {
 export type ServerReport =
   | { readonly ready: Ready }
   | { readonly usage: Usage }
+  | { readonly configured: true }
   | { readonly stopped: true }
   | { readonly error: string };
 
@@ -95,7 +100,27 @@ function fillCaptures({ database, keyring, random }: Core, tenant: Tenant, count
   return Promise.all(Array.from({ length: count }, create));
 }
 
-async function start(rows: number): Promise<Running> {
+/** Keys of a merchant and its processor. */
+async function configureProxy({ configurations }: Core, tenant: Tenant): Promise<void> {
+  const pair = () =>
+    generateKeyPairSync('rsa', {
+      modulusLength: 2048,
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    });
+  const keys = {
+    processorPublicKey: Buffer.from(pair().publicKey),
+    merchantPrivateKey: Buffer.from(pair().privateKey),
+  };
+  await configurations.configure(tenant, { ...keys, settings: {}, overlapMinutes: 0 }, OPERATOR);
+}
+
+interface Started {
+  readonly running: Running;
+  readonly tenant: Tenant;
+}
+
+async function start(rows: number): Promise<Started> {
   let core: Core | undefined;
   const opened = (): Core => {
     if (core === undefined) throw new Error('the service is not open yet');
@@ -106,10 +131,11 @@ async function start(rows: number): Promise<Running> {
   core = running.core;
   const { secret, tenant } = await makeKey(core);
   const tokens = await fillTokens(core, tenant, rows);
+  await configureProxy(core, tenant);
   const captures = await fillCaptures(core, tenant, Math.min(rows, 10_000));
   const authority = readFileSync(running.authorityFile ?? '', 'utf8');
   report({ ready: { port: running.ports[ENVIRONMENT], authority, secret, tokens, captures } });
-  return running;
+  return { running, tenant };
 }
 
 const starting = start(Number(process.argv[2]));
@@ -117,7 +143,12 @@ starting.catch((error: Error) => report({ error: error.stack ?? error.message })
 
 process.on('message', async (order: ServerOrder) => {
   if (order.kind === 'usage') return report({ usage: usage() });
-  await (await starting).stop();
+  const { running, tenant } = await starting;
+  if (order.kind === 'configure') {
+    await running.core.configurations.configure(tenant, { settings: order.settings, overlapMinutes: 0 }, OPERATOR);
+    return report({ configured: true });
+  }
+  await running.stop();
   process.send?.({ stopped: true } satisfies ServerReport, () => process.exit(0));
 });
 process.on('disconnect', () => process.exit(0));

@@ -1,0 +1,115 @@
+import { ECHO, UNSTORED } from './comparisons.ts';
+import type { Plan, Shape } from './requests.ts';
+import type { Ready } from './server.ts';
+
+export interface Scenario {
+  readonly name: string;
+  readonly method: Plan['method'];
+  readonly path: string;
+  readonly shape: Shape;
+  readonly against: string;
+  /** Of the comparison's path; absent: the comparison is bare RSA signing. */
+  readonly prefix?: string;
+  /** The ratio we mean to reach. */
+  readonly aim?: number;
+  /** What one request counts, and what is counted. */
+  readonly each: number;
+  readonly unit: string;
+  readonly ids: (ready: Ready) => readonly string[];
+  readonly keyHeader?: Plan['keyHeader'];
+  /** Of the account's proxy, changed before the scenario. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+const NO_IDS = (): readonly string[] => [''];
+const REQUESTS = { each: 1, unit: 'requests' };
+const TOKENIZATION = { method: 'POST', path: '/v1/tokenization/simple' } as const;
+const RETRIEVAL = '/transactions/requests/{id}';
+const TOKENS = ({ tokens }: Ready): readonly string[] => tokens;
+const PROXY = { method: 'POST', keyHeader: 'ft-access-key', ids: TOKENS } as const;
+const HASH = { ...PROXY, ...REQUESTS, path: '/proxy/hash?type=SHA256', against: 'echo', prefix: ECHO, aim: 0.85 };
+const BARE = { against: 'bare RSA-2048 signing' };
+const JOSE = { ...PROXY, ...BARE, path: '/proxy/jose', shape: 'purchase in JSON', aim: 0.8 } as const;
+const WSSEC = {
+  ...PROXY,
+  ...BARE,
+  path: '/proxy/wssec',
+  shape: 'purchase in XML',
+  each: 1,
+  unit: 'envelopes',
+} as const;
+
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'tokenize 1 card, durable',
+    ...TOKENIZATION,
+    ...REQUESTS,
+    shape: 'card',
+    against: 'echo',
+    prefix: ECHO,
+    aim: 0.6,
+    ids: NO_IDS,
+  },
+  {
+    name: 'tokenize 100 cards, durable',
+    ...TOKENIZATION,
+    each: 100,
+    unit: 'cards',
+    shape: 'hundred cards',
+    against: 'the same without storage',
+    prefix: UNSTORED,
+    aim: 0.8,
+    ids: NO_IDS,
+  },
+  {
+    name: 'create a capture, durable',
+    method: 'POST',
+    path: '/transactions/requests',
+    ...REQUESTS,
+    shape: 'capture',
+    against: 'echo',
+    prefix: ECHO,
+    aim: 0.65,
+    ids: NO_IDS,
+  },
+  {
+    name: 'retrieve a capture, audit record durable',
+    method: 'GET',
+    path: RETRIEVAL,
+    ...REQUESTS,
+    shape: 'none',
+    against: 'echo',
+    prefix: ECHO,
+    aim: 0.6,
+    ids: ({ captures }) => captures,
+  },
+  {
+    name: 'inspect a token',
+    method: 'GET',
+    path: '/v1/tokens/{id}/inspect',
+    ...REQUESTS,
+    shape: 'none',
+    against: 'echo',
+    prefix: ECHO,
+    aim: 0.8,
+    ids: TOKENS,
+  },
+  {
+    name: 'jose nested, audit record durable',
+    ...JOSE,
+    each: 2,
+    unit: 'signatures',
+    settings: { 'jose.payload': 'nested' },
+  },
+  {
+    name: 'jose plain, audit record durable',
+    ...JOSE,
+    each: 1,
+    unit: 'signatures',
+    settings: { 'jose.payload': 'plain' },
+  },
+  { name: 'wssec encrypt-sign, audit record durable', ...WSSEC, settings: { 'wssec.order': 'encrypt-sign' } },
+  { name: 'wssec sign-encrypt, audit record durable', ...WSSEC, settings: { 'wssec.order': 'sign-encrypt' } },
+  { name: 'hash with 3 placeholders, audit record durable', ...HASH, shape: 'hashed with placeholders' },
+  { name: 'hash without placeholders', ...HASH, shape: 'hashed' },
+];
