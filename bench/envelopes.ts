@@ -5,8 +5,9 @@ import { publicOf, readCertificate } from '../src/crypto/rsa-keys.ts';
 import { markXml } from '../src/placeholders/in-xml.ts';
 import { replaceMarks } from '../src/placeholders/mark.ts';
 import { merchantKey, processorKey } from '../src/proxy/configuration.ts';
+import type { Parties } from '../src/proxy/securing.ts';
 import { settingsInForce } from '../src/proxy/settings.ts';
-import { secureWithWssec, type WssecParties } from '../src/proxy/wssec/wssec.ts';
+import { secureWithWssec } from '../src/proxy/wssec/wssec.ts';
 import { readDocument } from '../src/proxy/wssec/xml-document.ts';
 import { signature } from './bare-signature.ts';
 import { purchaseInXml } from './payloads.ts';
@@ -31,7 +32,7 @@ const DOCUMENT = purchaseInXml(TOKEN);
 const VALUES = ['4111111111111111', '12', '29'];
 const SIGNED = Buffer.alloc(1200, 'x');
 
-async function makeParties(): Promise<WssecParties> {
+async function makeParties(): Promise<Parties> {
   const pair = () => {
     const { privateKey } = generateKeyPairSync('rsa', {
       modulusLength: 2048,
@@ -45,14 +46,15 @@ async function makeParties(): Promise<WssecParties> {
   return { merchant: merchantKey(key, certificate), processor: processorKey(publicOf(pair()), undefined) };
 }
 
-function envelope(order: 'encrypt-sign' | 'sign-encrypt', parties: WssecParties): Promise<string> {
+function envelope(order: 'encrypt-sign' | 'sign-encrypt', parties: Parties): Promise<string> {
   const { text, line } = readDocument(DOCUMENT);
-  const element = replaceMarks(text, markXml(text, line), VALUES);
+  const filled = markXml(text, line).map((mark, index) => ({ mark, value: VALUES[index] ?? '' }));
+  const element = replaceMarks(text, filled);
   const settings = settingsInForce({ 'wssec.order': order });
   return secureWithWssec(element, { parties, settings, now: Date.now(), random });
 }
 
-async function run({ work, milliseconds }: EnvelopesOrder, parties: WssecParties): Promise<number> {
+async function run({ work, milliseconds }: EnvelopesOrder, parties: Parties): Promise<number> {
   let count = 0;
   const end = performance.now() + milliseconds;
   const goOn = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type KeyObject } from 'node:crypto';
 
 const digitForms = (digits: string): Buffer[] => {
   const groups = digits.match(/.{1,4}/g) ?? [];
@@ -41,11 +41,32 @@ function formsOf(canary: string): Buffer[] {
   ];
 }
 
+/** An RSA private key in whatever encoding: the numbers that no public key and no certificate holds. */
+function privateKeyForms(key: KeyObject): Buffer[] {
+  const { n = '', d, p, q, dp, dq, qi } = key.export({ format: 'jwk' });
+  const numbers = [d, p, q, dp, dq, qi].map((number) => Buffer.from(number ?? '', 'base64url'));
+  // The first lines hold the public modulus, which a certificate holds as well; those after it begin anywhere.
+  const publicLines = Math.ceil((Buffer.from(n, 'base64url').length + 64) / 48);
+  const lines = (['pkcs8', 'pkcs1'] as const).flatMap((type) =>
+    key
+      .export({ type, format: 'pem' })
+      .toString()
+      .split('\n')
+      .slice(1 + publicLines, -3),
+  );
+  const texts = [...lines, ...numbers.map((bytes) => bytes.toString('hex'))];
+  return [
+    ...numbers.flatMap((bytes) => [bytes, ...base64Forms(bytes)]),
+    ...[...texts, ...texts.map((text) => text.toUpperCase())].map((text) => Buffer.from(text)),
+  ];
+}
+
 /** Finds canaries in bytes, in every form in which a careless program would write them; says which, never where. */
 export class Search {
   readonly #forms = new Map<string, Buffer[]>();
-  constructor(canaries: readonly string[]) {
+  constructor(canaries: readonly string[], privateKeys: readonly KeyObject[] = []) {
     for (const canary of canaries) this.#forms.set(canary, formsOf(canary));
+    for (const [index, key] of privateKeys.entries()) this.#forms.set(`private key ${index}`, privateKeyForms(key));
   }
   found(bytes: Buffer): string[] {
     return [...this.#forms].filter(([, forms]) => forms.some((form) => bytes.includes(form))).map(([canary]) => canary);

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { DAY } from '../src/kernel/clock.ts';
 import { type Ran, runHere } from './command.ts';
-import { type Desk, done, newCertificate, newPair, openDesk } from './desk.ts';
+import { type Desk, done, openDesk } from './desk.ts';
+import { newCertificate, newPair, type Pair, privatePem, publicPem } from './rsa-pairs.ts';
 
 const PASSPHRASE = 'passphrase of the key, é';
 const processor = newPair();
@@ -22,10 +24,9 @@ describe('cardvault proxy configure refuses, and nothing changes:', () => {
   const proxy = (command: string, of: string, ...more: string[]): Promise<Ran> => desk.proxy(command, of, ...more);
   let of: string;
   let unchanged: string;
-  const own = (): string[] => [
-    '--merchant-private-key',
-    file(merchant.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string),
-  ];
+  const certificateFile = async (pair: Pair, days = 0): Promise<string> =>
+    file((await newCertificate(pair, Date.now() + days * DAY)).raw);
+  const own = (): string[] => privateFile(merchant);
   const encryptedKey = (): string =>
     file(
       merchant.privateKey.export({
@@ -35,42 +36,28 @@ describe('cardvault proxy configure refuses, and nothing changes:', () => {
         passphrase: PASSPHRASE,
       }) as string,
     );
-  const publicFile = (key: KeyObject): string[] => [
-    '--processor-public-key',
-    file(key.export({ type: 'spki', format: 'pem' }) as string),
-  ];
-  const privateFile = (key: KeyObject): string[] => [
-    '--merchant-private-key',
-    file(key.export({ type: 'pkcs8', format: 'pem' }) as string),
-  ];
+  const publicFile = (pair: Pair): string[] => ['--processor-public-key', file(publicPem(pair))];
+  const privateFile = (pair: Pair): string[] => ['--merchant-private-key', file(privatePem(pair))];
   const show = async (): Promise<string> => (await proxy('show', of, '--json')).out;
   const setting = (text: string): string[] => ['--setting', text];
 
   const refusals: readonly [what: string, args: () => string[] | Promise<string[]>, error: RegExp][] = [
     ['nothing to change', () => [], /nothing to change/],
     ['an overlap alone', () => ['--overlap', '5'], /nothing to change/],
-    ['a public key of 1024 bits', () => publicFile(newPair(1024).publicKey), /2048 to [0-9]+ bits, this one has 1024/],
-    [
-      'a private key of 1024 bits',
-      () => privateFile(newPair(1024).privateKey),
-      /2048 to [0-9]+ bits, this one has 1024/,
-    ],
+    ['a public key of 1024 bits', () => publicFile(newPair(1024)), /2048 to [0-9]+ bits, this one has 1024/],
+    ['a private key of 1024 bits', () => privateFile(newPair(1024)), /2048 to [0-9]+ bits, this one has 1024/],
     [
       'a public key of a curve',
-      () => publicFile(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey),
+      () => publicFile(generateKeyPairSync('ec', { namedCurve: 'P-256' })),
       /expected an RSA key/,
     ],
     [
       'a private key of a curve',
-      () => privateFile(generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey),
+      () => privateFile(generateKeyPairSync('ec', { namedCurve: 'P-384' })),
       /expected an RSA key/,
     ],
-    ['Ed25519', () => privateFile(generateKeyPairSync('ed25519').privateKey), /expected an RSA key/],
-    [
-      'RSA-PSS',
-      () => privateFile(generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).privateKey),
-      /expected an RSA key/,
-    ],
+    ['Ed25519', () => privateFile(generateKeyPairSync('ed25519')), /expected an RSA key/],
+    ['RSA-PSS', () => privateFile(generateKeyPairSync('rsa-pss', { modulusLength: 2048 })), /expected an RSA key/],
     ['a private key as public one', () => ['--processor-public-key', own()[1] ?? ''], /this is a private key/],
     [
       'a private key as public one, PKCS#8 DER',
@@ -89,7 +76,7 @@ describe('cardvault proxy configure refuses, and nothing changes:', () => {
     ],
     [
       'a public key as private one',
-      () => ['--merchant-private-key', file(merchant.publicKey.export({ type: 'spki', format: 'pem' }) as string)],
+      () => ['--merchant-private-key', file(publicPem(merchant))],
       /expected an RSA private key/,
     ],
     ['text', () => ['--merchant-private-key', file('SecretText')], /expected an RSA private key/],
@@ -114,34 +101,34 @@ describe('cardvault proxy configure refuses, and nothing changes:', () => {
     ],
     [
       'key and certificate that do not fit',
-      async () => [...own(), '--merchant-certificate', file(await newCertificate(other))],
+      async () => [...own(), '--merchant-certificate', await certificateFile(other)],
       /belongs to another private key/,
     ],
     [
       'a certificate alone that does not fit',
-      async () => ['--merchant-certificate', file(await newCertificate(other))],
+      async () => ['--merchant-certificate', await certificateFile(other)],
       /belongs to another private key/,
     ],
     [
       'an expired certificate',
-      async () => [...own(), '--merchant-certificate', file(await newCertificate(merchant, -2000))],
+      async () => [...own(), '--merchant-certificate', await certificateFile(merchant, -2000)],
       /merchant certificate has expired/,
     ],
     [
       'a certificate of the future',
-      async () => [...own(), '--merchant-certificate', file(await newCertificate(merchant, 10))],
+      async () => [...own(), '--merchant-certificate', await certificateFile(merchant, 10)],
       /merchant certificate is not valid yet/,
     ],
     [
       "an expired certificate of the processor's",
-      async () => ['--processor-public-key', file(await newCertificate(merchant, -2000))],
+      async () => ['--processor-public-key', await certificateFile(merchant, -2000)],
       /processor certificate has expired/,
     ],
     ['a certificate that is none', () => ['--merchant-certificate', file('text')], /expected an X.509 certificate/],
     [
       'an unknown setting',
       () => setting('jose.secret=SecretText'),
-      /there is no such setting; there are jose\.content, /,
+      /setting 1 does not exist; there are jose\.content, /,
     ],
     ['a setting without =', () => setting('jose.signature'), /expected NAME=VALUE/],
     ['a setting without name', () => setting('=x'), /expected NAME=VALUE/],
@@ -161,7 +148,7 @@ describe('cardvault proxy configure refuses, and nothing changes:', () => {
     ].map(([name = '', value]): [string, () => string[], RegExp] => [
       `${name}=${value}`,
       () => setting(`${name}=${value}`),
-      new RegExp(`^${name.replaceAll('.', '\\.')}: expected `),
+      new RegExp(`^${name.replaceAll('.', '\\.')}: expected one of `),
     ]),
     ['a user without a password', () => setting('wssec.username=u'), /wssec\.username needs wssec\.password/],
     [
@@ -175,30 +162,18 @@ describe('cardvault proxy configure refuses, and nothing changes:', () => {
       /wssec\.password: expected 1 to 255/,
     ],
     ['a missing password file', () => setting(`wssec.password=@${join(desk.files, 'nothing')}`), /nothing/],
-    [
-      'a good setting beside a bad key',
-      () => [...setting('jose.payload=plain'), ...publicFile(newPair(1024).publicKey)],
-      /1024/,
-    ],
+    ['a good setting beside a bad key', () => [...setting('jose.payload=plain'), ...publicFile(newPair(1024))], /1024/],
     [
       'a good key beside a bad setting',
-      () => [...setting('jose.payload=clear'), ...publicFile(other.publicKey)],
+      () => [...setting('jose.payload=clear'), ...publicFile(other)],
       /jose\.payload/,
     ],
-    [
-      'an overlap that is none',
-      () => [...publicFile(other.publicKey), '--overlap', '1h'],
-      /expected minutes, 0 to 43200/,
-    ],
-    [
-      'an overlap too long',
-      () => [...publicFile(other.publicKey), '--overlap', '43201'],
-      /expected minutes, 0 to 43200/,
-    ],
+    ['an overlap that is none', () => [...publicFile(other), '--overlap', '1h'], /expected minutes, 0 to 43200/],
+    ['an overlap too long', () => [...publicFile(other), '--overlap', '43201'], /expected minutes, 0 to 43200/],
   ];
   before(async () => {
     of = await newAccount();
-    await done(proxy('configure', of, ...own(), ...publicFile(processor.publicKey), '--json'));
+    await done(proxy('configure', of, ...own(), ...publicFile(processor), '--json'));
     unchanged = await show();
   });
   for (const [what, args, error] of refusals) {
@@ -218,7 +193,7 @@ describe('cardvault proxy configure refuses, and nothing changes:', () => {
 
   test('an unknown account or environment, on every command', async () => {
     for (const command of ['configure', 'show', 'remove']) {
-      const more = command === 'configure' ? setting('jose.payload=plain') : [];
+      const more = { configure: setting('jose.payload=plain'), remove: ['--force'] }[command] ?? [];
       const unknown = await proxy(command, 'acct_0000000000', ...more, '--json');
       assert.equal(unknown.code, 1);
       assert.match(JSON.parse(unknown.err).error, /there is no such account/);
@@ -236,7 +211,7 @@ describe('cardvault proxy configure refuses, and nothing changes:', () => {
       'configure',
       await newAccount(),
       '--merchant-certificate',
-      file(await newCertificate(merchant)),
+      await certificateFile(merchant),
       '--json',
     );
     assert.equal(code, 1);

@@ -1,61 +1,30 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { X509Certificate } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { type Ran, runHere } from './command.ts';
+import { Search } from './canaries.ts';
+import type { Ran } from './command.ts';
+import { type Desk, openDesk } from './desk.ts';
+import { newPair, type Pair, privatePem, publicPem } from './rsa-pairs.ts';
 
 const PASSWORD = 'S3cret-Of-WS-Security';
-const newPair = (): { publicKey: KeyObject; privateKey: KeyObject } =>
-  generateKeyPairSync('rsa', { modulusLength: 2048 });
 const [processor, merchant, nextProcessor, nextMerchant] = [newPair(), newPair(), newPair(), newPair()];
 
-/** Everything by which a private key could be told. */
-function secretsOf(key: KeyObject): string[] {
-  const jwk = key.export({ format: 'jwk' });
-  const numbers = [jwk.d, jwk.p, jwk.q, jwk.dp, jwk.dq, jwk.qi].map((part) => Buffer.from(part ?? '', 'base64url'));
-  const pem = (['pkcs8', 'pkcs1'] as const).map((type) => key.export({ type, format: 'pem' }).toString());
-  // The first line of PKCS#1 holds the public modulus, which the certificate holds as well.
-  const lines = pem.flatMap((text) => text.split('\n').slice(8, -2));
-  return [
-    ...lines,
-    ...numbers.flatMap((bytes) => [bytes.toString('base64url'), bytes.toString('base64'), bytes.toString('hex')]),
-    'PRIVATE KEY',
-    PASSWORD,
-  ];
-}
-
-const SECRETS = [processor, merchant, nextProcessor, nextMerchant].flatMap(({ privateKey }) => secretsOf(privateKey));
-
 describe('cardvault proxy show', () => {
-  let directory: string;
+  let desk: Desk;
   let account: string;
   before(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
-    account = (await runHere(directory, 'account', 'create', '--name', 'Store', '--json')).json.id;
+    desk = openDesk();
+    account = await desk.newAccount();
     await configure('--setting', `wssec.password=${PASSWORD}`, '--setting', 'wssec.username=user');
     await configure(...publicKey(processor), ...privateKey(merchant));
   });
-  after(() => rmSync(directory, { recursive: true, force: true }));
+  after(() => desk.close());
 
-  const file = (name: string, content: string): string => {
-    const path = join(directory, name);
-    writeFileSync(path, content);
-    return path;
-  };
-  const publicKey = (pair: typeof processor): string[] => [
-    '--processor-public-key',
-    file('public.pem', pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()),
-  ];
-  const privateKey = (pair: typeof merchant): string[] => [
-    '--merchant-private-key',
-    file('private.pem', pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()),
-  ];
+  const publicKey = (pair: Pair): string[] => ['--processor-public-key', desk.file(publicPem(pair))];
+  const privateKey = (pair: Pair): string[] => ['--merchant-private-key', desk.file(privatePem(pair))];
   const outputs: string[] = [];
   const proxy = async (command: string, ...more: string[]): Promise<Ran> => {
-    const tenant = more.includes('--environment') ? [] : ['--environment', 'sandbox'];
-    const ran = await runHere(directory, 'proxy', command, '--account', account, ...tenant, ...more);
+    const ran = await desk.proxy(command, account, ...more);
     assert.equal(ran.code, 0, ran.err);
     assert.equal(ran.err, '');
     outputs.push(ran.out);
@@ -75,8 +44,9 @@ describe('cardvault proxy show', () => {
     ]);
     assert.deepEqual([json.account, json.environment], [account, 'sandbox']);
     const { processor_public_key: key, merchant_private_key: own, merchant_certificate: certificate } = json;
-    assert.deepEqual(Object.keys(key), ['kid', 'fingerprint', 'bits', 'subject_key_identifier', 'expires_at', 'next']);
-    assert.deepEqual(Object.keys(own), ['kid', 'fingerprint', 'bits', 'next']);
+    const ofKey = ['kid', 'fingerprint', 'bits', 'public_key'];
+    assert.deepEqual(Object.keys(key), [...ofKey, 'subject_key_identifier', 'expires_at', 'next']);
+    assert.deepEqual(Object.keys(own), [...ofKey, 'next']);
     assert.deepEqual(Object.keys(certificate), [
       'fingerprint',
       'subject',
@@ -88,6 +58,7 @@ describe('cardvault proxy show', () => {
       'pem',
       'next',
     ]);
+    assert.deepEqual([key.public_key, own.public_key], [publicPem(processor), publicPem(merchant)]);
     assert.equal(certificate.subject, `CN=${account}`);
     assert.ok(new X509Certificate(certificate.pem).publicKey.equals(merchant.publicKey));
     assert.match(certificate.expires_at, /^20[0-9-]{8}T[0-9:.]{12}Z$/);
@@ -165,12 +136,14 @@ describe('cardvault proxy show', () => {
 
   test('remove leaves nothing, and needs something to remove', async () => {
     await configure('--environment', 'production', ...publicKey(processor), '--json');
-    const other = (await runHere(directory, 'account', 'create', '--name', 'Other', '--json')).json.id;
-    const never = ['proxy', 'remove', '--account', other, '--environment', 'sandbox', '--json'];
-    const { code, err } = await runHere(directory, ...never);
+    const { code, err } = await desk.proxy('remove', await desk.newAccount(), '--force', '--json');
     assert.equal(code, 1);
     assert.match(JSON.parse(err).error, /there is no such configuration/);
-    const { json } = await proxy('remove', '--json');
+    const unsure = await desk.proxy('remove', account, '--json');
+    assert.equal(unsure.code, 2);
+    assert.match(JSON.parse(unsure.err).error, /erases the private key of the merchant, for good; .*--force/);
+    assert.notEqual((await proxy('show', '--json')).json.merchant_private_key, null);
+    const { json } = await proxy('remove', '--force', '--json');
     assert.deepEqual(
       [json.processor_public_key, json.merchant_private_key, json.merchant_certificate],
       [null, null, null],
@@ -182,7 +155,8 @@ describe('cardvault proxy show', () => {
 
   test('no output shows a secret', () => {
     assert.ok(outputs.length >= 12);
-    const all = outputs.join('\n');
-    for (const secret of SECRETS) assert.ok(!all.includes(secret), 'a secret');
+    const keys = [processor, merchant, nextProcessor, nextMerchant].map((pair) => pair.privateKey);
+    const search = new Search(['PRIVATE KEY', PASSWORD], keys);
+    assert.deepEqual(search.found(Buffer.from(outputs.join('\n'))), []);
   });
 });

@@ -4,7 +4,8 @@ import { after, before, describe, test } from 'node:test';
 import { calculateJwkThumbprint } from 'jose';
 import { DAY } from '../src/kernel/clock.ts';
 import type { Ran } from './command.ts';
-import { type Desk, done, newCertificate, newPair, openDesk, type Pair } from './desk.ts';
+import { type Desk, done, openDesk } from './desk.ts';
+import { newCertificate, newPair, type Pair, privatePem, publicPem } from './rsa-pairs.ts';
 
 const PASSPHRASE = 'passphrase of the key, é';
 const PASSWORD = 'S3cret-Of-WS-Security';
@@ -15,7 +16,6 @@ const fingerprint = ({ publicKey }: Pair): string =>
   createHash('sha256')
     .update(publicKey.export({ type: 'spki', format: 'der' }))
     .digest('hex');
-const pemOf = (der: Uint8Array): string => new X509Certificate(der).toString();
 
 describe('cardvault proxy', () => {
   let desk: Desk;
@@ -27,15 +27,14 @@ describe('cardvault proxy', () => {
   const file = (content: string | Uint8Array): string => desk.file(content);
   const newAccount = (): Promise<string> => desk.newAccount();
   const proxy = (command: string, of: string, ...more: string[]): Promise<Ran> => desk.proxy(command, of, ...more);
-  const certificate = (pair: Pair = merchant): Promise<Uint8Array> => newCertificate(pair);
 
   describe('configure takes', () => {
     const { publicKey, privateKey } = { publicKey: processor.publicKey, privateKey: merchant.privateKey };
     const spki = (): Buffer => publicKey.export({ type: 'spki', format: 'der' });
     const publics: Readonly<Record<string, () => string | Uint8Array | Promise<string | Uint8Array>>> = {
-      PEM: () => publicKey.export({ type: 'spki', format: 'pem' }) as string,
+      PEM: () => publicPem(processor),
       'PEM of PKCS#1': () => publicKey.export({ type: 'pkcs1', format: 'pem' }) as string,
-      'PEM with blanks around': () => `\r\n\n${publicKey.export({ type: 'spki', format: 'pem' })}\n`,
+      'PEM with blanks around': () => `\r\n\n${publicPem(processor)}\n`,
       DER: spki,
       'DER of PKCS#1': () => publicKey.export({ type: 'pkcs1', format: 'der' }),
       'base64 of DER': () => spki().toString('base64'),
@@ -44,9 +43,9 @@ describe('cardvault proxy', () => {
           .toString('base64')
           .replace(/(.{64})/g, '$1\r\n'),
       JWK: () => JSON.stringify(publicKey.export({ format: 'jwk' })),
-      'certificate as PEM': async () => pemOf(await certificate(processor)),
-      'certificate as DER': () => certificate(processor),
-      'base64 of a certificate': async () => Buffer.from(await certificate(processor)).toString('base64'),
+      'certificate as PEM': async () => (await newCertificate(processor)).toString(),
+      'certificate as DER': async () => (await newCertificate(processor)).raw,
+      'base64 of a certificate': async () => (await newCertificate(processor)).raw.toString('base64'),
     };
     for (const [form, content] of Object.entries(publics)) {
       test(`a processor key: ${form}`, async () => {
@@ -66,7 +65,7 @@ describe('cardvault proxy', () => {
 
     const encrypted = { cipher: 'aes-256-cbc', passphrase: PASSPHRASE };
     const privates: Readonly<Record<string, () => string | Uint8Array>> = {
-      'PEM of PKCS#8': () => privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+      'PEM of PKCS#8': () => privatePem(merchant),
       'PEM of PKCS#1': () => privateKey.export({ type: 'pkcs1', format: 'pem' }) as string,
       'encrypted PEM of PKCS#8': () => privateKey.export({ type: 'pkcs8', format: 'pem', ...encrypted }) as string,
       'encrypted PEM of PKCS#1': () => privateKey.export({ type: 'pkcs1', format: 'pem', ...encrypted }) as string,
@@ -92,7 +91,7 @@ describe('cardvault proxy', () => {
 
     test('without a certificate one is made, and shown as self-signed', async () => {
       const of = await newAccount();
-      const key = file(merchant.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string);
+      const key = file(privatePem(merchant));
       const { merchant_certificate: shown } = await done(
         proxy('configure', of, '--merchant-private-key', key, '--json'),
       );
@@ -102,20 +101,28 @@ describe('cardvault proxy', () => {
 
     test('a certificate with its key, and later alone', async () => {
       const of = await newAccount();
-      const key = file(merchant.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string);
-      const first = await certificate();
+      const key = file(privatePem(merchant));
+      const first = await newCertificate(merchant);
       const shown = await done(
-        proxy('configure', of, '--merchant-private-key', key, '--merchant-certificate', file(pemOf(first)), '--json'),
+        proxy(
+          'configure',
+          of,
+          '--merchant-private-key',
+          key,
+          '--merchant-certificate',
+          file(first.toString()),
+          '--json',
+        ),
       );
-      assert.equal(shown.merchant_certificate.pem, pemOf(first));
-      assert.equal(shown.merchant_certificate.fingerprint, createHash('sha256').update(first).digest('hex'));
+      assert.equal(shown.merchant_certificate.pem, first.toString());
+      assert.equal(shown.merchant_certificate.fingerprint, createHash('sha256').update(first.raw).digest('hex'));
       assert.equal(shown.merchant_certificate.subject, 'CN=A Merchant');
-      assert.equal(shown.merchant_certificate.serial_number, new X509Certificate(first).serialNumber);
+      assert.equal(shown.merchant_certificate.serial_number, first.serialNumber);
       const same = await done(proxy('configure', of, '--merchant-private-key', key, '--json'));
       assert.deepEqual(same, shown, 'the same key keeps its certificate');
-      const second = await certificate();
-      const again = await done(proxy('configure', of, '--merchant-certificate', file(second), '--json'));
-      assert.equal(again.merchant_certificate.pem, pemOf(second));
+      const second = await newCertificate(merchant);
+      const again = await done(proxy('configure', of, '--merchant-certificate', file(second.raw), '--json'));
+      assert.equal(again.merchant_certificate.pem, second.toString());
       assert.deepEqual(again.merchant_private_key, shown.merchant_private_key);
     });
 

@@ -25,7 +25,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['key', 'revoke', '$key'],
   ['proxy', 'configure', ...TENANT, '--setting', 'jose.payload=plain'],
   ['proxy', 'show', ...TENANT],
-  ['proxy', 'remove', ...TENANT],
+  ['proxy', 'remove', ...TENANT, '--force'],
   ['account', 'suspend', '$account'],
   ['account', 'resume', '$account'],
   ['keyring', 'status'],

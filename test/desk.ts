@@ -1,9 +1,6 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeSelfSigned } from '../src/crypto/certificate.ts';
-import { DAY } from '../src/kernel/clock.ts';
 import { type Ran, runHere } from './command.ts';
 
 /** An operator at work on the proxy: a data directory, and key files beside it. */
@@ -17,17 +14,6 @@ export interface Desk {
   proxy(command: string, account: string, ...more: string[]): Promise<Ran>;
   close(): void;
 }
-
-export interface Pair {
-  readonly publicKey: KeyObject;
-  readonly privateKey: KeyObject;
-}
-
-export const newPair = (bits = 2048): Pair => generateKeyPairSync('rsa', { modulusLength: bits });
-
-/** DER of a self-signed certificate, made so many days from now. */
-export const newCertificate = ({ privateKey }: Pair, days = 0): Promise<Uint8Array> =>
-  makeSelfSigned(privateKey, 'A Merchant', Date.now() + days * DAY);
 
 export function openDesk(): Desk {
   const [directory, files] = [1, 2].map(() => mkdtempSync(join(tmpdir(), 'cardvault-test-'))) as [string, string];

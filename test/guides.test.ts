@@ -1,17 +1,30 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { BIN, withoutSettings } from './command.ts';
 import { type House, startHouse } from './house.ts';
+import { serve } from './process.ts';
 import { selfSigned } from './receivers/certificates.ts';
-import { absent, jarsOf, python, type Tool } from './receivers/install.ts';
+import { absent, jarsOf, onPath, python, type Tool } from './receivers/install.ts';
+import { newPair, privatePem, publicPem } from './rsa-pairs.ts';
 
-/** The programs of the guides: shown as they are, and able to open what the service answers. */
-const GUIDES = join(import.meta.dirname, '..', 'docs', 'guides');
-const PROGRAMS = join(GUIDES, 'receivers');
+/** The programs and commands of the guides: shown as they are, and able to do what is said of them. */
+const DOCS = join(import.meta.dirname, '..', 'docs');
+const GUIDES = join(DOCS, 'guides');
+const RECEIVERS = join(GUIDES, 'receivers');
+const SENDERS = join(GUIDES, 'senders');
 const VISA = '4111111111111111';
 
 interface Program {
@@ -28,11 +41,11 @@ const java = (file: string, tool: Tool): readonly string[] => [
   'java',
   '-cp',
   jarsOf(tool).join(delimiter) || '.',
-  join(PROGRAMS, file),
+  join(RECEIVERS, file),
 ];
-const node = (file: string): readonly string[] => [process.execPath, join(PROGRAMS, file)];
+const node = (file: string): readonly string[] => [process.execPath, join(RECEIVERS, file)];
 // -B: no compiled files among the documents.
-const py = (file: string): readonly string[] => [python, '-B', join(PROGRAMS, file)];
+const py = (file: string): readonly string[] => [python, '-B', join(RECEIVERS, file)];
 
 const JOSE: readonly Program[] = [
   { file: 'open-jose.mjs', command: node('open-jose.mjs') },
@@ -51,14 +64,50 @@ const WSSEC: readonly Program[] = [
   },
 ];
 
+/** A program that is told whom to trust by an argument or by a variable. */
+interface Sender {
+  readonly file: string;
+  readonly skip: string | false;
+  readonly command: readonly string[];
+  readonly trustedBy: 'argument' | 'variable';
+}
+
+const SENDING: readonly Sender[] = [
+  { file: 'send-jose.mjs', skip: false, command: [process.execPath], trustedBy: 'variable' },
+  {
+    file: 'send_jose.py',
+    skip: existsSync(python) ? false : `no ${python}`,
+    command: [python, '-B'],
+    trustedBy: 'argument',
+  },
+  { file: 'SendJose.java', skip: absent('java'), command: ['java'], trustedBy: 'argument' },
+];
+
+/** Each one follows upon proxy.md, and upon no other. */
+const PROXY_GUIDES = ['jose.md', 'ws-security.md', 'placeholders.md'];
+
+interface Block {
+  /** What stands behind the fence. */
+  readonly info: string;
+  readonly text: string;
+}
+
+const blocksOf = (guide: string): Block[] =>
+  [...readFileSync(join(GUIDES, guide), 'utf8').matchAll(/^```([^\n]+)\n([\s\S]*?)^```$/gm)].map(
+    ([, info = '', text = '']) => ({ info, text }),
+  );
+
 interface Ran {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
 }
 
-function run([command = '', ...args]: readonly string[]): Promise<Ran> {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+function run(
+  [command = '', ...args]: readonly string[],
+  options: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+): Promise<Ran> {
+  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
   const streams = { out: '', err: '' };
   for (const [name, stream] of [['out', child.stdout] as const, ['err', child.stderr] as const]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -71,20 +120,17 @@ function run([command = '', ...args]: readonly string[]): Promise<Ran> {
   });
 }
 
-const newKey = (): string =>
-  generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-
 /** An account with keys of its own, and a token. */
 class Merchant {
   readonly #house: House;
-  readonly #key: string;
+  readonly key: string;
   readonly token: string;
   readonly publicKey: string;
   readonly certificate: string;
 
   private constructor(house: House, key: string, token: string, known: { publicKey: string; certificate: string }) {
     this.#house = house;
-    this.#key = key;
+    this.key = key;
     this.token = token;
     this.publicKey = known.publicKey;
     this.certificate = known.certificate;
@@ -93,10 +139,10 @@ class Merchant {
   static async join(house: House, processorCertificate: string): Promise<Merchant> {
     const account = await house.newAccount();
     const { secret: key } = await house.newKey(account);
-    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const pair = newPair();
     const changes = {
       processorPublicKey: Buffer.from(processorCertificate),
-      merchantPrivateKey: Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+      merchantPrivateKey: Buffer.from(privatePem(pair)),
       settings: {},
       overlapMinutes: 0,
     };
@@ -106,13 +152,13 @@ class Merchant {
     const body = { chd: [{ card: VISA, name: 'José Núñez', exp: '12/29' }], tags: [], scheme: 1 };
     const answer = await house.call('POST', '/v1/tokenization/simple', { key, body });
     return new Merchant(house, key, answer.json.data.tokens[0].token, {
-      publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+      publicKey: publicPem(pair),
       certificate: merchant?.current.certificate.toString() ?? '',
     });
   }
 
   async send(path: string, media: string, body: string): Promise<{ text: string; json: { data: { xml: string } } }> {
-    const headers = { 'ft-access-key': this.#key, 'content-type': media };
+    const headers = { 'ft-access-key': this.key, 'content-type': media };
     const answer = await this.#house.call('POST', path, { headers, body });
     assert.equal(answer.status, 200, answer.text);
     return answer;
@@ -131,7 +177,7 @@ describe('guides', () => {
     writeFileSync(path, content, { mode: 0o600 });
     return path;
   };
-  const processorKey = newKey();
+  const processorKey = privatePem(newPair());
   let processorCertificate: string;
 
   before(async () => {
@@ -147,16 +193,56 @@ describe('guides', () => {
   });
 
   describe('show the programs as they are', () => {
-    const shown = globSync('*.md', { cwd: GUIDES }).flatMap((name) =>
-      [...readFileSync(join(GUIDES, name), 'utf8').matchAll(/^```[a-z]+\n([\s\S]*?)^```$/gm)].map(([, code]) => code),
-    );
-    const files = globSync('*', { cwd: PROGRAMS }).sort();
+    const shown = globSync('*.md', { cwd: GUIDES }).flatMap((guide) => blocksOf(guide).map(({ text }) => text));
+    const files = globSync('{receivers,senders}/*', { cwd: GUIDES });
 
-    test('of which there are six', () => {
-      assert.deepEqual(files, [...JOSE, ...WSSEC].map((program) => program.file).sort());
+    test('of which there are nine', () => {
+      const known = [
+        ...[...JOSE, ...WSSEC].map(({ file: name }) => join('receivers', name)),
+        ...SENDING.map(({ file: name }) => join('senders', name)),
+      ];
+      assert.deepEqual(files.sort(), known.sort());
     });
     for (const name of files) {
-      test(name, () => assert.ok(shown.includes(readFileSync(join(PROGRAMS, name), 'utf8'))));
+      test(name, () => assert.ok(shown.includes(readFileSync(join(GUIDES, name), 'utf8'))));
+    }
+  });
+
+  describe('send a payload to POST /proxy/jose', () => {
+    const send = ({ file: name, command, trustedBy }: Sender, body: string, authority: string): Promise<Ran> => {
+      const url = `https://localhost:${house.ports.sandbox}/proxy/jose`;
+      const trusted = file(authority);
+      const env = {
+        ...withoutSettings(process.env),
+        KEY: merchant.key,
+        ...(trustedBy === 'variable' && { NODE_EXTRA_CA_CERTS: trusted }),
+      };
+      const args = trustedBy === 'argument' ? [trusted] : [];
+      return run([...command, join(SENDERS, name), url, file(body), ...args], { env });
+    };
+
+    for (const sender of SENDING) {
+      const { skip } = sender;
+
+      test(sender.file, { skip }, async () => {
+        const body = `{"cardData": {"number": "{{${merchant.token}:detokenize}}", "name": "José Núñez"}}`;
+        const { code, out, err } = await send(sender, body, house.authority);
+        assert.equal(code, 0, err);
+        const opened = await run([...node('open-jose.mjs'), file(out), file(processorKey), file(merchant.publicKey)]);
+        assert.equal(opened.out, body.replace(/\{\{.*?\}\}/, VISA));
+      });
+
+      test(`${sender.file} tells a refusal`, { skip }, async () => {
+        const ran = await send(sender, '{"cardData": 1}', house.authority);
+        assertRefused(ran);
+        assert.match(ran.err, /400 .*cardData: expected an object/);
+      });
+
+      test(`${sender.file} trusts nobody else`, { skip }, async () => {
+        const ran = await send(sender, '{}', processorCertificate);
+        assertRefused(ran);
+        assert.match(ran.err, /certificate|PKIX/i);
+      });
     }
   });
 
@@ -258,6 +344,56 @@ describe('guides', () => {
     }
   });
 });
+
+/** Blocks that are marked `sh`, pasted into one shell in an empty folder with a service that has just started. */
+describe('guides can be followed', { concurrency: 2 }, () => {
+  const missing = ['bash', 'curl', 'jq', 'openssl'].filter((command) => !onPath(command));
+  const skip = missing.length === 0 ? false : `no ${missing.join(', ')}`;
+  const optional = [...JOSE, ...WSSEC]
+    .map(({ file: name, tool }) => ({ name, lacks: tool !== undefined && absent(tool) !== false }))
+    .concat(SENDING.map(({ file: name, skip: why }) => ({ name, lacks: why !== false })));
+  const isPossible = ({ text }: Block): boolean => !optional.some(({ name, lacks }) => lacks && text.includes(name));
+
+  for (const guides of [['tokens.md'], ['captures.md'], ...PROXY_GUIDES.map((guide) => ['proxy.md', guide])]) {
+    test(guides.join(' and '), { skip, timeout: 120_000 }, async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+      const serving = await serve(join(folder, 'data'));
+      try {
+        const blocks = guides.flatMap(blocksOf);
+        const commands = blocks.filter(({ info }) => info === 'sh').filter(isPossible);
+        const script = commands
+          .map(({ text }) => text)
+          .join('\n')
+          .replaceAll('cv_sandbox_...', serving.demoKey ?? '')
+          .replaceAll('https://localhost:8444', `https://localhost:${serving.ports.sandbox}`);
+        const { code, out, err } = await run(['bash', '-euxo', 'pipefail', '-c', script], {
+          cwd: folder,
+          env: newcomer(folder),
+        });
+        assert.equal(code, 0, err);
+        for (const { text } of blocks.filter(({ info }) => / printed$/.test(info))) {
+          assert.ok(out.includes(text.trimEnd()), `not printed: ${text}`);
+        }
+      } finally {
+        await serving.stop();
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+  }
+});
+
+/** Who has the project in this folder, and nothing else. */
+function newcomer(folder: string): NodeJS.ProcessEnv {
+  const commands = join(folder, 'bin');
+  mkdirSync(commands);
+  symlinkSync(DOCS, join(folder, 'docs'));
+  const command = (name: string, line: string): void =>
+    writeFileSync(join(commands, name), `#!/bin/sh\n${line} "$@"\n`, { mode: 0o755 });
+  command('npx', `shift; exec '${process.execPath}' '${BIN}'`);
+  command('python3', `exec '${python}' -B`);
+  const path = [commands, dirname(process.execPath), process.env['PATH']].join(delimiter);
+  return { ...withoutSettings(process.env), HOME: folder, PATH: path };
+}
 
 /** Ended as programs end that found a fault, and told nothing of what is inside. */
 function assertRefused({ code, out, err }: Ran): void {

@@ -5,7 +5,8 @@ import { after, before, describe, test } from 'node:test';
 import { exportJournal } from '../src/audit/verify.ts';
 import { Search } from './canaries.ts';
 import { type Answer, type House, luhnPan, startHouse } from './house.ts';
-import { newPair, newSender, openJose, openWssec, proxied, publicPem, type Sender } from './interface/proxy.ts';
+import { newSender, openJose, openWssec, proxied, type Sender } from './interface/proxy.ts';
+import { newPair, publicPem } from './rsa-pairs.ts';
 
 /** Canaries put through the proxy, well and not so well; then everything the service wrote or said is searched. */
 const NAMES = ['Zebulon Quackenbush', 'Žofie Kvapilová-Ñandú'];

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import type { Environment } from '../src/kernel/environment.ts';
 import type { House } from './house.ts';
@@ -85,4 +86,24 @@ function answersIn(text: string): WireAnswer[] {
     rest = rest.slice(end + 4 + length);
   }
   return answers;
+}
+
+/** One answer to what cannot be read as HTTP, and the end of the connection. */
+export function assertUnreadable(answers: readonly WireAnswer[], what?: string): void {
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [400],
+    what,
+  );
+  const [{ headers, body } = assert.fail()] = answers;
+  assert.equal(headers['connection'], 'close');
+  assert.equal(headers['cache-control'], 'no-store');
+  assert.equal(headers['content-type'], 'application/json; charset=utf-8');
+  const desc = 'The request itself cannot be read.';
+  assert.deepEqual(JSON.parse(body), { status_code: 400, status: 'fail', desc, data: '' });
+}
+
+/** The same where so much is left unread that the connection may be reset before its answer arrives. */
+export function assertUnreadableOrCut(answers: readonly WireAnswer[]): void {
+  if (answers.length > 0) assertUnreadable(answers);
 }

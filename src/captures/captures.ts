@@ -27,6 +27,12 @@ export interface OpenedCapture {
   readonly panIndex: string | undefined;
 }
 
+/** What is wanted of a capture. */
+interface Wanted {
+  readonly id: string;
+  readonly sensitive: boolean;
+}
+
 /** Temporary records: made, retrieved, inspected, tokenized, deleted, and gone when their ttl ends. */
 export class Captures {
   readonly #database: Database;
@@ -55,24 +61,29 @@ export class Captures {
     return id;
   }
 
-  /**
-   * With everything in it; the audit record is on disk before it is returned. Sensitive authentication data stays sealed
-   * for those who do not want it. Throws `unknown_capture`.
-   */
-  async retrieve(
-    tenant: Tenant,
-    id: string,
-    origin: Origin,
-    wanted: { sensitive: boolean; use?: string } = { sensitive: true },
-  ): Promise<OpenedCapture> {
+  /** With everything in it; the audit record is on disk before it is returned. Throws `unknown_capture`. */
+  async retrieve(tenant: Tenant, id: string, origin: Origin): Promise<OpenedCapture> {
     const stored = await this.#find(tenant, id);
-    const outcome = stored === undefined ? 'missing' : 'success';
-    const journal = [this.#entry('capture.retrieved', tenant, id, origin, outcome, wanted.use)];
-    await commitAll(this.#database, { writes: [], journal });
+    await commitAll(this.#database, { writes: [], journal: [this.#retrieval(tenant, id, origin, stored)] });
     if (stored === undefined) throw new Failure('unknown_capture', { field: 'id' });
-    const sealed = wanted.sensitive ? stored : { ...stored, sealedSensitive: undefined };
-    const sensitive = await openSensitive(this.#keyring, tenant, sealed);
-    return { capture: { ...stored.capture, sensitive }, panIndex: stored.panIndex };
+    return { capture: await this.#opened(tenant, stored), panIndex: stored.panIndex };
+  }
+
+  /**
+   * Captures by id, for `use` (a word for the audit log); those that do not exist are not in the map. Sensitive
+   * authentication data stays sealed unless it is wanted. The audit records of all are on disk before it is returned.
+   */
+  async reveal(tenant: Tenant, wanted: readonly Wanted[], origin: Origin, use: string): Promise<Map<string, Capture>> {
+    const revealed = new Map<string, Capture>();
+    const journal: JournalEntry[] = [];
+    for (const { id, sensitive } of wanted) {
+      const stored = await this.#find(tenant, id);
+      const sealed = stored && (sensitive ? stored : { ...stored, sealedSensitive: undefined });
+      if (sealed !== undefined) revealed.set(id, await this.#opened(tenant, sealed));
+      journal.push(this.#retrieval(tenant, id, origin, stored, use));
+    }
+    if (journal.length > 0) await commitAll(this.#database, { writes: [], journal });
+    return revealed;
   }
 
   /** Without sensitive data; undefined when it does not exist or its ttl has ended. */
@@ -119,6 +130,14 @@ export class Captures {
 
   async #find(tenant: Tenant, id: string): Promise<StoredCapture | undefined> {
     return isUuid(id) ? findCapture(this.#database, this.#keyring, tenant, id, this.#clock()) : undefined;
+  }
+
+  async #opened(tenant: Tenant, stored: StoredCapture): Promise<Capture> {
+    return { ...stored.capture, sensitive: await openSensitive(this.#keyring, tenant, stored) };
+  }
+
+  #retrieval(tenant: Tenant, id: string, origin: Origin, found: StoredCapture | undefined, use?: string): JournalEntry {
+    return this.#entry('capture.retrieved', tenant, id, origin, found === undefined ? 'missing' : 'success', use);
   }
 
   #entry(action: AuditAction, tenant: Tenant, id: string, origin: Origin, outcome: string, use?: string): JournalEntry {

@@ -7,7 +7,7 @@ import type { Changes } from '../proxy/configurations.ts';
 import { type Description, describeConfiguration } from '../proxy/description.ts';
 import { SETTING_NAMES } from '../proxy/settings.ts';
 import { type Core, type Tools, withCore } from './core.ts';
-import { readEnvironment, readOverlap, wrong } from './options.ts';
+import { readEnvironment, readOverlap } from './options.ts';
 import { details, operator, print, UsageError } from './output.ts';
 
 interface Options {
@@ -35,8 +35,11 @@ export function proxyCommands(program: Command, tools: Tools): void {
         printConfiguration(tools, options, await configurations.get(tenant));
       }),
   );
-  ofTenant(proxy.command('remove').description('erase all keys and settings')).action((options: Options) =>
+  const remove = ofTenant(proxy.command('remove').description('erase all keys and settings, for good'));
+  remove.option('--force', 'really').action((options: Options & { force?: boolean }) =>
     withCore(tools, async ({ accounts, configurations }) => {
+      if (options.force !== true)
+        throw new UsageError('this erases the private key of the merchant, for good; repeat with --force');
       const tenant = await tenantOf(accounts, options);
       await configurations.remove(tenant, operator());
       printConfiguration(tools, options, await configurations.get(tenant));
@@ -103,16 +106,26 @@ function changesOf(options: ConfigureOptions): Changes {
 
 function addSetting(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
   const [, name, value] = /^([^=]+)=([\s\S]*)$/.exec(text) ?? [];
-  if (name === undefined || value === undefined) return wrong('expected NAME=VALUE');
+  // Without what was typed, which may be a password.
+  if (name === undefined || value === undefined) throw new UsageError('--setting: expected NAME=VALUE');
   return { ...before, [name]: value };
 }
 
 function content(file: string | undefined): Buffer | undefined {
   if (file === undefined) return undefined;
-  const bytes = readFileSync(file);
+  const bytes = read(file);
   if (bytes.length > LIMITS.keyFileBytes)
-    throw new UsageError(`${file}: a key has at most ${LIMITS.keyFileBytes} bytes`);
+    throw new UsageError(`${file}: a file has at most ${LIMITS.keyFileBytes} bytes`);
   return bytes;
+}
+
+function read(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UsageError(code === 'ENOENT' ? `${file}: there is no such file` : `${file}: cannot be read (${code})`);
+  }
 }
 
 /** Of a file with a secret; editors end its line. */

@@ -141,14 +141,18 @@ describe('a public key', () => {
     assert.equal(bitsOf(readPublicKey(spki(publicKey, 'pem'))), 2048);
   });
 
-  it('has an odd exponent of 3 or more', () => {
-    for (const e of ['AQ', 'Ag', 'BA']) {
+  it('has an odd exponent from 3 to 2^32', () => {
+    for (const e of ['AQ', 'Ag', 'BA', 'AQAAAAE']) {
       assert.equal(
         fault(() => readPublicKey(jwk(publicKey, { e }))),
-        'the public exponent of the RSA key must be odd and at least 3',
+        'the public exponent of the RSA key must be odd, from 3 to 2^32',
       );
     }
-    assert.equal(readPublicKey(jwk(publicKey, { e: 'Aw' })).asymmetricKeyDetails?.publicExponent, 3n);
+    for (const [e, exponent] of [
+      ['Aw', 3n],
+      ['_____w', 2n ** 32n - 1n],
+    ] as const)
+      assert.equal(readPublicKey(jwk(publicKey, { e })).asymmetricKeyDetails?.publicExponent, exponent);
   });
 
   it('is refused when it is garbage or too large, and nothing of it is told', () => {

@@ -9,10 +9,13 @@ export class KeyFault extends OperatorError {
 }
 
 const { min, max } = LIMITS.rsaBits;
+const PUBLIC_PEM = /^\s*-----BEGIN (RSA )?PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END \1?PUBLIC KEY-----\s*$/;
 const PEM = /^\s*-----BEGIN ([A-Z0-9 ]+)-----/;
 
 /** The smallest odd exponent with which padding schemes are used; with 1 a ciphertext is its plaintext. */
 const SMALLEST_EXPONENT = 3n;
+/** Larger ones are of no use, and make each encryption as slow as a signature. */
+const LARGEST_EXPONENT = 2n ** 32n;
 
 /**
  * An RSA public key of at least 2048 bits from PEM (SPKI, PKCS#1), DER, base64 of DER, a JWK, or a certificate. A private
@@ -91,8 +94,8 @@ function checked(key: KeyObject): KeyObject {
   if (bits < min || bits > max)
     throw new KeyFault(`expected an RSA key of ${min} to ${max} bits, this one has ${bits}`);
   const exponent = key.asymmetricKeyDetails?.publicExponent ?? 0n;
-  if (exponent < SMALLEST_EXPONENT || exponent % 2n === 0n)
-    throw new KeyFault(`the public exponent of the RSA key must be odd and at least ${SMALLEST_EXPONENT}`);
+  if (exponent < SMALLEST_EXPONENT || exponent > LARGEST_EXPONENT || exponent % 2n === 0n)
+    throw new KeyFault(`the public exponent of the RSA key must be odd, from ${SMALLEST_EXPONENT} to 2^32`);
   return key;
 }
 
@@ -124,7 +127,11 @@ function publicFromPem(bytes: Uint8Array): KeyObject | undefined {
   if (label === undefined) return undefined;
   if (label.includes('PRIVATE')) throw isPrivate();
   if (label.includes('CERTIFICATE')) return certificateFromPem(bytes)?.publicKey;
-  return createPublicKey({ key: textOf(bytes), format: 'pem' });
+  // Decoded here: given a header that says it is encrypted, OpenSSL would ask on the terminal, and the process would wait.
+  const [, type, base64] = PUBLIC_PEM.exec(textOf(bytes)) ?? [];
+  if (base64 === undefined) return undefined;
+  const der = Buffer.from(base64, 'base64');
+  return createPublicKey({ key: der, format: 'der', type: type === 'RSA ' ? 'pkcs1' : 'spki' });
 }
 
 function publicFromJwk(bytes: Uint8Array): KeyObject | undefined {

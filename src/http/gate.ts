@@ -96,12 +96,17 @@ export class Gate {
     return { key, tenant, origin, rate, at };
   }
 
-  /** Again, when the body took its time: a key that ended meanwhile must not act. Throws `access_denied`. */
-  async confirm(admission: Admission, sender: Sender, permission: Permission): Promise<void> {
-    const age = this.#clock() - admission.at;
-    if (age >= 0 && age < GOOD_FOR_MS) return;
-    const { refusal, key } = await this.#authentication.authenticate(sender.secret, sender.address, permission);
-    if (refusal !== undefined) await this.#refuse(sender, key, refusal);
+  /**
+   * Again, when the body took its time: a key that ended meanwhile must not act, and one that was changed acts as it is
+   * now. Throws `access_denied`.
+   */
+  async confirm(admission: Admission, sender: Sender, permission: Permission): Promise<Admission> {
+    const at = this.#clock();
+    const age = at - admission.at;
+    if (age >= 0 && age < GOOD_FOR_MS) return admission;
+    const verdict = await this.#authentication.authenticate(sender.secret, sender.address, permission);
+    if (verdict.refusal !== undefined) return this.#refuse(sender, verdict.key, verdict.refusal);
+    return { ...admission, key: verdict.key, tenant: verdict.tenant, at };
   }
 
   async #refuse(sender: Sender, key: ApiKey | undefined, refusal: Refusal): Promise<never> {

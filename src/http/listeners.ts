@@ -1,10 +1,14 @@
 import type { RequestListener } from 'node:http';
 import { createServer, type Server, type ServerOptions } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { HOUR, MINUTE, SECOND } from '../kernel/clock.ts';
+import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
+import { ENVELOPES } from './envelopes.ts';
+import { JSON_TYPE } from './send.ts';
 
 class ListenError extends OperatorError {
   override readonly name = 'ListenError';
@@ -89,8 +93,8 @@ class Listener {
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
     });
-    // What is no HTTP, or no TLS, gets no service and no explanation.
-    server.on('clientError', (_error, socket) => socket.destroy());
+    server.on('clientError', (_error, socket) => refuseMalformed(socket));
+    // What is no TLS gets no service and no explanation.
     server.on('tlsClientError', (_error, socket) => socket.destroy());
     return new Promise((resolve, reject) => {
       server.once('error', (error: NodeJS.ErrnoException) => {
@@ -102,6 +106,24 @@ class Listener {
     });
   }
 }
+
+/** What is no HTTP that Node reads, as headers that are malformed or too large. */
+function refuseMalformed(socket: Duplex & { _httpMessage?: unknown }): void {
+  // In the middle of another answer it would be read as a part of that one.
+  if (socket.writable && !socket._httpMessage) socket.end(MALFORMED_ANSWER);
+  else socket.destroy();
+}
+
+const MALFORMED_BODY = JSON.stringify(ENVELOPES.vault.failure(new Failure('malformed_request'), 400));
+const MALFORMED_ANSWER = [
+  'HTTP/1.1 400 Bad Request',
+  `content-type: ${JSON_TYPE}`,
+  `content-length: ${Buffer.byteLength(MALFORMED_BODY)}`,
+  'cache-control: no-store',
+  'connection: close',
+  '',
+  MALFORMED_BODY,
+].join('\r\n');
 
 function reasonOf({ code }: NodeJS.ErrnoException): string {
   if (code === 'EADDRINUSE') return 'EADDRINUSE, another process has it; the CARDVAULT_…_PORT settings choose another';

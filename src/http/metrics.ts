@@ -1,14 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { CertificateEnd } from '../proxy/configuration-store.ts';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
-
-/** When a certificate of an account ends, milliseconds. */
-interface CertificateEnd {
-  readonly account: string;
-  readonly environment: string;
-  readonly certificate: string;
-  readonly at: number;
-}
 
 /**
  * Prometheus metrics. Labels are route patterns and words of closed lists, never data; the one id is that of the account

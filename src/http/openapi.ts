@@ -2,8 +2,7 @@ import { PERMISSIONS } from '../accounts/permission.ts';
 import { FAILURES, Failure, type FailureCode } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Endpoint, TAGS } from './endpoint.ts';
-import type { Family } from './envelopes.ts';
-import { ENVELOPES } from './envelopes.ts';
+import { ENVELOPES, type Family } from './envelopes.ts';
 import type { JsonSchema } from './fields.ts';
 import { PROBLEMS } from './problems.ts';
 
@@ -112,8 +111,9 @@ function operation(endpoint: Endpoint): Operation {
 function requestContent({ body, text, example }: Endpoint): Content | undefined {
   if (body !== undefined) return { 'application/json': { schema: body.schema, example: example.body } };
   if (text === undefined) return undefined;
-  const media = text.media === 'xml' ? 'application/xml' : '*/*';
-  return { [media]: { schema: { type: 'string', description: text.description }, example: example.body } };
+  const media = text.media === 'xml' ? ['application/xml', 'text/xml', 'application/soap+xml'] : ['*/*'];
+  const described = { schema: { type: 'string', description: text.description }, example: example.body };
+  return Object.fromEntries(media.map((each) => [each, described]));
 }
 
 function parameters({ method, params = {}, query = {}, headers = {} }: Endpoint): Parameter[] {

@@ -2,13 +2,15 @@ import { isUtf8 } from 'node:buffer';
 import type { Answer, Claim, Idempotency } from '../idempotency/idempotency.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
-import { type Json, parseJson, type Spans } from '../kernel/json.ts';
+import { parseJson, type Spans } from '../kernel/json.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { commitAll, type Database, type Write } from '../storage/database.ts';
 import type { Endpoint, Services, TextBody } from './endpoint.ts';
 import { ENVELOPES } from './envelopes.ts';
+import type { Field } from './fields.ts';
 import type { Admission } from './gate.ts';
 import { failureOf, PROBLEMS } from './problems.ts';
+import type { Turns } from './turns.ts';
 
 /** A request whose sender is known, before its body is looked at. */
 export interface Incoming {
@@ -30,13 +32,12 @@ export interface Performed extends Answer {
 
 interface Source {
   readonly text: string;
-  readonly value: Json;
   readonly spans: Spans;
 }
 
 type Keep = (data: unknown) => Promise<readonly Write[]>;
 
-const NO_SOURCE: Source = { text: '', value: null, spans: new Map() };
+const NO_SOURCE: Source = { text: '', spans: new Map() };
 
 /** Carries out requests of one endpoint: reads the body, keeps idempotent answers, renders. */
 export class Performer {
@@ -45,6 +46,7 @@ export class Performer {
   readonly #idempotency: Idempotency;
   readonly #database: Database;
   readonly #clock: Clock;
+  readonly #turns: Turns;
   readonly #serialize: (envelope: unknown) => string;
 
   constructor(options: {
@@ -52,6 +54,7 @@ export class Performer {
     services: Services;
     idempotency: Idempotency;
     clock: Clock;
+    turns: Turns;
     serialize: (envelope: unknown) => string;
   }) {
     this.#endpoint = options.endpoint;
@@ -59,6 +62,7 @@ export class Performer {
     this.#idempotency = options.idempotency;
     this.#database = options.services.database;
     this.#clock = options.clock;
+    this.#turns = options.turns;
     this.#serialize = options.serialize;
   }
 
@@ -128,8 +132,8 @@ export class Performer {
   async #handle(incoming: Incoming, keep: Keep | undefined): Promise<unknown> {
     const { key, tenant, origin } = incoming.admission;
     const { body: field, text } = this.#endpoint;
-    const source = field !== undefined ? readSource(incoming.body) : readText(incoming.body, text);
-    const body = field?.read(source.value);
+    if (incoming.body.length > LIMITS.smallBodyBytes) await this.#turns.take();
+    const { source, body } = field === undefined ? readText(incoming.body, text) : readJson(incoming.body, field);
     const { params, query, headers } = incoming;
     const now = this.#clock();
     return this.#endpoint.handle({
@@ -148,17 +152,23 @@ export class Performer {
   }
 }
 
-/** Throws `malformed_json`. */
-function readSource(body: Buffer): Source {
+interface Read {
+  readonly source: Source;
+  readonly body: unknown;
+}
+
+/** Throws `malformed_json`, `Mismatch`. */
+function readJson(body: Buffer, field: Field<unknown>): Read {
   if (!isUtf8(body)) throw new Failure('malformed_json', { message: 'malformed JSON: the body is not UTF-8' });
   const text = body.toString('utf8');
-  return { text, ...parseJson(text) };
+  const { value, spans } = parseJson(text);
+  return { source: { text, spans }, body: field.read(value) };
 }
 
 /** Throws `invalid_field`, `malformed_xml`. */
-function readText(body: Buffer, text: TextBody | undefined): Source {
-  if (text === undefined) return NO_SOURCE;
-  if (isUtf8(body)) return { ...NO_SOURCE, text: body.toString('utf8') };
+function readText(body: Buffer, text: TextBody | undefined): Read {
+  if (text === undefined) return { source: NO_SOURCE, body: undefined };
+  if (isUtf8(body)) return { source: { ...NO_SOURCE, text: body.toString('utf8') }, body: undefined };
   if (text.media === 'xml') throw new Failure('malformed_xml', { message: 'malformed XML: the body is not UTF-8' });
   throw invalid('body', 'expected UTF-8 text');
 }

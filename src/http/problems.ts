@@ -6,7 +6,7 @@ interface Problem {
   readonly status: number;
   /** Seconds after which a repeat makes sense. */
   readonly retryAfter?: number;
-  /** Time alone can change this answer, so no Idempotency-Key keeps it. */
+  /** A repeat may meet another answer without any change to the request, so no Idempotency-Key keeps it. */
   readonly passing?: boolean;
 }
 

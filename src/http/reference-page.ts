@@ -99,8 +99,10 @@ function typeOf(schema: JsonSchema): string {
   return words === undefined ? name : `${name}: ${words.join(', ')}`;
 }
 
+/** The same for every media type, so it is shown once. */
 const example = (content: Content): string =>
   Object.values(content)
+    .slice(0, 1)
     .map(({ example: value }) => (typeof value === 'string' ? value : JSON.stringify(value, null, 2)))
     .map((text) => `<pre><code>${escapeHtml(text)}</code></pre>`)
     .join('');

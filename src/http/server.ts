@@ -15,6 +15,7 @@ import { refuseOtherMedia } from './media.ts';
 import { Performer } from './perform.ts';
 import { requestId } from './request-id.ts';
 import { addressOf, commonHeaders, JSON_TYPE, type Reporting, report, sendFailure, sendUnrouted } from './send.ts';
+import { Turns } from './turns.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -80,14 +81,20 @@ export function serviceServer(options: ServiceOptions): FastifyInstance {
   const { authentication, clock, endpoints, environment, rates } = options;
   const { database } = options.services;
   const gate = new Gate({ authentication, database, clock, environment, rates });
-  for (const endpoint of endpoints) addEndpoint(app, gate, endpoint, options);
+  const turns = new Turns();
+  for (const endpoint of endpoints) addEndpoint(app, gate, endpoint, { ...options, turns });
   refuseOtherMethods(app, endpoints);
   return app;
 }
 
-function addEndpoint(app: FastifyInstance, gate: Gate, endpoint: Endpoint, options: ServiceOptions): void {
-  const { services, idempotency, clock } = options;
-  const performer = new Performer({ endpoint, services, idempotency, clock, serialize: serializerOf(endpoint) });
+function addEndpoint(
+  app: FastifyInstance,
+  gate: Gate,
+  endpoint: Endpoint,
+  options: ServiceOptions & { turns: Turns },
+): void {
+  const { services, idempotency, clock, turns } = options;
+  const performer = new Performer({ endpoint, services, idempotency, clock, turns, serialize: serializerOf(endpoint) });
   app.route({
     method: endpoint.method,
     url: endpoint.path,
@@ -95,11 +102,12 @@ function addEndpoint(app: FastifyInstance, gate: Gate, endpoint: Endpoint, optio
     onRequest: async (request, reply) => {
       request.admission = await admit(gate, endpoint, request, reply);
       refuseOtherMedia(endpoint, request.headers);
+      // A body that may be of any type may also have one that Fastify would find malformed.
+      if (endpoint.body === undefined) delete request.headers['content-type'];
     },
     handler: async (request, reply) => {
-      const { admission } = request;
-      if (admission === undefined) throw new Failure('access_denied');
-      await gate.confirm(admission, senderOf(endpoint, request), endpoint.permission);
+      if (request.admission === undefined) throw new Failure('access_denied');
+      const admission = await gate.confirm(request.admission, senderOf(endpoint, request), endpoint.permission);
       const params = request.params as Record<string, string>;
       const [, query] = splitOnce(request.url, '?');
       const { status, body, replayed } = await performer.perform({

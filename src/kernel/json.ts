@@ -62,6 +62,7 @@ class Reader {
   readonly #path: (string | number)[] = [];
   #at = 0;
   #depth = 0;
+  #values = 0;
 
   constructor(text: string, onText: ((found: TextValue) => void) | undefined) {
     this.#text = text;
@@ -77,6 +78,7 @@ class Reader {
 
   #value(): Json {
     this.#skipBlanks();
+    if (++this.#values > LIMITS.jsonValues) throw this.#fault(`more than ${LIMITS.jsonValues} values`);
     switch (this.#text[this.#at]) {
       case '{':
         return this.#nested(() => this.#object());

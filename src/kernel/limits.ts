@@ -1,7 +1,11 @@
-/** Every maximum of the service, with its unit. Nothing else in the source names a size. */
+/** Every maximum that users and operators can meet, with its unit. */
 export const LIMITS = {
   bodyBytes: 1024 * 1024,
+  /** Bodies above this size are read one at a time, with other work between them. */
+  smallBodyBytes: 64 * 1024,
   jsonDepth: 32,
+  /** Values of a document; each costs many times its text in memory. */
+  jsonValues: 50_000,
   xmlDepth: 100,
   /** Elements and attributes of a document. */
   xmlNodes: 50_000,
@@ -13,6 +17,7 @@ export const LIMITS = {
   /** Of the keys of processors and merchants; a longer one would keep a core busy for a second a signature. */
   rsaBits: { min: 2048, max: 8192 },
   keyFileBytes: 64 * 1024,
+  proxySettingCharacters: 255,
   cardsPerTokenization: 1000,
   tokensPerDelete: 1000,
   tags: 50,

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { constants, generateKeyPairSync, type KeyObject, privateDecrypt } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { filled, marksOf as marksIn } from '../../test/marks.ts';
 import type { EncryptionPadding } from '../crypto/rsa.ts';
 import { Failure } from '../kernel/failure.ts';
-import { encryptValues, isEncrypted, readEncryption } from './encryption.ts';
-import { type Mark, markStretch } from './mark.ts';
+import { encryptValues, isEncrypted, readEncryption, type ValueEncryption } from './encryption.ts';
+import type { Mark } from './mark.ts';
 
 const PAIRS = [2048, 3072, 4096].map((bits) => ({ bits, ...generateKeyPairSync('rsa', { modulusLength: bits }) }));
 const [{ publicKey, privateKey }] = PAIRS as [(typeof PAIRS)[0]];
@@ -15,11 +16,7 @@ const PKCS1 = publicKey.export({ type: 'pkcs1', format: 'der' }).toString('base6
 const PLAIN = '{{a:detokenize}}';
 const MARKED = '{{a:detokenize|encrypt}}';
 
-function marksOf(text: string): Mark[] {
-  const marks: Mark[] = [];
-  markStretch({ text, offsetOf: (index) => index, placeOf: () => '/pan', write: (value) => value }, marks);
-  return marks;
-}
+const marksOf = (text: string): Mark[] => marksIn(text, '/pan');
 
 function failure(act: () => unknown): Failure {
   try {
@@ -48,7 +45,7 @@ describe('the header ft-encryption', () => {
     assert.deepEqual(readEncryption(undefined), defaults);
     assert.deepEqual(readEncryption('{}'), defaults);
     assert.deepEqual(readEncryption('{"key":null,"type":null,"is_partial":null}'), defaults);
-    assert.deepEqual(readEncryption(' {"other": 1} '), defaults);
+    assert.deepEqual(readEncryption(' { } '), defaults);
   });
 
   it('names each padding', () => {
@@ -73,6 +70,14 @@ describe('the header ft-encryption', () => {
       const { code, field, message } = refusal(header);
       assert.deepEqual([code, field], ['invalid_field', 'ft-encryption'], header);
       assert.equal(message, 'ft-encryption: expected a JSON object');
+    }
+  });
+
+  it('with another member is refused, without its name', () => {
+    for (const header of [{ Key: PEM }, { other: null }, { type: 'RSA', isPartial: false }, '{"__proto__":1}']) {
+      const { code, field, message } = refusal(header);
+      assert.deepEqual([code, field], ['invalid_field', 'ft-encryption']);
+      assert.equal(message, 'ft-encryption: expected no other members than key, type, is_partial');
     }
   });
 
@@ -112,6 +117,15 @@ describe('a value', () => {
   const all = { key: undefined, padding: 'oaep-sha256', isPartial: false } as const;
   const marked = { ...all, isPartial: true };
 
+  function encrypted(marks: Mark[], values: string[], encryption: ValueEncryption, key = publicKey): string[] {
+    const result = encryptValues(filled(marks, values), encryption, key);
+    assert.deepEqual(
+      result.map(({ mark }) => mark),
+      marks,
+    );
+    return result.map(({ value }) => value);
+  }
+
   it('is encrypted when it is marked, or when every one is', () => {
     const [plain, encrypted] = marksOf(PLAIN + MARKED) as [Mark, Mark];
     assert.deepEqual([isEncrypted(plain, marked), isEncrypted(encrypted, marked)], [false, true]);
@@ -119,10 +133,10 @@ describe('a value', () => {
   });
 
   it('that is not to be encrypted stays', () => {
-    const [first, second] = encryptValues(marksOf(PLAIN + MARKED), ['4111111111111111', 'b'], marked, publicKey);
+    const [first, second] = encrypted(marksOf(PLAIN + MARKED), ['4111111111111111', 'b'], marked);
     assert.equal(first, '4111111111111111');
     assert.equal(decrypted('oaep-sha256', privateKey, second ?? ''), 'b');
-    const every = encryptValues(marksOf(PLAIN + MARKED), ['a', 'b'], all, publicKey);
+    const every = encrypted(marksOf(PLAIN + MARKED), ['a', 'b'], all);
     assert.deepEqual(
       every.map((value) => decrypted('oaep-sha256', privateKey, value)),
       ['a', 'b'],
@@ -130,7 +144,7 @@ describe('a value', () => {
   });
 
   it('equal to another is encrypted differently', () => {
-    const values = encryptValues(marksOf(MARKED + MARKED), ['a', 'a'], marked, publicKey);
+    const values = encrypted(marksOf(MARKED + MARKED), ['a', 'a'], marked);
     assert.notEqual(values[0], values[1]);
   });
 
@@ -142,7 +156,7 @@ describe('a value', () => {
     it(`under ${padding} may have as many bytes as the key less ${overhead}, and no more`, () => {
       for (const { bits, publicKey, privateKey } of PAIRS) {
         const longest = 'é'.repeat((bits / 8 - overhead) >> 1) + 'x'.repeat((bits / 8 - overhead) & 1);
-        const encrypt = (value: string) => encryptValues(marksOf(MARKED), [value], { ...all, padding }, publicKey);
+        const encrypt = (value: string) => encrypted(marksOf(MARKED), [value], { ...all, padding }, publicKey);
         for (const value of [longest, '4111111111111111', '']) {
           assert.equal(decrypted(padding, privateKey, encrypt(value)[0] ?? ''), value);
         }
@@ -154,8 +168,7 @@ describe('a value', () => {
   }
 
   it('that is too long is told with the number and place of its own placeholder', () => {
-    const encrypt = () =>
-      encryptValues(marksOf(MARKED + PLAIN + MARKED), ['a', 'x'.repeat(900), 'x'.repeat(900)], marked, publicKey);
+    const encrypt = () => encrypted(marksOf(MARKED + PLAIN + MARKED), ['a', 'x'.repeat(900), 'x'.repeat(900)], marked);
     assert.match(failure(encrypt).message, /^\/pan: placeholder 3: /);
   });
 });

@@ -3,10 +3,10 @@ import { type EncryptionPadding, encryptRsa, plaintextLimit } from '../crypto/rs
 import { bitsOf, KeyFault, readPublicKey } from '../crypto/rsa-keys.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { isJsonObject, type Json, parseJson } from '../kernel/json.ts';
-import { faultAt, type Mark } from './mark.ts';
+import { type Filled, faultAt, type Mark } from './mark.ts';
 
-/** How marked values are encrypted before they are put in. */
-export interface Encryption {
+/** How values are encrypted before they are put in. */
+export interface ValueEncryption {
   /** Absent: the processor's key of the account. */
   readonly key: KeyObject | undefined;
   readonly padding: EncryptionPadding;
@@ -15,6 +15,7 @@ export interface Encryption {
 }
 
 const HEADER = 'ft-encryption';
+const MEMBERS: readonly string[] = ['key', 'type', 'is_partial'];
 const PADDINGS: ReadonlyMap<Json | undefined, EncryptionPadding> = new Map([
   ['RSA', 'oaep-sha256'],
   ['RSA-OAEP', 'oaep-sha1'],
@@ -22,7 +23,7 @@ const PADDINGS: ReadonlyMap<Json | undefined, EncryptionPadding> = new Map([
 ]);
 
 /** The header `ft-encryption`: `{"key": …, "type": …, "is_partial": …}`, each optional. Throws `invalid_field`. */
-export function readEncryption(header: string | undefined): Encryption {
+export function readEncryption(header: string | undefined): ValueEncryption {
   const { key, type = 'RSA', is_partial: isPartial = true } = header === undefined ? {} : membersOf(header);
   const padding = PADDINGS.get(type);
   if (padding === undefined) throw invalid(`${HEADER}.type`, 'expected RSA, RSA-OAEP or RSA-PKCS1');
@@ -33,6 +34,9 @@ export function readEncryption(header: string | undefined): Encryption {
 function membersOf(header: string): Record<string, Json | undefined> {
   const value = parsed(header);
   if (!isJsonObject(value)) throw invalid(HEADER, 'expected a JSON object');
+  // A misspelled member would go unnoticed, and the value would be encrypted for somebody else.
+  if (Object.keys(value).some((name) => !MEMBERS.includes(name)))
+    throw invalid(HEADER, `expected no other members than ${MEMBERS.join(', ')}`);
   // What is null counts as absent.
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, member ?? undefined]));
 }
@@ -57,24 +61,17 @@ function keyOf(key: Json): KeyObject {
   }
 }
 
-/** Does any of the marks ask for encryption? */
-export const isEncrypted = ({ placeholder }: Mark, { isPartial }: Encryption): boolean =>
+export const isEncrypted = ({ placeholder }: Mark, { isPartial }: ValueEncryption): boolean =>
   placeholder.encrypt || !isPartial;
 
-/** The values, those to be encrypted as base64 of their ciphertext. Throws `invalid_placeholder`. */
-export function encryptValues(
-  marks: readonly Mark[],
-  values: readonly string[],
-  encryption: Encryption,
-  key: KeyObject,
-): string[] {
+/** With values that are to be encrypted as base64 of their ciphertext. Throws `invalid_placeholder`. */
+export function encryptValues(filled: readonly Filled[], encryption: ValueEncryption, key: KeyObject): Filled[] {
   const { padding } = encryption;
   const longest = plaintextLimit(padding, bitsOf(key));
-  return marks.map((mark, index) => {
-    const value = values[index] ?? '';
-    if (!isEncrypted(mark, encryption)) return value;
+  return filled.map(({ mark, value }) => {
+    if (!isEncrypted(mark, encryption)) return { mark, value };
     const bytes = Buffer.from(value, 'utf8');
     if (bytes.length > longest) throw faultAt(mark, 'the value is too long for the encryption key');
-    return encryptRsa(padding, key, bytes).toString('base64');
+    return { mark, value: encryptRsa(padding, key, bytes).toString('base64') };
   });
 }

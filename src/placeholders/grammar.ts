@@ -5,6 +5,7 @@ import { LIMITS } from '../kernel/limits.ts';
  * are free around every word and sign; words are lower case.
  */
 const PARTS = ['card', 'expiration', 'name', 'token', 'cvv'] as const;
+const PARTS_OF_TOKENS = PARTS.filter((part) => part !== 'cvv');
 const DATE_FORMATS = ['MM/YYYY', 'MM/YY', 'MM', 'YYYY/MM', 'YYYY-MM', 'YYYY', 'YY'] as const;
 const SOURCES = ['detokenize', 'transaction'] as const;
 
@@ -41,21 +42,22 @@ export class PlaceholderFault extends Error {
   }
 }
 
-/** All placeholders of a text, in order. `{{` must begin one; `}}` alone is text. Throws `PlaceholderFault`. */
-export function findPlaceholders(text: string): Occurrence[] {
+/**
+ * All placeholders of a text, in order, of which the payload can still take `room`. `{{` must begin one; `}}` alone is
+ * text. Throws `PlaceholderFault`.
+ */
+export function findPlaceholders(text: string, room: number = LIMITS.placeholders): Occurrence[] {
   const found: Occurrence[] = [];
   for (let start = text.indexOf('{{'); start >= 0; start = text.indexOf('{{', found.at(-1)?.end)) {
     const number = found.length + 1;
-    if (number > LIMITS.placeholders) throw tooMany(start, number);
+    if (number > room)
+      throw new PlaceholderFault(`expected at most ${LIMITS.placeholders} placeholders`, start, number);
     const parser = new Parser(text, start, number);
     const placeholder = parser.placeholder();
     found.push({ placeholder, start, end: parser.at });
   }
   return found;
 }
-
-const tooMany = (at: number, number: number): PlaceholderFault =>
-  new PlaceholderFault(`expected at most ${LIMITS.placeholders} placeholders`, at, number);
 
 const BLANKS = /[ \t\r\n]*/y;
 const TOKEN = /[A-Za-z0-9-]+/y;
@@ -75,7 +77,7 @@ class Parser {
 
   placeholder(): Placeholder {
     this.#sign('{{');
-    const token = this.#match(TOKEN, 'a token');
+    const token = this.#match(TOKEN, 'a token, as {{ begins a placeholder');
     this.#sign(':');
     const source = this.#oneOf(SOURCES);
     let part: Part | undefined;
@@ -93,14 +95,15 @@ class Parser {
       if (filter === 'extract') part = this.#part(source);
       if (filter === 'date') date = this.#date(part, at);
     }
-    this.#sign('}}');
+    if (!this.#peek('}}')) throw this.#fault('expected | or }}', this.at);
+    this.at += '}}'.length;
     return { token, source, part: part ?? 'card', date, encrypt };
   }
 
   #part(source: Placeholder['source']): Part {
     this.#skipBlanks();
     const at = this.at;
-    const part = this.#oneOf(PARTS);
+    const part = this.#oneOf(PARTS, source === 'transaction' ? PARTS : PARTS_OF_TOKENS);
     if (part === 'cvv' && source === 'detokenize') throw this.#fault('cvv is a part of captures only', at);
     return part;
   }
@@ -109,16 +112,18 @@ class Parser {
     if (part !== 'expiration') throw this.#fault('date follows extract:expiration only', filterAt);
     this.#skipBlanks();
     const at = this.at;
-    const format = this.#match(DATE, 'a date format');
+    const expectation = `one of ${DATE_FORMATS.join(', ')}`;
+    const format = this.#match(DATE, expectation);
     const known = DATE_FORMATS.find((each) => each === format);
-    if (known === undefined) throw this.#fault(`expected one of ${DATE_FORMATS.join(', ')}`, at);
+    if (known === undefined) throw this.#fault(`expected ${expectation}`, at);
     return known;
   }
 
-  #oneOf<W extends string>(words: readonly W[]): W {
+  /** `named` are told when it is none of them. */
+  #oneOf<W extends string>(words: readonly W[], named: readonly W[] = words): W {
     this.#skipBlanks();
     const at = this.at;
-    const expectation = `one of ${words.join(', ')}`;
+    const expectation = `one of ${named.join(', ')}`;
     const word = this.#match(WORD, expectation);
     const known = words.find((each) => each === word);
     if (known === undefined) throw this.#fault(`expected ${expectation}`, at);

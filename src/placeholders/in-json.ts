@@ -1,28 +1,36 @@
 import { parseJson, type TextValue } from '../kernel/json.ts';
-import { type Mark, markStretch } from './mark.ts';
+import { type Mark, markStretch, positionInValue } from './mark.ts';
 
 /** As `JSON.stringify` writes it, without the quotes. */
 export const escapeForJson = (value: string): string => JSON.stringify(value).slice(1, -1);
 
+/** An opening brace, as it is or escaped, twice. */
+const MAY_HOLD_ONE = /(?:\{|\\u007b){2}/i;
+
 /**
  * The placeholders in the string values of a JSON text; keys are not looked at. In places that are told, keys that are
- * not `known` stand as `*`, because a caller may have put anything there. Throws `malformed_json`,
- * `invalid_placeholder`.
+ * not `known` stand as `*`, because a caller may have put anything there. Throws
+ * `malformed_json` (a text without any is not read), `invalid_placeholder`.
  */
 export function markJson(text: string, known: ReadonlySet<string>): Mark[] {
   const marks: Mark[] = [];
+  if (!MAY_HOLD_ONE.test(text)) return marks;
   parseJson(text, (found) => {
     if (!found.value.includes('{{')) return;
-    const place = pointer(found.path, known);
+    const place = placeOf(found, known);
     const offsetOf = offsetsOf(text, found);
-    markStretch({ text: found.value, offsetOf, placeOf: () => place, write: escapeForJson }, marks);
+    const write = escapeForJson;
+    markStretch({ text: found.value, offsetOf, placeOf: () => place, positionOf: positionInValue, write }, marks);
   });
   return marks;
 }
 
-/** RFC 6901; known keys hold nothing that it would have to escape. */
-const pointer = (path: readonly (string | number)[], known: ReadonlySet<string>): string =>
-  path.map((step) => `/${typeof step === 'number' || known.has(step) ? step : '*'}`).join('') || '/';
+/** RFC 6901; known keys hold nothing that it would have to escape. Where others hide the place, their position tells it. */
+function placeOf({ path, start }: TextValue, known: ReadonlySet<string>): string {
+  const isKnown = (step: string | number): boolean => typeof step === 'number' || known.has(step);
+  const pointer = path.map((step) => `/${isKnown(step) ? step : '*'}`).join('') || '/';
+  return path.every(isKnown) ? pointer : `${pointer} (character ${start + 1} of the body)`;
+}
 
 function offsetsOf(text: string, { value, start, end }: TextValue): (index: number) => number {
   const first = start + 1;

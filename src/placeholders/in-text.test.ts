@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { filled } from '../../test/marks.ts';
 import { Failure } from '../kernel/failure.ts';
 import { markText } from './in-text.ts';
 import { replaceMarks } from './mark.ts';
@@ -10,7 +11,7 @@ const ONE = '{{a:detokenize}}';
 describe('placeholders in a text of any form', () => {
   it('are found anywhere, keys and comments included', () => {
     const text = `{"${ONE}": [${ONE}]} <!-- ${ONE} --> ${ONE}`;
-    assert.equal(replaceMarks(text, markText(text), ['1', '2', '3', '4']), '{"1": [2]} <!-- 3 --> 4');
+    assert.equal(replaceMarks(text, filled(markText(text), ['1', '2', '3', '4'])), '{"1": [2]} <!-- 3 --> 4');
   });
 
   it('are known by their raw characters only', () => {
@@ -27,7 +28,7 @@ describe('placeholders in a text of any form', () => {
       fc.property(around, values, around, (before, value, after) => {
         const text = before + ONE + after;
         const expected = before + JSON.stringify(value).slice(1, -1) + after;
-        assert.equal(replaceMarks(text, markText(text), [value]), expected);
+        assert.equal(replaceMarks(text, filled(markText(text), [value])), expected);
       }),
     );
   });
@@ -51,7 +52,8 @@ describe('placeholders in a text of any form', () => {
       (error) => {
         assert.ok(error instanceof Failure);
         assert.equal(error.code, 'invalid_placeholder');
-        assert.equal(error.message, 'line 3: placeholder 2: character 23: expected one of detokenize, transaction');
+        const at = 'line 3: placeholder 2: character 5 of the line';
+        assert.equal(error.message, `${at}: expected one of detokenize, transaction`);
         return true;
       },
     );

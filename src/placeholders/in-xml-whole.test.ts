@@ -111,8 +111,7 @@ describe('an element with its placeholders replaced', () => {
         const valueAt = (index: number): string => given[index % given.length] ?? '';
         const result = replaceMarks(
           text,
-          marks,
-          marks.map((_, index) => valueAt(index)),
+          marks.map((mark, index) => ({ mark, value: valueAt(index) })),
         );
         let used = 0;
         assert.deepEqual(read(result), joined(expected(root, () => valueAt(used++))));

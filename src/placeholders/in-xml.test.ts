@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SaxesParser } from 'saxes';
+import { filled } from '../../test/marks.ts';
 import { Failure } from '../kernel/failure.ts';
 import { markXml } from './in-xml.ts';
 import { replaceMarks } from './mark.ts';
 
 const ONE = '{{a:detokenize}}';
 
-const replaced = (text: string, ...values: readonly string[]): string => replaceMarks(text, markXml(text, 1), values);
+const replaced = (text: string, ...values: readonly string[]): string =>
+  replaceMarks(text, filled(markXml(text, 1), values));
 
 function failure(act: () => unknown): Failure {
   try {
@@ -167,7 +169,7 @@ describe('the place of a placeholder in XML', () => {
     const { code, field, message } = failure(() => markXml(`<a>${ONE}\n<b c="&#123;&#x7b;4111111111111111"/></a>`, 5));
     assert.equal(code, 'invalid_placeholder');
     assert.equal(field, 'line 6');
-    assert.equal(message, 'line 6: placeholder 2: character 19: expected :');
+    assert.equal(message, 'line 6: placeholder 2: character 19 of the value: expected :');
   });
 });
 

@@ -1,4 +1,4 @@
-import { lineCounter, type Mark, markStretch } from './mark.ts';
+import { lineCounter, type Mark, markStretch, positionInValue } from './mark.ts';
 
 /**
  * The placeholders in the text, CDATA and attribute values of an element that was checked to be well-formed; names,
@@ -16,7 +16,7 @@ export function markXml(text: string, firstLine: number): Mark[] {
     const decoded = isLiteral || !raw.includes('&') ? undefined : decode(raw);
     const offsetOf = (index: number): number => start + (decoded === undefined ? index : (decoded.offsets[index] ?? 0));
     const placeOf = (index: number): string => lineOf(offsetOf(index));
-    markStretch({ text: decoded?.text ?? raw, offsetOf, placeOf, write }, marks);
+    markStretch({ text: decoded?.text ?? raw, offsetOf, placeOf, positionOf: positionInValue, write }, marks);
   }
   return marks;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { filled } from '../../test/marks.ts';
 import { Failure } from '../kernel/failure.ts';
 import { faultAt, lineCounter, type Mark, markStretch, replaceMarks, type Stretch } from './mark.ts';
 
@@ -11,6 +12,7 @@ const stretch = (text: string, offset = 0): Stretch => ({
   text,
   offsetOf: (index) => offset + index,
   placeOf: (index) => `place ${offset + index}`,
+  positionOf: (index) => `sign ${index}`,
   write: (value) => (value === 'impossible' ? undefined : `<${value}>`),
 });
 
@@ -44,19 +46,22 @@ describe('marks', () => {
   });
 
   it('are 100 at most over all stretches', () => {
+    assert.equal(marksOf(stretch(ONE.repeat(100))).length, 100);
+    const alone = failure(() => marksOf(stretch(ONE.repeat(101))));
+    assert.equal(alone.message, 'place 1600: placeholder 101: sign 1600: expected at most 100 placeholders');
     const [most, last] = [stretch(ONE.repeat(99)), stretch(ONE, 5000)];
     assert.equal(marksOf(most, last).length, 100);
     const { code, field, message } = failure(() => marksOf(most, last, stretch(`xx${ONE}`, 6000)));
     assert.equal(code, 'invalid_placeholder');
     assert.equal(field, 'place 6002');
-    assert.equal(message, 'place 6002: placeholder 101: character 3: expected at most 100 placeholders');
+    assert.equal(message, 'place 6002: placeholder 101: sign 2: expected at most 100 placeholders');
   });
 
   it('of a malformed text are none: the failure has number, place and character', () => {
     const { code, field, message } = failure(() => marksOf(stretch(ONE), stretch(`..${ONE} {{b:x}}`, 50)));
     assert.equal(code, 'invalid_placeholder');
     assert.equal(field, 'place 73');
-    assert.equal(message, 'place 73: placeholder 3: character 24: expected one of detokenize, transaction');
+    assert.equal(message, 'place 73: placeholder 3: sign 23: expected one of detokenize, transaction');
   });
 
   it('let other errors pass', () => {
@@ -68,18 +73,20 @@ describe('marks', () => {
 describe('replacing', () => {
   it('puts in what each stretch writes, and leaves everything else', () => {
     const payload = `a${ONE}b${ONE}`;
-    assert.equal(replaceMarks(payload, marksOf(stretch(payload)), ['1', '22']), 'a<1>b<22>');
-    assert.equal(replaceMarks(payload, [], []), payload);
+    assert.equal(replaceMarks(payload, filled(marksOf(stretch(payload)), ['1', '22'])), 'a<1>b<22>');
+    assert.equal(replaceMarks(payload, []), payload);
   });
 
   it('does not look at what it put in', () => {
     const payload = `${ONE}${ONE}`;
-    assert.equal(replaceMarks(payload, marksOf(stretch(payload)), [ONE, '$&']), `<${ONE}><$&>`);
+    assert.equal(replaceMarks(payload, filled(marksOf(stretch(payload)), [ONE, '$&'])), `<${ONE}><$&>`);
   });
 
   it('fails for a value that cannot stand there, and tells nothing of it', () => {
     const payload = `${ONE}${ONE}`;
-    const { code, message } = failure(() => replaceMarks(payload, marksOf(stretch(payload)), ['x', 'impossible']));
+    const { code, message } = failure(() =>
+      replaceMarks(payload, filled(marksOf(stretch(payload)), ['x', 'impossible'])),
+    );
     assert.equal(code, 'invalid_placeholder');
     assert.equal(message, 'place 16: placeholder 2: the value cannot be written in this place');
   });

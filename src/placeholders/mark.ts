@@ -9,6 +9,8 @@ export interface Stretch {
   offsetOf(index: number): number;
   /** Of the character at this index, for people: a JSON pointer, or `line 7`. */
   placeOf(index: number): string;
+  /** Where the character at this index is, counted as people do: `character 5 of the value`. */
+  positionOf(index: number): string;
   /** The value as it must be written there; undefined when it cannot stand there. */
   write(value: string): string | undefined;
 }
@@ -29,10 +31,8 @@ export interface Mark {
 export function markStretch(stretch: Stretch, marks: Mark[]): void {
   const before = marks.length;
   try {
-    for (const { placeholder, start, end } of findPlaceholders(stretch.text)) {
+    for (const { placeholder, start, end } of findPlaceholders(stretch.text, LIMITS.placeholders - before)) {
       const number = marks.length + 1;
-      if (number > LIMITS.placeholders)
-        throw new PlaceholderFault(`expected at most ${LIMITS.placeholders} placeholders`, start, number - before);
       const write = (value: string): string | undefined => stretch.write(value);
       const span = { start: stretch.offsetOf(start), end: stretch.offsetOf(end) };
       marks.push({ placeholder, ...span, place: stretch.placeOf(start), number, write });
@@ -40,7 +40,7 @@ export function markStretch(stretch: Stretch, marks: Mark[]): void {
   } catch (error) {
     if (!(error instanceof PlaceholderFault)) throw error;
     const at = { place: stretch.placeOf(error.at), number: before + error.number };
-    throw faultAt(at, `character ${error.at + 1}: ${error.message}`);
+    throw faultAt(at, `${stretch.positionOf(error.at)}: ${error.message}`);
   }
 }
 
@@ -51,18 +51,27 @@ export const faultAt = (
   code: 'invalid_placeholder' | 'unknown_token' | 'unknown_capture' = 'invalid_placeholder',
 ): Failure => new Failure(code, { field: place, message: `placeholder ${number}: ${what}` });
 
-/** The payload with each mark replaced; everything else stays as it is. */
-export function replaceMarks(payload: string, marks: readonly Mark[], values: readonly string[]): string {
+/** A mark with what comes in its place. */
+export interface Filled {
+  readonly mark: Mark;
+  readonly value: string;
+}
+
+/** The payload with each mark replaced; everything else stays as it is. Throws `invalid_placeholder`. */
+export function replaceMarks(payload: string, filled: readonly Filled[]): string {
   let result = '';
   let at = 0;
-  for (const [index, mark] of marks.entries()) {
-    const written = mark.write(values[index] ?? '');
+  for (const { mark, value } of filled) {
+    const written = mark.write(value);
     if (written === undefined) throw faultAt(mark, 'the value cannot be written in this place');
     result += payload.slice(at, mark.start) + written;
     at = mark.end;
   }
   return result + payload.slice(at);
 }
+
+/** For stretches that people see alone. */
+export const positionInValue = (index: number): string => `character ${index + 1} of the value`;
 
 /** Counts lines; asked for ascending offsets it reads the text once. */
 export function lineCounter(text: string, firstLine: number): (offset: number) => string {

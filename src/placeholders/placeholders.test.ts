@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type House, startHouse } from '../../test/house.ts';
+import { marksOf } from '../../test/marks.ts';
 import type { Permission } from '../accounts/permission.ts';
 import { Captures } from '../captures/captures.ts';
 import { UnsealError } from '../crypto/seal.ts';
@@ -10,7 +11,6 @@ import { Failure } from '../kernel/failure.ts';
 import type { Pan } from '../kernel/pan.ts';
 import { commitAll, write } from '../storage/database.ts';
 import { Vault } from '../vault/vault.ts';
-import { type Mark, markStretch } from './mark.ts';
 import { Placeholders, type Reader } from './placeholders.ts';
 
 const PAN = '4111111111111111' as Pan;
@@ -30,12 +30,6 @@ interface Audited {
   readonly targets?: readonly string[];
   readonly detail?: unknown;
   readonly actor: unknown;
-}
-
-function marksOf(text: string): Mark[] {
-  const marks: Mark[] = [];
-  markStretch({ text, offsetOf: (index) => index, placeOf: () => '/x', write: (value) => value }, marks);
-  return marks;
 }
 
 async function failure(promise: Promise<unknown>): Promise<Failure> {
@@ -85,7 +79,15 @@ describe('resolving placeholders', () => {
   const readerOf = (permissions: readonly Permission[] = BOTH, of = tenant): Reader => {
     return { tenant: of, permissions, origin: ORIGIN, use: 'jose' };
   };
-  const resolve = (text: string, reader = readerOf()): Promise<string[]> => placeholders.resolve(reader, marksOf(text));
+  async function resolve(text: string, reader = readerOf()): Promise<string[]> {
+    const marks = marksOf(text, '/x');
+    const filled = await placeholders.resolve(reader, marks);
+    assert.deepEqual(
+      filled.map(({ mark }) => mark),
+      marks,
+    );
+    return filled.map(({ value }) => value);
+  }
 
   /** What the audit log says that it did not say before, oldest first. */
   async function audited(act: () => Promise<unknown>): Promise<Audited[]> {
@@ -201,7 +203,7 @@ describe('resolving placeholders', () => {
     const text = `{{${token}:detokenize}}{{${NO_UUID}:transaction}}{{nobody:detokenize}}{{${NO_UUID}:transaction}}`;
     const first = await failure(resolve(text));
     assert.deepEqual([first.code, first.field], ['unknown_capture', '/x']);
-    assert.equal(first.message, '/x: placeholder 2: no such capture');
+    assert.equal(first.message, '/x: placeholder 2: no such capture, or its ttl has ended');
     const second = await failure(resolve(`{{${PAN}:detokenize}}{{${NO_UUID}:transaction}}`));
     assert.equal(second.code, 'unknown_token');
     assert.equal(second.message, '/x: placeholder 1: no such token');
@@ -244,6 +246,6 @@ describe('resolving placeholders', () => {
     const { database, clock } = house.core;
     const broken = Object.assign(new Vault({ ...house.core }), { reveal: () => Promise.reject(new Error('broken')) });
     const own = new Placeholders({ database, vault: broken, captures, clock });
-    await assert.rejects(own.resolve(readerOf(), marksOf('{{a:detokenize}}')), /^Error: broken$/);
+    await assert.rejects(own.resolve(readerOf(), marksOf('{{a:detokenize}}', '/x')), /^Error: broken$/);
   });
 });

@@ -9,7 +9,7 @@ import { commitAll, type Database } from '../storage/database.ts';
 import type { Vault } from '../vault/vault.ts';
 import { dateOf } from './dates.ts';
 import type { Part, Placeholder } from './grammar.ts';
-import { faultAt, type Mark } from './mark.ts';
+import { type Filled, faultAt, type Mark } from './mark.ts';
 
 /** Who asks for card data, and what for. */
 export interface Reader {
@@ -34,7 +34,7 @@ const NEEDED: Readonly<Record<Placeholder['source'], Permission>> = {
   transaction: 'captures:retrieve',
 };
 
-/** Puts card data in the place of placeholders: checks permissions, reads each record once, audits each read. */
+/** Finds what stands for placeholders: checks permissions, reads each record once, audits each read. */
 export class Placeholders {
   readonly #database: Database;
   readonly #vault: Vault;
@@ -49,16 +49,19 @@ export class Placeholders {
   }
 
   /**
-   * One value for each mark, in order; the audit records of all reads are on disk. Throws `access_denied`,
+   * Each mark with its value, in order; the audit records of all reads are on disk. Throws `access_denied`,
    * `unknown_token`, `unknown_capture`, `invalid_placeholder`.
    */
-  async resolve(reader: Reader, marks: readonly Mark[]): Promise<string[]> {
+  async resolve(reader: Reader, marks: readonly Mark[]): Promise<Filled[]> {
     await this.#checkPermissions(reader, marks);
-    const records = Map.groupBy(marks, recordOf);
-    const reads = await Promise.allSettled([...records.values()].map((same) => this.#read(reader, same)));
-    const byRecord = new Map([...records.keys()].map((record, index) => [record, reads[index]]));
-    // In the order of the payload, so that the first fault is told, whichever read ended first.
-    return marks.map((mark) => partOf(mark, heldOf(byRecord.get(recordOf(mark)))));
+    const tokens = await this.#tokens(reader, marks);
+    const captures = await this.#captured(reader, marks);
+    return marks.map((mark) => {
+      const { source, token } = mark.placeholder;
+      const held = source === 'detokenize' ? tokens.get(token) : captures.get(token);
+      if (held === undefined) throw unknown(mark);
+      return { mark, value: partOf(mark, held) };
+    });
   }
 
   async #checkPermissions(reader: Reader, marks: readonly Mark[]): Promise<void> {
@@ -72,34 +75,44 @@ export class Placeholders {
     throw new Failure('access_denied');
   }
 
-  /** Of one record, for all marks that name it. */
-  async #read({ tenant, origin, use }: Reader, marks: readonly Mark[]): Promise<Held> {
-    const [mark] = marks;
-    if (mark === undefined) throw new Error('a record without a mark');
-    const { token, source } = mark.placeholder;
-    try {
-      if (source === 'detokenize') {
-        const { card, token: own } = await this.#vault.reveal(tenant, token, origin, use);
-        return { card: card.pan, expiry: card.expiry, name: card.name, token: own, cvv: undefined };
-      }
-      const wanted = { sensitive: marks.some(({ placeholder }) => placeholder.part === 'cvv'), use };
-      const { capture } = await this.#captures.retrieve(tenant, token, origin, wanted);
-      const { pan, expiry, name, id, sensitive } = capture;
-      return { card: pan, expiry, name, token: id, cvv: sensitive.cvv };
-    } catch (error) {
-      if (error instanceof Failure && (error.code === 'unknown_token' || error.code === 'unknown_capture'))
-        throw faultAt(mark, error.code === 'unknown_token' ? 'no such token' : 'no such capture', error.code);
-      throw error;
-    }
+  async #tokens({ tenant, origin, use }: Reader, marks: readonly Mark[]): Promise<Map<string, Held>> {
+    const named = new Set(tokensIn(marks, 'detokenize'));
+    const revealed = await this.#vault.reveal(tenant, [...named], origin, use);
+    const held = [...revealed].map(([name, { card, token }]): [string, Held] => [
+      name,
+      { card: card.pan, expiry: card.expiry, name: card.name, token, cvv: undefined },
+    ]);
+    return new Map(held);
+  }
+
+  async #captured({ tenant, origin, use }: Reader, marks: readonly Mark[]): Promise<Map<string, Held>> {
+    const named = new Set(tokensIn(marks, 'transaction'));
+    const withCvv = marks.filter(({ placeholder }) => placeholder.part === 'cvv');
+    const sensitive = new Set(tokensIn(withCvv, 'transaction'));
+    const wanted = [...named].map((id) => ({ id, sensitive: sensitive.has(id) }));
+    const revealed = await this.#captures.reveal(tenant, wanted, origin, use);
+    const held = [...revealed].map(
+      ([
+        id,
+        {
+          pan,
+          expiry,
+          name,
+          sensitive: { cvv },
+        },
+      ]): [string, Held] => [id, { card: pan, expiry, name, token: id, cvv }],
+    );
+    return new Map(held);
   }
 }
 
-const recordOf = ({ placeholder: { source, token } }: Mark): string => `${source} ${token}`;
+const tokensIn = (marks: readonly Mark[], source: Placeholder['source']): string[] =>
+  marks.filter(({ placeholder }) => placeholder.source === source).map(({ placeholder }) => placeholder.token);
 
-function heldOf(read: PromiseSettledResult<Held> | undefined): Held {
-  if (read?.status !== 'fulfilled') throw read?.reason;
-  return read.value;
-}
+const unknown = (mark: Mark): Failure =>
+  mark.placeholder.source === 'detokenize'
+    ? faultAt(mark, 'no such token', 'unknown_token')
+    : faultAt(mark, 'no such capture, or its ttl has ended', 'unknown_capture');
 
 function partOf(mark: Mark, held: Held): string {
   const { part, date } = mark.placeholder;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { makeSelfSigned } from '../crypto/certificate.ts';
+import { newCertificate, newPair } from '../../test/rsa-pairs.ts';
 import { subjectKeyIdentifier, thumbprint } from '../crypto/rsa-keys.ts';
 import { DAY } from '../kernel/clock.ts';
 import {
@@ -23,12 +23,9 @@ import {
 } from './configuration.ts';
 
 const NOW = Date.UTC(2026, 0, 15);
-const newKey = (): KeyObject => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
-const certificateOf = async (key: KeyObject): Promise<X509Certificate> =>
-  new X509Certificate(await makeSelfSigned(key, 'test', NOW));
-
-const [one, other] = [newKey(), newKey()];
-const [certificate, otherCertificate] = [await certificateOf(one), await certificateOf(other)];
+const pairs = [newPair(), newPair()] as const;
+const [{ privateKey: one }, { privateKey: other }] = pairs;
+const [certificate, otherCertificate] = [await newCertificate(pairs[0], NOW), await newCertificate(pairs[1], NOW)];
 
 describe('what can be replaced', () => {
   it('is replaced at once when no time is left, also what was waiting', () => {

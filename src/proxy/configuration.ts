@@ -87,14 +87,9 @@ export const belongTogether = (key: KeyObject, certificate: X509Certificate): bo
 
 /** As it is sealed; binary values as base64. */
 interface ConfigurationRecord {
-  readonly processor?: ReplaceableRecord<{ key: string; ski: string; expires_at?: number | undefined }>;
-  readonly merchant?: ReplaceableRecord<{ key: string; certificate: string }>;
+  readonly processor?: Replaceable<{ key: string; ski: string; expires_at?: number | undefined }>;
+  readonly merchant?: Replaceable<{ key: string; certificate: string }>;
   readonly settings: GivenSettings;
-}
-
-interface ReplaceableRecord<T> {
-  readonly current: T;
-  readonly next?: { readonly value: T; readonly from: number } | undefined;
 }
 
 const mapped = <T, U>({ current, next }: Replaceable<T>, map: (value: T) => U): Replaceable<U> => ({

@@ -5,7 +5,7 @@ import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import type { Database } from '../storage/database.ts';
-import { type Configuration, certificateFingerprint, EMPTY, latest } from './configuration.ts';
+import { type Configuration, certificateFingerprint, EMPTY } from './configuration.ts';
 import {
   type CertificateEnd,
   certificateEnds,
@@ -14,7 +14,7 @@ import {
   putConfiguration,
   type StoredConfiguration,
 } from './configuration-store.ts';
-import { enterMerchantKey, enterProcessorKey } from './entry.ts';
+import { replaceMerchantKey, replaceProcessorKey } from './replace-keys.ts';
 import { type GivenSettings, mergeSettings } from './settings.ts';
 
 /** What the operator changes; what is absent stays. Files as they are on disk. */
@@ -95,22 +95,30 @@ export class Configurations {
       name: tenant.account,
     };
     const entersMerchant = merchantPrivateKey !== undefined || merchantCertificate !== undefined;
+    const processor = processorPublicKey && replaceProcessorKey(old.processor, processorPublicKey, times);
+    const merchant = entersMerchant ? await replaceMerchantKey(old.merchant, files, times) : undefined;
     const configuration: Configuration = {
-      processor:
-        processorPublicKey === undefined ? old.processor : enterProcessorKey(old.processor, processorPublicKey, times),
-      merchant: entersMerchant ? await enterMerchantKey(old.merchant, files, times) : old.merchant,
+      processor: processor?.keys ?? old.processor,
+      merchant: merchant?.keys ?? old.merchant,
       settings: mergeSettings(old.settings, changes.settings),
     };
-    const detail = detailOf(configuration, old, changes);
+    const detail: Detail = {
+      ...(processor && { processor_public_key: keyFingerprint(processor.entered.key) }),
+      ...(merchantPrivateKey && merchant && { merchant_private_key: keyFingerprint(merchant.entered.key) }),
+      ...(merchant && { merchant_certificate: certificateFingerprint(merchant.entered.certificate) }),
+      // Values may be secret.
+      settings: Object.keys(changes.settings),
+      overlap_minutes: changes.overlapMinutes,
+    };
     await this.#put(tenant, configuration, stored?.revision, { action: 'proxy.configured', detail }, origin);
     return configuration;
   }
 
-  /** Erases all keys and settings. */
+  /** Erases all keys and settings, also when they cannot be opened any more. */
   async remove(tenant: Tenant, origin: Origin): Promise<void> {
-    const stored = await findConfiguration(this.#database, this.#keyring, tenant);
-    if (stored === undefined || isEmpty(stored.configuration)) throw new ProxyError('there is no such configuration');
-    await this.#put(tenant, EMPTY, stored.revision, { action: 'proxy.removed', detail: {} }, origin);
+    const revision = await findRevision(this.#database, tenant);
+    if (revision === undefined) throw new ProxyError('there is no such configuration');
+    await this.#put(tenant, EMPTY, revision, { action: 'proxy.removed', detail: {} }, origin);
   }
 
   certificateEnds(): Promise<CertificateEnd[]> {
@@ -136,21 +144,4 @@ export class Configurations {
     if (!outcome.committed) throw new ProxyError('somebody else changed this at the same moment; try again');
     this.#remembered.delete(`${tenant.environment}/${tenant.account}`);
   }
-}
-
-const isEmpty = ({ processor, merchant, settings }: Configuration): boolean =>
-  processor === undefined && merchant === undefined && Object.keys(settings).length === 0;
-
-/** Which keys and certificates are new, by fingerprint, and what was set; values may be secret. */
-function detailOf({ processor, merchant }: Configuration, old: Configuration, changes: Changes): Detail {
-  return {
-    ...(processor && processor !== old.processor && { processor_public_key: keyFingerprint(latest(processor).key) }),
-    ...(merchant &&
-      merchant !== old.merchant && {
-        merchant_private_key: keyFingerprint(latest(merchant).key),
-        merchant_certificate: certificateFingerprint(latest(merchant).certificate),
-      }),
-    settings: Object.keys(changes.settings),
-    overlap_minutes: changes.overlapMinutes,
-  };
 }

@@ -1,4 +1,4 @@
-import { bitsOf, keyFingerprint } from '../crypto/rsa-keys.ts';
+import { bitsOf, keyFingerprint, publicOf } from '../crypto/rsa-keys.ts';
 import { iso8601, timeOrNull } from '../kernel/clock.ts';
 import {
   type Configuration,
@@ -27,6 +27,8 @@ interface ShownKey {
   /** SHA-256 of the SubjectPublicKeyInfo, hexadecimal. */
   readonly fingerprint: string;
   readonly bits: number;
+  /** PEM, SubjectPublicKeyInfo: also of a private key its public half, for receivers. */
+  readonly public_key: string;
 }
 
 interface ShownProcessorKey extends ShownKey {
@@ -72,6 +74,7 @@ const keyShown = ({ key, kid }: Pick<MerchantKey, 'key' | 'kid'>): ShownKey => (
   kid,
   fingerprint: keyFingerprint(key),
   bits: bitsOf(key),
+  public_key: publicOf(key).export({ format: 'pem', type: 'spki' }).toString(),
 });
 
 const processorShown = (processor: ProcessorKey): ShownProcessorKey => ({

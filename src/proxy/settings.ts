@@ -1,3 +1,4 @@
+import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 
 /** The closed list of what can be set for an account's proxy (decisions: Proxy). */
@@ -25,7 +26,6 @@ const CHOICES = {
 /** Texts of the operator's choice. */
 const TEXTS = ['wssec.username', 'wssec.password'] as const;
 const SECRETS: readonly string[] = ['wssec.password'];
-const TEXT_CHARACTERS = 255;
 
 /** What a preset sets, unless it is set otherwise beside it. */
 const PRESETS = {
@@ -56,9 +56,9 @@ export type Settings = { readonly [K in ChoiceName]: (typeof CHOICES)[K][number]
 /** Changes merge into what was set; an empty value removes. Throws `SettingError`. */
 export function mergeSettings(old: GivenSettings, changes: GivenSettings): GivenSettings {
   const merged: Record<string, string> = { ...old };
-  for (const [name, value] of Object.entries(changes)) {
+  for (const [index, [name, value]] of Object.entries(changes).entries()) {
     if (!SETTING_NAMES.includes(name))
-      throw new SettingError(`there is no such setting; there are ${SETTING_NAMES.join(', ')}`);
+      throw new SettingError(`setting ${index + 1} does not exist; there are ${SETTING_NAMES.join(', ')}`);
     if (value === '') delete merged[name];
     else merged[name] = checked(name, value);
   }
@@ -69,9 +69,12 @@ export function mergeSettings(old: GivenSettings, changes: GivenSettings): Given
 
 function checked(name: string, value: string): string {
   const words = name === PRESET ? Object.keys(PRESETS) : wordsOf(name);
-  if (words !== undefined && !words.includes(value)) throw new SettingError(`${name}: expected ${words.join(', ')}`);
-  if (value.length > TEXT_CHARACTERS || !value.isWellFormed() || /[\p{Cc}\ufffe\uffff]/u.test(value))
-    throw new SettingError(`${name}: expected 1 to ${TEXT_CHARACTERS} characters without control characters`);
+  if (words !== undefined && !words.includes(value))
+    throw new SettingError(`${name}: expected one of ${words.join(', ')}`);
+  if (value.length > LIMITS.proxySettingCharacters || !value.isWellFormed() || /[\p{Cc}\ufffe\uffff]/u.test(value))
+    throw new SettingError(
+      `${name}: expected 1 to ${LIMITS.proxySettingCharacters} characters without control characters`,
+    );
   return value;
 }
 
@@ -81,7 +84,7 @@ const wordsOf = (name: string): readonly string[] | undefined =>
 const DEFAULTS = Object.fromEntries(Object.entries(CHOICES).map(([name, [first]]) => [name, first]));
 
 export function settingsInForce(given: GivenSettings): Settings {
-  const preset = given[PRESET] === 'redeban' ? PRESETS.redeban : {};
+  const preset = PRESETS[given[PRESET] as keyof typeof PRESETS];
   return { ...DEFAULTS, ...preset, ...given } as Settings;
 }
 

@@ -68,18 +68,24 @@ export class Vault {
   }
 
   /**
-   * With its card number, for `use` (a word for the audit log); the audit record is on disk before it is returned. Throws
-   * `unknown_token`.
+   * Tokens with their card numbers, for `use` (a word for the audit log); those that do not exist are not in the map. The
+   * audit records of all are on disk before it is returned.
    */
-  async reveal(tenant: Tenant, token: string, origin: Origin, use: string): Promise<Token> {
-    const found = await (await this.#store(tenant)).find(token);
-    const outcome = found === undefined ? 'missing' : 'success';
-    // What is no token is whatever the caller wrote there, and may be a card number.
-    const targets = found === undefined ? [] : [`token:${found.token.token}`];
-    const event = { action: 'token.detokenized', outcome, ...tenant, targets, detail: { use } } as const;
-    await commitAll(this.#database, { writes: [], journal: [auditEntry(this.#clock, origin, event)] });
-    if (found === undefined) throw new Failure('unknown_token', { field: 'token' });
-    return found.token;
+  async reveal(tenant: Tenant, tokens: readonly string[], origin: Origin, use: string): Promise<Map<string, Token>> {
+    const store = await this.#store(tenant);
+    const revealed = new Map<string, Token>();
+    const journal: JournalEntry[] = [];
+    for (const token of tokens) {
+      const found = await store.find(token);
+      if (found !== undefined) revealed.set(token, found.token);
+      const outcome = found === undefined ? 'missing' : 'success';
+      // What is no token is whatever the caller wrote there, and may be a card number.
+      const targets = found === undefined ? [] : [`token:${found.token.token}`];
+      const event = { action: 'token.detokenized', outcome, ...tenant, targets, detail: { use } } as const;
+      journal.push(auditEntry(this.#clock, origin, event));
+    }
+    if (journal.length > 0) await commitAll(this.#database, { writes: [], journal });
+    return revealed;
   }
 
   /** Deletes for good; one entry for each distinct token, in order. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type House, startHouse } from '../house.ts';
-import { dial, exchange, requestText, untilClosed } from '../wire.ts';
+import { assertUnreadable, assertUnreadableOrCut, dial, exchange, requestText, untilClosed } from '../wire.ts';
 
 const PATH = '/v1/tokenization/simple';
 const CARDS = JSON.stringify({ chd: [{ card: '4111111111111111', name: 'A', exp: '12/29' }], tags: [], scheme: 7 });
@@ -62,18 +62,18 @@ describe('requests that are not as they should be', () => {
     assert.ok(answers[0]?.headers['x-request-id']);
     assert.equal((await house.call('GET', `/${'a'.repeat(10_000)}`)).status, 404);
     assert.equal((await house.call('GET', `/v1/account?${'a'.repeat(10_000)}`, { key })).status, 200);
-    assert.deepEqual(await exchange(house, requestText(`GET /${'a'.repeat(40_000)}`)), []);
+    assertUnreadableOrCut(await exchange(house, requestText(`GET /${'a'.repeat(40_000)}`)));
     await isServing();
   });
 
-  test('headers beyond their limit get no service', async () => {
-    assert.deepEqual(await exchange(house, requestText('GET /healthz', { long: 'x'.repeat(20_000) })), []);
+  test('headers beyond their limit cannot be read', async () => {
+    assertUnreadableOrCut(await exchange(house, requestText('GET /healthz', { long: 'x'.repeat(20_000) })));
     const many = Object.fromEntries(Array.from({ length: 2000 }, (_, index) => [`h${index}`, 'x'.repeat(10)]));
-    assert.deepEqual(await exchange(house, requestText('GET /healthz', many)), []);
+    assertUnreadableOrCut(await exchange(house, requestText('GET /healthz', many)));
     assert.equal((await exchange(house, requestText('GET /healthz', { long: 'x'.repeat(8000) })))[0]?.status, 200);
   });
 
-  test('NUL bytes get no service in the head, and are malformed JSON in the body', async () => {
+  test('NUL bytes cannot be read in the head, and are malformed JSON in the body', async () => {
     for (const line of ['GET /heal\0thz', 'GET /healthz\0', 'GE\0T /healthz']) {
       const answers = await exchange(house, requestText(line));
       assert.ok(
@@ -81,7 +81,7 @@ describe('requests that are not as they should be', () => {
         JSON.stringify(line),
       );
     }
-    assert.deepEqual(await exchange(house, requestText('GET /healthz', { 'x-request-id': 'a\0b' })), []);
+    assertUnreadable(await exchange(house, requestText('GET /healthz', { 'x-request-id': 'a\0b' })));
     for (const body of ['\0', `${CARDS}\0`, CARDS.replace('"A"', '"A\0"')]) {
       const { status, json } = await house.call('POST', PATH, { key, body });
       assert.equal(status, 400);
@@ -129,7 +129,7 @@ describe('requests that are not as they should be', () => {
     assert.ok(answers.slice(1).every(({ headers }) => headers['x-request-id'] === 'last'));
   });
 
-  test('contradicting or malformed lengths get no service', async () => {
+  test('contradicting or malformed lengths cannot be read', async () => {
     const line = `POST ${PATH}`;
     const cases: [string, Record<string, string>][] = [
       ['both', { 'content-length': '5', 'transfer-encoding': 'chunked' }],
@@ -148,7 +148,7 @@ describe('requests that are not as they should be', () => {
       );
     }
     const twice = requestText(line, headers({ 'content-length': '5', 'Content-Length': '6' }), 'x'.repeat(6));
-    assert.deepEqual(await exchange(house, twice), []);
+    assertUnreadable(await exchange(house, twice));
     await isServing();
   });
 

@@ -5,28 +5,19 @@ import { PERMISSIONS, type Permission } from '../../src/accounts/permission.ts';
 import { type Answer, type House, startHouse } from '../house.ts';
 import {
   assertRefused,
-  HASH,
+  ENDPOINTS,
   type Headers,
-  JOSE,
   MERCHANT,
   newSender,
   PROCESSOR,
   proxied,
   type Sender,
-  WSSEC,
   withKey,
 } from './proxy.ts';
 
 const PAN = '4111111111111111';
 const DENIED = JSON.stringify({ status_code: 403, status: 'fail', description: 'Access denied.', data: '' });
 const MIB = 1024 * 1024;
-
-/** The endpoints, each with a body around a text. */
-const ENDPOINTS = [
-  { name: 'jose', path: JOSE, type: 'application/json', around: (text: string) => JSON.stringify({ cvv: text }) },
-  { name: 'wssec', path: WSSEC, type: 'application/xml', around: (text: string) => `<a>${text}</a>` },
-  { name: 'hash', path: `${HASH}?type=SHA256`, type: 'text/plain', around: (text: string) => text },
-] as const;
 
 let house: House;
 let me: Sender;
@@ -162,10 +153,20 @@ for (const { name, path, type, around } of ENDPOINTS) {
       const bare = await newSender(house, { setup: false, permissions: ['proxy:use'] });
       assertRefused(await post(bare.key, around('{{')), /placeholder 1: /);
       const unknown = around('{{x:detokenize | encrypt}}');
-      assertRefused(await post(bare.key, unknown), /^not configured for this account: processor public key/);
+      assertRefused(
+        await post(bare.key, unknown),
+        /^not configured for this account and environment: processor public key/,
+      );
       const configured = await newSender(house, { permissions: ['proxy:use'] });
       assert.equal((await post(configured.key, unknown)).text, DENIED);
       assertRefused(await post(me.key, unknown), /no such token/);
+    });
+
+    test('a byte more than 1 MiB is 413', async () => {
+      const body = around('x'.repeat(MIB - around('').length));
+      assert.equal(Buffer.byteLength(body), MIB);
+      proxied(await post(me.key, body));
+      assertRefused(await post(me.key, `${body} `), 'The body is too large.', 413);
     });
 
     test('any Content-Encoding is 415', async () => {
@@ -197,7 +198,7 @@ test('not configured: the missing key is named', async () => {
   ] as const;
   for (const [sender, what] of expected) {
     for (const send of [sender?.jose('{}'), sender?.wssec('<a/>')])
-      assertRefused((await send) as Answer, `not configured for this account: ${what}`);
+      assertRefused((await send) as Answer, `not configured for this account and environment: ${what}`);
     proxied((await sender?.hash('a')) as Answer);
   }
 });

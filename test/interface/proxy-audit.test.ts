@@ -1,8 +1,20 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { exportJournal, verifyJournal } from '../../src/audit/verify.ts';
 import { type Answer, type House, startHouse } from '../house.ts';
-import { type AuditRecord, assertRefused, newSender, proxied, type Sender } from './proxy.ts';
+import { newCertificate, newPair, type Pair } from '../rsa-pairs.ts';
+import {
+  type AuditRecord,
+  assertRefused,
+  configure,
+  ENDPOINTS,
+  MERCHANT,
+  newSender,
+  PROCESSOR,
+  proxied,
+  type Sender,
+} from './proxy.ts';
 
 const PAN = '4111111111111111';
 const NOBODY = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
@@ -26,18 +38,14 @@ async function added(send: () => Promise<Answer>): Promise<AuditRecord[]> {
   return (await me.reads()).slice(before);
 }
 
-const ENDPOINTS: readonly [use: string, send: (text: string) => Promise<Answer>][] = [
-  ['jose', (text) => me.jose({ cvv: text, other: [text, { mcc: text }] })],
-  ['wssec', (text) => me.wssec(`<a b="${text}">${text}<c><![CDATA[${text}]]></c></a>`)],
-  ['hash', (text) => me.hash(`${text} ${text} ${text}`)],
-];
+for (const { name: use, around } of ENDPOINTS) {
+  const send = (text: string): Promise<Answer> => me[use](around(text));
 
-for (const [use, send] of ENDPOINTS) {
   describe(`the audit log of ${use}`, () => {
     test('has each record once per request, however often it is named', async () => {
       const text = `{{${token}:detokenize}} {{ ${token} : detokenize | extract:name}}{{${capture}:transaction | extract:cvv}}`;
       const records = await added(async () => {
-        const answer = await send(text);
+        const answer = await send(text.repeat(3));
         proxied(answer);
         return answer;
       });
@@ -127,16 +135,56 @@ test('an endpoint that is not configured reads nothing', async () => {
   assert.deepEqual(await bare.reads(), []);
 });
 
-test('configuring is in the audit log, with fingerprints and names and no value', async () => {
-  const secret = 'PasswordOfTheCanary';
-  const own = await newSender(house, { setup: { settings: { 'wssec.username': 'u', 'wssec.password': secret } } });
+/** What was configured, oldest first. */
+async function configured({ account }: Sender) {
   const records = [];
   for await (const link of exportJournal(house.core.database))
-    if (link.account === own.account) records.push(JSON.parse(link.record));
-  const [configured] = records.filter(({ action }) => action === 'proxy.configured');
-  assert.equal(configured.outcome, 'success');
-  assert.deepEqual(configured.detail, { settings: ['wssec.username', 'wssec.password'], overlap_minutes: 0 });
-  assert.ok(!JSON.stringify(records).includes(secret));
+    if (link.account === account) records.push(JSON.parse(link.record));
+  return records.filter(({ action }) => action === 'proxy.configured');
+}
+
+test('configuring settings is in the audit log, with names and no value', async () => {
+  const secret = 'PasswordOfTheCanary';
+  const own = await newSender(house, { setup: { settings: { 'wssec.username': 'u', 'wssec.password': secret } } });
+  const [record, ...more] = await configured(own);
+  assert.deepEqual(more, []);
+  assert.equal(record.outcome, 'success');
+  assert.deepEqual(record.detail, { settings: ['wssec.username', 'wssec.password'], overlap_minutes: 0 });
+  assert.ok(!JSON.stringify(record).includes(secret));
+});
+
+test('configuring keys is in the audit log with fingerprints of what is new, and of nothing else', async () => {
+  const own = await newSender(house);
+  const [next, nextMerchant] = [newPair(), newPair()];
+  const fingerprint = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+  const ofKey = ({ publicKey }: Pair): string => fingerprint(publicKey.export({ type: 'spki', format: 'der' }));
+  const last = async () => (await configured(own)).at(-1).detail;
+  const both = await last();
+  assert.deepEqual(Object.keys(both), [
+    'processor_public_key',
+    'merchant_private_key',
+    'merchant_certificate',
+    'settings',
+    'overlap_minutes',
+  ]);
+  assert.deepEqual([both.processor_public_key, both.merchant_private_key], [ofKey(PROCESSOR), ofKey(MERCHANT)]);
+
+  await configure(house, own, { processor: next, overlapMinutes: 5 });
+  assert.deepEqual(await last(), { processor_public_key: ofKey(next), settings: [], overlap_minutes: 5 });
+
+  await configure(house, own, { merchant: nextMerchant, overlapMinutes: 5 });
+  const { merchant } = await house.core.configurations.get(own);
+  const made = fingerprint(merchant?.next?.value.certificate.raw ?? assert.fail('nothing waits'));
+  const waiting = { merchant_private_key: ofKey(nextMerchant), merchant_certificate: made };
+  assert.deepEqual(await last(), { ...waiting, settings: [], overlap_minutes: 5 });
+
+  // While that one waits, a certificate for the key in use: no key was given, and the one that waits has not changed.
+  for (const pair of [MERCHANT, nextMerchant]) {
+    const certificate = await newCertificate(pair, house.now());
+    await configure(house, own, { certificate });
+    const expected = { merchant_certificate: fingerprint(certificate.raw), settings: [], overlap_minutes: 0 };
+    assert.deepEqual(await last(), expected);
+  }
 });
 
 test('the audit log is whole, and holds nothing of a card', async () => {

@@ -6,13 +6,9 @@ import { MERCHANT, newSender, PROCESSOR, proxied, type Sender } from './proxy.ts
 
 /**
  * Whoever sends a payload knows all of it but the hidden digits of the card. If anything in the answer was a function of
- * the plaintext alone, they could try the digits. Here four are tried around the true ones.
+ * the plaintext alone, they could try the digits until it fits; so nothing may fit the true ones.
  */
 const PAN = '4111115678901236';
-const CANDIDATES = Array.from(
-  { length: 10_000 },
-  (_, index) => `${PAN.slice(0, 8)}${String(index).padStart(4, '0')}${PAN.slice(12)}`,
-);
 
 /** Enough of a digest in any form to be no accident. */
 const WINDOW = 16;
@@ -27,28 +23,19 @@ function layersOf(text: string, depth = 4): string[] {
   return [text, ...pieces.flatMap((piece) => layersOf(Buffer.from(piece, 'base64').toString('latin1'), depth - 1))];
 }
 
-/** The digests that any layer holds as bytes, hexadecimal, base64 or base64url. */
-function found(shown: string, plaintexts: (pan: string) => string[], candidates = CANDIDATES): string[] {
+/** The digests of these texts that any layer holds as bytes, hexadecimal, base64 or base64url. */
+function found(shown: string, plaintexts: readonly string[]): string[] {
   const everything = layersOf(shown).join('\n');
-  const hits: string[] = [];
-  const windows = new Set<string>();
-  for (let at = 0; at + WINDOW <= everything.length; at++) windows.add(everything.slice(at, at + WINDOW));
-  for (const pan of candidates) {
-    for (const plaintext of plaintexts(pan)) {
-      for (const algorithm of ['sha1', 'sha256', 'sha384', 'sha512', 'md5']) {
-        const digest = createHash(algorithm).update(plaintext).digest();
-        const forms = [
-          digest.toString('hex'),
-          digest.toString('base64'),
-          digest.toString('base64url'),
-          digest.toString('latin1'),
-        ];
-        for (const form of forms) if (windows.has(form.slice(0, WINDOW))) hits.push(`${algorithm} ${form.length}`);
-      }
-    }
-  }
   assert.ok(everything.length > 500);
-  return hits;
+  return plaintexts.flatMap((plaintext) =>
+    ['sha1', 'sha256', 'sha384', 'sha512', 'md5'].flatMap((algorithm) => {
+      const digest = createHash(algorithm).update(plaintext).digest();
+      const forms = (['hex', 'base64', 'base64url', 'latin1'] as const).filter((form) =>
+        everything.includes(digest.toString(form).slice(0, WINDOW)),
+      );
+      return forms.map((form) => `${algorithm} as ${form} of ${plaintext}`);
+    }),
+  );
 }
 
 let house: House;
@@ -60,19 +47,14 @@ after(() => house.stop());
 const senderWith = (settings: Record<string, string>): Promise<Sender> =>
   newSender(house, { setup: { processor: PROCESSOR, merchant: MERCHANT, settings } });
 
-test('the candidates hold the card, and the search finds a digest in every form', () => {
-  assert.ok(CANDIDATES.includes(PAN));
+test('the search finds a digest in every form', () => {
   const filler = 'x'.repeat(600);
   for (const algorithm of ['sha1', 'sha256', 'sha384', 'sha512']) {
     const digest = createHash(algorithm).update(`<a>${PAN}</a>`).digest();
     for (const form of ['hex', 'base64', 'base64url'] as const) {
       const text = `${filler} ${digest.toString(form)}`;
       for (const shown of [text, `${filler} ${base64(text)}`, base64url(base64(text))])
-        assert.notDeepEqual(
-          found(shown, (pan) => [`<a>${pan}</a>`], [PAN]),
-          [],
-          `${algorithm} ${form}`,
-        );
+        assert.notDeepEqual(found(shown, [`<a>${PAN}</a>`]), [], `${algorithm} ${form}`);
     }
   }
 });
@@ -88,16 +70,14 @@ for (const order of ['encrypt-sign', 'sign-encrypt']) {
       assert.notEqual(id, '');
       // All names of the Body are in clear, so its canonical form is known but for the digits.
       const declared = `xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"`;
-      const plaintexts = (pan: string): string[] => {
-        const content = `<a>${pan}</a>`;
-        return [
-          content,
-          pan,
-          `${bodyTag}${content}</soapenv:Body>`,
-          `<soapenv:Body ${declared}>${content}</soapenv:Body>`,
-          `<soapenv:Body ${declared} Id="${id}">${content}</soapenv:Body>`,
-        ];
-      };
+      const content = `<a>${PAN}</a>`;
+      const plaintexts = [
+        content,
+        PAN,
+        `${bodyTag}${content}</soapenv:Body>`,
+        `<soapenv:Body ${declared}>${content}</soapenv:Body>`,
+        `<soapenv:Body ${declared} Id="${id}">${content}</soapenv:Body>`,
+      ];
       assert.deepEqual(found(xml, plaintexts), []);
       const hasSignature = xml.includes('<ds:SignedInfo');
       assert.equal(hasSignature, order === 'encrypt-sign', 'a signature over plaintext is not in clear');
@@ -111,7 +91,7 @@ for (const payload of ['nested', 'plain']) {
     let me: Sender;
     let text: string;
     let data: { value: string; encryption: string; signed: boolean };
-    const plaintext = (pan: string): string => `{"a":"${pan}"}`;
+    const plaintext = `{"a":"${PAN}"}`;
     before(async () => {
       me = await senderWith({ 'jose.payload': payload });
       const answer = await me.jose(`{"a":"{{${await me.token(PAN)}:detokenize}}"}`);
@@ -121,31 +101,24 @@ for (const payload of ['nested', 'plain']) {
 
     test('shows no digest of the plaintext', () => {
       assert.ok(!layersOf(text).join('\n').includes(PAN));
-      assert.deepEqual(
-        found(text, (pan) => [plaintext(pan), pan, base64url(plaintext(pan))]),
-        [],
-      );
+      assert.deepEqual(found(text, [plaintext, PAN, base64url(plaintext)]), []);
     });
 
-    test('holds no signature in clear that verifies over a candidate', () => {
-      const [header = '', , signature = ''] = data.encryption.split('.');
-      const bytes = Buffer.from(signature, 'base64url');
-      const over = (input: string): boolean => verify('sha256', Buffer.from(input), MERCHANT.publicKey, bytes);
-      assert.ok(over(`${header}.${base64url(data.value)}`), 'it is over the encrypted value');
-      // A signature is deterministic, so the true card alone would tell; its neighbours are for good measure.
-      for (const pan of [PAN, ...CANDIDATES.slice(0, 500)]) {
-        const inner = ['RS256', 'PS256'].map((alg) => base64url(`{"alg":"${alg}"}`));
-        for (const start of [header, ...inner]) assert.ok(!over(`${start}.${base64url(plaintext(pan))}`));
-        assert.ok(!over(plaintext(pan)) && !over(base64url(plaintext(pan))));
-      }
+    test('holds one signature in clear, over ciphertext', () => {
+      const [header = '', payload = '', signature = '', ...more] = data.encryption.split('.');
+      assert.deepEqual(more, []);
+      const input = Buffer.from(`${header}.${base64url(data.value)}`);
+      assert.equal(payload, base64url(data.value));
+      assert.ok(verify('sha256', input, MERCHANT.publicKey, Buffer.from(signature, 'base64url')));
       assert.equal(text.split(signature).length, 2);
-      const parts = data.value.split('.');
-      assert.equal(parts.length, 5, 'all of the rest is ciphertext');
+      assert.equal(data.value.split('.').length, 5, 'all of the rest is ciphertext');
+      assert.ok(!text.includes('"alg"'));
     });
 
-    test('its length tells no more than that of the plaintext', async () => {
-      const token = await me.token('4111115678901244');
-      const again = proxied(await me.jose(`{"a":"{{${token}:detokenize}}"}`));
+    test('of equal cards is another each time, and as long', async () => {
+      const again = proxied(await me.jose(`{"a":"{{${await me.token(PAN)}:detokenize}}"}`));
+      const [one, other] = [data.value, again.value].map((value) => value.split('.'));
+      for (const part of [1, 2, 3, 4]) assert.notEqual(one?.[part], other?.[part]);
       assert.equal(again.value.length, data.value.length);
     });
   });

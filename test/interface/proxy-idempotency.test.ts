@@ -4,15 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Answer, type House, startHouse } from '../house.ts';
+import { newPair, publicPem } from '../rsa-pairs.ts';
 import {
   assertRefused,
+  configure,
+  ENDPOINTS,
   type Headers,
-  newPair,
+  MERCHANT,
   newSender,
   openJose,
   openWssec,
+  PROCESSOR,
   proxied,
-  publicPem,
   type Sender,
   withKey,
 } from './proxy.ts';
@@ -35,13 +38,9 @@ let keys = 0;
 const keyed = (): { 'idempotency-key': string } => ({ 'idempotency-key': `key-${++keys}` });
 const isReplay = ({ headers }: Answer): boolean => headers['idempotent-replayed'] === 'true';
 
-const ENDPOINTS: readonly [name: string, around: (text: string) => string, send: Sender['jose']][] = [
-  ['jose', (text) => `{"cvv":"${text}"}`, (body, headers) => me.jose(body, headers)],
-  ['wssec', (text) => `<a>${text}</a>`, (body, headers) => me.wssec(body, headers)],
-  ['hash', (text) => text, (body, headers) => me.hash(body, headers)],
-];
+for (const { name, around } of ENDPOINTS) {
+  const send = (body: unknown, headers?: Headers): Promise<Answer> => me[name](body, headers);
 
-for (const [name, around, send] of ENDPOINTS) {
   describe(`the Idempotency-Key on ${name}`, () => {
     const good = (): string => around(`{{${token}:detokenize}}`);
 
@@ -62,6 +61,26 @@ for (const [name, around, send] of ENDPOINTS) {
       // Without the key it is another message, but for the hash.
       assert.equal((await send(good())).text === first.text, name === 'hash');
     });
+
+    if (name !== 'hash') {
+      test('that it is not configured is not kept', async () => {
+        const own = await newSender(house, { setup: false });
+        const headers = keyed();
+        const body = around(`{{${await own.token(PAN)}:detokenize}}`);
+        for (let repeat = 0; repeat < 2; repeat++) {
+          const refused: Answer = await own[name](body, headers);
+          assertRefused(refused, /^not configured for this account/);
+          assert.equal(isReplay(refused), false);
+        }
+        await configure(house, own, { processor: PROCESSOR, merchant: MERCHANT });
+        house.advance(5000);
+        const answer = await own[name](body, headers);
+        proxied(answer);
+        assert.equal(isReplay(answer), false);
+        const again = await own[name](body, headers);
+        assert.deepEqual([again.text, isReplay(again)], [answer.text, true]);
+      });
+    }
 
     test('a 400 is kept as well', async () => {
       const headers = keyed();
@@ -130,7 +149,7 @@ test('the Timestamp of an envelope is the first one', async () => {
   assert.notEqual(createdIn(await me.wssec('<a/>')), first);
 });
 
-test('the same key on other endpoints and with another query is another request', async () => {
+test('the same key is another request on another endpoint, not with another query, and the same with a slash', async () => {
   const headers = keyed();
   assert.equal(await openJose(proxied(await me.jose('{}', headers))), '{}');
   assert.equal(openWssec(proxied(await me.wssec('<a/>', headers)).xml), '<a/>');

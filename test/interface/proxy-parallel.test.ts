@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { type House, luhnPan, startHouse } from '../house.ts';
-import { newPair, newSender, openJose, openWssec, proxied, type Sender } from './proxy.ts';
+import { newPair } from '../rsa-pairs.ts';
+import { newSender, openJose, openWssec, proxied, type Sender } from './proxy.ts';
 
 const COUNT = 64;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type House, startHouse } from '../house.ts';
-import { assertRefused, newSender, type Sender } from './proxy.ts';
+import { assertRefused, newSender, proxied, type Sender } from './proxy.ts';
 
 const NOBODY = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
 
@@ -30,14 +30,23 @@ describe('the place of a placeholder', () => {
     ['{"\\u0063vv":"{{x"}', '/cvv'],
   ];
   for (const [body, pointer] of pointers) {
-    test(`${JSON.stringify(body)} is at ${pointer}`, async () => {
-      assertRefused(await me.jose(body), `${pointer}: placeholder 1: character 4: expected :`);
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    // Where a key is hidden, the character of the body tells which it is.
+    const place = pointer.includes('*') ? `${pointer} (character ${text.indexOf('"{{x"') + 1} of the body)` : pointer;
+    test(`${text} is at ${place}`, async () => {
+      assertRefused(await me.jose(text), `${place}: placeholder 1: character 4 of the value: expected :`);
     });
   }
 
   test('the character is that of the value, decoded', async () => {
-    assertRefused(await me.jose('{"cvv":"\\u00e9\\n{{x"}'), '/cvv: placeholder 1: character 6: expected :');
-    assertRefused(await me.wssec('<a>&#233;&amp;{{x</a>'), 'line 1: placeholder 1: character 6: expected :');
+    assertRefused(
+      await me.jose('{"cvv":"\\u00e9\\n{{x"}'),
+      '/cvv: placeholder 1: character 6 of the value: expected :',
+    );
+    assertRefused(
+      await me.wssec('<a>&#233;&amp;{{x</a>'),
+      'line 1: placeholder 1: character 6 of the value: expected :',
+    );
   });
 
   test('lines are those of the request', async () => {
@@ -59,14 +68,25 @@ describe('the place of a placeholder', () => {
       await me.wssec(`<a b="${good}">${good}\n<![CDATA[${good}]]>\n<c d='{{x'/></a>`),
       /^line 3: placeholder 4: /,
     );
-    assertRefused(
-      await me.jose({ cvv: good.repeat(60), mcc: good.repeat(41) }),
-      /^\/mcc: placeholder 101: .*at most 100/,
-    );
-    assertRefused(
-      await me.wssec(`<a b="${good.repeat(60)}">${good.repeat(41)}</a>`),
-      /^line 1: placeholder 101: .*at most/,
-    );
+  });
+
+  test('100 placeholders in all values together are taken, 101 are not', async () => {
+    const some = `{{${token}:detokenize}}`.repeat(60);
+    for (const [more, isTaken] of [
+      [40, true],
+      [41, false],
+    ] as const) {
+      const rest = `{{${token}:detokenize}}`.repeat(more);
+      const answers = [
+        await me.jose({ cvv: some, mcc: rest }),
+        await me.wssec(`<a b="${some}">${rest}</a>`),
+        await me.hash(`${some}\n${rest}`),
+      ];
+      for (const answer of answers) {
+        if (isTaken) proxied(answer);
+        else assertRefused(answer, /: placeholder 101: .*: expected at most 100 placeholders$/);
+      }
+    }
   });
 
   test('the first fault in the payload is told, and nothing was read when one is malformed', async () => {
@@ -75,7 +95,10 @@ describe('the place of a placeholder', () => {
     assertRefused(await me.jose({ cvv: unknown, mcc: '{{x' }), /^\/mcc: placeholder 2: character/);
     assert.equal((await me.reads()).length, before);
     const captures = `{{${NOBODY}:transaction}}`;
-    assertRefused(await me.jose({ cvv: captures, mcc: unknown }), '/cvv: placeholder 1: no such capture');
+    assertRefused(
+      await me.jose({ cvv: captures, mcc: unknown }),
+      '/cvv: placeholder 1: no such capture, or its ttl has ended',
+    );
     assertRefused(await me.jose({ cvv: unknown, mcc: captures }), '/cvv: placeholder 1: no such token');
   });
 });

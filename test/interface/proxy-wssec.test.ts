@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type House, startHouse } from '../house.ts';
-import { assertRefused, type Headers, newSender, openWssec, proxied, type Sender } from './proxy.ts';
+import { type Headers, newSender, openWssec, proxied, type Sender } from './proxy.ts';
 
 const PAN = '4111111111111111';
 const AWKWARD = `O'Brien "X" <&> ]]> é 日本 😀`;
@@ -135,7 +135,6 @@ describe('POST /proxy/wssec', () => {
       const long = `<a b="${'x'.repeat(512 * 1024)}"/>`;
       const full = `<a>${'y'.repeat(1024 * 1024 - 7)}</a>`;
       for (const document of [deep, wide, long, full]) assert.ok((await received(document)) === document);
-      assertRefused(await me.wssec(`${full}\n`), 'The body is too large.', 413);
     });
 
     test('a name of 255 characters', async () => {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
-import { createDecipheriv, generateKeyPairSync, hash, type KeyObject, privateDecrypt, verify } from 'node:crypto';
-import { compactDecrypt, compactVerify } from 'jose';
+import { X509Certificate } from 'node:crypto';
 import type { Permission } from '../../src/accounts/permission.ts';
 import { exportJournal } from '../../src/audit/verify.ts';
 import type { Environment } from '../../src/kernel/environment.ts';
 import type { Answer, House } from '../house.ts';
+import { plaintextsOf } from '../receivers/node-decryption.ts';
+import { openJose as receiveJose } from '../receivers/node-jose.ts';
+import { openEnvelope } from '../receivers/node-receiver.ts';
+import { newPair, type Pair, privatePem, publicPem } from '../rsa-pairs.ts';
 import { CAPTURES, capture, dataOf, TOKENIZE } from './vault.ts';
 
 /** What the tests of the proxy share: configured accounts, and receivers that open what they are sent. */
@@ -12,15 +15,12 @@ export const JOSE = '/proxy/jose';
 export const WSSEC = '/proxy/wssec';
 export const HASH = '/proxy/hash';
 
-export interface Pair {
-  readonly publicKey: KeyObject;
-  readonly privateKey: KeyObject;
-}
-
-export const newPair = (bits = 2048): Pair => generateKeyPairSync('rsa', { modulusLength: bits });
-export const publicPem = ({ publicKey }: Pair): string => publicKey.export({ type: 'spki', format: 'pem' }).toString();
-export const privatePem = ({ privateKey }: Pair): string =>
-  privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+/** The endpoints, each with a body around a text. */
+export const ENDPOINTS = [
+  { name: 'jose', path: JOSE, type: 'application/json', around: (text: string) => JSON.stringify({ cvv: text }) },
+  { name: 'wssec', path: WSSEC, type: 'application/xml', around: (text: string) => `<a>${text}</a>` },
+  { name: 'hash', path: `${HASH}?type=SHA256`, type: 'text/plain', around: (text: string) => text },
+] as const;
 
 /** Keys of every account that is made here, unless it brings its own. */
 export const PROCESSOR = newPair();
@@ -36,15 +36,17 @@ export interface Tenant {
 interface Setup {
   readonly processor?: Pair | undefined;
   readonly merchant?: Pair | undefined;
+  readonly certificate?: X509Certificate | undefined;
   readonly settings?: Readonly<Record<string, string>>;
   readonly overlapMinutes?: number;
 }
 
 export async function configure(house: House, { account, environment }: Tenant, setup: Setup): Promise<void> {
-  const { processor, merchant, settings = {}, overlapMinutes = 0 } = setup;
+  const { processor, merchant, certificate, settings = {}, overlapMinutes = 0 } = setup;
   const changes = {
     ...(processor && { processorPublicKey: Buffer.from(publicPem(processor)) }),
     ...(merchant && { merchantPrivateKey: Buffer.from(privatePem(merchant)) }),
+    ...(certificate && { merchantCertificate: certificate.raw }),
   };
   await house.core.configurations.configure(
     { account, environment },
@@ -161,55 +163,25 @@ export async function openJose(
 ): Promise<string> {
   assert.deepEqual(Object.keys(data), ['value', 'encryption', 'signed']);
   assert.equal(data.signed, true);
-  const outside = await compactVerify(data.encryption, merchant.publicKey);
-  assert.equal(Buffer.from(outside.payload).toString(), data.value);
-  const { plaintext } = await compactDecrypt(data.value, processor.privateKey);
-  const inside = await compactVerify(plaintext, merchant.publicKey);
-  return Buffer.from(inside.payload).toString();
+  const keys = { processorKey: privatePem(processor), merchant: publicPem(merchant) };
+  return (await receiveJose({ value: data.value, encryption: data.encryption }, keys)).payload;
 }
 
 export const joseHeader = (compact: string): Record<string, string> =>
   JSON.parse(Buffer.from(compact.split('.')[0] ?? '', 'base64url').toString());
 
-const cipherValues = (xml: string, element: string): Buffer[] =>
-  [...xml.matchAll(new RegExp(`<xenc:${element} .*?<xenc:CipherValue>([^<]*)<.*?</xenc:${element}>`, 'gs'))].map(
-    ([, value = '']) => Buffer.from(value, 'base64'),
-  );
-
-/** Every EncryptedData of an envelope with the default algorithms, decrypted, in their order. */
-export function openEncrypted(xml: string, { privateKey }: Pair = PROCESSOR): string[] {
-  const [wrapped = Buffer.alloc(0)] = cipherValues(xml, 'EncryptedKey');
-  const key = privateDecrypt({ key: privateKey, oaepHash: 'sha1' }, wrapped);
-  return cipherValues(xml, 'EncryptedData').map((value) => {
-    const decipher = createDecipheriv('aes-256-gcm', key, value.subarray(0, 12));
-    decipher.setAuthTag(value.subarray(-16));
-    return Buffer.concat([decipher.update(value.subarray(12, -16)), decipher.final()]).toString();
-  });
-}
-
-/** The text of the element with this Id, which the service writes in its canonical form. */
-function elementWithId(xml: string, id: string): string {
-  const [tag = '', name = ''] = new RegExp(`<([^\\s<>]+)[^<>]* (?:wsu:)?Id="${id}"[^<>]*>`).exec(xml) ?? [];
-  const start = xml.indexOf(tag);
-  const end = `</${name}>`;
-  return xml.slice(start, xml.indexOf(end, start) + end.length);
-}
-
-/** A light look at an envelope (encrypt, then sign; default algorithms); returns the content of its Body. */
+/** What the processor gets of an envelope (encrypt, then sign), as it was written, after the signature was verified. */
 export function openWssec(xml: string, { processor = PROCESSOR, merchant = MERCHANT }: Setup = {}): string {
   assert.ok(xml.startsWith('<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/">'), xml);
-  assert.match(xml, /<wsse:Security [^>]*soapenv:mustUnderstand="1">/);
-  const [info = ''] = /<ds:SignedInfo.*?<\/ds:SignedInfo>/s.exec(xml) ?? [];
-  const [, value = ''] = /<ds:SignatureValue>([^<]*)</.exec(xml) ?? [];
-  assert.ok(verify('sha256', Buffer.from(info), merchant.publicKey, Buffer.from(value, 'base64')), 'signature');
-  const references = [...info.matchAll(/URI="#([^"]+)".*?<ds:DigestValue>([^<]*)</gs)];
-  const signed = references.map(([, id = '', digest]) => {
-    const text = elementWithId(xml, id);
-    assert.equal(hash('sha256', text, 'base64'), digest, id);
-    return /^<([^\s>]+)/.exec(text)?.[1];
-  });
-  assert.deepEqual(signed.sort(), ['soapenv:Body', 'wsse:BinarySecurityToken', 'wsu:Timestamp']);
-  const [content, ...more] = openEncrypted(xml, processor);
-  assert.ok(content !== undefined && more.length === 0);
+  const [, token = ''] = /<wsse:BinarySecurityToken [^>]*>([^<]+)</.exec(xml) ?? [];
+  const [, created = ''] = /<wsu:Created>([^<]+)</.exec(xml) ?? [];
+  const certificate = new X509Certificate(Buffer.from(token, 'base64'));
+  assert.ok(certificate.publicKey.equals(merchant.publicKey));
+  const processorKey = privatePem(processor);
+  const keys = { processorKey, merchant: certificate.toString() };
+  const { signed, encrypted } = openEnvelope(xml, keys, Date.parse(created));
+  assert.deepEqual([...signed].sort(), ['BinarySecurityToken', 'Body', 'Timestamp']);
+  assert.deepEqual(encrypted, ['Body']);
+  const [content = assert.fail('no content')] = plaintextsOf(xml, processorKey);
   return content;
 }

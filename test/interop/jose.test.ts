@@ -1,35 +1,27 @@
 import assert from 'node:assert/strict';
-import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { systemRandom } from '../../src/crypto/random.ts';
-import { merchantKey, processorKey } from '../../src/proxy/configuration.ts';
 import { type JoseMessage, secureWithJose } from '../../src/proxy/jose/jose.ts';
 import { type GivenSettings, settingsInForce } from '../../src/proxy/settings.ts';
 import {
   absentReceiver,
   JOSE_RECEIVERS,
-  newIdentity,
   type OpenedJose,
   type Receiver,
   startReceiver,
   type JoseMessage as Wire,
 } from '../receivers/receivers.ts';
 import { jsonPayload } from './documents.ts';
+import { merchant, parties, processor } from './parties.ts';
 
 const PAYLOADS = 400;
 const seed = Math.floor(Math.random() * 2 ** 31);
 
 const random = systemRandom();
-const merchant = await newIdentity('merchant');
-const processor = await newIdentity('processor');
-const parties = {
-  merchant: merchantKey(createPrivateKey(merchant.privateKey), new X509Certificate(merchant.certificate)),
-  processor: processorKey(createPublicKey(processor.publicKey), undefined),
-};
 
 const secure = (payload: string, settings: GivenSettings): Promise<JoseMessage> =>
-  secureWithJose(Buffer.from(payload, 'utf8'), parties, settingsInForce(settings), random);
+  secureWithJose(Buffer.from(payload, 'utf8'), { parties, settings: settingsInForce(settings), random });
 
 const COMBINATIONS: GivenSettings[] = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'].flatMap((signature) =>
   ['RSA-OAEP-256', 'RSA-OAEP'].flatMap((management) =>
@@ -44,8 +36,9 @@ const COMBINATIONS: GivenSettings[] = ['RS256', 'RS384', 'RS512', 'PS256', 'PS38
   ),
 );
 
-const wire = (message: JoseMessage, settings: GivenSettings): Wire => ({
-  ...message,
+const wire = ({ value, signature }: JoseMessage, settings: GivenSettings): Wire => ({
+  value,
+  encryption: signature,
   plain: settings['jose.payload'] === 'plain',
 });
 
@@ -83,7 +76,7 @@ for (const kind of JOSE_RECEIVERS) {
 
     test('a value under another signature is refused', async () => {
       const [one, other] = [await secure('{"a":1}', {}), await secure('{"a":2}', {})];
-      await assert.rejects(receiver.open({ value: one.value, encryption: other.encryption }));
+      await assert.rejects(receiver.open({ value: one.value, encryption: other.signature }));
     });
   });
 }

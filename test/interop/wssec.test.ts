@@ -1,25 +1,26 @@
 import assert from 'node:assert/strict';
-import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { systemRandom } from '../../src/crypto/random.ts';
-import { merchantKey, processorKey } from '../../src/proxy/configuration.ts';
 import { type GivenSettings, settingsInForce } from '../../src/proxy/settings.ts';
 import { secureWithWssec } from '../../src/proxy/wssec/wssec.ts';
 import { readDocument } from '../../src/proxy/wssec/xml-document.ts';
 import { canonicalise } from '../receivers/exclusive-c14n.ts';
+import { absent } from '../receivers/install.ts';
 import {
   absentReceiver,
   ENVELOPE_RECEIVERS,
   type EnvelopeKind,
   type EnvelopeMessage,
-  newIdentity,
   type OpenedEnvelope,
   type Receiver,
+  Refused,
   startReceiver,
 } from '../receivers/receivers.ts';
 import { parseXml } from '../receivers/xml-tree.ts';
+import { decryptWithXmlsec1, verifyWithXmlsec1 } from '../receivers/xmlsec1.ts';
 import { document } from './documents.ts';
+import { merchant, parties, processor } from './parties.ts';
 
 const DOCUMENTS = 250;
 const seed = Math.floor(Math.random() * 2 ** 31);
@@ -27,12 +28,6 @@ const USERS = { 'O\'Brien "X" <&>': 'p<&>\'w"ö' };
 const [[username = '', password = '']] = Object.entries(USERS) as [[string, string]];
 
 const random = systemRandom();
-const merchant = await newIdentity('merchant');
-const processor = await newIdentity('processor');
-const parties = {
-  merchant: merchantKey(createPrivateKey(merchant.privateKey), new X509Certificate(merchant.certificate)),
-  processor: processorKey(createPublicKey(processor.publicKey), undefined),
-};
 const keys = { processorKey: processor.privateKey, merchant: merchant.certificate, users: USERS };
 
 const secure = (body: string, settings: GivenSettings): Promise<string> =>
@@ -64,7 +59,28 @@ const LOGINS: GivenSettings[] = [
 const knows = (kind: EnvelopeKind, settings: GivenSettings): boolean =>
   !(kind === 'wss4j' && settings['wssec.key-transport'] === 'RSA-OAEP-SHA256');
 
+const CANONICAL = '<p:a xmlns:p="urn:x" xmlns:q="urn:q" q:b="&quot;">é&amp;<b xmlns="urn:d" t="q:x"></b>&lt;</p:a>';
 const SMALL = '<p:a xmlns:p="urn:x" xmlns:q="urn:q" q:b=\'"\'>é&amp;<b xmlns="urn:d" t="q:x"/><![CDATA[<]]></p:a>';
+
+/** Another character in each ciphertext. */
+const changed = (envelope: string): string =>
+  envelope.replace(
+    /(<xenc:CipherValue>[^<]{20})(.)/g,
+    (_, start: string, sign: string) => start + (sign === 'A' ? 'B' : 'A'),
+  );
+
+describe('WS-Security, encrypted and then signed, by the program xmlsec1', { skip: absent('xmlsec1') }, () => {
+  const own = COMBINATIONS.filter((each) => each['wssec.order'] === 'encrypt-sign');
+  for (const settings of [...own, ...LOGINS.filter((each) => each['wssec.order'] === undefined)]) {
+    test(Object.values(settings).join(', '), async () => {
+      const envelope = await secure(SMALL, settings);
+      await verifyWithXmlsec1(envelope, merchant.certificate);
+      const opened = await decryptWithXmlsec1(envelope, processor.privateKey);
+      assert.equal(canonicalise(parseXml(opened)), CANONICAL);
+      await assert.rejects(verifyWithXmlsec1(changed(envelope), merchant.certificate), Refused);
+    });
+  }
+});
 
 for (const kind of ENVELOPE_RECEIVERS) {
   describe(`WS-Security, opened by ${kind}`, { skip: absentReceiver(kind) || undefined }, () => {
@@ -80,10 +96,7 @@ for (const kind of ENVELOPE_RECEIVERS) {
         assert.deepEqual([...opened.signed].sort(), ['BinarySecurityToken', 'Body', 'Timestamp']);
         assert.ok(opened.encrypted.includes('Body'));
         assert.equal(opened.encrypted.includes('Signature'), settings['wssec.order'] === 'sign-encrypt');
-        assert.equal(
-          opened.canonical,
-          '<p:a xmlns:p="urn:x" xmlns:q="urn:q" q:b="&quot;">é&amp;<b xmlns="urn:d" t="q:x"></b>&lt;</p:a>',
-        );
+        assert.equal(opened.canonical, CANONICAL);
       });
     }
 
@@ -110,12 +123,7 @@ for (const kind of ENVELOPE_RECEIVERS) {
 
     test('a signature over another body is refused', async () => {
       const envelope = await secure(SMALL, {});
-      const cut = envelope.replace(
-        /(<xenc:CipherValue>[^<]{20})(.)/g,
-        (_, before_: string, sign: string) => before_ + (sign === 'A' ? 'B' : 'A'),
-      );
-      assert.notEqual(cut, envelope);
-      await assert.rejects(receiver.open({ envelope: cut }));
+      await assert.rejects(receiver.open({ envelope: changed(envelope) }), Refused);
     });
   });
 }

@@ -1,6 +1,6 @@
 import { constants, createDecipheriv, privateDecrypt } from 'node:crypto';
 import { keyIdentifierOf, publicOf } from './certificates.ts';
-import { DS, WSSE, WSU, XENC, XENC11 } from './ws-names.ts';
+import { DS, SOAP, WSSE, WSU, XENC, XENC11 } from './ws-names.ts';
 import {
   attributeOf,
   childrenOf,
@@ -8,6 +8,7 @@ import {
   elementsOf,
   isElement,
   only,
+  parseXml,
   replaceByText,
   textOf,
 } from './xml-tree.ts';
@@ -77,9 +78,23 @@ function oaepHash(method: Element): 'sha1' | 'sha256' {
   throw new Error(`key transport ${is}`);
 }
 
-function decrypt(data: Element, session: Buffer): string {
+/** What is inside each EncryptedData of an envelope, as it was written, in the order of the document. */
+export function plaintextsOf(envelope: string, processorKey: string): string[] {
+  const root = parseXml(envelope);
+  const security = only(only(root, SOAP, 'Header'), WSSE, 'Security');
+  const session = openKey(only(security, XENC, 'EncryptedKey'), processorKey);
+  return [...elementsOf(root)]
+    .filter(({ uri, local }) => uri === XENC && local === 'EncryptedData')
+    .map((data) => plaintextOf(data, session));
+}
+
+function plaintextOf(data: Element, session: Buffer): string {
   const plaintext = openData(algorithmOf(only(data, XENC, 'EncryptionMethod')), session, cipherValue(data));
-  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(plaintext);
+  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(plaintext);
+}
+
+function decrypt(data: Element, session: Buffer): string {
+  const text = plaintextOf(data, session);
   const type = attributeOf(data, 'Type');
   const parent = data.parent?.local ?? '';
   const nodes = replaceByText(data, text);

@@ -47,6 +47,14 @@ def time(node):
     return datetime.datetime.fromisoformat(node.text.replace("Z", "+00:00"))
 
 
+def validity(certificate):
+    try:
+        return certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    except AttributeError:  # cryptography before 42
+        utc = datetime.timezone.utc
+        return certificate.not_valid_before.replace(tzinfo=utc), certificate.not_valid_after.replace(tzinfo=utc)
+
+
 def ids(root):
     """Elements by id. Two elements of one id are an attack."""
     found = {}
@@ -99,8 +107,8 @@ for needed in (body, timestamp, token):
 now = datetime.datetime.now(datetime.timezone.utc)
 der = certificate.public_bytes(serialization.Encoding.DER)
 require(content(token) == der, "the certificate is another one")
-valid = certificate.not_valid_before <= now.replace(tzinfo=None) < certificate.not_valid_after
-require(valid, "the certificate is not valid now")
+begin, end = validity(certificate)
+require(begin <= now < end, "the certificate is not valid now")
 fresh = time(only(timestamp, "wsu:Created")) <= now + CLOCK_SKEW and now < time(only(timestamp, "wsu:Expires"))
 require(fresh, "the envelope is not of this time")
 

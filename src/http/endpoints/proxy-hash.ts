@@ -25,7 +25,7 @@ export const proxyHash = defineEndpoint({
   example: {
     query: 'type=SHA256',
     body: '{"chd":{"holder":"{{4111118372951111:detokenize | extract:name}}","number":"{{4111118372951111:detokenize | extract:card}}"}}',
-    data: { hashValue: 'n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=', hashType: 'SHA256' },
+    data: { hashValue: '+N+rRbmf9BjOVjt9N96jvJh1w4CXBrrTWsPkdriagCU=', hashType: 'SHA256' },
   },
   async handle(call) {
     const hashType = typeOf(call.query);
@@ -36,6 +36,7 @@ export const proxyHash = defineEndpoint({
 function typeOf(query: string): HashType {
   const [given, ...more] = new URLSearchParams(query).getAll('type');
   const type = HASH_TYPES.find((each) => each === given);
-  if (type === undefined || more.length > 0) throw invalid('type', `expected one of ${HASH_TYPES.join(', ')}, once`);
+  if (type === undefined || more.length > 0)
+    throw invalid('type', `expected one of ${HASH_TYPES.join(', ')}, given once`);
   return type;
 }

@@ -76,7 +76,7 @@ export const proxyJose = defineEndpoint({
     data: { value: 'eyJhbGciOiJSU0EtT0FFUC0yNTYi…', encryption: 'eyJhbGciOiJSUzI1NiIs…', signed: true },
   },
   async handle(call) {
-    const { value, encryption } = await call.services.proxy.jose(payloadOf(call), KEYS);
-    return { value, encryption, signed: true };
+    const { value, signature } = await call.services.proxy.jose(payloadOf(call), KEYS);
+    return { value, encryption: signature, signed: true };
   },
 });

@@ -1,3 +1,4 @@
+import { readEncryption } from '../../placeholders/encryption.ts';
 import type { Payload } from '../../proxy/proxy.ts';
 import type { Call, Parameter } from '../endpoint.ts';
 
@@ -16,10 +17,11 @@ export const PROXY_HEADERS: Readonly<Record<string, Parameter>> = {
 export const PLACEHOLDERS =
   'Placeholders are `{{ token : detokenize | extract:PART }}` for permanent tokens and `{{ id : transaction | extract:PART }}` for captures, with PART `card`, `expiration`, `name`, `token` or (captures only) `cvv`; `| date:FORMAT` after `extract:expiration` (`MM`, `YY`, `YYYY`, `MM/YY`, `MM/YYYY`, `YYYY/MM`, `YYYY-MM`), and `| encrypt` at the end. They need the permission `tokens:detokenize` or `captures:retrieve`. Everything that is not a placeholder stays byte for byte.';
 
+/** Throws `invalid_field` when the header is malformed. */
 export const payloadOf = (
   call: Pick<Call<unknown, unknown>, 'tenant' | 'key' | 'origin' | 'source' | 'headers'>,
 ): Payload => ({
   reader: { tenant: call.tenant, permissions: call.key.permissions, origin: call.origin },
   text: call.source.text,
-  encryption: call.headers[ENCRYPTION_HEADER],
+  encryption: readEncryption(call.headers[ENCRYPTION_HEADER]),
 });

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { createDecipheriv } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { CONTENT, type ContentAlgorithm } from './content.ts';
+import type { Settings } from '../settings.ts';
+import { CONTENT } from './content.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text.replace(/\s/g, ''), 'hex');
 
 interface Vector {
   readonly source: string;
-  readonly algorithm: ContentAlgorithm;
+  readonly algorithm: Settings['jose.content'];
   readonly key: Buffer;
   readonly iv: Buffer;
   readonly plaintext: Buffer;
@@ -79,20 +79,6 @@ const VECTORS: readonly Vector[] = [
     ciphertext: Buffer.from('KDlTtXchhZTGufMYmOYGS4HffxPSUrfmqCHXaI9wOGY', 'base64url'),
     tag: Buffer.from('9hH0vgRfYgPnAHOd8stkvw', 'base64url'),
   },
-  {
-    source: 'McGrew and Viega, The Galois/Counter Mode of Operation, case 4',
-    algorithm: 'A128GCM',
-    key: hex('feffe9928665731c6d6a8f9467308308'),
-    iv: hex('cafebabefacedbaddecaf888'),
-    plaintext: hex(`
-      d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72
-      1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39`),
-    additional: hex('feedfacedeadbeeffeedfacedeadbeefabaddad2'),
-    ciphertext: hex(`
-      42831ec2217774244b7221b784d0d49ce3aa212f2c02a4e035c17e2329aca12e
-      21d514b25466931c7d8f6a5aac84aa051ba30b396a0aac973d58e091`),
-    tag: hex('5bc94fbc3221a5db94fae95ae7121a47'),
-  },
 ];
 
 describe('content encryption', () => {
@@ -104,26 +90,18 @@ describe('content encryption', () => {
     });
   }
 
-  it('by A256GCM is that of the cases for 256 bits', () => {
-    const file = new URL('../../../test/vectors/aes-256-gcm.json', import.meta.url);
-    const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { cases: readonly Record<string, string>[] };
-    assert.equal(cases.length, 4);
-    for (const each of cases) {
-      const [key, nonce, plaintext, additional] = ['key', 'nonce', 'plaintext', 'additional'].map((name) =>
-        hex(each[name] ?? assert.fail(name)),
-      ) as [Buffer, Buffer, Buffer, Buffer];
-      const { ciphertext, tag } = CONTENT.A256GCM.encrypt(key, nonce, plaintext, additional);
-      assert.deepEqual([ciphertext.toString('hex'), tag.toString('hex')], [each['ciphertext'], each['tag']]);
-    }
-  });
-
   it('pads to whole blocks where the cipher needs them, and is undone', () => {
     const ciphers = { 'A256CBC-HS512': ['aes-256-cbc', 32], 'A128CBC-HS256': ['aes-128-cbc', 16] } as const;
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), fc.uint8Array({ maxLength: 40 }), (plaintext, additional) => {
         for (const [algorithm, [name, half]] of Object.entries(ciphers)) {
           const [key, iv] = [counted(2 * half), counted(16)];
-          const { ciphertext, tag } = CONTENT[algorithm as ContentAlgorithm].encrypt(key, iv, plaintext, additional);
+          const { ciphertext, tag } = CONTENT[algorithm as Settings['jose.content']].encrypt(
+            key,
+            iv,
+            plaintext,
+            additional,
+          );
           assert.equal(ciphertext.length, 16 * Math.floor(plaintext.length / 16 + 1));
           assert.equal(tag.length, half);
           const decipher = createDecipheriv(name, key.subarray(half), iv);

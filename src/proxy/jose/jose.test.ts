@@ -1,28 +1,19 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { compactDecrypt, compactVerify } from 'jose';
+import { newPair, partiesOf } from '../../../test/rsa-pairs.ts';
 import { systemRandom } from '../../crypto/random.ts';
 import { thumbprint } from '../../crypto/rsa-keys.ts';
-import type { Random } from '../../kernel/clock.ts';
 import { type GivenSettings, type Settings, settingsInForce } from '../settings.ts';
 import { type JoseMessage, secureWithJose } from './jose.ts';
 import { encryptCompact } from './jwe.ts';
 
-const merchant = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const processor = generateKeyPairSync('rsa', { modulusLength: 3072 });
-const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const PARTIES = {
-  merchant: { key: merchant.privateKey, kid: thumbprint(merchant.publicKey) },
-  processor: { key: processor.publicKey, kid: thumbprint(processor.publicKey) },
-};
+const [merchant, processor, stranger] = [newPair(), newPair(3072), newPair()];
+const PARTIES = await partiesOf(merchant, processor);
 const PAYLOAD = Buffer.from(' {"cardData": {"pan":"4111111111111111"},\n "amount":0.00, "name":"Zoë 😀"} ');
 
-const secure = (
-  given: GivenSettings,
-  payload: Uint8Array = PAYLOAD,
-  random: Random = systemRandom(),
-): Promise<JoseMessage> => secureWithJose(payload, PARTIES, settingsInForce(given), random);
+const secure = (given: GivenSettings, payload: Uint8Array = PAYLOAD): Promise<JoseMessage> =>
+  secureWithJose(payload, { parties: PARTIES, settings: settingsInForce(given), random: systemRandom() });
 
 const opened = async (jwe: string) => {
   const { plaintext, protectedHeader } = await compactDecrypt(jwe, processor.privateKey);
@@ -37,23 +28,23 @@ const SIGNATURES = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as con
 const KEY_MANAGEMENTS = ['RSA-OAEP-256', 'RSA-OAEP'] as const;
 const CONTENTS = ['A256GCM', 'A128GCM', 'A256CBC-HS512', 'A128CBC-HS256'] as const;
 
-const [SIGNER, RECIPIENT] = [PARTIES.merchant.kid, PARTIES.processor.kid];
+const [SIGNER, RECIPIENT] = [merchant, processor].map(({ publicKey }) => thumbprint(publicKey));
 
 describe('a message, opened by the library jose', () => {
   for (const payload of ['nested', 'plain'] as const) {
     for (const content of CONTENTS) {
       it(`${payload} under ${content} is the payload byte for byte, signed and addressed, with each algorithm`, async () => {
-        for (const signature of SIGNATURES) {
+        for (const signing of SIGNATURES) {
           for (const management of KEY_MANAGEMENTS) {
             const settings: Partial<Settings> = {
-              'jose.signature': signature,
+              'jose.signature': signing,
               'jose.key-management': management,
               'jose.content': content,
               'jose.payload': payload,
             };
-            const { value, encryption } = await secure(settings as GivenSettings);
-            const outer = await verified(encryption);
-            assert.deepEqual(outer.header, { alg: signature, kid: SIGNER, typ: 'JWT', cty: 'JWT' });
+            const { value, signature } = await secure(settings as GivenSettings);
+            const outer = await verified(signature);
+            assert.deepEqual(outer.header, { alg: signing, kid: SIGNER, typ: 'JWT', cty: 'JWT' });
             assert.equal(outer.payload.toString(), value);
             const { plaintext, header } = await opened(value);
             const common = { alg: management, enc: content, kid: RECIPIENT, typ: 'JWT' };
@@ -64,7 +55,7 @@ describe('a message, opened by the library jose', () => {
             }
             assert.deepEqual(header, { ...common, cty: 'JWT' });
             const inner = await verified(plaintext);
-            assert.deepEqual(inner.header, { alg: signature, kid: SIGNER, typ: 'JWT' });
+            assert.deepEqual(inner.header, { alg: signing, kid: SIGNER, typ: 'JWT' });
             assert.deepEqual(inner.payload, PAYLOAD);
           }
         }
@@ -89,10 +80,10 @@ describe('a message, opened by the library jose', () => {
 
 describe('a message', () => {
   it('is opened by no other key, and verified by none', async () => {
-    const { value, encryption } = await secure({});
+    const { value, signature } = await secure({});
     await assert.rejects(compactDecrypt(value, stranger.privateKey));
     await assert.rejects(compactDecrypt(value, merchant.privateKey));
-    await assert.rejects(verified(encryption, stranger.publicKey));
+    await assert.rejects(verified(signature, stranger.publicKey));
   });
 
   it('is refused when any of its parts was changed', async () => {
@@ -136,8 +127,8 @@ describe('a message', () => {
   });
 
   it('shows nothing of the payload in clear, in any encoding', async () => {
-    const { value, encryption } = await secure({});
-    const text = `${value}.${encryption}`;
+    const { value, signature } = await secure({});
+    const text = `${value}.${signature}`;
     const clear = [text, ...text.split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1'))].join(
       '\n',
     );

@@ -1,17 +1,12 @@
-import type { KeyObject } from 'node:crypto';
-import { type SignatureAlgorithm, signRsa } from '../../crypto/rsa.ts';
-
-/** What signs: a private key with the name that receivers know it by. */
-export interface Signer {
-  readonly key: KeyObject;
-  readonly kid: string;
-}
+import { signRsa } from '../../crypto/rsa.ts';
+import type { MerchantKey } from '../configuration.ts';
+import type { Settings } from '../settings.ts';
 
 /** JWS compact serialization (RFC 7515, 7.1). `header` stands beside `alg` and `kid`. */
 export async function signCompact(
   payload: Uint8Array,
-  algorithm: SignatureAlgorithm,
-  signer: Signer,
+  algorithm: Settings['jose.signature'],
+  signer: Pick<MerchantKey, 'key' | 'kid'>,
   header: Readonly<Record<string, string>>,
 ): Promise<string> {
   const protectedHeader = encodeHeader({ alg: algorithm, kid: signer.kid, ...header });

@@ -1,4 +1,4 @@
-import { createCipheriv, createSecretKey } from 'node:crypto';
+import { CBC_IV_BYTES, encryptCbc, encryptGcm, GCM_IV_BYTES } from '../../crypto/aes.ts';
 import type { EncryptionPadding, SignatureAlgorithm } from '../../crypto/rsa.ts';
 import type { Random } from '../../kernel/clock.ts';
 import type { Settings } from '../settings.ts';
@@ -83,17 +83,16 @@ export const CONTENT: Readonly<Record<Settings['wssec.content'], ContentCipher>>
   'AES-256-GCM': {
     uri: `${NS.xenc11}aes256-gcm`,
     encrypt(key, plaintext, random) {
-      const iv = random.bytes(12);
-      const cipher = createCipheriv('aes-256-gcm', createSecretKey(key), iv, { authTagLength: 16 });
-      return Buffer.concat([iv, cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      const iv = random.bytes(GCM_IV_BYTES);
+      const { ciphertext, tag } = encryptGcm(key, iv, Buffer.from(plaintext, 'utf8'));
+      return Buffer.concat([iv, ciphertext, tag]);
     },
   },
   'AES-256-CBC': {
     uri: `${NS.xenc}aes256-cbc`,
     encrypt(key, plaintext, random) {
-      const iv = random.bytes(16);
-      const cipher = createCipheriv('aes-256-cbc', createSecretKey(key), iv);
-      return Buffer.concat([iv, cipher.update(plaintext, 'utf8'), cipher.final()]);
+      const iv = random.bytes(CBC_IV_BYTES);
+      return Buffer.concat([iv, encryptCbc(key, iv, Buffer.from(plaintext, 'utf8'))]);
     },
   },
 };

@@ -11,6 +11,9 @@ export function canonicalElement(text: string): string {
   return new Writer().write(text);
 }
 
+/** Text as it stands in a canonical form. */
+export const canonicalText = (text: string): string => text.replace(SPECIAL_IN_TEXT, escapeSpecial);
+
 /** A declaration that was written, and what its prefix meant to the output before (`undefined`: nothing). */
 interface Declaration {
   readonly prefix: string;
@@ -43,7 +46,7 @@ class Writer {
     parser.on('opentag', (tag) => this.#open(tag));
     parser.on('closetag', (tag) => this.#close(tag));
     const onText = (value: string) => {
-      this.#output += value.replace(SPECIAL_IN_TEXT, escapeSpecial);
+      this.#output += canonicalText(value);
     };
     parser.on('text', onText);
     parser.on('cdata', onText);

@@ -12,13 +12,14 @@ import {
   X509_SUBJECT_KEY_IDENTIFIER,
   X509_V3,
 } from './algorithms.ts';
+import { canonicalText } from './canonical.ts';
 
 /**
  * The parts of an envelope. Each one that is signed is written in its exclusive canonical form
  * (http://www.w3.org/2001/10/xml-exc-c14n#): each prefix is declared on the first element that uses it, declarations stand
  * before attributes, both sorted, and no element is self-closing. So the text itself is what its digest is taken over.
  */
-export interface Part {
+export interface EnvelopePart {
   readonly id: string;
   readonly xml: string;
 }
@@ -26,12 +27,12 @@ export interface Part {
 const LIFETIME_MS = 5 * MINUTE;
 const NONCE_BYTES = 16;
 
-export function timestamp(id: string, now: number): Part {
+export function timestamp(id: string, now: number): EnvelopePart {
   const times = `<wsu:Created>${iso8601(now)}</wsu:Created><wsu:Expires>${iso8601(now + LIFETIME_MS)}</wsu:Expires>`;
   return { id, xml: `<wsu:Timestamp xmlns:wsu="${NS.wsu}" wsu:Id="${id}">${times}</wsu:Timestamp>` };
 }
 
-export function binarySecurityToken(id: string, certificate: string): Part {
+export function binarySecurityToken(id: string, certificate: string): EnvelopePart {
   const declared = `xmlns:wsse="${NS.wsse}" xmlns:wsu="${NS.wsu}"`;
   const start = `<wsse:BinarySecurityToken ${declared} EncodingType="${BASE64}" ValueType="${X509_V3}" wsu:Id="${id}">`;
   return { id, xml: `${start}${certificate}</wsse:BinarySecurityToken>` };
@@ -43,14 +44,14 @@ export function usernameToken(
   login: { readonly username: string; readonly password: string; readonly type: Settings['wssec.password-type'] },
   now: number,
   random: Random,
-): Part {
+): EnvelopePart {
   const { username, password, type } = login;
   const nonce = random.bytes(NONCE_BYTES);
   const created = iso8601(now);
   const digested = Buffer.concat([nonce, Buffer.from(created + password, 'utf8')]);
-  const secret = type === 'PasswordText' ? escapeText(password) : hash('sha1', digested, 'base64');
+  const secret = type === 'PasswordText' ? canonicalText(password) : hash('sha1', digested, 'base64');
   const children = [
-    `<wsse:Username>${escapeText(username)}</wsse:Username>`,
+    `<wsse:Username>${canonicalText(username)}</wsse:Username>`,
     `<wsse:Password Type="${passwordType(type)}">${secret}</wsse:Password>`,
     `<wsse:Nonce EncodingType="${BASE64}">${Buffer.from(nonce).toString('base64')}</wsse:Nonce>`,
     `<wsu:Created>${created}</wsu:Created>`,
@@ -59,7 +60,7 @@ export function usernameToken(
   return { id, xml: `${start}${children}</wsse:UsernameToken>` };
 }
 
-export function body(id: string, content: string): Part {
+export function body(id: string, content: string): EnvelopePart {
   const start = `<soapenv:Body xmlns:soapenv="${NS.soapenv}" xmlns:wsu="${NS.wsu}" wsu:Id="${id}">`;
   return { id, xml: `${start}${content}</soapenv:Body>` };
 }
@@ -69,7 +70,7 @@ export function encryptedData(
   id: string,
   encrypted: { readonly type: 'Content' | 'Element'; readonly keyId: string; readonly cipherUri: string },
   value: Buffer,
-): Part {
+): EnvelopePart {
   const { type, keyId, cipherUri } = encrypted;
   const reference =
     `<wsse:SecurityTokenReference xmlns:wsse="${NS.wsse}" xmlns:wsse11="${NS.wsse11}" wsse11:TokenType="${ENCRYPTED_KEY}">` +
@@ -88,7 +89,7 @@ export function encryptedKey(
   recipientKeyIdentifier: string,
   value: Buffer,
   dataIds: readonly string[],
-): Part {
+): EnvelopePart {
   const { uri, digestUri, maskUri } = transport;
   const digest =
     digestUri === undefined ? '' : `<ds:DigestMethod xmlns:ds="${NS.ds}" Algorithm="${digestUri}"></ds:DigestMethod>`;
@@ -121,7 +122,7 @@ export function signedInfo(
   );
 }
 
-export function signature(id: string, info: string, value: Buffer, key: string): Part {
+export function signature(id: string, info: string, value: Buffer, key: string): EnvelopePart {
   const xml =
     `<ds:Signature xmlns:ds="${NS.ds}" Id="${id}">${info}` +
     `<ds:SignatureValue>${value.toString('base64')}</ds:SignatureValue>` +
@@ -136,7 +137,7 @@ export const directReference = (tokenId: string): string =>
 export const keyIdentifier = (value: string): string =>
   `<wsse:KeyIdentifier EncodingType="${BASE64}" ValueType="${X509_SUBJECT_KEY_IDENTIFIER}">${value}</wsse:KeyIdentifier>`;
 
-export function envelope(header: readonly Part[], { xml }: Part): string {
+export function envelope(header: readonly EnvelopePart[], { xml }: EnvelopePart): string {
   const security = header.map((part) => part.xml).join('');
   return (
     `<soapenv:Envelope xmlns:soapenv="${NS.soapenv}"><soapenv:Header>` +
@@ -150,6 +151,3 @@ const tokenReference = (content: string): string =>
 
 const cipherData = (value: Buffer): string =>
   `<xenc:CipherData><xenc:CipherValue>${value.toString('base64')}</xenc:CipherValue></xenc:CipherData>`;
-
-/** As the canonical form of text has it. */
-const escapeText = (text: string): string => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');

@@ -1,95 +1,81 @@
 import { encryptRsa, signRsa } from '../../crypto/rsa.ts';
-import type { Random } from '../../kernel/clock.ts';
 import { newUuid } from '../../kernel/ids.ts';
-import type { MerchantKey, ProcessorKey } from '../configuration.ts';
-import type { Settings } from '../settings.ts';
+import type { Securing } from '../securing.ts';
 import { CONTENT, KEY_TRANSPORT, newContentKey, SIGNING } from './algorithms.ts';
 import { canonicalElement } from './canonical.ts';
 import {
   binarySecurityToken,
   body,
   directReference,
+  type EnvelopePart,
   encryptedData,
   encryptedKey,
   envelope,
   keyIdentifier,
-  type Part,
   signature,
   signedInfo,
   timestamp,
   usernameToken,
 } from './elements.ts';
 
-export interface WssecParties {
-  readonly merchant: MerchantKey;
-  readonly processor: ProcessorKey;
-}
-
-/** What one envelope is made with. */
-interface Making {
-  readonly parties: WssecParties;
-  readonly settings: Settings;
-  readonly now: number;
-  readonly random: Random;
-}
-
 /** A SOAP 1.1 envelope around an element, as WS-Security 1.1 and the Basic Security Profile have it. */
-export function secureWithWssec(element: string, making: Making): Promise<string> {
-  return making.settings['wssec.order'] === 'encrypt-sign'
-    ? encryptThenSign(element, making)
-    : signThenEncrypt(element, making);
+export function secureWithWssec(element: string, securing: Securing): Promise<string> {
+  return securing.settings['wssec.order'] === 'encrypt-sign'
+    ? encryptThenSign(element, securing)
+    : signThenEncrypt(element, securing);
 }
 
 /**
  * The signature covers nothing but ciphertext and our own elements. Receivers work from the top down, so the last
  * operation stands first: the signature before the key.
  */
-async function encryptThenSign(element: string, making: Making): Promise<string> {
-  const encryption = new Encryption(making);
-  const content = encryption.encrypt('Content', element);
-  const wrapped = body(newId('body', making), content.xml);
-  const tokens = tokensOf(making);
+async function encryptThenSign(element: string, securing: Securing): Promise<string> {
+  const { key, data } = encryptAll([{ type: 'Content', plaintext: element }], securing);
+  const wrapped = body(newId('body', securing), data.map(({ xml }) => xml).join(''));
+  const tokens = tokensOf(securing);
   const signed = [...tokens.all, wrapped].map(({ id, xml }) => ({ id, canonical: xml }));
-  const proof = await sign(signed, tokens.certificate, making);
-  return envelope([...tokens.all, proof, encryption.key()], wrapped);
+  const proof = await sign(signed, tokens.certificate, securing);
+  return envelope([...tokens.all, proof, key], wrapped);
 }
 
 /**
  * The signature covers the plaintext, so it is encrypted itself: in clear, its digest would let whoever knows the rest of
  * the body find the card number by trying.
  */
-async function signThenEncrypt(element: string, making: Making): Promise<string> {
-  const plain = body(newId('body', making), element);
-  const tokens = tokensOf(making);
+async function signThenEncrypt(element: string, securing: Securing): Promise<string> {
+  const plain = body(newId('body', securing), element);
+  const tokens = tokensOf(securing);
   const signed = [
     ...tokens.all.map(({ id, xml }) => ({ id, canonical: xml })),
     { id: plain.id, canonical: canonicalElement(plain.xml) },
   ];
-  const proof = await sign(signed, tokens.certificate, making);
-  const encryption = new Encryption(making);
-  const content = encryption.encrypt('Content', element);
-  const hiddenProof = encryption.encrypt('Element', proof.xml);
-  return envelope([...tokens.all, encryption.key(), hiddenProof], body(plain.id, content.xml));
+  const proof = await sign(signed, tokens.certificate, securing);
+  const content = { type: 'Content', plaintext: element } as const;
+  const { key, data } = encryptAll([content, { type: 'Element', plaintext: proof.xml }], securing);
+  const [hiddenBody, ...hiddenProof] = data;
+  return envelope([...tokens.all, key, ...hiddenProof], body(plain.id, hiddenBody?.xml ?? ''));
 }
 
 /** Letters first: an id of XML must not begin with a digit. */
-const newId = (what: string, { random }: Making): string => `${what}-${newUuid(random)}`;
+const newId = (what: string, { random }: Securing): string => `${what}-${newUuid(random)}`;
 
-function tokensOf(making: Making): { all: Part[]; certificate: Part } {
-  const { parties, settings, now, random } = making;
-  const certificate = binarySecurityToken(newId('x509', making), parties.merchant.certificateText);
+function tokensOf(securing: Securing): { all: EnvelopePart[]; certificate: EnvelopePart } {
+  const { parties, settings, now, random } = securing;
+  const certificate = binarySecurityToken(newId('x509', securing), parties.merchant.certificateText);
   const { 'wssec.username': username, 'wssec.password': password = '', 'wssec.password-type': type } = settings;
   const login =
-    username === undefined ? [] : [usernameToken(newId('username', making), { username, password, type }, now, random)];
-  return { all: [timestamp(newId('timestamp', making), now), certificate, ...login], certificate };
+    username === undefined
+      ? []
+      : [usernameToken(newId('username', securing), { username, password, type }, now, random)];
+  return { all: [timestamp(newId('timestamp', securing), now), certificate, ...login], certificate };
 }
 
 async function sign(
   parts: readonly { readonly id: string; readonly canonical: string }[],
-  certificate: Part,
-  making: Making,
-): Promise<Part> {
-  const { parties, settings } = making;
+  certificate: EnvelopePart,
+  securing: Securing,
+): Promise<EnvelopePart> {
+  const { parties, settings } = securing;
   const signing = SIGNING[settings['wssec.signature']];
   const info = signedInfo(signing, parts);
   const value = await signRsa(signing.algorithm, parties.merchant.key, Buffer.from(info, 'utf8'));
@@ -97,37 +83,32 @@ async function sign(
     settings['wssec.reference'] === 'binary-security-token'
       ? directReference(certificate.id)
       : keyIdentifier(parties.merchant.subjectKeyIdentifier);
-  return signature(newId('signature', making), info, value, key);
+  return signature(newId('signature', securing), info, value, key);
 }
 
-/** Everything that one key of its own encrypts. */
-class Encryption {
-  readonly #making: Making;
-  readonly #contentKey: Uint8Array;
-  readonly #id: string;
-  readonly #dataIds: string[] = [];
+interface Piece {
+  /** What it is of the element in whose place its ciphertext stands. */
+  readonly type: 'Content' | 'Element';
+  readonly plaintext: string;
+}
 
-  constructor(making: Making) {
-    this.#making = making;
-    this.#contentKey = newContentKey(making.random);
-    this.#id = newId('key', making);
-  }
-
-  encrypt(type: 'Content' | 'Element', plaintext: string): Part {
-    const { settings, random } = this.#making;
-    const cipher = CONTENT[settings['wssec.content']];
-    const id = newId('data', this.#making);
-    this.#dataIds.push(id);
-    const value = cipher.encrypt(this.#contentKey, plaintext, random);
-    return encryptedData(id, { type, keyId: this.#id, cipherUri: cipher.uri }, value);
-  }
-
-  /** The key itself, encrypted for the processor; the last that is asked of it. */
-  key(): Part {
-    const { parties, settings } = this.#making;
-    const transport = KEY_TRANSPORT[settings['wssec.key-transport']];
-    const value = encryptRsa(transport.padding, parties.processor.key, this.#contentKey);
-    this.#contentKey.fill(0);
-    return encryptedKey(this.#id, transport, parties.processor.subjectKeyIdentifier, value, this.#dataIds);
+/** All pieces under one key of their own, and that key, encrypted for the processor. */
+function encryptAll(pieces: readonly Piece[], securing: Securing): { key: EnvelopePart; data: EnvelopePart[] } {
+  const { parties, settings, random } = securing;
+  const cipher = CONTENT[settings['wssec.content']];
+  const transport = KEY_TRANSPORT[settings['wssec.key-transport']];
+  const keyId = newId('key', securing);
+  const contentKey = newContentKey(random);
+  try {
+    const data = pieces.map(({ type, plaintext }) => {
+      const value = cipher.encrypt(contentKey, plaintext, random);
+      return encryptedData(newId('data', securing), { type, keyId, cipherUri: cipher.uri }, value);
+    });
+    const wrapped = encryptRsa(transport.padding, parties.processor.key, contentKey);
+    const dataIds = data.map(({ id }) => id);
+    const key = encryptedKey(keyId, transport, parties.processor.subjectKeyIdentifier, wrapped, dataIds);
+    return { key, data };
+  } finally {
+    contentKey.fill(0);
   }
 }

@@ -1,9 +1,10 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes';
 import { Failure } from '../../kernel/failure.ts';
 import { LIMITS } from '../../kernel/limits.ts';
+import { DECLARATION, DOCTYPE, INSTRUCTION, phraseFor } from './parser-messages.ts';
 
 /** The element of a merchant's document that is sent on. */
-export interface Fragment {
+export interface SentElement {
   /** The element to be sent, as written, from `<` of its start tag to `>` of its end tag. */
   readonly text: string;
   /** Line of the request (from 1) where it begins. */
@@ -19,7 +20,7 @@ export interface Fragment {
  * namespaces that canonical forms do not treat alike. Throws `malformed_xml`, which tells the line and nothing of the
  * document. Takes time linear in the document.
  */
-export function readDocument(text: string): Fragment {
+export function readDocument(text: string): SentElement {
   const outline = new Reader(text).outline();
   const { root } = outline;
   if (!isEnvelope(root.tag)) return { text: text.slice(root.start, root.end), line: lineAt(text, root.start) };
@@ -34,7 +35,7 @@ const ENVELOPES: ReadonlySet<string> = new Set([
 const isEnvelope = (tag: SaxesTagNS): boolean => tag.local === 'Envelope' && ENVELOPES.has(tag.uri);
 
 /** An element of the document; `end` is 0 until its end tag was read. */
-interface Part {
+interface Span {
   readonly tag: SaxesTagNS;
   readonly start: number;
   readonly contentStart: number;
@@ -43,9 +44,9 @@ interface Part {
 
 /** The few elements that matter; `body` and `content` are only looked for in an envelope. */
 interface Outline {
-  readonly root: Part;
-  readonly body: Part | undefined;
-  readonly content: Part | undefined;
+  readonly root: Span;
+  readonly body: Span | undefined;
+  readonly content: Span | undefined;
 }
 
 /**
@@ -62,9 +63,9 @@ class Reader {
   readonly #parser = new SaxesParser({ xmlns: true, position: false, forceXMLVersion: true, defaultXMLVersion: '1.0' });
   #depth = 0;
   #nodes = 0;
-  #root: Part | undefined;
-  #body: Part | undefined;
-  #content: Part | undefined;
+  #root: Span | undefined;
+  #body: Span | undefined;
+  #content: Span | undefined;
 
   constructor(text: string) {
     this.#text = text;
@@ -96,7 +97,8 @@ class Reader {
   #namespace(uri: string): void {
     const longest = LIMITS.xmlNamespaceCharacters;
     if (uri.length > longest) this.#refuse(`a namespace longer than ${longest} characters`);
-    if (uri !== '' && !ABSOLUTE_URI.test(uri)) this.#refuse('a namespace must be an absolute URI');
+    if (uri !== '' && !ABSOLUTE_URI.test(uri))
+      this.#refuse('a namespace must be an absolute URI of ASCII characters without &');
   }
 
   #localName(local: string): void {
@@ -116,20 +118,20 @@ class Reader {
   #openRoot(tag: SaxesTagNS): void {
     const { version = '1.0', encoding = 'utf-8' } = this.#parser.xmlDecl;
     if (version !== '1.0' || !/^utf-8$/i.test(encoding)) throw fault(1, DECLARATION);
-    this.#root = this.#part(tag);
+    this.#root = this.#span(tag);
   }
 
   #openInEnvelope(tag: SaxesTagNS, soap: string): void {
     if (this.#depth === 2 && tag.local === 'Body' && tag.uri === soap) {
       if (this.#body !== undefined) this.#refuse(ONE_BODY);
-      this.#body = this.#part(tag);
+      this.#body = this.#span(tag);
     } else if (this.#depth === 3 && this.#body?.end === 0) {
       if (this.#content !== undefined) this.#refuse(ONE_ELEMENT);
-      this.#content = this.#part(tag);
+      this.#content = this.#span(tag);
     }
   }
 
-  #part(tag: SaxesTagNS): Part {
+  #span(tag: SaxesTagNS): Span {
     const contentStart = this.#parser.position;
     // No tag holds a second `<`.
     return { tag, start: this.#text.lastIndexOf('<', contentStart - 1), contentStart, end: 0 };
@@ -148,7 +150,7 @@ class Reader {
   }
 }
 
-function contentOf(text: string, { root, body, content }: Outline): Fragment {
+function contentOf(text: string, { root, body, content }: Outline): SentElement {
   if (body === undefined) throw fault(lineAt(text, root.start), ONE_BODY);
   if (content === undefined) throw fault(lineAt(text, body.start), ONE_ELEMENT);
   const before = skipBlanksAndComments(text, body.contentStart);
@@ -193,56 +195,8 @@ function lineAt(text: string, offset: number): number {
   return line;
 }
 
-const fault = (line: number, what: string): Failure =>
-  new Failure('malformed_xml', { message: `malformed XML at line ${line}: ${what}` });
-
-const DOCTYPE = 'a DOCTYPE is not allowed';
-const INSTRUCTION = 'a processing instruction is not allowed';
-const DECLARATION = 'expected version 1.0 and encoding UTF-8';
 const ONE_BODY = 'expected one Body in the Envelope';
 const ONE_ELEMENT = 'expected one element in the Body';
-const RESERVED = 'misuse of a reserved prefix or namespace';
-const BAD_DECLARATION = 'malformed XML declaration';
 
-/** How messages of the parser begin, which go on to quote the document, and what is said instead. */
-const PHRASES: readonly (readonly [beginning: string, phrase: string])[] = [
-  ['unbound namespace prefix', 'undeclared prefix'],
-  ['undefined entity', 'unknown entity'],
-  ['disallowed character in entity name', 'malformed reference'],
-  ['empty entity name', 'malformed reference'],
-  ['malformed character entity', 'malformed reference'],
-  ['duplicate attribute', 'duplicate attribute'],
-  ['inappropriately located doctype', DOCTYPE],
-  ['processing instruction', INSTRUCTION],
-  ['disallowed character in processing instruction', INSTRUCTION],
-  ['version number must', DECLARATION],
-  ['encoding value must', DECLARATION],
-  ['an XML declaration must', 'an XML declaration not at the start'],
-  ['the XML declaration must', 'an XML declaration not at the start'],
-  ['XML declaration', BAD_DECLARATION],
-  ['expected one of', BAD_DECLARATION],
-  ['expected the name', BAD_DECLARATION],
-  ['did not expect any more', BAD_DECLARATION],
-  ['value required', BAD_DECLARATION],
-  ['value must be quoted', BAD_DECLARATION],
-  ['whitespace required', BAD_DECLARATION],
-  ['standalone value must', BAD_DECLARATION],
-  ['The character ? is disallowed', BAD_DECLARATION],
-  ['unclosed tag', 'an element without an end tag'],
-  ['unexpected close tag', 'an end tag without its start tag'],
-  ['unmatched closing tag', 'an end tag without its start tag'],
-  ['documents may contain only one root', 'more than one root element'],
-  ['document must contain a root', 'no root element'],
-  ['text data outside of root', 'text outside the root element'],
-  ['the string "]]>"', ']]> in text'],
-  ['malformed name', 'malformed name'],
-  ['invalid attempt to undefine prefix', 'a prefix bound to no namespace'],
-  ['xml prefix must', RESERVED],
-  ['xmlns prefix must', RESERVED],
-  ['may not assign', RESERVED],
-  ['the default namespace may not', RESERVED],
-  ['tags may not have', RESERVED],
-];
-
-const phraseFor = (message: string): string =>
-  PHRASES.find(([beginning]) => message.startsWith(beginning))?.[1] ?? 'not well-formed';
+const fault = (line: number, what: string): Failure =>
+  new Failure('malformed_xml', { message: `malformed XML at line ${line}: ${what}` });

@@ -15,27 +15,34 @@ import {
   waiting,
 } from './configuration.ts';
 
-/** What the operator enters, checked before anything is stored. All of it throws `KeyFault`. */
+/** Keys and certificates of the operator's, checked before anything is stored. All of it throws `KeyFault`. */
 
-/** When something is entered, and when it comes into use, milliseconds. */
+/** What comes of a replacement, and what in it is new. */
+export interface Replacement<T> {
+  readonly keys: Replaceable<T>;
+  readonly entered: T;
+}
+
+/** When something is replaced, and when the new one comes into use, milliseconds. */
 export interface Times {
   readonly now: number;
   readonly from: number;
 }
 
 /** From a file with a public key, or with a certificate. */
-export function enterProcessorKey(
+export function replaceProcessorKey(
   old: Replaceable<ProcessorKey> | undefined,
   file: Uint8Array,
   { now, from }: Times,
-): Replaceable<ProcessorKey> {
+): Replacement<ProcessorKey> {
   const key = readPublicKey(file);
   const certificate = certificateIn(file);
   if (certificate !== undefined) mustBeValid(certificate, now, 'processor');
-  return replaced(old, processorKey(key, certificate), from, now);
+  const entered = processorKey(key, certificate);
+  return { keys: replaced(old, entered, from, now), entered };
 }
 
-/** What of a merchant's is entered; one or the other is there. */
+/** What of a merchant's is given; one or the other is there. */
 export interface MerchantFiles {
   readonly privateKey: Uint8Array | undefined;
   readonly passphrase: string | undefined;
@@ -44,11 +51,11 @@ export interface MerchantFiles {
   readonly name: string;
 }
 
-export async function enterMerchantKey(
+export async function replaceMerchantKey(
   old: Replaceable<MerchantKey> | undefined,
   files: MerchantFiles,
   times: Times,
-): Promise<Replaceable<MerchantKey>> {
+): Promise<Replacement<MerchantKey>> {
   const { now, from } = times;
   if (old !== undefined && from > now && endOf(inUse(old, now).certificate) < from)
     throw new KeyFault('the merchant certificate in use ends before the overlap does');
@@ -57,7 +64,8 @@ export async function enterMerchantKey(
   if (files.privateKey === undefined) return renewed(old, certificate, times);
   const key = readPrivateKey(files.privateKey, files.passphrase);
   mustSign(key);
-  return replaced(old, await paired(old, key, certificate, files.name, now), from, now);
+  const entered = await paired(old, key, certificate, files.name, now);
+  return { keys: replaced(old, entered, from, now), entered };
 }
 
 /** A certificate of its own for a key that is there: the one in use, or the one that waits. */
@@ -65,16 +73,21 @@ function renewed(
   old: Replaceable<MerchantKey> | undefined,
   certificate: X509Certificate | undefined,
   { now, from }: Times,
-): Replaceable<MerchantKey> {
+): Replacement<MerchantKey> {
   if (old === undefined || certificate === undefined)
     throw new KeyFault('a certificate needs its private key: give both');
   const next = waiting(old, now);
   const current = inUse(old, now);
-  if (next !== undefined && belongTogether(next.value.key, certificate))
-    return { current, next: { value: merchantKey(next.value.key, certificate), from: next.from } };
+  if (next !== undefined && from > now)
+    throw new KeyFault('another key waits already: a certificate cannot wait beside it');
+  if (next !== undefined && belongTogether(next.value.key, certificate)) {
+    const entered = merchantKey(next.value.key, certificate);
+    return { keys: { current, next: { value: entered, from: next.from } }, entered };
+  }
   if (!belongTogether(current.key, certificate)) throw anotherKey();
-  const value = merchantKey(current.key, certificate);
-  return next === undefined ? replaced(old, value, from, now) : { current: value, next };
+  const entered = merchantKey(current.key, certificate);
+  const keys = next === undefined ? replaced(old, entered, from, now) : { current: entered, next };
+  return { keys, entered };
 }
 
 /** The key with its certificate: the one given, the one it has, or one made here. */
@@ -108,8 +121,11 @@ function certificateIn(file: Uint8Array): X509Certificate | undefined {
 }
 
 function mustBeValid(certificate: X509Certificate, now: number, whose: string): void {
-  if (endOf(certificate) <= now) throw new KeyFault(`the ${whose} certificate has expired`);
-  if (startOf(certificate) > now) throw new KeyFault(`the ${whose} certificate is not valid yet`);
+  const [start, end] = [startOf(certificate), endOf(certificate)];
+  if (Number.isNaN(start) || Number.isNaN(end))
+    throw new KeyFault(`the times of the ${whose} certificate are malformed`);
+  if (end <= now) throw new KeyFault(`the ${whose} certificate has expired`);
+  if (start > now) throw new KeyFault(`the ${whose} certificate is not valid yet`);
 }
 
 /** A key can be well-formed and still have numbers that do not fit each other. */

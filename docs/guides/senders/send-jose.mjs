@@ -1,0 +1,15 @@
+// NODE_EXTRA_CA_CERTS=CA KEY=... node send-jose.mjs URL PAYLOAD
+// Sends a payload to POST /proxy/jose and prints the answer. Needs nothing but Node.
+import { readFileSync } from 'node:fs';
+
+const [url, payload] = process.argv.slice(2);
+const answer = await fetch(url, {
+  method: 'POST',
+  headers: { 'ft-access-key': process.env.KEY, 'content-type': 'application/json' },
+  body: readFileSync(payload),
+  signal: AbortSignal.timeout(30_000),
+});
+const text = await answer.text();
+// The text of a refusal names the field or the placeholder, and never a value.
+if (!answer.ok) throw new Error(`${answer.status} ${text}`);
+process.stdout.write(text);

@@ -1,0 +1,11 @@
+/** Work that holds up everything else for a while, done one at a time with a turn of the event loop between. */
+export class Turns {
+  #last: Promise<void> = Promise.resolve();
+
+  /** Resolves when it is the caller's turn to do its work, at once and without waiting for anything. */
+  take(): Promise<void> {
+    const turn = this.#last.then(() => new Promise<void>((resolve) => setImmediate(resolve)));
+    this.#last = turn;
+    return turn;
+  }
+}

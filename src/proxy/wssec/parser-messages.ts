@@ -1,0 +1,49 @@
+/** What is said of a document that is refused: a closed list, because the parser's own messages quote the document. */
+export const DOCTYPE = 'a DOCTYPE is not allowed';
+export const INSTRUCTION = 'a processing instruction is not allowed';
+export const DECLARATION = 'expected version 1.0 and encoding UTF-8';
+const RESERVED = 'misuse of a reserved prefix or namespace';
+const BAD_DECLARATION = 'malformed XML declaration';
+
+/** How messages of the parser begin, which go on to quote the document, and what is said instead. */
+const PHRASES: readonly (readonly [beginning: string, phrase: string])[] = [
+  ['unbound namespace prefix', 'undeclared prefix'],
+  ['undefined entity', 'unknown entity'],
+  ['disallowed character in entity name', 'malformed reference'],
+  ['empty entity name', 'malformed reference'],
+  ['malformed character entity', 'malformed reference'],
+  ['duplicate attribute', 'duplicate attribute'],
+  ['inappropriately located doctype', DOCTYPE],
+  ['processing instruction', INSTRUCTION],
+  ['disallowed character in processing instruction', INSTRUCTION],
+  ['version number must', DECLARATION],
+  ['encoding value must', DECLARATION],
+  ['an XML declaration must', 'an XML declaration not at the start'],
+  ['the XML declaration must', 'an XML declaration not at the start'],
+  ['XML declaration', BAD_DECLARATION],
+  ['expected one of', BAD_DECLARATION],
+  ['expected the name', BAD_DECLARATION],
+  ['did not expect any more', BAD_DECLARATION],
+  ['value required', BAD_DECLARATION],
+  ['value must be quoted', BAD_DECLARATION],
+  ['whitespace required', BAD_DECLARATION],
+  ['standalone value must', BAD_DECLARATION],
+  ['The character ? is disallowed', BAD_DECLARATION],
+  ['unclosed tag', 'an element without an end tag'],
+  ['unexpected close tag', 'an end tag without its start tag'],
+  ['unmatched closing tag', 'an end tag without its start tag'],
+  ['documents may contain only one root', 'more than one root element'],
+  ['document must contain a root', 'no root element'],
+  ['text data outside of root', 'text outside the root element'],
+  ['the string "]]>"', ']]> in text'],
+  ['malformed name', 'malformed name'],
+  ['invalid attempt to undefine prefix', 'a prefix bound to no namespace'],
+  ['xml prefix must', RESERVED],
+  ['xmlns prefix must', RESERVED],
+  ['may not assign', RESERVED],
+  ['the default namespace may not', RESERVED],
+  ['tags may not have', RESERVED],
+];
+
+export const phraseFor = (message: string): string =>
+  PHRASES.find(([beginning]) => message.startsWith(beginning))?.[1] ?? 'not well-formed';

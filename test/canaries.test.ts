@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Search } from './canaries.ts';
+import { newCertificate, newPair, privatePem, publicPem } from './rsa-pairs.ts';
+
+describe('the search for secrets', () => {
+  const word = 'Canary-Of-The-Search é';
+  const wordForms = {
+    bytes: Buffer.from(word),
+    'UTF-16': Buffer.from(word, 'utf16le'),
+    hex: Buffer.from(Buffer.from(word).toString('hex')),
+    base64: Buffer.from(Buffer.from(`x${word}`).toString('base64')),
+    base64url: Buffer.from(Buffer.from(`xx${word}`).toString('base64url')),
+    'a link': Buffer.from(encodeURIComponent(word)),
+    JSON: Buffer.from(JSON.stringify({ word })),
+  };
+  for (const [form, bytes] of Object.entries(wordForms))
+    test(`finds a word as ${form}`, () => assert.deepEqual(new Search(['other', word]).found(bytes), [word]));
+
+  for (const bits of [2048, 3072]) {
+    const pair = newPair(bits);
+    const { privateKey } = pair;
+    const search = new Search(['other'], [newPair().privateKey, privateKey]);
+    const der = privateKey.export({ type: 'pkcs8', format: 'der' });
+    const jwk = privateKey.export({ format: 'jwk' });
+    const forms = {
+      PEM: privatePem(pair),
+      'some lines of PEM': privatePem(pair).split('\n').slice(-10).join('\n'),
+      'PEM of PKCS#1': privateKey.export({ type: 'pkcs1', format: 'pem' }),
+      DER: der,
+      'DER of PKCS#1': privateKey.export({ type: 'pkcs1', format: 'der' }),
+      'base64 of DER': der.toString('base64'),
+      'base64url of DER after other bytes': Buffer.concat([Buffer.from('x'), der]).toString('base64url'),
+      'hex of DER': der.toString('hex'),
+      JWK: JSON.stringify(jwk),
+      'one number': JSON.stringify({ q: jwk.q }),
+    };
+    for (const [form, written] of Object.entries(forms))
+      test(`finds a private key of ${bits} bits as ${form}`, () =>
+        assert.deepEqual(search.found(Buffer.from(written)), ['private key 1']));
+
+    test(`does not take the public half of ${bits} bits for it`, async () => {
+      const { raw } = await newCertificate(pair);
+      for (const each of [publicPem(pair), raw, raw.toString('base64'), raw.toString('hex')])
+        assert.deepEqual(search.found(Buffer.from(each)), []);
+    });
+  }
+});
