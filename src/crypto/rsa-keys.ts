@@ -9,8 +9,11 @@ export class KeyFault extends OperatorError {
 }
 
 const { min, max } = LIMITS.rsaBits;
-const PUBLIC_PEM = /^\s*-----BEGIN (RSA )?PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END \1?PUBLIC KEY-----\s*$/;
-const PEM = /^\s*-----BEGIN ([A-Z0-9 ]+)-----/;
+const PUBLIC_PEM = /^-----BEGIN (RSA )?PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END \1?PUBLIC KEY-----/m;
+/** Tools write lines of their own before it. */
+const PEM = /^-----BEGIN ([A-Z0-9 ]+)-----/m;
+/** How the DER of a PFX begins: a sequence, its length, version 3 (RFC 7292). */
+const PKCS12 = /^\x30(?:[\x00-\x7f]|\x80|\x81.|\x82..|\x83...)\x02\x01\x03/s;
 
 /** The smallest odd exponent with which padding schemes are used; with 1 a ciphertext is its plaintext. */
 const SMALLEST_EXPONENT = 3n;
@@ -44,6 +47,8 @@ export function readPrivateKey(bytes: Uint8Array, passphrase: string | undefined
     (content) => privateFromDer(content, passphrase),
   ]);
   if (key !== undefined) return checked(key);
+  if (PKCS12.test(text))
+    throw new KeyFault('this is PKCS#12; turn its key into PEM first: openssl pkcs12 -in FILE -nocerts -nodes');
   if (passphrase !== undefined) throw new KeyFault('the private key cannot be read, or its passphrase is another one');
   throw new KeyFault('expected an RSA private key: PEM, DER or JWK');
 }

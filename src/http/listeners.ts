@@ -120,6 +120,7 @@ const MALFORMED_ANSWER = [
   `content-type: ${JSON_TYPE}`,
   `content-length: ${Buffer.byteLength(MALFORMED_BODY)}`,
   'cache-control: no-store',
+  'x-content-type-options: nosniff',
   'connection: close',
   '',
   MALFORMED_BODY,

@@ -74,13 +74,13 @@ const TABLE: readonly [state: string, given: string, atOnce: Outcome, withOverla
   ['nothing', 'key a', 'a* -', 'a* -'],
   ['nothing', 'certificate a', ALONE, ALONE],
   ['nothing', 'key and certificate a', 'a2 -', 'a2 -'],
-  ['a in use', 'key a', 'a1 -', 'a1 a1 in 10'],
+  ['a in use', 'key a', 'a1 -', 'a1 -'],
   ['a in use', 'key c', 'c* -', 'a1 c* in 10'],
   ['a in use', 'certificate a', 'a2 -', 'a1 a2 in 10'],
   ['a in use', 'certificate c', ANOTHER, ANOTHER],
   ['a in use', 'key and certificate a', 'a2 -', 'a1 a2 in 10'],
   ['a in use', 'key and certificate c', 'c2 -', 'a1 c2 in 10'],
-  ['a in use, b waits', 'key a', 'a1 -', 'a1 a1 in 10'],
+  ['a in use, b waits', 'key a', 'a1 -', 'a1 -'],
   ['a in use, b waits', 'key b', 'b1 -', 'a1 b1 in 10'],
   ['a in use, b waits', 'key c', 'c* -', 'a1 c* in 10'],
   ['a in use, b waits', 'certificate a', 'a2 b1 in 5', WAITS],
@@ -171,6 +171,19 @@ describe('a merchant’s key or certificate is refused', () => {
       await replace(end);
       await replace(end - MINUTE);
     }
+  });
+
+  it('when a certificate would have ended before it comes into use', async () => {
+    const lasts = endOf(FIRST.a) - NOW;
+    const short = (name: Name) => newCertificate(PAIRS[name], NOW - lasts + MINUTE);
+    const message = 'the merchant certificate ends before it comes into use';
+    for (const files of [
+      filesOf({ key: 'c', certificate: await short('c') }),
+      filesOf({ certificate: await short('a') }),
+    ])
+      assert.equal(await refusal(() => replaceMerchantKey(STATES['a in use'], files, within(10))), message);
+    const files = filesOf({ certificate: await short('b') });
+    assert.equal(await refusal(() => replaceMerchantKey(STATES['a in use, b waits'], files, within(0))), message);
   });
 
   it('when the certificate belongs to another key than the one given with it', async () => {

@@ -33,13 +33,15 @@ export interface Times {
 export function replaceProcessorKey(
   old: Replaceable<ProcessorKey> | undefined,
   file: Uint8Array,
-  { now, from }: Times,
+  times: Times,
 ): Replacement<ProcessorKey> {
+  const { now, from } = times;
   const key = readPublicKey(file);
   const certificate = certificateIn(file);
-  if (certificate !== undefined) mustBeValid(certificate, now, 'processor');
+  if (certificate !== undefined) mustBeValid(certificate, times, 'processor');
   const entered = processorKey(key, certificate);
-  return { keys: replaced(old, entered, from, now), entered };
+  const isInUse = old !== undefined && inUse(old, now).key.equals(key);
+  return { keys: isInUse ? { current: entered } : replaced(old, entered, from, now), entered };
 }
 
 /** What of a merchant's is given; one or the other is there. */
@@ -60,12 +62,14 @@ export async function replaceMerchantKey(
   if (old !== undefined && from > now && endOf(inUse(old, now).certificate) < from)
     throw new KeyFault('the merchant certificate in use ends before the overlap does');
   const certificate = files.certificate && readCertificate(files.certificate);
-  if (certificate !== undefined) mustBeValid(certificate, now, 'merchant');
+  if (certificate !== undefined) mustBeValid(certificate, times, 'merchant');
   if (files.privateKey === undefined) return renewed(old, certificate, times);
   const key = readPrivateKey(files.privateKey, files.passphrase);
   mustSign(key);
-  const entered = await paired(old, key, certificate, files.name, now);
-  return { keys: replaced(old, entered, from, now), entered };
+  const entered = await paired(old, key, certificate, files.name, times);
+  // Given again, it is in use as it was, and whatever waited does not come.
+  const isInUse = old !== undefined && inUse(old, now) === entered;
+  return { keys: isInUse ? { current: entered } : replaced(old, entered, from, now), entered };
 }
 
 /** A certificate of its own for a key that is there: the one in use, or the one that waits. */
@@ -81,6 +85,7 @@ function renewed(
   if (next !== undefined && from > now)
     throw new KeyFault('another key waits already: a certificate cannot wait beside it');
   if (next !== undefined && belongTogether(next.value.key, certificate)) {
+    mustBeValid(certificate, { now, from: next.from }, 'merchant');
     const entered = merchantKey(next.value.key, certificate);
     return { keys: { current, next: { value: entered, from: next.from } }, entered };
   }
@@ -96,7 +101,7 @@ async function paired(
   key: KeyObject,
   certificate: X509Certificate | undefined,
   name: string,
-  now: number,
+  { now, from }: Times,
 ): Promise<MerchantKey> {
   if (certificate !== undefined) {
     if (!belongTogether(key, certificate)) throw anotherKey();
@@ -104,7 +109,7 @@ async function paired(
   }
   // Processors hold on to a certificate, so it changes only with its key or by its end.
   const known = old === undefined ? [] : [inUse(old, now), waiting(old, now)?.value];
-  const same = known.find((each) => each?.key.equals(key) === true && endOf(each.certificate) > now);
+  const same = known.find((each) => each?.key.equals(key) === true && endOf(each.certificate) > from);
   return same ?? merchantKey(key, readCertificate(await makeSelfSigned(key, name, now)));
 }
 
@@ -120,11 +125,13 @@ function certificateIn(file: Uint8Array): X509Certificate | undefined {
   }
 }
 
-function mustBeValid(certificate: X509Certificate, now: number, whose: string): void {
+/** Now, and when it comes into use. */
+function mustBeValid(certificate: X509Certificate, { now, from }: Times, whose: string): void {
   const [start, end] = [startOf(certificate), endOf(certificate)];
   if (Number.isNaN(start) || Number.isNaN(end))
     throw new KeyFault(`the times of the ${whose} certificate are malformed`);
   if (end <= now) throw new KeyFault(`the ${whose} certificate has expired`);
+  if (end <= from) throw new KeyFault(`the ${whose} certificate ends before it comes into use`);
   if (start > now) throw new KeyFault(`the ${whose} certificate is not valid yet`);
 }
 
