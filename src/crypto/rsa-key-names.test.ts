@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { createHash, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createHash, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { base64, fault, GARBAGE, pem, pkcs8, spki } from '../../test/key-forms.ts';
 import { makeAuthority, makeSelfSigned } from './certificate.ts';
 import {
-  KeyFault,
   keyFingerprint,
   publicOf,
   readCertificate,
@@ -18,32 +18,7 @@ const SHORT = generateKeyPairSync('rsa', { modulusLength: 1024 });
 const OTHER = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const CERTIFICATE = Buffer.from(await makeSelfSigned(privateKey, 'test', NOW));
 
-const pem = (label: string, der: Buffer): string =>
-  `-----BEGIN ${label}-----\n${der.toString('base64').replace(/(.{64})/g, '$1\n')}\n-----END ${label}-----\n`;
 const certificatePem = pem('CERTIFICATE', CERTIFICATE);
-
-const spki = (key: KeyObject, format: 'pem' | 'der'): Buffer =>
-  Buffer.from(key.export({ type: 'spki', format } as never));
-const pkcs8 = (key: KeyObject, format: 'pem' | 'der'): Buffer =>
-  Buffer.from(key.export({ type: 'pkcs8', format } as never));
-const base64 = (der: Buffer): Buffer => Buffer.from(der.toString('base64'));
-
-function fault(read: () => unknown): string {
-  try {
-    read();
-  } catch (error) {
-    assert.ok(error instanceof KeyFault, String(error));
-    assert.equal(error.cause, undefined);
-    return error.message;
-  }
-  return assert.fail('accepted');
-}
-
-const GARBAGE: readonly Buffer[] = [
-  ...['', ' ', 'secret', '{', '{}', '[]', 'null', '{"kty":"RSA"}', '{"keys":[]}', 'AAAA', '-----BEGIN secret-----'],
-  ...['-----BEGIN PUBLIC KEY-----\nsecret\n-----END PUBLIC KEY-----', '-----BEGIN PUBLIC KEY-----', '{"kty":"secret"}'],
-  ...['-----BEGIN CERTIFICATE-----\nsecret\n-----END CERTIFICATE-----'],
-].map((text) => Buffer.from(text));
 
 describe('a certificate', () => {
   it('is read from PEM, DER and base64, of several the first', async () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { base64, fault, GARBAGE, jwk, pem, pkcs1, pkcs8, spki } from '../../test/key-forms.ts';
 import { makeSelfSigned } from './certificate.ts';
-import { KeyFault, keyFingerprint, readPrivateKey, subjectKeyIdentifier, thumbprint } from './rsa-keys.ts';
+import { keyFingerprint, readPrivateKey, subjectKeyIdentifier, thumbprint } from './rsa-keys.ts';
 
 const NOW = Date.UTC(2026, 0, 15);
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -11,36 +12,7 @@ const PSS = generateKeyPairSync('rsa-pss', { modulusLength: 2048 });
 const CURVE = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const CERTIFICATE = Buffer.from(await makeSelfSigned(privateKey, 'test', NOW));
 
-const pem = (label: string, der: Buffer): string =>
-  `-----BEGIN ${label}-----\n${der.toString('base64').replace(/(.{64})/g, '$1\n')}\n-----END ${label}-----\n`;
 const certificatePem = pem('CERTIFICATE', CERTIFICATE);
-
-const spki = (key: KeyObject, format: 'pem' | 'der'): Buffer =>
-  Buffer.from(key.export({ type: 'spki', format } as never));
-const pkcs1 = (key: KeyObject, format: 'pem' | 'der'): Buffer =>
-  Buffer.from(key.export({ type: 'pkcs1', format } as never));
-const pkcs8 = (key: KeyObject, format: 'pem' | 'der'): Buffer =>
-  Buffer.from(key.export({ type: 'pkcs8', format } as never));
-const jwk = (key: KeyObject, more: object = {}): Buffer =>
-  Buffer.from(JSON.stringify({ ...key.export({ format: 'jwk' }), ...more }));
-const base64 = (der: Buffer): Buffer => Buffer.from(der.toString('base64'));
-
-function fault(read: () => unknown): string {
-  try {
-    read();
-  } catch (error) {
-    assert.ok(error instanceof KeyFault, String(error));
-    assert.equal(error.cause, undefined);
-    return error.message;
-  }
-  return assert.fail('accepted');
-}
-
-const GARBAGE: readonly Buffer[] = [
-  ...['', ' ', 'secret', '{', '{}', '[]', 'null', '{"kty":"RSA"}', '{"keys":[]}', 'AAAA', '-----BEGIN secret-----'],
-  ...['-----BEGIN PUBLIC KEY-----\nsecret\n-----END PUBLIC KEY-----', '-----BEGIN PUBLIC KEY-----', '{"kty":"secret"}'],
-  ...['-----BEGIN CERTIFICATE-----\nsecret\n-----END CERTIFICATE-----'],
-].map((text) => Buffer.from(text));
 
 describe('a private key', () => {
   const locked = (type: 'pkcs8' | 'pkcs1', format: 'pem' | 'der' = 'pem'): Buffer =>
