@@ -334,6 +334,41 @@ describe('text values', () => {
   });
 });
 
+describe('the number of values', () => {
+  const most = LIMITS.jsonValues;
+  const message = / more than 50000 values$/;
+  // Each is of as many values as it is asked for, itself among them.
+  const documents: Readonly<Record<string, (values: number) => string>> = {
+    'a list of numbers': (values) => `[${Array(values - 1).fill('1')}]`,
+    'a list of empty lists': (values) => `[${Array(values - 1).fill('[]')}]`,
+    'a list of empty objects': (values) => `[${Array(values - 1).fill('{}')}]`,
+    'an object': (values) => `{${Array.from({ length: values - 1 }, (_, index) => `"${index}":null`)}}`,
+    'lists in a list': (values) => `[${Array((values - 2) / 2).fill('["x"]')},true]`,
+  };
+
+  for (const [what, document] of Object.entries(documents)) {
+    it(`may be ${most} in ${what}, and not one more`, () => {
+      assert.equal(most, 50_000);
+      const text = document(most);
+      assert.deepEqual(asNative(read(text)), JSON.parse(text));
+      const more = text.replace(/.$/, (end) => (end === '}' ? ',"one more":1}' : ',1]'));
+      JSON.parse(more);
+      assert.match(refusal(more), message);
+    });
+  }
+
+  it('is refused where the first beyond it begins, whatever follows', () => {
+    const text = `[${'1,'.repeat(most - 1)}`;
+    assert.equal(refusal(`${text}1]`), `malformed JSON at character ${text.length + 1}: more than ${most} values`);
+    assert.equal(refusal(`${text}x`), `malformed JSON at character ${text.length + 1}: more than ${most} values`);
+  });
+
+  it('does not count keys', () => {
+    const members = Array.from({ length: most / 2 }, (_, index) => `"${index}":1`).join();
+    assert.ok(isJsonObject(read(`{${members}}`)));
+  });
+});
+
 describe('a refusal', () => {
   it('names the position, counted from 1', () => {
     assert.equal(refusal('{"a":}'), 'malformed JSON at character 6: expected a value');

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Turns } from './turns.ts';
+
+describe('turns', () => {
+  it('are taken one after another, each in a turn of the event loop of its own', async () => {
+    const turns = new Turns();
+    const seen: string[] = [];
+    let loops = 0;
+    let isOver = false;
+    const count = (): void => {
+      seen.push(`loop ${++loops}`);
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    await Promise.all(
+      ['a', 'b', 'c', 'd'].map(async (name) => {
+        await turns.take();
+        seen.push(name);
+      }),
+    );
+    isOver = true;
+    assert.deepEqual(seen.slice(0, 8), ['loop 1', 'a', 'loop 2', 'b', 'loop 3', 'c', 'loop 4', 'd']);
+  });
+
+  it('do not begin at once, also when nobody else waits', async () => {
+    const turns = new Turns();
+    for (let round = 0; round < 3; round++) {
+      const seen: string[] = [];
+      const other = nextTurn().then(() => seen.push('other work'));
+      await turns.take();
+      seen.push('turn');
+      await other;
+      assert.deepEqual(seen, ['other work', 'turn']);
+    }
+  });
+
+  it('of one do not hold up those of another', async () => {
+    const [one, other] = [new Turns(), new Turns()];
+    const seen: string[] = [];
+    const take = (turns: Turns, name: string) => turns.take().then(() => seen.push(name));
+    await Promise.all([take(one, 'a'), take(one, 'b'), take(one, 'c'), take(other, 'x')]);
+    assert.deepEqual(seen, ['a', 'x', 'b', 'c']);
+  });
+});

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { ENDPOINTS as ALL } from '../../src/http/endpoints.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { type House, startHouse } from '../house.ts';
+import { JOSE, newSender, openJose, proxied, type Sender } from './proxy.ts';
+import { LINES, patternOf } from './requests.ts';
+
+const most = LIMITS.jsonValues;
+
+describe('more values in JSON than are read', () => {
+  let house: House;
+  let me: Sender;
+  before(async () => {
+    house = await startHouse();
+    me = await newSender(house);
+  });
+  after(() => house.stop());
+
+  /** The body with a member of so many values that it has this many in all. */
+  const filled = (body: object, values: number): string => {
+    const count = (value: unknown): number =>
+      typeof value === 'object' && value !== null
+        ? 1 + Object.values(value).reduce<number>((sum, each) => sum + count(each), 0)
+        : 1;
+    return JSON.stringify({ ...body, filling: Array(values - count(body) - 1).fill(1) });
+  };
+
+  // /proxy/jose has a test of its own below.
+  const lines = LINES.filter(({ body }) => body !== undefined);
+  test('every endpoint that reads JSON is in this test', () => {
+    const taking = ALL.filter(({ body, path }) => body !== undefined && path !== JOSE).map(
+      ({ method, path }) => `${method} ${path}`,
+    );
+    assert.ok(taking.length >= 4);
+    assert.deepEqual(lines.map((line) => `${line.method} ${patternOf(line)}`).sort(), taking.sort());
+  });
+
+  for (const line of lines) {
+    const { method, path, body } = line;
+    test(`are malformed JSON on ${method} ${patternOf(line)}, and exactly as many as are read are not`, async () => {
+      const send = (text: string) => house.call(method, path, { key: me.key, body: text });
+      const { status, text, json } = await send(filled(body as object, most + 1));
+      assert.equal(status, 400);
+      assert.match(json.desc, /^malformed JSON at character [0-9]+: more than 50000 values$/);
+      assert.equal(text, JSON.stringify({ status_code: 400, status: 'fail', desc: json.desc, data: '' }));
+      const fits = await send(filled(body as object, most));
+      // The filling is at fault, or is nothing to the endpoint, or the record does not exist.
+      assert.ok([200, 400].includes(fits.status), fits.text);
+      assert.doesNotMatch(fits.text, /malformed JSON/);
+    });
+  }
+
+  test('are malformed JSON on /proxy/jose, and exactly as many as are read are sent on', async () => {
+    const token = await me.token('4111111111111111');
+    const before = (await me.reads()).length;
+    const body = { cvv: `{{${token}:detokenize}}` };
+    const { status, json } = await me.jose(filled(body, most + 1));
+    assert.equal(status, 400);
+    assert.match(json.description, /^malformed JSON at character [0-9]+: more than 50000 values$/);
+    assert.equal((await me.reads()).length, before, 'nothing was read');
+    const text = filled(body, most);
+    const payload = await openJose(proxied(await me.jose(text)));
+    assert.equal(payload, text.replace(body.cvv, '4111111111111111'));
+  });
+
+  test('are nothing to /proxy/hash, which reads text', async () => {
+    proxied(await me.hash(filled({}, most + 1)));
+  });
+
+  test('leave the service as it was', async () => {
+    const bodies = Array.from({ length: 8 }, () => me.jose(filled({}, 200_000)));
+    for (const { status } of await Promise.all(bodies)) assert.equal(status, 400);
+    proxied(await me.jose('{}'));
+  });
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Unit } from '../../src/storage/database.ts';
+import { type Answer, type House, luhnPan, startHouse } from '../house.ts';
+import { ENDPOINTS, newSender, proxied, type Sender } from './proxy.ts';
+import { dataOf, TOKENIZE } from './vault.ts';
+
+const MANY = 100;
+/** Long enough that an answer that did not wait would be there first. */
+const HELD_MS = 50;
+
+describe('the reads of one request', () => {
+  let house: House;
+  let me: Sender;
+  let tokens: string[];
+  let captures: string[];
+  before(async () => {
+    house = await startHouse();
+    me = await newSender(house);
+    const chd = Array.from({ length: MANY }, () => ({ card: luhnPan('411111'), name: 'Ana Lopez', exp: '12/29' }));
+    const body = { chd, tags: [], scheme: 7 };
+    const made = dataOf(await house.call('POST', TOKENIZE, { key: me.key, body })).tokens;
+    tokens = made.map(({ token }: { token: string }) => token);
+    captures = await Promise.all(tokens.map(() => me.capture({ cvv: '123' })));
+  });
+  after(() => house.stop());
+
+  /** What a request did, in order: units with reads, the end of each, the answer; and how many reads each unit had. */
+  async function watch(send: () => Promise<Answer>): Promise<{ answer: Answer; order: string[]; reads: number[] }> {
+    const { database } = house.core;
+    const { commit } = database;
+    const order: string[] = [];
+    const reads: number[] = [];
+    database.commit = async (unit: Unit) => {
+      const count = (unit.journal ?? []).filter(({ record }) =>
+        /^(token\.detokenized|capture\.retrieved)$/.test(JSON.parse(record).action),
+      ).length;
+      const outcome = await commit.call(database, unit);
+      if (count > 0) {
+        reads.push(count);
+        await sleep(HELD_MS);
+        order.push('on disk');
+      }
+      return outcome;
+    };
+    try {
+      const answer = await send();
+      order.push('answer');
+      return { answer, order, reads };
+    } finally {
+      database.commit = commit;
+    }
+  }
+
+  const inside = (names: readonly string[], filter: string): string =>
+    names.map((name) => `{{${name}:${filter}}}`).join(' ');
+
+  for (const { name, around } of ENDPOINTS) {
+    const send = (text: string) => watch(() => me[name](around(text)));
+
+    test(`of unknown tokens are one unit of the journal, on ${name}`, async () => {
+      const before = (await me.reads()).length;
+      const unknown = Array.from({ length: MANY }, () => randomUUID());
+      const { answer, order, reads } = await send(inside(unknown, 'detokenize'));
+      const records = (await me.reads()).slice(before);
+      assert.equal(answer.status, 400);
+      assert.match(answer.json.description, /placeholder 1: no such token$/);
+      assert.deepEqual([order, reads], [['on disk', 'answer'], [MANY]]);
+      assert.equal(records.length, MANY);
+      for (const record of records) {
+        assert.deepEqual([record.action, record.outcome, record.detail['use']], ['token.detokenized', 'missing', name]);
+      }
+    });
+
+    test(`of tokens are one unit of the journal, with a record of each, on ${name}`, async () => {
+      const before = (await me.reads()).length;
+      const { answer, order, reads } = await send(inside(tokens, 'detokenize'));
+      const records = (await me.reads()).slice(before);
+      proxied(answer);
+      assert.deepEqual([order, reads], [['on disk', 'answer'], [MANY]]);
+      const targets = records.map(({ outcome, targets: of }) => `${outcome} ${of}`);
+      assert.deepEqual(targets.sort(), tokens.map((token) => `success token:${token}`).sort());
+    });
+
+    test(`of captures are one unit of the journal, with a record of each, on ${name}`, async () => {
+      const before = (await me.reads()).length;
+      const { answer, order, reads } = await send(inside(captures, 'transaction | extract:cvv'));
+      const records = (await me.reads()).slice(before);
+      proxied(answer);
+      assert.deepEqual([order, reads], [['on disk', 'answer'], [MANY]]);
+      const targets = records.map(({ outcome, targets: of }) => `${outcome} ${of}`);
+      assert.deepEqual(targets.sort(), captures.map((id) => `success capture:${id}`).sort());
+    });
+  }
+});

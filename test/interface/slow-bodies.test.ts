@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PERMISSIONS, type Permission } from '../../src/accounts/permission.ts';
+import { exportJournal } from '../../src/audit/verify.ts';
+import { type House, startHouse } from '../house.ts';
+import { dial, untilClosed } from '../wire.ts';
+import { ENDPOINTS, newSender, type Sender } from './proxy.ts';
+
+const PAN = '4111111111111111';
+const OPERATOR = { actor: { type: 'operator' as const, name: 'test' } };
+/** Longer than anybody remembers a key. */
+const LATER_MS = 5000;
+
+describe('while the body of a request trickles in', () => {
+  let house: House;
+  before(async () => {
+    house = await startHouse();
+  });
+  after(() => house.stop());
+
+  interface Slow {
+    readonly path: string;
+    readonly type: string;
+    readonly body: string;
+  }
+
+  /** The head and a half of the body, what happens `meanwhile`, the rest; returns the answer. */
+  async function trickle(me: Sender, { path, type, body }: Slow, meanwhile: () => Promise<unknown>): Promise<string> {
+    const socket = await dial(house);
+    const received = untilClosed(socket);
+    const head = [
+      `POST ${path} HTTP/1.1`,
+      'host: localhost',
+      'connection: close',
+      `ft-access-key: ${me.key}`,
+      `x-api-key: ${me.key}`,
+      `content-type: ${type}`,
+      `content-length: ${Buffer.byteLength(body)}`,
+      'expect: 100-continue',
+    ];
+    const first = once(socket, 'data');
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    // The head has been read; long enough for the key to be found good, too.
+    assert.match(String((await first)[0]), /^HTTP\/1\.1 100 Continue/);
+    await sleep(200);
+    const half = body.length >> 1;
+    socket.write(body.slice(0, half));
+    await meanwhile();
+    house.advance(LATER_MS);
+    socket.write(body.slice(half));
+    return (await received).replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, '');
+  }
+
+  const outcomes = async ({ account }: Sender): Promise<string[]> => {
+    const found: string[] = [];
+    for await (const link of exportJournal(house.core.database)) {
+      const { action, outcome } = JSON.parse(link.record);
+      if (link.account === account && /^(access\.denied|token\.detokenized)$/.test(action))
+        found.push(`${action} ${outcome}`);
+    }
+    return found;
+  };
+  const without = (...taken: readonly Permission[]): Permission[] =>
+    PERMISSIONS.filter((each) => !taken.includes(each));
+  const withToken = async (): Promise<{ me: Sender; text: string }> => {
+    const me = await newSender(house);
+    return { me, text: `{{${await me.token(PAN)}:detokenize}}` };
+  };
+
+  for (const { name, path, type, around } of ENDPOINTS) {
+    test(`a permission to read that was taken from the key is not there any more, on ${name}`, async () => {
+      const { me, text } = await withToken();
+      const permissions = without('tokens:detokenize');
+      const answer = await trickle(me, { path, type, body: around(text) }, () =>
+        house.core.accounts.editKey(me.keyId, { permissions }, OPERATOR),
+      );
+      assert.match(answer, /^HTTP\/1\.1 403 /);
+      assert.deepEqual(await outcomes(me), ['access.denied permission_missing']);
+    });
+
+    test(`a key that was revoked does nothing, on ${name}`, async () => {
+      const { me, text } = await withToken();
+      const answer = await trickle(me, { path, type, body: around(text) }, () =>
+        house.core.accounts.revokeKey(me.keyId, OPERATOR),
+      );
+      assert.match(answer, /^HTTP\/1\.1 403 /);
+      assert.deepEqual(await outcomes(me), ['access.denied key_revoked']);
+    });
+
+    test(`a key that was left alone is served, on ${name}`, async () => {
+      const { me, text } = await withToken();
+      const answer = await trickle(me, { path, type, body: around(text) }, () => Promise.resolve());
+      assert.match(answer, /^HTTP\/1\.1 200 /);
+      assert.deepEqual(await outcomes(me), ['token.detokenized success']);
+    });
+
+    test(`a permission that was given meanwhile is there, on ${name}`, async () => {
+      const { me, text } = await withToken();
+      await house.core.accounts.editKey(me.keyId, { permissions: without('tokens:detokenize') }, OPERATOR);
+      house.advance(LATER_MS);
+      const answer = await trickle(me, { path, type, body: around(text) }, () =>
+        house.core.accounts.editKey(me.keyId, { permissions: PERMISSIONS }, OPERATOR),
+      );
+      assert.match(answer, /^HTTP\/1\.1 200 /);
+    });
+  }
+
+  test('the permission of the endpoint itself, on tokenization', async () => {
+    const me = await newSender(house, { setup: false });
+    const body = JSON.stringify({ chd: [{ card: PAN, name: 'A', exp: '12/29' }], tags: [], scheme: 7 });
+    const slow = { path: '/v1/tokenization/simple', type: 'application/json', body };
+    const permissions = without('tokens:create');
+    const answer = await trickle(me, slow, () => house.core.accounts.editKey(me.keyId, { permissions }, OPERATOR));
+    assert.match(answer, /^HTTP\/1\.1 403 /);
+    const rows = await house.core.database.read('select count(*) as n from tokens where account = ?', me.account);
+    assert.equal(rows[0]?.['n'], 0);
+  });
+});

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, test } from 'node:test';
+import { verifyJournal } from '../src/audit/verify.ts';
+import { readMigrations, schemaVersion } from '../src/storage/migrate.ts';
+import { applyMigrations } from '../src/storage/sqlite/apply-migrations.ts';
+import { type House, startHouse } from './house.ts';
+import { newSender, openJose, proxied } from './interface/proxy.ts';
+import { CAPTURES, capture, cards, dataOf, TOKENIZE } from './interface/vault.ts';
+
+const PERSISTENT = { type: 'persistent' };
+const MIGRATED_AT = Date.UTC(2026, 0, 15);
+
+/** Makes of a database one that the first version of the schema made, with everything that version knew. */
+function takeBack(file: string): number {
+  const older = `${file}.older`;
+  const database = new DatabaseSync(older);
+  applyMigrations(database, readMigrations().slice(0, 1), MIGRATED_AT);
+  database.prepare('attach database ? as newer').run(file);
+  const tables = database
+    .prepare("select name from main.sqlite_schema where type = 'table' and name <> 'schema_migrations'")
+    .all() as { name: string }[];
+  let rows = 0;
+  for (const { name } of tables) {
+    database.exec(`delete from main.${name}`);
+    rows += Number(database.prepare(`insert into main.${name} select * from newer.${name}`).run().changes);
+  }
+  database.exec('detach database newer');
+  database.close();
+  for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
+  renameSync(older, file);
+  return rows;
+}
+
+const schemaOf = (file: string): unknown[] => {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    const sql =
+      "select type, name, tbl_name, sql from sqlite_schema where name not like 'sqlite_%' order by type, name";
+    return database.prepare(sql).all();
+  } finally {
+    database.close();
+  }
+};
+
+describe('a database of the first version', () => {
+  let directory: string;
+  let file: string;
+  let house: House;
+  let key: string;
+  let account: string;
+  let tokens: unknown;
+  let captureId: string;
+  let kept: string;
+  let records: number;
+  let freshSchema: unknown[];
+  const once = { 'idempotency-key': 'before-the-upgrade' };
+
+  before(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    file = join(directory, 'cardvault.db');
+    house = await startHouse({ directory });
+    account = await house.newAccount('Store of the first version');
+    key = (await house.newKey(account)).secret;
+    tokens = dataOf(
+      await house.call('POST', TOKENIZE, { key, body: cards(['4111111111111111', '5200828282828210'], PERSISTENT) }),
+    ).tokens;
+    captureId = dataOf(await house.call('POST', CAPTURES, { key, body: capture() })).id;
+    kept = (await house.call('POST', CAPTURES, { key, body: capture(), headers: once })).text;
+    records = (await verifyJournal(house.core.database, house.core.journalKey)).records;
+    await house.stop();
+    freshSchema = schemaOf(file);
+    assert.ok(takeBack(file) > 10);
+    const older = new DatabaseSync(file, { readOnly: true });
+    assert.throws(() => older.prepare('select * from proxy_configurations'), /no such table/);
+    assert.deepEqual(
+      older
+        .prepare('select version from schema_migrations')
+        .all()
+        .map((row) => row['version']),
+      [1],
+    );
+    older.close();
+    house = await startHouse({ directory });
+  });
+  after(async () => {
+    await house.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  test('is brought to the version of a new one, and the first step is not done again', async () => {
+    const { database } = house.core;
+    assert.equal(await schemaVersion(database), readMigrations().at(-1)?.version);
+    assert.deepEqual(schemaOf(file), freshSchema);
+    const applied = await database.read('select version, name, applied_at from schema_migrations order by version');
+    assert.deepEqual(
+      applied.map(({ version, name }) => [version, name]),
+      readMigrations().map(({ version, name }) => [version, name]),
+    );
+    assert.equal(applied[0]?.['applied_at'], MIGRATED_AT);
+    assert.ok(Number(applied[1]?.['applied_at']) > MIGRATED_AT);
+  });
+
+  test('keeps its accounts and keys', async () => {
+    assert.deepEqual(
+      (await house.core.accounts.list()).map(({ id, name }) => [id, name]),
+      [[account, 'Store of the first version']],
+    );
+    assert.equal((await house.call('GET', '/v1/account', { key })).status, 200);
+  });
+
+  test('keeps its tokens, and makes no second of a card', async () => {
+    for (const { token } of tokens as { token: string }[])
+      assert.equal((await house.call('GET', `/v1/tokens/${token}/inspect`, { key })).status, 200);
+    const again = await house.call('POST', TOKENIZE, { key, body: cards(['4111111111111111'], PERSISTENT) });
+    assert.equal(dataOf(again).tokens[0].token, (tokens as { token: string }[])[0]?.token);
+  });
+
+  test('keeps its captures and kept answers', async () => {
+    const { pan, cvv } = dataOf(await house.call('GET', `${CAPTURES}/${captureId}`, { key }));
+    assert.deepEqual([pan, cvv], ['4111111111111111', '123']);
+    const replayed = await house.call('POST', CAPTURES, { key, body: capture(), headers: once });
+    assert.equal(replayed.headers['idempotent-replayed'], 'true');
+    assert.equal(replayed.text, kept);
+  });
+
+  test('keeps its audit log whole, and goes on with it', async () => {
+    const { fault, records: now } = await verifyJournal(house.core.database, house.core.journalKey);
+    assert.equal(fault, undefined);
+    assert.ok(now >= records);
+  });
+
+  test('takes configurations of the proxy, which then reads what was there before', async () => {
+    const me = await newSender(house, { account });
+    const [{ token = '' } = {}] = tokens as { token: string }[];
+    const body = { a: `{{${token}:detokenize}}`, b: `{{${captureId}:transaction | extract:cvv}}` };
+    const payload = await openJose(proxied(await me.jose(body)));
+    assert.deepEqual(JSON.parse(payload), { a: '4111111111111111', b: '123' });
+  });
+
+  test('is not touched by another start', async () => {
+    const applied = () => house.core.database.read('select * from schema_migrations');
+    const before = await applied();
+    await house.stop();
+    house = await startHouse({ directory });
+    assert.deepEqual(await applied(), before);
+  });
+});
