@@ -1,33 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { SaxesParser } from 'saxes';
+import { readXml } from '../../test/xml-reading.ts';
 import { markXml } from './in-xml.ts';
 import { replaceMarks } from './mark.ts';
 
 const ONE = '{{a:detokenize}}';
-
-/** What a parser that we did not write makes of it: names, attributes and text, in order; comments are left out. */
-function read(text: string): string[] {
-  const seen: string[] = [];
-  const parser = new SaxesParser({ xmlns: true });
-  parser.on('error', (error) => {
-    throw error;
-  });
-  const onText = (value: string): void => {
-    if (seen.at(-1)?.startsWith('text ') === true) seen[seen.length - 1] += value;
-    else if (value !== '') seen.push(`text ${value}`);
-  };
-  parser.on('text', onText);
-  parser.on('cdata', onText);
-  parser.on('opentag', ({ name, attributes }) => {
-    seen.push(`open ${name}`);
-    for (const attribute of Object.values(attributes)) seen.push(`${attribute.name}=${attribute.value}`);
-  });
-  parser.on('closetag', ({ name }) => seen.push(`close ${name}`));
-  parser.write(text).close();
-  return seen;
-}
 
 /** A piece of content, and what a parser must find there; `?` stands for a placeholder. */
 type Content =
@@ -114,7 +92,7 @@ describe('an element with its placeholders replaced', () => {
           marks.map((mark, index) => ({ mark, value: valueAt(index) })),
         );
         let used = 0;
-        assert.deepEqual(read(result), joined(expected(root, () => valueAt(used++))));
+        assert.deepEqual(readXml(result), joined(expected(root, () => valueAt(used++))));
         assert.equal(used, marks.length);
         const rest = marks.reduceRight((all, { start, end }) => `${all.slice(0, start)}?${all.slice(end)}`, text);
         assert.equal(

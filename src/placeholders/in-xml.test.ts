@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { SaxesParser } from 'saxes';
 import { filled } from '../../test/marks.ts';
+import { readXml } from '../../test/xml-reading.ts';
 import { Failure } from '../kernel/failure.ts';
 import { markXml } from './in-xml.ts';
 import { replaceMarks } from './mark.ts';
@@ -19,28 +19,6 @@ function failure(act: () => unknown): Failure {
     return error;
   }
   return assert.fail('nothing was thrown');
-}
-
-/** What a parser that we did not write makes of it: names, attributes and text, in order; comments are left out. */
-function read(text: string): string[] {
-  const seen: string[] = [];
-  const parser = new SaxesParser({ xmlns: true });
-  parser.on('error', (error) => {
-    throw error;
-  });
-  const onText = (value: string): void => {
-    if (seen.at(-1)?.startsWith('text ') === true) seen[seen.length - 1] += value;
-    else if (value !== '') seen.push(`text ${value}`);
-  };
-  parser.on('text', onText);
-  parser.on('cdata', onText);
-  parser.on('opentag', ({ name, attributes }) => {
-    seen.push(`open ${name}`);
-    for (const attribute of Object.values(attributes)) seen.push(`${attribute.name}=${attribute.value}`);
-  });
-  parser.on('closetag', ({ name }) => seen.push(`close ${name}`));
-  parser.write(text).close();
-  return seen;
 }
 
 describe('placeholders in XML', () => {
@@ -62,12 +40,12 @@ describe('placeholders in XML', () => {
     const inCdata = (value: string): string => replaced(`<a><![CDATA[<${ONE}&]]></a>`, value);
     assert.equal(inCdata('x & <y'), '<a><![CDATA[<x & <y&]]></a>');
     for (const value of [']]>', ']', '>', ']]', ']>', 'a]]>b<c>&', '<![CDATA[x]]>']) {
-      assert.deepEqual(read(inCdata(value)), ['open a', `text <${value}&`, 'close a'], value);
+      assert.deepEqual(readXml(inCdata(value)), ['open a', `text <${value}&`, 'close a'], value);
     }
     const wedged = `<a><![CDATA[]]${ONE}>]${ONE}]>]]></a>`;
     for (const value of ['x', ']', '>', ']]>']) {
       assert.deepEqual(
-        read(replaced(wedged, value, value)),
+        readXml(replaced(wedged, value, value)),
         ['open a', `text ]]${value}>]${value}]>`, 'close a'],
         value,
       );
@@ -97,7 +75,7 @@ describe('placeholders in XML', () => {
       ['', 'x]]', '>y'],
     ] as const) {
       const text = replaced(`<a>${before}${ONE}${after}</a>`, value);
-      assert.deepEqual(read(text), ['open a', `text ${before}${value}${after}`, 'close a']);
+      assert.deepEqual(readXml(text), ['open a', `text ${before}${value}${after}`, 'close a']);
     }
   });
 
@@ -109,7 +87,11 @@ describe('placeholders in XML', () => {
   it('are found beside names with characters that JavaScript alone takes for blanks', () => {
     for (const sign of ['\u1680', '\ufeff']) {
       for (const text of [`<a${sign}b c="${ONE}"/>`, `<a x${sign}y="1" c='>${ONE}'/>`]) {
-        assert.deepEqual(read(replaced(text, `"'`)), read(text.replace(ONE, '&quot;&apos;')), JSON.stringify(text));
+        assert.deepEqual(
+          readXml(replaced(text, `"'`)),
+          readXml(text.replace(ONE, '&quot;&apos;')),
+          JSON.stringify(text),
+        );
       }
     }
   });
