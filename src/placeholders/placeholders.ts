@@ -87,21 +87,14 @@ export class Placeholders {
 
   async #captured({ tenant, origin, use }: Reader, marks: readonly Mark[]): Promise<Map<string, Held>> {
     const named = new Set(tokensIn(marks, 'transaction'));
-    const withCvv = marks.filter(({ placeholder }) => placeholder.part === 'cvv');
-    const sensitive = new Set(tokensIn(withCvv, 'transaction'));
-    const wanted = [...named].map((id) => ({ id, sensitive: sensitive.has(id) }));
+    const ofCvv = marks.filter(({ placeholder }) => placeholder.part === 'cvv');
+    const withCvv = new Set(tokensIn(ofCvv, 'transaction'));
+    const wanted = [...named].map((id) => ({ id, sensitive: withCvv.has(id) }));
     const revealed = await this.#captures.reveal(tenant, wanted, origin, use);
-    const held = [...revealed].map(
-      ([
-        id,
-        {
-          pan,
-          expiry,
-          name,
-          sensitive: { cvv },
-        },
-      ]): [string, Held] => [id, { card: pan, expiry, name, token: id, cvv }],
-    );
+    const held = [...revealed].map(([id, { pan, expiry, name, sensitive: secret }]): [string, Held] => [
+      id,
+      { card: pan, expiry, name, token: id, cvv: secret.cvv },
+    ]);
     return new Map(held);
   }
 }

@@ -15,7 +15,13 @@ export const EMPTY: Configuration = { processor: undefined, merchant: undefined,
 /** Something in use and, while a replacement waits, what comes after it. */
 export interface Replaceable<T> {
   readonly current: T;
-  readonly next?: { readonly value: T /** Milliseconds. */; readonly from: number } | undefined;
+  readonly next?: Next<T> | undefined;
+}
+
+interface Next<T> {
+  readonly value: T;
+  /** When it comes into use, milliseconds. */
+  readonly from: number;
 }
 
 /** The public key that payloads are encrypted for. */
@@ -46,7 +52,7 @@ export const inUse = <T>(replaceable: Replaceable<T>, now: number): T =>
 export const latest = <T>({ current, next }: Replaceable<T>): T => next?.value ?? current;
 
 /** What waits to come into use. */
-export const waiting = <T>({ next }: Replaceable<T>, now: number): Replaceable<T>['next'] =>
+export const waiting = <T>({ next }: Replaceable<T>, now: number): Next<T> | undefined =>
   next !== undefined && next.from > now ? next : undefined;
 
 /** `from` in the future keeps what is in use until then. */
