@@ -144,15 +144,16 @@ class Bench {
 
 /** Both sides of a scenario in short rounds, taking turns at going first. */
 async function measureScenario(bench: Bench, scenario: Scenario, ready: Ready, settings: Settings): Promise<Result> {
-  const { name, method, path, shape, prefix, each, keyHeader = 'x-api-key' } = scenario;
+  const { name, method, path, shape, prefix, beside, each, keyHeader = 'x-api-key' } = scenario;
   const compared = `${name}, ${scenario.against}`;
   const plan = { method, shape, ids: scenario.ids(ready), keyHeader };
   if (scenario.settings !== undefined) await bench.configure(scenario.settings);
   await bench.prepare({ ...plan, name, path });
-  if (prefix !== undefined) await bench.prepare({ ...plan, name: compared, path: prefix + path });
+  const request = beside ?? (prefix === undefined ? undefined : { path: prefix + path, shape });
+  if (request !== undefined) await bench.prepare({ ...plan, ...request, name: compared });
   const own = (seconds: number): Promise<Round> => bench.round(name, seconds, each);
   const other = (seconds: number): Promise<Round> =>
-    prefix === undefined ? bench.signatures(seconds) : bench.round(compared, seconds, each);
+    request === undefined ? bench.signatures(seconds) : bench.round(compared, seconds, each);
   for (const side of [other, own]) await side(settings.warmUpSeconds);
   const durable: Round[] = [];
   const comparison: Round[] = [];

@@ -6,6 +6,7 @@ export type Shape =
   | 'card'
   | 'hundred cards'
   | 'capture'
+  | 'authorization'
   | 'purchase in JSON'
   | 'purchase in XML'
   | 'hashed'
@@ -29,6 +30,7 @@ const PREPARED: Readonly<Record<Shape, number>> = {
   card: 20_000,
   'hundred cards': 400,
   capture: 20_000,
+  authorization: 20_000,
   'purchase in JSON': 10_000,
   'purchase in XML': 10_000,
   hashed: 100,
@@ -84,10 +86,21 @@ const capture = (): object => ({
   ttl: 1440,
 });
 
+const authorization = (): object => {
+  const { card: number, name: holder, exp } = randomCard();
+  return {
+    transaction_info: { type: 'authorization', reference_code: `A-${randomInt(100_000, 1_000_000)}` },
+    card: { number, expiration_date: exp, security_code: String(randomInt(1000)).padStart(3, '0'), holder },
+    order_info: { amount_details: { total_amount: randomInt(100, 500_000) / 100, currency: 'USD' } },
+    bill_to: { first_name: 'Ana', last_name: 'Lopez', country: 'US', email: 'ana@example.com', postal_code: '94105' },
+  };
+};
+
 const BODIES: Readonly<Record<Shape, ((id: string) => string) | undefined>> = {
   card: () => JSON.stringify(tokenization(1)),
   'hundred cards': () => JSON.stringify(tokenization(CARDS_AT_ONCE)),
   capture: () => JSON.stringify(capture()),
+  authorization: () => JSON.stringify(authorization()),
   'purchase in JSON': purchaseInJson,
   'purchase in XML': purchaseInXml,
   hashed: () => hashed(undefined),

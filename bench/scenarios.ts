@@ -8,8 +8,10 @@ export interface Scenario {
   readonly path: string;
   readonly shape: Shape;
   readonly against: string;
-  /** Of the comparison's path; absent: the comparison is bare RSA signing. */
+  /** Of the comparison's path; absent, and no `beside` either: the comparison is bare RSA signing. */
   readonly prefix?: string;
+  /** Another request of the service to compare with. */
+  readonly beside?: { readonly path: string; readonly shape: Shape };
   /** The ratio we mean to reach. */
   readonly aim?: number;
   /** What one request counts, and what is counted. */
@@ -110,6 +112,17 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   { name: 'wssec encrypt-sign, audit record durable', ...WSSEC, settings: { 'wssec.order': 'encrypt-sign' } },
   { name: 'wssec sign-encrypt, audit record durable', ...WSSEC, settings: { 'wssec.order': 'sign-encrypt' } },
+  {
+    name: 'authorize with the simulator, durable',
+    method: 'POST',
+    path: '/v1/payments',
+    ...REQUESTS,
+    shape: 'authorization',
+    against: 'tokenize 1 card',
+    beside: { path: TOKENIZATION.path, shape: 'card' },
+    aim: 0.6,
+    ids: NO_IDS,
+  },
   { name: 'hash with 3 placeholders, audit record durable', ...HASH, shape: 'hashed with placeholders' },
   { name: 'hash without placeholders', ...HASH, shape: 'hashed' },
 ];

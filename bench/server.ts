@@ -132,6 +132,8 @@ async function start(rows: number): Promise<Started> {
   const { secret, tenant } = await makeKey(core);
   const tokens = await fillTokens(core, tenant, rows);
   await configureProxy(core, tenant);
+  const activation = { processor: 'simulator', settings: {}, force: true };
+  await core.activations.enable(tenant, activation, OPERATOR);
   const captures = await fillCaptures(core, tenant, Math.min(rows, 10_000));
   const authority = readFileSync(running.authorityFile ?? '', 'utf8');
   report({ ready: { port: running.ports[ENVIRONMENT], authority, secret, tokens, captures } });

@@ -14,24 +14,37 @@ import { ENDPOINTS } from './http/endpoints.ts';
 import { Listeners } from './http/listeners.ts';
 import { describeError, type Log } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
+import { addNotifications } from './http/notifications.ts';
 import { bareServer, type ServerOptions, serviceServer } from './http/server.ts';
 import { authorityFileIn, localIdentity, readIdentity, type TlsOptions, tlsOptions } from './http/tls.ts';
 import { addMetrics, addUnversioned } from './http/unversioned.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
 import type { Clock } from './kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
+import { Activations, type Processors } from './payments/activations.ts';
+import { Books } from './payments/books.ts';
+import { Notifications } from './payments/notifications.ts';
+import { countDoubtful, type Due } from './payments/payment-store.ts';
+import { Payments } from './payments/payments.ts';
+import { newProcessors } from './payments/processors.ts';
+import { LOOK_EVERY_MS, Recovery } from './payments/recovery.ts';
 import { Placeholders } from './placeholders/placeholders.ts';
 import { Configurations } from './proxy/configurations.ts';
 import { PayloadProxy } from './proxy/proxy.ts';
 import { commitAll } from './storage/database.ts';
 import { holdsKeys, wrappedKeyStore } from './storage/key-store.ts';
 import { SqliteDatabase } from './storage/sqlite/sqlite.ts';
-import { Sweeper } from './storage/sweeper.ts';
+import { SWEEP_EVERY_MS, Sweeper } from './storage/sweeper.ts';
 import { Vault } from './vault/vault.ts';
 import { VERSION } from './version.ts';
 
+interface OpenCore extends Core {
+  readonly database: SqliteDatabase;
+  readonly processors: Processors;
+}
+
 /** Database, keys and accounts: what the command line and the service share. Makes what is missing. */
-export async function openCore(config: Config, clock: Clock): Promise<Core & { database: SqliteDatabase }> {
+export async function openCore(config: Config, clock: Clock): Promise<OpenCore> {
   const random = systemRandom();
   const database = new SqliteDatabase(config.databaseFile);
   try {
@@ -49,7 +62,14 @@ export async function openCore(config: Config, clock: Clock): Promise<Core & { d
     }
     const accounts = new Accounts({ database, keyring, clock, random });
     const configurations = new Configurations({ database, keyring, clock });
-    return { database, keyring, journalKey, accounts, configurations, clock, random, close: () => database.close() };
+    const processors = newProcessors({ database, clock, random });
+    const activations = new Activations({ database, keyring, clock, processors: processors.byName });
+    const close = async (): Promise<void> => {
+      processors.close();
+      await database.close();
+    };
+    const capabilities = { accounts, configurations, activations, processors: processors.byName };
+    return { database, keyring, journalKey, ...capabilities, clock, random, close };
   } catch (error) {
     await database.close();
     throw error;
@@ -70,11 +90,12 @@ export async function startService(
   const placeholders = new Placeholders({ database, vault, captures, clock });
   const proxy = new PayloadProxy({ configurations, placeholders, clock, random });
   const idempotency = new Idempotency({ database, keyring, clock, random });
-
   const state = { draining: false };
   const ready = async (): Promise<boolean> => !state.draining && (await database.isAlive());
   const certificateEnds = () => configurations.certificateEnds();
-  const metrics = new Metrics({ waitingWrites: () => database.waiting, ready, certificateEnds });
+  const doubtfulPayments = () => countDoubtful(database);
+  const metrics = new Metrics({ waitingWrites: () => database.waiting, ready, certificateEnds, doubtfulPayments });
+  const { payments, notifications, clockwork } = paymentsOf(core, { vault, placeholders, idempotency, metrics, log });
   const shared = { clock, random, log, metrics, trustedProxies: config.trustedProxies };
 
   const authentications = ENVIRONMENTS.map(
@@ -82,7 +103,7 @@ export async function startService(
   );
   const serviceOf = (environment: Environment) => {
     const authentication = authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
-    const services = { database, accounts, vault, captures, proxy };
+    const services = { database, accounts, vault, captures, payments, proxy };
     const own = { listener: environment, environment, authentication, services };
     return serviceServer({ ...shared, ...own, idempotency, rates: config.rates, endpoints });
   };
@@ -93,12 +114,16 @@ export async function startService(
     console: bareServer(consoleOptions),
   };
   for (const app of Object.values(apps)) addUnversioned(app, endpoints, { ready }, VERSION);
+  for (const environment of ENVIRONMENTS) addNotifications(apps[environment], environment, notifications);
   addMetrics(apps.console, metrics, config.metricsAllow);
 
   const flushUses = async (): Promise<void> => {
     for (const authentication of authentications) await authentication.flushUses();
   };
+  const failed = (sweep: string, error: unknown): void => log.error('sweep failed', { ...describeError(error), sweep });
+  const removed = (kind: string, count: number): void => metrics.swept(kind, count);
   const sweeper = new Sweeper({
+    every: SWEEP_EVERY_MS,
     sweeps: [
       { kind: 'captures', run: () => captures.sweep() },
       { kind: 'tokens', run: () => vault.sweep() },
@@ -108,16 +133,16 @@ export async function startService(
       { kind: 'uses', run: flushUses },
       { kind: 'scrub', run: () => database.scrub() },
     ],
-    removed: (kind, count) => metrics.swept(kind, count),
-    failed: (sweep, error) => log.error('sweep failed', { ...describeError(error), sweep }),
+    removed,
+    failed,
   });
-
   const notRenewed = (error: unknown): void => log.error('certificate not renewed', describeError(error));
   const listeners = new Listeners(apps, () => tlsOf(config, clock), notRenewed);
   const stop = async (): Promise<void> => {
     state.draining = true;
     await listeners.close(config.drainMs);
     await sweeper.stop();
+    await clockwork.stop();
     await flushUses().catch((error: unknown) => log.error('uses not written', describeError(error)));
     await core.close();
     log.info('stopped', {});
@@ -135,9 +160,47 @@ export async function startService(
     throw error;
   }
   sweeper.start();
+  clockwork.start();
   log.info('started', {});
   const authorityFile = config.tlsFiles === undefined ? authorityFileIn(tlsFolder(config)) : undefined;
   return { core, ports: listeners.ports, addresses: listeners.addresses, authorityFile, stop };
+}
+
+interface PaymentParts {
+  readonly vault: Vault;
+  readonly placeholders: Placeholders;
+  readonly idempotency: Idempotency;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** Payments, the news about them, and the clockwork that brings each to its end. */
+function paymentsOf(core: OpenCore, { vault, placeholders, idempotency, metrics, log }: PaymentParts) {
+  const { database, keyring, clock, random, activations, processors } = core;
+  const observe = metrics.operation.bind(metrics);
+  const books = new Books({ database, keyring, clock, random, observe });
+  const notifications = new Notifications({ database, keyring, random, processors, books });
+  const payments = new Payments({ database, vault, placeholders, activations, books, notifications, clock, random });
+  const failed = (sweep: string, error: unknown): void =>
+    log.error('payments not looked into', { ...describeError(error), sweep });
+  const failedLook = (error: unknown, { tenant, id }: Due): void =>
+    log.error('a payment could not be looked into', { ...describeError(error), account: tenant.account, payment: id });
+  const recovery = new Recovery({ database, activations, books, payments, idempotency, clock, failed: failedLook });
+  const rounds = new Sweeper({
+    every: LOOK_EVERY_MS,
+    sweeps: [],
+    chores: [
+      { kind: 'news', run: () => notifications.gather() },
+      { kind: 'payments', run: () => recovery.round() },
+    ],
+    removed: () => undefined,
+    failed,
+  });
+  const stop = async (): Promise<void> => {
+    await rounds.stop();
+    await recovery.idle();
+  };
+  return { payments, notifications, clockwork: { start: () => rounds.start(), stop } };
 }
 
 const tlsFolder = (config: Config): string => join(config.dataDirectory, 'tls');

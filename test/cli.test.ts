@@ -26,6 +26,10 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['proxy', 'configure', ...TENANT, '--setting', 'jose.payload=plain'],
   ['proxy', 'show', ...TENANT],
   ['proxy', 'remove', ...TENANT, '--force'],
+  ['payments', 'enable', ...TENANT, '--setting', 'opened-expiry=1h'],
+  ['payments', 'show', ...TENANT],
+  ['payments', 'disable', ...TENANT],
+  ['payments', 'doubtful'],
   ['account', 'suspend', '$account'],
   ['account', 'resume', '$account'],
   ['keyring', 'status'],
@@ -38,8 +42,11 @@ const COMMANDS: readonly (readonly string[])[] = [
 const manyNetworks = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => ['--ip', `10.0.${index >> 8}.${index & 255}`]).flat();
 
+/** Commands that have commands of their own. */
+const GROUPS = ['account', 'key', 'proxy', 'payments', 'audit', 'keyring'];
+
 const commandName = (args: readonly string[]): string =>
-  /^(account|key|proxy|audit|keyring)$/.test(args[0] ?? '') ? args.slice(0, 2).join(' ') : (args[0] ?? '');
+  args.slice(0, GROUPS.includes(args[0] ?? '') ? 2 : 1).join(' ');
 
 describe('the command line', () => {
   let directory: string;
@@ -105,9 +112,7 @@ describe('the command line', () => {
   });
 
   describe('help', () => {
-    const names = [
-      ...new Set([...COMMANDS.map(commandName), 'serve', 'account', 'key', 'proxy', 'audit', 'keyring', '']),
-    ];
+    const names = [...new Set([...COMMANDS.map(commandName), 'serve', ...GROUPS, ''])];
     for (const name of names) {
       test(`cardvault ${name} --help explains`, async () => {
         const { code, out, err } = await run(directory, ...name.split(' ').filter(Boolean), '--help');
@@ -120,7 +125,7 @@ describe('the command line', () => {
           const isOption = /^ {2}\S/.test(line);
           if (isOption) assert.match(line, /^ {2}\S.*?( {2,}\S|$)/, `an option without words: ${line}`);
         }
-        if (!['account', 'key', 'proxy', 'audit', 'keyring', ''].includes(name)) assert.match(out, /--json/);
+        if (![...GROUPS, ''].includes(name)) assert.match(out, /--json/);
       });
     }
 
@@ -215,7 +220,7 @@ describe('the command line', () => {
       });
     }
 
-    for (const group of [[], ['account'], ['key'], ['proxy'], ['audit'], ['keyring']]) {
+    for (const group of [[], ...GROUPS.map((name) => [name])]) {
       test(`a missing subcommand of ${['cardvault', ...group].join(' ')} is told with --json, and helped without`, async () => {
         const inJson = await run(directory, ...group, '--json');
         assert.equal(inJson.code, 2);

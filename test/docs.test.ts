@@ -3,10 +3,16 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, test } from 'node:test';
 import { SETTINGS } from '../src/config.ts';
+import { createPayment } from '../src/http/endpoints/create-payment.ts';
 import { ENDPOINTS } from '../src/http/endpoints.ts';
+import type { JsonSchema } from '../src/http/fields.ts';
 import { Metrics } from '../src/http/metrics.ts';
+import { paymentAnswer } from '../src/http/payment-answer.ts';
 import { PROBLEMS } from '../src/http/problems.ts';
 import { FAILURES, type FailureCode } from '../src/kernel/failure.ts';
+import { newProcessors } from '../src/payments/processors.ts';
+import { COMMON_SETTINGS, type SettingTable } from '../src/payments/settings.ts';
+import { REASONS, RESPONSE_CODES, STATUSES, TRANSITIONS } from '../src/payments/transitions.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -44,6 +50,7 @@ describe('docs/operations.md', () => {
       waitingWrites: () => 0,
       ready: async () => true,
       certificateEnds: async () => [],
+      doubtfulPayments: async () => 0,
     });
     const names = registry.getMetricsAsArray().map(({ name }) => name);
     const text = read('docs/operations.md');
@@ -54,6 +61,14 @@ describe('docs/operations.md', () => {
     }
   });
 
+  test('has every host that connections go out to', () => {
+    const sources = globSync('src/payments/processors/**/*.ts', { cwd: root, exclude: ['**/*.test.ts'] }).map(read);
+    const hosts = sources.flatMap((source) => [...source.matchAll(/'https:\/\/([a-z0-9.-]+)/g)]);
+    assert.ok(hosts.length > 0);
+    const text = read('docs/operations.md');
+    for (const [, host] of hosts) assert.ok(text.includes(`\`${host}\``), host);
+  });
+
   test('has every field of the log', () => {
     const source = /interface LogFields \{([^}]*)\}/.exec(read('src/http/log.ts'))?.[1] ?? '';
     const fields = [...source.matchAll(/readonly ([a-z_]+)\?/g)].map(([, name = '']) => name);
@@ -61,6 +76,91 @@ describe('docs/operations.md', () => {
     const text = read('docs/operations.md');
     const logs = text.slice(text.indexOf('## Logs'), text.indexOf('## Limits'));
     for (const field of fields) assert.ok(logs.includes(`\`${field}\``), field);
+  });
+});
+
+/** What may be set for the payments of an account. */
+describe('settings of payments', () => {
+  const processors = Object.entries(processorsByName());
+
+  for (const [name, { fallback }] of Object.entries<SettingTable[string]>(COMMON_SETTINGS)) {
+    test(`docs/operations.md has ${name} with its default`, () => {
+      assert.equal(row('docs/operations.md', name)[1], `\`${fallback}\``);
+    });
+  }
+
+  for (const [processor, { settings }] of processors) {
+    const page = `docs/processors/${processor}.md`;
+    for (const [name, { fallback, required }] of Object.entries(settings)) {
+      if (Object.hasOwn(COMMON_SETTINGS, name)) {
+        test(`docs/operations.md has the default that ${processor} has for ${name}`, () => {
+          assert.ok(row('docs/operations.md', name)[2]?.includes(`${processor}: \`${fallback}\``));
+        });
+      } else {
+        test(`${page} has ${name}`, () => {
+          const [, shown = ''] = row(page, name);
+          if (required) assert.equal(shown, 'required');
+          else if (fallback !== undefined) assert.equal(shown, `\`${fallback}\``);
+        });
+      }
+    }
+
+    test(`${page} is named in docs/operations.md`, () => {
+      assert.match(read('docs/operations.md'), new RegExp(`\\(processors/${processor}\\.md[#)]`));
+    });
+  }
+});
+
+describe('docs/guides/payments.md', () => {
+  const path = 'docs/guides/payments.md';
+  const guide = read(path);
+  const put = (text: string): string => `${path} has to hold this, as src/payments/transitions.ts has it:\n${text}\n`;
+
+  test('has the diagram of the transition table', () => {
+    const [, shown] = /^```mermaid\n([\s\S]*?)^```$/m.exec(guide) ?? [];
+    const ends = STATUSES.filter((status) => !TRANSITIONS.some(({ from }) => from === status));
+    const diagram = [
+      'stateDiagram-v2',
+      ...TRANSITIONS.map(({ from, to, by }) => `    ${from === 'new' ? '[*]' : from} --> ${to}: ${by.join(', ')}`),
+      ...ends.map((status) => `    ${status} --> [*]`),
+    ].join('\n');
+    assert.equal(shown, `${diagram}\n`, put(diagram));
+  });
+
+  test('has the transition table', () => {
+    const rows = TRANSITIONS.map(({ from, to, by }) => `| ${from} | ${to} | ${by.join(', ')} |`).join('\n');
+    assert.ok(guide.includes(`\n| From | To | Why |\n|---|---|---|\n${rows}\n\n`), put(rows));
+  });
+
+  test('has every status', () => {
+    for (const status of STATUSES) assert.match(guide, new RegExp(`^\\| ${status} \\| [A-Z]`, 'm'), status);
+  });
+
+  for (const [status, reasons] of Object.entries(REASONS)) {
+    for (const reason of reasons) {
+      test(`has ${reason} with its status and code`, () => {
+        assert.deepEqual(row(path, reason).slice(1, 3), [status, `\`${RESPONSE_CODES[reason]}\``]);
+      });
+    }
+  }
+
+  test('has every field of a request', () => {
+    const names = namesIn((createPayment.body as { schema: JsonSchema }).schema);
+    assert.ok(names.includes('fingerprint_session_id'));
+    for (const name of names) assert.match(guide, new RegExp(`\`([a-z_]*\\.)*${name}[.\`]`), name);
+  });
+
+  test('has every member of an answer', () => {
+    for (const name of namesIn(paymentAnswer.schema))
+      assert.match(guide, new RegExp(`\`([a-z_]*\\.)*${name}[.\`]`), name);
+  });
+
+  test('has the amounts of the simulator', () => {
+    const rules = [...read('docs/processors/simulator.md').matchAll(/^\| 5 \| amount (.*)$/gm)];
+    assert.ok(rules.length > 0);
+    const rows = rules.map(([, rule = '']) => `| ${rule}`).join('\n');
+    const heading = '| Amount | Authorization, payment |\n|---|---|\n';
+    assert.ok(guide.includes(`${heading}${rows}\n\n`), `${path} has to hold this:\n${rows}`);
   });
 });
 
@@ -95,6 +195,15 @@ describe('docs/audit-log.md', () => {
     test(`has ${action}`, () => assert.equal(row('docs/audit-log.md', action).length, 4));
   }
 
+  test('has actions that happen', () => {
+    const sources = globSync('src/**/*.ts', { cwd: root }).filter((path) => path !== join('src', 'audit', 'audit.ts'));
+    const text = sources.map(read).join('\n');
+    assert.deepEqual(
+      actions.filter((action) => !text.includes(`'${action}'`)),
+      [],
+    );
+  });
+
   test('has no action that does not exist', () => {
     for (const [, action = ''] of read('docs/audit-log.md').matchAll(/^\| `([a-z]+\.[a-z]+)` \|/gm)) {
       assert.ok(actions.includes(action), action);
@@ -114,6 +223,14 @@ describe('docs/interface-map.md', () => {
 });
 
 describe('README.md', () => {
+  test('takes a payment as the guide does, where the commands are run', () => {
+    const [, section = ''] = read('README.md').split('\n## Take a payment\n');
+    const commands = [...(section.split('\n## ')[0] ?? '').matchAll(/^ {4}(npx|curl) .*(?:\n {6,}.*)*/gm)];
+    assert.equal(commands.length, 2);
+    for (const [command] of commands)
+      assert.ok(read('docs/guides/payments.md').includes(`\n${command.replace(/^ {4}/gm, '')}\n`), command);
+  });
+
   test('holds the two commands', () => {
     const lines = read('README.md').split('\n');
     assert.ok(lines.includes('    npm ci && npm start'));
@@ -163,6 +280,19 @@ describe('every document', () => {
     );
   });
 });
+
+function processorsByName(): Readonly<Record<string, { readonly settings: SettingTable }>> {
+  const unused = undefined as never;
+  const { byName, close } = newProcessors({ database: unused, clock: () => 0, random: unused });
+  close();
+  return byName;
+}
+
+/** The names of all members that a schema has, at any depth. */
+function namesIn(schema: JsonSchema): string[] {
+  const properties = (schema['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>;
+  return Object.entries(properties).flatMap(([name, member]) => [name, ...namesIn(member)]);
+}
 
 /** The anchors that headings of a file have on the usual platforms. */
 const anchors = (file: string): string[] =>

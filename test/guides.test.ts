@@ -354,7 +354,12 @@ describe('guides can be followed', { concurrency: 2 }, () => {
     .concat(SENDING.map(({ file: name, skip: why }) => ({ name, lacks: why !== false })));
   const isPossible = ({ text }: Block): boolean => !optional.some(({ name, lacks }) => lacks && text.includes(name));
 
-  for (const guides of [['tokens.md'], ['captures.md'], ...PROXY_GUIDES.map((guide) => ['proxy.md', guide])]) {
+  for (const guides of [
+    ['tokens.md'],
+    ['captures.md'],
+    ['payments.md'],
+    ...PROXY_GUIDES.map((guide) => ['proxy.md', guide]),
+  ]) {
     test(guides.join(' and '), { skip, timeout: 120_000 }, async () => {
       const folder = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
       const serving = await serve(join(folder, 'data'));

@@ -24,6 +24,7 @@ export interface House {
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   newAccount(name?: string): Promise<string>;
   newKey(account: string, options?: KeyOptions): Promise<{ id: string; secret: string }>;
+  enablePayments(account: string, settings?: Readonly<Record<string, string>>, processor?: string): Promise<void>;
   /** Stops, and removes the folder unless it was given. */
   stop(): Promise<void>;
 }
@@ -133,6 +134,10 @@ export async function startHouse(
     },
     now: clock,
     call,
+    enablePayments: async (account, settings = {}, processor = 'simulator') => {
+      const request = { processor, settings, force: false };
+      await core.activations.enable({ account, environment: 'sandbox' }, request, OPERATOR);
+    },
     newAccount: async (name = 'Test') => (await core.accounts.create(name, OPERATOR)).id,
     newKey: async (
       account,

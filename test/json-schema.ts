@@ -61,6 +61,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   enum: (wanted, value) => (wanted as unknown[]).includes(value),
   oneOf: (wanted, value, place) =>
     (wanted as Schema[]).filter((each) => faultsOf(each, value, place).length === 0).length === 1,
+  anyOf: (wanted, value, place) => (wanted as Schema[]).some((each) => faultsOf(each, value, place).length === 0),
   items: () => true,
   minimum: ofNumber((wanted, value) => value >= wanted),
   maximum: ofNumber((wanted, value) => value <= wanted),

@@ -8,6 +8,7 @@ import { verifyJournal } from '../src/audit/verify.ts';
 import { readMigrations, schemaVersion } from '../src/storage/migrate.ts';
 import { applyMigrations } from '../src/storage/sqlite/apply-migrations.ts';
 import { type House, startHouse } from './house.ts';
+import { order, PAYMENTS } from './interface/payments.ts';
 import { newSender, openJose, proxied } from './interface/proxy.ts';
 import { CAPTURES, capture, cards, dataOf, TOKENIZE } from './interface/vault.ts';
 
@@ -26,7 +27,11 @@ function takeBack(file: string): number {
   let rows = 0;
   for (const { name } of tables) {
     database.exec(`delete from main.${name}`);
-    rows += Number(database.prepare(`insert into main.${name} select * from newer.${name}`).run().changes);
+    const columns = (database.prepare(`pragma main.table_info(${name})`).all() as { name: string }[])
+      .map((column) => column.name)
+      .join(', ');
+    const sql = `insert into main.${name} (${columns}) select ${columns} from newer.${name}`;
+    rows += Number(database.prepare(sql).run().changes);
   }
   database.exec('detach database newer');
   database.close();
@@ -75,7 +80,8 @@ describe('a database of the first version', () => {
     freshSchema = schemaOf(file);
     assert.ok(takeBack(file) > 10);
     const older = new DatabaseSync(file, { readOnly: true });
-    assert.throws(() => older.prepare('select * from proxy_configurations'), /no such table/);
+    for (const table of ['proxy_configurations', 'payments', 'payment_operations'])
+      assert.throws(() => older.prepare(`select * from ${table}`), /no such table/);
     assert.deepEqual(
       older
         .prepare('select version from schema_migrations')
@@ -139,6 +145,24 @@ describe('a database of the first version', () => {
     const body = { a: `{{${token}:detokenize}}`, b: `{{${captureId}:transaction | extract:cvv}}` };
     const payload = await openJose(proxied(await me.jose(body)));
     assert.deepEqual(JSON.parse(payload), { a: '4111111111111111', b: '123' });
+  });
+
+  test('takes payments, also with the token and the capture that were there before', async () => {
+    await house.enablePayments(account);
+    const [{ token = '' } = {}] = tokens as { token: string }[];
+    const card = {
+      number: `{{${token}:detokenize}}`,
+      expiration_date: `{{${token}:detokenize}}`,
+      security_code: `{{${captureId}:transaction}}`,
+    };
+    assert.equal(
+      (await house.call('POST', PAYMENTS, { key, body: order('payment', { card }) })).json.status,
+      'success',
+    );
+    const clear = await house.call('POST', PAYMENTS, { key, body: order('payment') });
+    assert.match(clear.json.data.card.token, /^[0-9a-f-]{36}$/);
+    const { cvv, pan } = dataOf(await house.call('GET', `${CAPTURES}/${captureId}`, { key }));
+    assert.deepEqual([pan, cvv], ['4111111111111111', undefined]);
   });
 
   test('is not touched by another start', async () => {

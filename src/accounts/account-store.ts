@@ -84,6 +84,25 @@ export const listEnablements = async (database: Database, { account, environment
     )
   ).map((row) => ({ capability: text(row, 'capability'), processor: textOrNull(row, 'processor') }));
 
+export const putEnablement = (
+  { account, environment }: Tenant,
+  { capability, processor }: Enablement,
+  at: number,
+): Write =>
+  write(
+    `insert into enablements (account, environment, capability, processor, enabled_at) values (?, ?, ?, ?, ?)
+      on conflict (account, environment, capability) do update set processor = excluded.processor`,
+    [account, environment, capability, processor ?? null, at],
+  );
+
+/** Conflicts when it is not enabled. */
+export const removeEnablement = ({ account, environment }: Tenant, capability: string): Write =>
+  write(
+    'delete from enablements where account = ? and environment = ? and capability = ?',
+    [account, environment, capability],
+    1,
+  );
+
 /** A key with its digest and the state of its account, by digest. */
 export interface FoundKey {
   readonly key: ApiKey;

@@ -23,6 +23,11 @@ const AUDIT_ACTIONS = [
   'key.revoked',
   'proxy.configured',
   'proxy.removed',
+  'payments.enabled',
+  'payments.disabled',
+  'payment.requested',
+  'payment.resolved',
+  'payment.expired',
 ] as const;
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -90,6 +90,12 @@ export async function openSensitive(
 export const deleteCapture = (tenant: Tenant, id: string, now: number): Write =>
   write(DELETE, [tenant.account, tenant.environment, id, now], 1);
 
+/** Sensitive authentication data of these captures, for good; one that is gone is no fault. */
+export const eraseSensitive = ({ account, environment }: Tenant, ids: readonly string[]): Write => ({
+  sql: 'update captures set sensitive = null where account = ? and environment = ? and id = ?',
+  rows: ids.map((id) => [account, environment, id]),
+});
+
 /** Removes captures whose ttl has ended; returns how many. */
 export async function removeExpiredCaptures(database: Database, now: number, limit: number): Promise<number> {
   const rows = await database.read(EXPIRED, now, limit);

@@ -8,6 +8,7 @@ import { dataCommands } from './data.ts';
 import { keyCommands } from './key.ts';
 import { keyringCommands } from './keyring.ts';
 import { EXIT, UsageError } from './output.ts';
+import { paymentsCommands } from './payments.ts';
 import { proxyCommands } from './proxy.ts';
 import { serveCommand } from './serve.ts';
 
@@ -29,6 +30,7 @@ export async function runCommandLine(args: readonly string[], tools: Tools): Pro
   serveCommand(program, tools);
   accountCommands(program, tools);
   keyCommands(program, tools);
+  paymentsCommands(program, tools);
   proxyCommands(program, tools);
   auditCommands(program, tools, (wanted) => {
     code = wanted;

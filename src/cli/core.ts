@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
+import type { Activations } from '../payments/activations.ts';
 import type { Configurations } from '../proxy/configurations.ts';
 import type { Database } from '../storage/database.ts';
 
@@ -13,6 +14,7 @@ export interface Core {
   readonly journalKey: KeyObject;
   readonly accounts: Accounts;
   readonly configurations: Configurations;
+  readonly activations: Activations;
   readonly clock: Clock;
   readonly random: Random;
   close(): Promise<void>;

@@ -1,5 +1,6 @@
-import { InvalidArgumentError } from 'commander';
-import { ENVIRONMENTS, type Environment } from '../kernel/environment.ts';
+import { type Command, InvalidArgumentError } from 'commander';
+import { ENVIRONMENTS, type Environment, type Tenant } from '../kernel/environment.ts';
+import type { Core } from './core.ts';
 
 /** Readers of options that several commands have. */
 
@@ -15,4 +16,22 @@ const MAX_OVERLAP_MINUTES = 43_200;
 export function readOverlap(text: string): number {
   const minutes = /^[0-9]{1,6}$/.test(text) ? Number(text) : Number.NaN;
   return minutes <= MAX_OVERLAP_MINUTES ? minutes : wrong(`expected minutes, 0 to ${MAX_OVERLAP_MINUTES}`);
+}
+
+/** Options of commands about an account in an environment. */
+export interface TenantOptions {
+  readonly account: string;
+  readonly environment: Environment;
+  readonly json?: boolean;
+}
+
+export const ofTenant = (command: Command): Command =>
+  command
+    .requiredOption('--account <id>', 'the account')
+    .requiredOption('--environment <environment>', 'sandbox or production', readEnvironment)
+    .option('--json', 'print JSON');
+
+export async function tenantOf(accounts: Core['accounts'], { account, environment }: TenantOptions): Promise<Tenant> {
+  await accounts.get(account);
+  return { account, environment };
 }

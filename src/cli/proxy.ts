@@ -1,22 +1,14 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { Environment, Tenant } from '../kernel/environment.ts';
-import { LIMITS } from '../kernel/limits.ts';
 import type { Configuration } from '../proxy/configuration.ts';
 import type { Changes } from '../proxy/configurations.ts';
 import { type Description, describeConfiguration } from '../proxy/description.ts';
 import { SETTING_NAMES } from '../proxy/settings.ts';
-import { type Core, type Tools, withCore } from './core.ts';
-import { readEnvironment, readOverlap } from './options.ts';
+import { type Tools, withCore } from './core.ts';
+import { ofTenant, readOverlap, type TenantOptions, tenantOf } from './options.ts';
 import { details, operator, print, UsageError } from './output.ts';
+import { contentOf, lineOf, readSetting, valuesOf } from './settings.ts';
 
-interface Options {
-  readonly account: string;
-  readonly environment: Environment;
-  readonly json?: boolean;
-}
-
-interface ConfigureOptions extends Options {
+interface ConfigureOptions extends TenantOptions {
   readonly processorPublicKey?: string;
   readonly merchantPrivateKey?: string;
   readonly merchantCertificate?: string;
@@ -29,14 +21,14 @@ export function proxyCommands(program: Command, tools: Tools): void {
   const proxy = program.command('proxy').description('keys, certificate and settings of an account’s proxy');
   configureCommand(proxy, tools);
   ofTenant(proxy.command('show').description('show fingerprints, expiry, settings and the certificate')).action(
-    (options: Options) =>
+    (options: TenantOptions) =>
       withCore(tools, async ({ accounts, configurations }) => {
         const tenant = await tenantOf(accounts, options);
         printConfiguration(tools, options, await configurations.get(tenant));
       }),
   );
   const remove = ofTenant(proxy.command('remove').description('erase all keys and settings, for good'));
-  remove.option('--force', 'really').action((options: Options & { force?: boolean }) =>
+  remove.option('--force', 'really').action((options: TenantOptions & { force?: boolean }) =>
     withCore(tools, async ({ accounts, configurations }) => {
       if (options.force !== true)
         throw new UsageError('this erases the private key of the merchant, for good; repeat with --force');
@@ -56,7 +48,7 @@ function configureCommand(proxy: Command, tools: Tools): void {
     .option(
       '--setting <name=value>',
       `may be repeated; NAME= removes, NAME=@FILE reads the value; names: ${SETTING_NAMES.join(', ')}`,
-      addSetting,
+      readSetting,
     )
     .option(
       '--overlap <minutes>',
@@ -72,66 +64,25 @@ function configureCommand(proxy: Command, tools: Tools): void {
     );
 }
 
-const ofTenant = (command: Command): Command =>
-  command
-    .requiredOption('--account <id>', 'the account')
-    .requiredOption('--environment <environment>', 'sandbox or production', readEnvironment)
-    .option('--json', 'print JSON');
-
-async function tenantOf(accounts: Core['accounts'], { account, environment }: Options): Promise<Tenant> {
-  await accounts.get(account);
-  return { account, environment };
-}
-
 function changesOf(options: ConfigureOptions): Changes {
   const { setting = {}, passphraseFile } = options;
-  const settings = Object.entries(setting).map(([name, value]) => [
-    name,
-    value.startsWith('@') ? line(value.slice(1)) : value,
-  ]);
+  const settings = valuesOf(setting);
   const changes = {
-    processorPublicKey: content(options.processorPublicKey),
-    merchantPrivateKey: content(options.merchantPrivateKey),
-    merchantCertificate: content(options.merchantCertificate),
+    processorPublicKey: contentOf(options.processorPublicKey),
+    merchantPrivateKey: contentOf(options.merchantPrivateKey),
+    merchantCertificate: contentOf(options.merchantCertificate),
   };
-  const isEmpty = settings.length === 0 && Object.values(changes).every((each) => each === undefined);
+  const isEmpty = Object.keys(settings).length === 0 && Object.values(changes).every((each) => each === undefined);
   if (isEmpty) throw new UsageError('nothing to change: give a key, a certificate or a setting');
   return {
     ...changes,
-    passphrase: passphraseFile === undefined ? undefined : line(passphraseFile),
-    settings: Object.fromEntries(settings),
+    passphrase: passphraseFile === undefined ? undefined : lineOf(passphraseFile),
+    settings,
     overlapMinutes: options.overlap,
   };
 }
 
-function addSetting(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const [, name, value] = /^([^=]+)=([\s\S]*)$/.exec(text) ?? [];
-  // Without what was typed, which may be a password.
-  if (name === undefined || value === undefined) throw new UsageError('--setting: expected NAME=VALUE');
-  return { ...before, [name]: value };
-}
-
-function content(file: string | undefined): Buffer | undefined {
-  if (file === undefined) return undefined;
-  const bytes = read(file);
-  if (bytes.length > LIMITS.keyFileBytes)
-    throw new UsageError(`${file}: a file has at most ${LIMITS.keyFileBytes} bytes`);
-  return bytes;
-}
-
-function read(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new UsageError(code === 'ENOENT' ? `${file}: there is no such file` : `${file}: cannot be read (${code})`);
-  }
-}
-
-/** Of a file with a secret; editors end its line. */
-const line = (file: string): string => (content(file) ?? Buffer.alloc(0)).toString('utf8').replace(/\r?\n$/, '');
-
-function printConfiguration(tools: Tools, options: Options, configuration: Configuration): void {
+function printConfiguration(tools: Tools, options: TenantOptions, configuration: Configuration): void {
   const { account, environment, json } = options;
   const shown = describeConfiguration(configuration, tools.clock());
   print(tools, json, { account, environment, ...shown }, forPeople(shown));

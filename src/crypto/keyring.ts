@@ -31,6 +31,7 @@ export type Purpose =
   | 'idempotency'
   | 'api-keys'
   | 'proxy'
+  | 'payments'
   | 'journal';
 
 /** Keys of the service itself belong to no environment. */
@@ -237,7 +238,6 @@ export class Keyring {
 }
 
 const nameOf = (owner: KeyOwner): string => `${owner.account}/${owner.environment}/${owner.purpose}`;
-
 const placeOfKey = (owner: KeyOwner, version: number, id: string): Place =>
   placeOf('keys', owner.environment, owner.account, owner.purpose, String(version), id);
 

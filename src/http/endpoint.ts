@@ -7,6 +7,7 @@ import type { Effect } from '../idempotency/effect.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { FailureCode } from '../kernel/failure.ts';
 import type { Spans } from '../kernel/json.ts';
+import type { Payments } from '../payments/payments.ts';
 import type { PayloadProxy } from '../proxy/proxy.ts';
 import type { Database, Write } from '../storage/database.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -17,6 +18,7 @@ import type { Field, JsonSchema } from './fields.ts';
 export const TAGS = [
   { name: 'Permanent tokens', description: 'Card numbers replaced by tokens.' },
   { name: 'Captures', description: 'Card data kept for a while.' },
+  { name: 'Payments', description: 'Authorized, captured, refunded and voided through a processor.' },
   { name: 'Proxy', description: 'Card data put into a payload, which is then secured for a processor.' },
   { name: 'Account', description: 'The account and the calling key.' },
 ] as const;
@@ -29,7 +31,16 @@ export interface Services {
   readonly accounts: Accounts;
   readonly vault: Vault;
   readonly captures: Captures;
+  readonly payments: Payments;
   readonly proxy: PayloadProxy;
+}
+
+/** An Idempotency-Key that waits for the answer. */
+interface Claimed<Data> {
+  /** Keeps the answer, in the unit of the effect. */
+  keep(data: Data): Promise<readonly Write[]>;
+  /** Ties the key to what the request begins, in the unit that begins it; `recall` then finds the answer. */
+  bind(begun: string): Write;
 }
 
 /** One request of a known caller, its body read. */
@@ -49,8 +60,8 @@ export interface Call<Body, Data> {
   readonly body: Body;
   /** The body as it came, and where the members of a JSON object stand in it. */
   readonly source: { readonly text: string; readonly spans: Spans };
-  /** Set when an Idempotency-Key wants the answer kept in the unit of the effect. */
-  readonly keep: ((data: Data) => Promise<readonly Write[]>) | undefined;
+  /** Set when an Idempotency-Key waits for the answer. */
+  readonly claimed: Claimed<Data> | undefined;
 }
 
 /** A body that is text to the endpoint: XML, or whatever comes. */
@@ -98,6 +109,8 @@ export interface Endpoint<Body = unknown, Data = unknown> {
   readonly failures: readonly FailureCode[];
   readonly example: Example;
   handle(call: Call<Body, Data>): Promise<Data>;
+  /** The answer of what an earlier request with the same Idempotency-Key began; undefined until it has ended. */
+  recall?(services: Services, tenant: Tenant, begun: string): Promise<Data | undefined>;
 }
 
 /** Keeps the types of one endpoint together, then forgets them, so that all stand in one array. */
@@ -108,8 +121,8 @@ export const effectOf = <Body, Data, Result>(
   call: Call<Body, Data>,
   render: (result: Result) => Data,
 ): Effect<Result> => {
-  const { origin, keep } = call;
-  return keep === undefined ? { origin } : { origin, also: (result) => keep(render(result)) };
+  const { origin, claimed } = call;
+  return claimed === undefined ? { origin } : { origin, also: (result) => claimed.keep(render(result)) };
 };
 
 export const param = (call: { readonly params: Readonly<Record<string, string>> }, name: string): string =>

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type Json, parseJson } from '../kernel/json.ts';
+import fastJson from 'fast-json-stringify';
+import { exactNumber, type Json, parseJson } from '../kernel/json.ts';
 import { cardNumber, currency, expiry, track2, verificationCode } from './card-fields.ts';
 import {
+  anyJson,
   anyObject,
   anyText,
+  choice,
   type Field,
   integer,
   list,
@@ -15,6 +18,7 @@ import {
   plainText,
   reference,
   reply,
+  serializable,
   truth,
   word,
 } from './fields.ts';
@@ -218,6 +222,21 @@ describe('words, truths and free objects', () => {
     refuses(truth('x'), '"true"', '1', '0', '""', 'null');
   });
 
+  it('of a choice are exactly those', () => {
+    const kind = choice(['authorization', 'payment'], 'Kind');
+    assert.equal(read(kind, '"authorization"'), 'authorization');
+    assert.equal(read(kind, '"payment"'), 'payment');
+    for (const text of ['"Payment"', '"payment "', '""', '0', 'true', '["payment"]', '{}'])
+      assert.equal(fault(kind, text), ': expected one of authorization, payment');
+    assert.deepEqual(kind.schema, { type: 'string', enum: ['authorization', 'payment'], description: 'Kind' });
+  });
+
+  it('that may be anything stay as they were written', () => {
+    for (const text of ['9007199254740993', '"x"', '[1.50,null]', '{"a":""}', 'true'])
+      assert.equal(JSON.stringify(read(anyJson('x'), text)), text);
+    assert.deepEqual(anyJson('x').schema, { description: 'x' });
+  });
+
   it('keep a free object as it was written', () => {
     const text = '{"a":null,"b":"","c":[1.50,{"__proto__":1}],"d":9007199254740993}';
     assert.equal(JSON.stringify(read(anyObject('x'), text)), text);
@@ -282,6 +301,7 @@ describe('members of replies', () => {
       reply.text('x'),
       reply.nullableText('x'),
       reply.integer('x'),
+      reply.amount('x'),
       reply.truth('x'),
       reply.time('x'),
       reply.nullableTime('x'),
@@ -295,5 +315,29 @@ describe('members of replies', () => {
     }
     assert.deepEqual(reply.word(['a', 'b'], 'x').schema, { type: 'string', enum: ['a', 'b'], description: 'x' });
     assert.deepEqual(reply.nullableText('x').schema['type'], ['string', 'null']);
+  });
+});
+
+describe('the schema for writing', () => {
+  const schema = object({
+    total: reply.amount('x'),
+    name: reply.text('x'),
+    inner: object({ amounts: reply.amount('x') }),
+  }).schema;
+
+  it('lets exact numbers through, at any depth, and leaves the rest as it is', () => {
+    assert.deepEqual(serializable(schema), {
+      type: 'object',
+      properties: {
+        total: {},
+        name: { type: 'string', description: 'x' },
+        inner: { type: 'object', properties: { amounts: {} }, required: ['amounts'] },
+      },
+      required: ['total', 'name', 'inner'],
+    });
+    const write = fastJson(serializable(schema) as object);
+    const exact = exactNumber('999999999999.9999');
+    const text = '{"total":999999999999.9999,"name":"a","inner":{"amounts":999999999999.9999}}';
+    assert.equal(write({ total: exact, name: 'a', inner: { amounts: exact }, other: 1 }), text);
   });
 });

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../kernel/json.ts';
+import { type ExactNumber, isJsonObject, type Json } from '../kernel/json.ts';
 
 /**
  * The words of the wire. A field reads a JSON value into what the domain understands and describes itself as JSON
@@ -134,6 +134,16 @@ export const word = <W extends string>(expected: W, description: string): Field<
   },
 });
 
+/** One of some exact words. */
+export const choice = <const W extends string>(words: readonly W[], description: string): Field<W> => ({
+  schema: { type: 'string', enum: words, description },
+  read(value) {
+    const known = words.find((each) => each === value);
+    if (known === undefined) throw new Mismatch(`expected one of ${words.join(', ')}`);
+    return known;
+  },
+});
+
 export const truth = (description: string): Field<boolean> => ({
   schema: { type: 'boolean', description },
   read(value) {
@@ -168,6 +178,9 @@ export const anyObject = (description: string): Field<{ readonly [key: string]: 
   },
 });
 
+/** Whatever is there. */
+export const anyJson = (description: string): Field<Json> => ({ schema: { description }, read: (value) => value });
+
 /** Members of replies, which are written and never read. */
 const written = <T>(schema: JsonSchema): Field<T> => ({
   schema,
@@ -180,6 +193,8 @@ export const reply = {
   text: (description: string) => written<string>({ type: 'string', description }),
   nullableText: (description: string) => written<string | null>({ type: ['string', 'null'], description }),
   integer: (description: string) => written<number>({ type: 'integer', description }),
+  /** A number written digit by digit, see `serializable`. */
+  amount: (description: string) => written<ExactNumber>({ type: 'number', format: 'decimal', description }),
   truth: (description: string) => written<boolean>({ type: 'boolean', description }),
   time: (description: string) => written<string>({ type: 'string', format: 'date-time', description }),
   nullableTime: (description: string) =>
@@ -190,3 +205,14 @@ export const reply = {
   list: <T>(item: Field<T>, description: string) =>
     written<readonly T[]>({ type: 'array', items: item.schema, description }),
 };
+
+/** The schema for writing answers: exact numbers go through as they are, where `type: number` would round them. */
+export function serializable(schema: JsonSchema): JsonSchema {
+  if (schema['format'] === 'decimal') return {};
+  return Object.fromEntries(
+    Object.entries(schema).map(([name, value]) => {
+      const isSchema = typeof value === 'object' && value !== null && !Array.isArray(value);
+      return [name, isSchema ? serializable(value as JsonSchema) : value];
+    }),
+  );
+}

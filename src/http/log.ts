@@ -20,15 +20,16 @@ export interface LogFields {
   readonly listener?: string;
   readonly reason?: string;
   readonly sweep?: string;
+  readonly payment?: string;
 }
 
 /** The fields by name, so that nothing else passes. */
 const allowed = (fields: LogFields): LogFields => {
   const { request_id, method, route, status, duration_ms, address, account, key } = fields;
-  const { failure, error, frames, listener, reason, sweep } = fields;
+  const { failure, error, frames, listener, reason, sweep, payment } = fields;
   const request = { listener, request_id, method, route, status, duration_ms, address, account, key };
   // What is undefined is left out of the line.
-  return { ...request, failure, error, frames, reason, sweep } as LogFields;
+  return { ...request, failure, error, frames, reason, sweep, payment } as LogFields;
 };
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;

@@ -13,11 +13,13 @@ export class Metrics {
   readonly #children = new Map<string, { observe(seconds: number): void }>();
   readonly #failures: Counter<'listener' | 'failure'>;
   readonly #swept: Counter<'kind'>;
+  readonly #operations: Counter<'environment' | 'processor' | 'operation' | 'result'>;
 
   constructor(options: {
     waitingWrites: () => number;
     ready: () => Promise<boolean>;
     certificateEnds: () => Promise<readonly CertificateEnd[]>;
+    doubtfulPayments: () => Promise<number>;
   }) {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry, prefix: 'cardvault_' });
@@ -38,6 +40,12 @@ export class Metrics {
       name: 'cardvault_swept_records_total',
       help: 'Records removed because their time had come',
       labelNames: ['kind'],
+      registers,
+    });
+    this.#operations = new Counter({
+      name: 'cardvault_payment_operations_total',
+      help: 'Operations on payments by result: the status of the payment, failed, or unknown',
+      labelNames: ['environment', 'processor', 'operation', 'result'],
       registers,
     });
     new Gauge({
@@ -62,6 +70,16 @@ export class Metrics {
       },
     });
     new Gauge({
+      name: 'cardvault_payments_doubtful',
+      help: 'Payments with an outcome that nobody knows yet',
+      registers,
+      async collect() {
+        this.reset();
+        const count = await options.doubtfulPayments().catch(() => undefined);
+        if (count !== undefined) this.set(count);
+      },
+    });
+    new Gauge({
       name: 'cardvault_ready',
       help: '1 while the database takes reads and writes',
       registers,
@@ -83,6 +101,10 @@ export class Metrics {
 
   failure(listener: string, failure: string): void {
     this.#failures.inc({ listener, failure });
+  }
+
+  operation(environment: string, processor: string, operation: string, result: string): void {
+    this.#operations.inc({ environment, processor, operation, result });
   }
 
   swept(kind: string, count: number): void {

@@ -5,7 +5,7 @@ import { Failure, invalid } from '../kernel/failure.ts';
 import { parseJson, type Spans } from '../kernel/json.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { commitAll, type Database, type Write } from '../storage/database.ts';
-import type { Endpoint, Services, TextBody } from './endpoint.ts';
+import type { Call, Endpoint, Services, TextBody } from './endpoint.ts';
 import { ENVELOPES } from './envelopes.ts';
 import type { Field } from './fields.ts';
 import type { Admission } from './gate.ts';
@@ -35,7 +35,8 @@ interface Source {
   readonly spans: Spans;
 }
 
-type Keep = (data: unknown) => Promise<readonly Write[]>;
+type Claimed = NonNullable<Call<unknown, unknown>['claimed']>;
+type Keep = Claimed['keep'];
 
 const NO_SOURCE: Source = { text: '', spans: new Map() };
 
@@ -76,6 +77,7 @@ export class Performer {
     }
     const begun = await this.#begin(incoming, idempotencyKey);
     if ('replay' in begun) return { ...begun.replay, replayed: true };
+    if ('bound' in begun) return { ...(await this.#recalled(incoming, begun.bound)), replayed: true };
     return { ...(await this.#performOnce(incoming, begun.claim)), replayed: false };
   }
 
@@ -85,6 +87,13 @@ export class Performer {
     const lines = [query, ...Object.keys(named).map((name) => headers[name] ?? '')];
     const content = Buffer.concat([Buffer.from(lines.map((line) => `${line}\n`).join('')), body]);
     return this.#idempotency.begin({ tenant: admission.tenant, method, path, key, content });
+  }
+
+  /** The answer of what the key was bound to. Throws `operation_in_progress` while there is none. */
+  async #recalled({ admission }: Incoming, bound: string): Promise<Answer> {
+    const data = await this.#endpoint.recall?.(this.#services, admission.tenant, bound);
+    if (data === undefined) throw new Failure('operation_in_progress');
+    return this.#success(data);
   }
 
   async #performOnce(incoming: Incoming, claim: Claim): Promise<Answer> {
@@ -101,19 +110,26 @@ export class Performer {
 
   async #answerOnce(incoming: Incoming, claim: Claim): Promise<Answer> {
     let kept = false;
+    let bound = false;
     const keep: Keep = async (data) => {
       kept = true;
       return [await claim.keep(this.#success(data))];
     };
+    const bind = (to: string): Write => {
+      bound = true;
+      return claim.bind(to);
+    };
     let answer: Answer;
     try {
-      answer = this.#success(await this.#handle(incoming, keep));
+      answer = this.#success(await this.#handle(incoming, { keep, bind }));
     } catch (error) {
+      // Something was begun: its own end is the answer.
+      if (bound) throw error;
       answer = this.#lastingFailure(error);
       kept = false;
     }
     // Nothing was changed, so there was no unit for the answer to go along with.
-    if (!kept) await commitAll(this.#database, { writes: [await claim.keep(answer)] });
+    if (!kept && !bound) await commitAll(this.#database, { writes: [await claim.keep(answer)] });
     return answer;
   }
 
@@ -129,7 +145,7 @@ export class Performer {
     return { status: 200, body: this.#serialize(ENVELOPES[this.#endpoint.family].success(data)) };
   }
 
-  async #handle(incoming: Incoming, keep: Keep | undefined): Promise<unknown> {
+  async #handle(incoming: Incoming, claimed: Claimed | undefined): Promise<unknown> {
     const { key, tenant, origin } = incoming.admission;
     const { body: field, text } = this.#endpoint;
     if (incoming.body.length > LIMITS.smallBodyBytes) await this.#turns.take();
@@ -147,7 +163,7 @@ export class Performer {
       headers,
       body,
       source,
-      keep,
+      claimed,
     });
   }
 }

@@ -23,6 +23,8 @@ export const PROBLEMS: Readonly<Record<FailureCode, Problem>> = {
   capture_without_card: { status: 400 },
   invalid_placeholder: { status: 400 },
   proxy_not_configured: { status: 400, passing: true },
+  unknown_payment: { status: 400 },
+  payment_state: { status: 400, passing: true },
   idempotency_key_reused: { status: 400, passing: true },
   operation_in_progress: { status: 409, retryAfter: 1 },
   access_denied: { status: 403 },

@@ -10,6 +10,7 @@ import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Endpoint, Services } from './endpoint.ts';
 import { ENVELOPES, type Family } from './envelopes.ts';
+import { serializable } from './fields.ts';
 import { type Admission, Gate, RateLimited, type Rates, rateHeaders, type Sender } from './gate.ts';
 import { refuseOtherMedia } from './media.ts';
 import { Performer } from './perform.ts';
@@ -157,7 +158,7 @@ function namedHeaders({ headers = {} }: Endpoint, request: FastifyRequest): Reco
 
 /** Answers as text; only declared members are written. */
 const serializerOf = ({ family, data }: Endpoint): ((envelope: unknown) => string) =>
-  fastJson(ENVELOPES[family].successSchema(data.schema)) as (envelope: unknown) => string;
+  fastJson(serializable(ENVELOPES[family].successSchema(data.schema))) as (envelope: unknown) => string;
 
 /** A path that exists answers other methods with 405 and says which it takes. */
 export function refuseOtherMethods(

@@ -5,7 +5,7 @@ import { type Clock, DAY, type Random, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { blob, blobOrNull, type Database, integer, integerOrNull, type Write, write } from '../storage/database.ts';
+import { blob, blobOrNull, type Database, integerOrNull, textOrNull, type Write, write } from '../storage/database.ts';
 
 /** How long an answer is kept and repeated. */
 const KEPT_MS = DAY;
@@ -14,18 +14,27 @@ const KEPT_MS = DAY;
 const LEASE_MS = 8 * SECOND;
 const RENEWAL_MS = 2 * SECOND;
 
+/** The end of time, for keys that wait for the end of what they are bound to. */
+const FOR_NOW = Number.MAX_SAFE_INTEGER;
+
 const CLAIM = `insert into idempotency (account, environment, id, request, owner, lease_until, status, answer, expires_at)
   values (?, ?, ?, ?, ?, ?, null, null, ?)
   on conflict (account, environment, id) do update
     set request = excluded.request, owner = excluded.owner, lease_until = excluded.lease_until,
-        status = null, answer = null, expires_at = excluded.expires_at
-    where idempotency.expires_at <= ? or (idempotency.status is null and idempotency.lease_until <= ?)`;
-const FIND =
-  'select request, status, answer, expires_at from idempotency where account = ? and environment = ? and id = ?';
+        status = null, answer = null, bound = null, expires_at = excluded.expires_at
+    where idempotency.expires_at <= ?
+      or (idempotency.status is null and idempotency.bound is null and idempotency.lease_until <= ?)`;
+const FIND = `select request, status, answer, bound, expires_at from idempotency
+  where account = ? and environment = ? and id = ?`;
 const RENEW = 'update idempotency set lease_until = ? where account = ? and environment = ? and id = ? and owner = ?';
 const KEEP = `update idempotency set owner = null, status = ?, answer = ?, expires_at = ?
   where account = ? and environment = ? and id = ? and owner = ?`;
-const RELEASE = 'delete from idempotency where account = ? and environment = ? and id = ? and owner = ?';
+const RELEASE = `delete from idempotency
+  where account = ? and environment = ? and id = ? and owner = ? and bound is null`;
+const BIND = `update idempotency set bound = ?, expires_at = ?
+  where account = ? and environment = ? and id = ? and owner = ?`;
+const END = `update idempotency set expires_at = ?
+  where account = ? and environment = ? and bound = ? and status is null`;
 const EXPIRED = 'select account, environment, id from idempotency where expires_at <= ? limit ?';
 const REMOVE = 'delete from idempotency where account = ? and environment = ? and id = ? and expires_at <= ?';
 
@@ -45,8 +54,20 @@ export interface KeyedRequest {
   readonly content: Uint8Array;
 }
 
+/** What became of a request with this key before. */
+export type Begun =
+  | { readonly replay: Answer }
+  | { readonly claim: Claim }
+  /** It was bound to something that tells the answer, once there is one. */
+  | { readonly bound: string };
+
 /** The right to carry a request out, held by one process at a time. */
 export interface Claim {
+  /**
+   * The write that ties the request to what it begins (an operation on a payment); it belongs into the unit that begins
+   * it. From then on the key is free again only some time after `ended`, whatever crashes.
+   */
+  bind(bound: string): Write;
   /** The write that keeps the answer; it belongs into the unit that has the effect, and fails with it. */
   keep(answer: Answer): Promise<Write>;
   /** The answer is not kept: a repeat is carried out anew. */
@@ -69,7 +90,7 @@ export class Idempotency {
   }
 
   /** The first answer, when there is one, or the claim to make it. Throws when the key is taken or was used otherwise. */
-  async begin(request: KeyedRequest): Promise<{ replay: Answer } | { claim: Claim }> {
+  async begin(request: KeyedRequest): Promise<Begun> {
     const { tenant } = request;
     const digestKey = await this.#keyring.digestKey({ ...tenant, purpose: 'idempotency' });
     const id = new Uint8Array(keyedDigest(digestKey, `${request.method}\n${request.path}\n${request.key}`));
@@ -78,7 +99,12 @@ export class Idempotency {
     const now = this.#clock();
     const values = [tenant.account, tenant.environment, id, content, owner, now + LEASE_MS, now + KEPT_MS, now, now];
     const { committed } = await this.#database.commit({ writes: [write(CLAIM, values, 1)] });
-    return committed ? { claim: this.#claim(tenant, id, owner) } : { replay: await this.#kept(tenant, id, content) };
+    return committed ? { claim: this.#claim(tenant, id, owner) } : this.#kept(tenant, id, content);
+  }
+
+  /** What a key was bound to has ended: from now on the key is kept as long as any other. */
+  ended({ account, environment }: Tenant, bound: string): Write {
+    return write(END, [this.#clock() + KEPT_MS, account, environment, bound]);
   }
 
   /** Removes answers that are no longer repeated; returns how many. */
@@ -91,7 +117,7 @@ export class Idempotency {
     return rows.length;
   }
 
-  async #kept(tenant: Tenant, id: Uint8Array, content: Uint8Array): Promise<Answer> {
+  async #kept(tenant: Tenant, id: Uint8Array, content: Uint8Array): Promise<Begun> {
     const [row] = await this.#database.read(FIND, tenant.account, tenant.environment, id);
     // Released between the two statements: whoever repeats now gets the claim.
     if (row === undefined) throw new Failure('operation_in_progress');
@@ -99,9 +125,11 @@ export class Idempotency {
       throw new Failure('idempotency_key_reused', { field: 'Idempotency-Key' });
     const status = integerOrNull(row, 'status');
     const answer = blobOrNull(row, 'answer');
+    const bound = textOrNull(row, 'bound');
+    if (status === undefined && bound !== undefined) return { bound };
     if (status === undefined || answer === undefined) throw new Failure('operation_in_progress');
     const body = await this.#keyring.open(tenant, 'idempotency', placeOfAnswer(tenant, id), answer);
-    return { status: integer(row, 'status'), body: body.toString('utf8') };
+    return { replay: { status, body: body.toString('utf8') } };
   }
 
   #claim(tenant: Tenant, id: Uint8Array, owner: string): Claim {
@@ -120,7 +148,8 @@ export class Idempotency {
       stop();
       await this.#database.commit({ writes: [write(RELEASE, where)] });
     };
-    return { keep, release, stop };
+    const bind = (bound: string): Write => write(BIND, [bound, FOR_NOW, ...where], 1);
+    return { bind, keep, release, stop };
   }
 }
 

@@ -25,3 +25,6 @@ export function readCurrency(text: string): Currency | undefined {
   const code = text.toUpperCase();
   return /^[A-Za-z]{3}$/.test(text) && PLACES.has(code) ? (code as Currency) : undefined;
 }
+
+/** Places of the minor unit, 0 to 4. */
+export const placesOf = (currency: Currency): number => PLACES.get(currency) ?? 0;

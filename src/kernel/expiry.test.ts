@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { longExpiry, readExpiry, readTrackExpiry, shortExpiry } from './expiry.ts';
+import { longExpiry, readAnyExpiry, readExpiry, readTrackExpiry, shortExpiry } from './expiry.ts';
 
 const two = (number: number): string => String(number).padStart(2, '0');
 
@@ -41,5 +41,43 @@ describe('an expiry', () => {
     assert.equal(shortExpiry({ month: '02', year: '31' }), '02/31');
     assert.equal(longExpiry({ month: '02', year: '31' }), '02/2031');
     assert.equal(longExpiry({ month: '12', year: '99' }), '12/2099');
+  });
+
+  it('of a payment is read as MM/YY and as MM/YYYY of this century', () => {
+    for (let month = 0; month < 100; month++) {
+      for (let year = 0; year < 100; year++) {
+        const expected = month >= 1 && month <= 12 ? { month: two(month), year: two(year) } : undefined;
+        assert.deepEqual(readAnyExpiry(`${two(month)}/${two(year)}`), expected);
+        assert.deepEqual(readAnyExpiry(`${two(month)}/20${two(year)}`), expected);
+        assert.equal(readAnyExpiry(`${two(month)}/19${two(year)}`), undefined);
+        assert.equal(readAnyExpiry(`${two(month)}/21${two(year)}`), undefined);
+      }
+    }
+  });
+
+  it('of a payment is read in no other form', () => {
+    for (const text of [
+      '',
+      '12/2',
+      '12/202',
+      '12/20290',
+      '12/020',
+      '1/2029',
+      '012/2029',
+      '122029',
+      '12-2029',
+      '12//2029',
+      '2029/12',
+      '12/2029\n',
+      '12/29\n',
+      ' 12/2029',
+      '12/2029 ',
+      '12/20２9',
+      '12/2020/29',
+      'x12/2029',
+      '12/202029',
+    ]) {
+      assert.equal(readAnyExpiry(text), undefined, JSON.stringify(text));
+    }
   });
 });

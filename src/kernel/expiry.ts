@@ -25,3 +25,7 @@ export const shortExpiry = (expiry: Expiry): string => `${expiry.month}/${expiry
 
 /** `MM/YYYY`, as inspection of a token returns it. */
 export const longExpiry = (expiry: Expiry): string => `${expiry.month}/20${expiry.year}`;
+
+/** `MM/YY` or `MM/YYYY`, as payments carry it. */
+export const readAnyExpiry = (text: string): Expiry | undefined =>
+  readExpiry(text.replace(/^([0-9]{2})\/20([0-9]{2})$/, '$1/$2'));

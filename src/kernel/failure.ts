@@ -16,6 +16,8 @@ export const FAILURES = {
   capture_without_card: 'the capture holds no card number',
   invalid_placeholder: 'A placeholder is malformed, or asks for what its record does not have.',
   proxy_not_configured: 'A key that the endpoint needs is not configured for the account.',
+  unknown_payment: 'no such payment',
+  payment_state: 'The payment is in a state that does not allow this.',
   idempotency_key_reused: 'used with another request before',
   operation_in_progress: 'The same request is still being processed.',
   access_denied: 'Access denied.',

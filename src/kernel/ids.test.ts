@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Random } from './clock.ts';
-import { isUuid, newId, newUuid } from './ids.ts';
+import { AscendingIds, isUuid, newId, newUuid } from './ids.ts';
 
 /** A Random that hands out these numbers in turn. */
 function dealing(numbers: readonly number[]): Random {
@@ -78,5 +78,66 @@ describe('newId', () => {
   it('can hold each letter once its number is drawn', () => {
     const drawn = newId('x', 34, dealing(Array.from({ length: 34 }, (_, index) => index))).slice(2);
     assert.equal(drawn, '0123456789abcdefghijkmnpqrstuvwxyz');
+  });
+});
+
+describe('ascending ids', () => {
+  const NOW = Date.UTC(2026, 10, 21);
+  /** Ids at these times, the random part as high, then as low as it gets. */
+  function idsAt(times: readonly number[]): string[] {
+    let at = 0;
+    const ids = new AscendingIds(() => times[at++] ?? 0, dealing([25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 0]));
+    return times.map(() => ids.next());
+  }
+
+  const ascends = (ids: readonly string[]): void => {
+    for (const [index, id] of ids.entries()) {
+      const before = ids[index - 1] ?? '';
+      assert.ok(id > before, `${before} before ${id}`);
+    }
+  };
+
+  it('are 25 lower-case letters: ten of the time, three of a count, twelve random', () => {
+    const [first = '', second = '', later = ''] = idsAt([NOW, NOW, NOW + 1]);
+    for (const id of [first, second, later]) assert.match(id, /^[a-z]{25}$/);
+    assert.equal(first.slice(0, 10), second.slice(0, 10));
+    assert.equal(first.slice(10, 13), 'aaa');
+    assert.equal(second.slice(10, 13), 'aab');
+    assert.equal(first.slice(13), 'z'.repeat(12));
+    assert.equal(second.slice(13), `a${'z'.repeat(11)}`);
+    assert.equal(later.slice(10, 13), 'aaa');
+    const worth = (letters: string): number =>
+      [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 97, 0);
+    assert.equal(worth(first.slice(0, 10)), NOW);
+    assert.equal(worth(later.slice(0, 10)), NOW + 1);
+  });
+
+  it('ascend strictly, also while the clock stands still or goes backwards', () => {
+    ascends(idsAt([NOW, NOW, NOW, NOW - 1000, NOW - 5, NOW, NOW + 1, NOW + 1, 0, NOW + 2]));
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: NOW - 3, max: NOW + 3 }), { maxLength: 40 }), (times) =>
+        ascends(idsAt(times)),
+      ),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 2 ** 44 }), { maxLength: 40 }), (times) => ascends(idsAt(times))),
+    );
+  });
+
+  it('borrow the next millisecond when one has more than the count holds, and give it back', () => {
+    const many = 26 ** 3;
+    const ids = idsAt([...Array.from({ length: 2 * many + 2 }, () => NOW), NOW + 1, NOW + 2, NOW + 3]);
+    ascends(ids);
+    const [atNow, borrowed] = [ids[0], ids[many]].map((id) => id?.slice(0, 10));
+    assert.ok(ids.slice(0, many).every((id) => id.startsWith(atNow ?? '-')));
+    assert.equal(ids[many - 1]?.slice(10, 13), 'zzz');
+    assert.notEqual(borrowed, atNow);
+    assert.equal(ids[many]?.slice(10, 13), 'aaa');
+    // What is borrowed twice reaches into the time of NOW + 2; NOW + 3 is a time of its own again.
+    assert.deepEqual(
+      ids.slice(-4).map((id) => id.slice(10, 13)),
+      ['aab', 'aac', 'aad', 'aaa'],
+    );
+    assert.equal(new Set(ids).size, ids.length);
   });
 });

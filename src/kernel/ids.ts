@@ -1,4 +1,4 @@
-import type { Random } from './clock.ts';
+import type { Clock, Random } from './clock.ts';
 
 const LETTERS = '0123456789abcdefghijkmnpqrstuvwxyz';
 
@@ -27,3 +27,44 @@ export function newUuid(random: Random): string {
 /** The form of a UUID version 4 as this service writes it. */
 export const isUuid = (text: string): boolean =>
   /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text);
+
+const LATIN = 'abcdefghijklmnopqrstuvwxyz';
+const TIME_LETTERS = 10;
+const COUNT_LETTERS = 3;
+const RANDOM_LETTERS = 12;
+
+/**
+ * Ids that ascend as text with time, strictly within a process. Letters only, so that none ever reads as a card number.
+ */
+export class AscendingIds {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  #at = 0;
+  #count = 0;
+
+  constructor(clock: Clock, random: Random) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  next(): string {
+    const now = this.#clock();
+    if (now > this.#at) {
+      this.#at = now;
+      this.#count = 0;
+    } else if (++this.#count >= LATIN.length ** COUNT_LETTERS) {
+      this.#at++;
+      this.#count = 0;
+    }
+    let id = latin(this.#at, TIME_LETTERS) + latin(this.#count, COUNT_LETTERS);
+    for (let index = 0; index < RANDOM_LETTERS; index++) id += LATIN[this.#random.below(LATIN.length)];
+    return id;
+  }
+}
+
+function latin(number: number, letters: number): string {
+  let text = '';
+  for (let rest = number; text.length < letters; rest = Math.floor(rest / LATIN.length))
+    text = `${LATIN[rest % LATIN.length]}${text}`;
+  return text;
+}

@@ -17,6 +17,9 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
   isRawJSON(value: unknown): value is ExactNumber;
 };
 
+/** A number of exactly these digits. */
+export const exactNumber = (digits: string): ExactNumber => rawJSON(digits);
+
 export const isExactNumber = (value: unknown): value is ExactNumber => isRawJSON(value);
 
 export const isJsonObject = (value: unknown): value is { [key: string]: Json } =>

@@ -18,6 +18,20 @@ export const LIMITS = {
   rsaBits: { min: 2048, max: 8192 },
   keyFileBytes: 64 * 1024,
   proxySettingCharacters: 255,
+  processorSettingCharacters: 4096,
+  /** Of a payment, before the decimal point. */
+  amountIntegerDigits: 12,
+  referenceCodeCharacters: 255,
+  descriptorCharacters: 140,
+  /** Of names, addresses and other texts about the people of a payment. */
+  partyCharacters: 255,
+  installments: 999,
+  lineItems: 100,
+  /** Refunds and tries to refund, capture or void, of one payment. */
+  operationsPerPayment: 1000,
+  /** Of the answer of a processor. */
+  processorAnswerBytes: 1024 * 1024,
+  notificationBytes: 64 * 1024,
   cardsPerTokenization: 1000,
   tokensPerDelete: 1000,
   tags: 50,

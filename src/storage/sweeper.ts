@@ -12,13 +12,14 @@ export interface Chore {
   run(): Promise<void>;
 }
 
-const INTERVAL_MS = 5 * SECOND;
+export const SWEEP_EVERY_MS = 5 * SECOND;
 
 /**
  * Removes what has had its time. Nothing depends on when: expired records are not served, whatever the sweeper does. Any
  * number of nodes may sweep at once.
  */
 export class Sweeper {
+  readonly #every: number;
   readonly #sweeps: readonly Sweep[];
   readonly #chores: readonly Chore[];
   readonly #removed: (kind: string, count: number) => void;
@@ -28,12 +29,15 @@ export class Sweeper {
   #stopped = false;
 
   constructor(options: {
+    /** Milliseconds between the end of one round and the next. */
+    every: number;
     sweeps: readonly Sweep[];
     /** Done after the sweeps. */
     chores: readonly Chore[];
     removed: (kind: string, count: number) => void;
     failed: (kind: string, error: unknown) => void;
   }) {
+    this.#every = options.every;
     this.#sweeps = options.sweeps;
     this.#chores = options.chores;
     this.#removed = options.removed;
@@ -45,7 +49,7 @@ export class Sweeper {
       this.#running = this.sweep().finally(() => {
         if (!this.#stopped) this.start();
       });
-    }, INTERVAL_MS);
+    }, this.#every);
     this.#timer.unref();
   }
 

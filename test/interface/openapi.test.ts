@@ -3,10 +3,13 @@ import { after, before, describe, test } from 'node:test';
 import type { Operation } from '../../src/http/openapi.ts';
 import { type CallOptions, type House, startHouse } from '../house.ts';
 import { faultsOf } from '../json-schema.ts';
+import { idOf, order, PAYMENTS } from './payments.ts';
 import { newSender } from './proxy.ts';
 
-/** The lines of the interface's vault, captures, proxy and account sections, and the records that their paths need. */
-const INTERFACE: readonly [method: string, path: string, needs?: 'token' | 'capture'][] = [
+type Needs = 'token' | 'capture' | 'authorization' | 'collected';
+
+/** The lines of the interface, and the records that their paths need. */
+const INTERFACE: readonly [method: string, path: string, needs?: Needs][] = [
   ['post', '/v1/tokenization/simple'],
   ['get', '/v1/tokens/{token}/inspect', 'token'],
   ['delete', '/v1/tokens'],
@@ -15,6 +18,11 @@ const INTERFACE: readonly [method: string, path: string, needs?: 'token' | 'capt
   ['get', '/transactions/requests/{id}', 'capture'],
   ['get', '/transactions/requests/{id}/inspect', 'capture'],
   ['delete', '/transactions/requests/{id}', 'capture'],
+  ['post', '/v1/payments'],
+  ['post', '/v1/payments/{id}/capture', 'authorization'],
+  ['post', '/v1/payments/{id}/refund', 'collected'],
+  ['post', '/v1/payments/{id}/void', 'authorization'],
+  ['get', '/v1/payments/transactions/{id}', 'authorization'],
   ['post', '/proxy/jose'],
   ['post', '/proxy/wssec'],
   ['post', '/proxy/hash'],
@@ -25,6 +33,7 @@ const INTERFACE: readonly [method: string, path: string, needs?: 'token' | 'capt
 const MEDIA: Readonly<Record<string, string>> = { '/proxy/wssec': 'application/xml', '/proxy/hash': '*/*' };
 const mediaOf = (path: string): string => MEDIA[path] ?? 'application/json';
 const isProxy = (path: string): boolean => path.startsWith('/proxy/');
+const isPayment = (path: string): boolean => path.startsWith('/v1/payments');
 /** The token in the examples of the proxy; a real one is sent in its place. */
 const EXAMPLE_TOKEN = /4111118372951111/g;
 
@@ -59,6 +68,7 @@ describe('the OpenAPI document', () => {
     const sender = await newSender(house);
     key = sender.key;
     token = await sender.token('4111111111111111');
+    await house.enablePayments(sender.account);
     document = (await house.call('GET', '/openapi.json')).json;
   });
   after(() => house.stop());
@@ -84,8 +94,12 @@ describe('the OpenAPI document', () => {
     return words.length === 0 ? path : `${path}?${words.join('&')}`;
   };
 
-  const record = async (needs: 'token' | 'capture' | undefined): Promise<string> => {
+  const record = async (needs: Needs | undefined): Promise<string> => {
     if (needs === undefined) return '';
+    if (needs === 'authorization' || needs === 'collected') {
+      const body = order(needs === 'collected' ? 'payment' : 'authorization');
+      return idOf(await house.call('POST', PAYMENTS, { key, body }));
+    }
     const path = needs === 'token' ? '/v1/tokenization/simple' : '/transactions/requests';
     const body = operationOf('post', path).requestBody?.content['application/json']?.example;
     const { data } = (await house.call('POST', path, { key, body })).json;
@@ -100,8 +114,7 @@ describe('the OpenAPI document', () => {
     const served = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     );
-    const ours = served.filter((line) => !/ \/v1\/payments/.test(line));
-    assert.deepEqual(ours.sort(), INTERFACE.map(([method, path]) => `${method} ${path}`).sort());
+    assert.deepEqual(served.sort(), INTERFACE.map(([method, path]) => `${method} ${path}`).sort());
     assert.equal(document.openapi, '3.1.0');
     assert.match(document.info.version, /^[0-9]+\.[0-9]+\.[0-9]+/);
     const schemes = Object.entries(document.components.securitySchemes);
@@ -150,7 +163,8 @@ describe('the OpenAPI document', () => {
         const { requestBody, responses } = operationOf(method, path);
         const content = requestBody?.content[mediaOf(path)];
         if (content !== undefined) assert.deepEqual(faultsOf(content.schema, content.example), []);
-        const hasBody = /tokenization|\/tokenize$|^\/v1\/tokens$|requests$|^\/proxy/.test(path);
+        const hasBody =
+          method !== 'get' && /tokenization|\/tokenize$|^\/v1\/tokens$|requests$|^\/proxy|^\/v1\/payments/.test(path);
         assert.equal(content !== undefined, hasBody);
         const media =
           path === '/proxy/wssec' ? ['application/xml', 'text/xml', 'application/soap+xml'] : [mediaOf(path)];
@@ -161,7 +175,8 @@ describe('the OpenAPI document', () => {
           assert.match(description, status === '200' ? /^Success$/ : /^[A-Z][^.]{5,}\.$/);
           assert.deepEqual(faultsOf(schema, example), [], status);
           const { status_code: code, status: word } = example as { status_code?: number; status: unknown };
-          assert.equal(isProxy(path) && status === '200' ? word : code, Number(status));
+          if (isPayment(path)) assert.equal(word, wordOf(Number(status)));
+          else assert.equal(isProxy(path) && status === '200' ? word : code, Number(status));
         }
       });
 
@@ -231,6 +246,9 @@ describe('the OpenAPI document', () => {
     }
   });
 });
+
+/** How payments say what an HTTP status means. */
+const wordOf = (status: number): string => (status === 200 ? 'success' : status >= 500 ? 'Error' : 'Fail');
 
 type Schema = Readonly<Record<string, unknown>>;
 

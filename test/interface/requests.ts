@@ -30,6 +30,29 @@ export const LINES: readonly Line[] = [
   { method: 'GET', path: '/v1/account', permission: 'account:read' },
 ];
 
+const PAYMENT = 'aahlqkczgvaaatqbhwzmfnrcx';
+const ORDER = {
+  transaction_info: { type: 'authorization', reference_code: 'A-1001' },
+  card: { number: '4111111111111111', expiration_date: '12/2029', security_code: '123', holder: 'Ana Lopez' },
+  order_info: { amount_details: { total_amount: 125.5, currency: 'USD' } },
+  bill_to: { first_name: 'Ana', last_name: 'Lopez', email: 'ana@example.com' },
+};
+const of = (type: string) => ({ transaction_info: { type } });
+
+/** The same of payments, whose answers have a shape of their own. */
+export const PAYMENT_LINES: readonly Line[] = [
+  { method: 'POST', path: '/v1/payments', permission: 'payments:write', body: ORDER },
+  { method: 'POST', path: `/v1/payments/${PAYMENT}/capture`, permission: 'payments:write', body: of('capture') },
+  { method: 'POST', path: `/v1/payments/${PAYMENT}/refund`, permission: 'payments:write', body: of('payment_refund') },
+  {
+    method: 'POST',
+    path: `/v1/payments/${PAYMENT}/void`,
+    permission: 'payments:write',
+    body: of('authorization_void'),
+  },
+  { method: 'GET', path: `/v1/payments/transactions/${PAYMENT}`, permission: 'payments:read' },
+];
+
 /** The pattern of a line's path, with parameters as the routes name them. */
 export function patternOf({ method, path }: Pick<Line, 'method' | 'path'>): string | undefined {
   const fits = (pattern: string): boolean => new RegExp(`^${pattern.replace(/:[a-z]+/g, '[^/]+')}$`).test(path);

@@ -1,0 +1,110 @@
+import type { Command } from 'commander';
+import { iso8601, timeOrNull } from '../kernel/clock.ts';
+import { numberOf } from '../kernel/money.ts';
+import type { ShownActivation } from '../payments/activations.ts';
+import { doubtfulPayments } from '../payments/payment-store.ts';
+import { type Tools, withCore } from './core.ts';
+import { ofTenant, type TenantOptions, tenantOf } from './options.ts';
+import { details, operator, print, table } from './output.ts';
+import { readSetting, valuesOf } from './settings.ts';
+
+interface EnableOptions extends TenantOptions {
+  readonly processor?: string;
+  readonly setting?: Readonly<Record<string, string>>;
+  readonly force?: boolean;
+}
+
+export function paymentsCommands(program: Command, tools: Tools): void {
+  const payments = program.command('payments').description('payments of an account and their processor');
+  enableCommand(payments, tools);
+  ofTenant(payments.command('disable').description('refuse new payments; what was begun is brought to its end')).action(
+    (options: TenantOptions) =>
+      withCore(tools, async ({ accounts, activations }) => {
+        const tenant = await tenantOf(accounts, options);
+        printActivation(tools, options, await activations.disable(tenant, operator()));
+      }),
+  );
+  ofTenant(payments.command('show').description('show the processor and its settings, without secrets')).action(
+    (options: TenantOptions) =>
+      withCore(tools, async ({ accounts, activations }) => {
+        const tenant = await tenantOf(accounts, options);
+        printActivation(tools, options, await activations.show(tenant));
+      }),
+  );
+  doubtfulCommand(payments, tools);
+}
+
+function enableCommand(payments: Command, tools: Tools): void {
+  ofTenant(payments.command('enable').description('let payments go to a processor; again: change its settings'))
+    .option('--processor <name>', 'simulator (default in the sandbox), cybersource or koin')
+    .option('--setting <name=value>', 'may be repeated; NAME= removes, NAME=@FILE reads the value', readSetting)
+    .option('--force', 'take the simulator in production')
+    .action((options: EnableOptions) =>
+      withCore(tools, async ({ accounts, activations }) => {
+        const tenant = await tenantOf(accounts, options);
+        const { processor, setting = {}, force = false } = options;
+        const request = { processor, settings: valuesOf(setting), force };
+        printActivation(tools, options, await activations.enable(tenant, request, operator()));
+      }),
+    );
+}
+
+function printActivation(
+  tools: Tools,
+  options: TenantOptions,
+  { enabled, processor, settings }: ShownActivation,
+): void {
+  const { account, environment, json } = options;
+  const shown = { account, environment, enabled, processor: processor ?? null, settings };
+  const lines = [['payments', enabled ? 'enabled' : 'disabled'] as const, ['processor', processor ?? 'none'] as const];
+  print(tools, json, shown, details([...lines, ...Object.entries(settings)]));
+}
+
+function doubtfulCommand(payments: Command, tools: Tools): void {
+  payments
+    .command('doubtful')
+    .description('list payments with an outcome that nobody knows yet, the oldest first')
+    .option('--json', 'print JSON')
+    .action(({ json }: { json?: boolean }) =>
+      withCore(tools, async ({ database, keyring }) => {
+        const doubtful = (await doubtfulPayments(database, keyring)).map(
+          ({ tenant, payment, schedule, ...columns }) => ({
+            ...tenant,
+            payment_id: columns.id,
+            transaction_id: columns.operation ?? columns.id,
+            processor: columns.processor,
+            status: columns.status,
+            amount: payment === undefined ? null : numberOf({ minor: payment.amount, currency: payment.currency }),
+            currency: payment?.currency ?? null,
+            created_at: iso8601(columns.createdAt),
+            doubtful_since: timeOrNull(schedule.doubtfulAt),
+            attempts: schedule.attempts,
+            next_attempt_at: timeOrNull(schedule.dueAt),
+          }),
+        );
+        const head = [
+          'ACCOUNT',
+          'ENVIRONMENT',
+          'PAYMENT',
+          'TRANSACTION',
+          'PROCESSOR',
+          'AMOUNT',
+          'SINCE',
+          'ATTEMPTS',
+          'NEXT',
+        ];
+        const rows = doubtful.map((each) => [
+          each.account,
+          each.environment,
+          each.payment_id,
+          each.transaction_id,
+          each.processor,
+          each.amount === null ? 'cannot be opened' : `${each.amount} ${each.currency}`,
+          each.doubtful_since ?? '-',
+          String(each.attempts),
+          each.next_attempt_at ?? '-',
+        ]);
+        print(tools, json, doubtful, rows.length === 0 ? 'no payment is in doubt' : table(head, rows));
+      }),
+    );
+}

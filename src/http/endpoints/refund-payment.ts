@@ -1,0 +1,45 @@
+import { defineEndpoint, param } from '../endpoint.ts';
+import { object, word } from '../fields.ts';
+import { answerFor, paymentAnswer, renderOperation } from '../payment-answer.ts';
+import { callerOf, claimedOf, recallPayment, referenceCode } from '../payment-call.ts';
+import { partInfo, partOf } from '../payment-fields.ts';
+
+/** POST /v1/payments/{transactionId}/refund (interface: Payments). */
+export const refundPayment = defineEndpoint({
+  method: 'POST',
+  path: '/v1/payments/:id/refund',
+  params: { id: 'transaction_id of the authorization or payment, or of its capture' },
+  family: 'payments',
+  tag: 'Payments',
+  operationId: 'refundPayment',
+  permission: 'payments:write',
+  summary: 'Refund a collected payment',
+  description:
+    'In full or in parts, up to what was collected. One operation at a time: while another one is under way the answer is 409.',
+  body: object({
+    transaction_info: object({ type: word('payment_refund', 'payment_refund'), reference_code: referenceCode }),
+    refund_info: partInfo('The amount to give back'),
+  }),
+  data: paymentAnswer,
+  failures: ['unknown_payment', 'payment_state', 'operation_in_progress'],
+  example: {
+    body: {
+      transaction_info: { type: 'payment_refund', reference_code: 'A-1001' },
+      refund_info: { amount_details: { total_amount: 25.5, currency: 'USD' } },
+    },
+    data: answerFor('payment_refund', 'Refund successful', 'Collected', {
+      total_amount: 25.5,
+      refunded_amount: 25.5,
+      currency: 'USD',
+    }),
+  },
+  async handle(call) {
+    const { transaction_info: info, refund_info: part } = call.body;
+    const command = { type: info.type, amount: partOf(part) };
+    const { payments } = call.services;
+    return renderOperation(
+      await payments.operate(callerOf(call), param(call, 'id'), command, info.reference_code, claimedOf(call)),
+    );
+  },
+  recall: recallPayment,
+});

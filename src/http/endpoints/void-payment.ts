@@ -1,0 +1,39 @@
+import { defineEndpoint, param } from '../endpoint.ts';
+import { object, word } from '../fields.ts';
+import { answerFor, paymentAnswer, renderOperation } from '../payment-answer.ts';
+import { callerOf, claimedOf, recallPayment, referenceCode } from '../payment-call.ts';
+
+/** POST /v1/payments/{transactionId}/void (interface: Payments). */
+export const voidPayment = defineEndpoint({
+  method: 'POST',
+  path: '/v1/payments/:id/void',
+  params: { id: 'transaction_id of the authorization' },
+  family: 'payments',
+  tag: 'Payments',
+  operationId: 'voidPayment',
+  permission: 'payments:write',
+  summary: 'Void an authorization',
+  description:
+    'An Authorized payment becomes Voided, an Opened one Cancelled. A payment is captured or voided, never both.',
+  body: object({
+    transaction_info: object({ type: word('authorization_void', 'authorization_void'), reference_code: referenceCode }),
+  }),
+  data: paymentAnswer,
+  failures: ['unknown_payment', 'payment_state', 'operation_in_progress'],
+  example: {
+    body: { transaction_info: { type: 'authorization_void', reference_code: 'A-1001' } },
+    data: answerFor('authorization_void', 'Authorization void successful', 'Voided', {
+      authorized_amount: 125.5,
+      currency: 'USD',
+    }),
+  },
+  async handle(call) {
+    const { transaction_info: info } = call.body;
+    const { payments } = call.services;
+    const command = { type: info.type };
+    return renderOperation(
+      await payments.operate(callerOf(call), param(call, 'id'), command, info.reference_code, claimedOf(call)),
+    );
+  },
+  recall: recallPayment,
+});

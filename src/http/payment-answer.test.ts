@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fastJson from 'fast-json-stringify';
+import { FIRST, NEXT, NOW, operationOf, paymentOf, STANDING } from '../../test/payment-pieces.ts';
+import type { Currency } from '../kernel/currency.ts';
+import type { Operation, Payment } from '../payments/payment.ts';
+import type { OperationType, Particulars } from '../payments/processor.ts';
+import type { Pair } from '../payments/settle.ts';
+import { REASONS, RESPONSE_CODES } from '../payments/transitions.ts';
+import { serializable } from './fields.ts';
+import { answerExample, answerFor, paymentAnswer, renderDetails, renderOperation } from './payment-answer.ts';
+
+const write = fastJson(serializable(paymentAnswer.schema) as object);
+/** As it goes over the wire, read as callers read it. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+const sent = (answer: unknown): any => JSON.parse(write(answer));
+
+const pair = (payment: Partial<Payment>, operation: Partial<Operation> & { type: OperationType }): Pair => ({
+  payment: paymentOf(payment),
+  operation: operationOf({ state: 'accepted', ...operation }),
+});
+
+const told: Particulars = {
+  processorId: 'p-1',
+  responseCode: '08',
+  reconciliationId: 'rec-1',
+  approvalCode: '123456',
+  networkId: 'net-1',
+  avs: { code: 'Y', codeRaw: 'A' },
+};
+const declined = { status: 'Declined', reason: 'InsufficientFunds' } as const;
+const broken = { status: 'ProcessorError', reason: 'ConnectionRejected' } as const;
+
+describe('the answer of an authorization or payment', () => {
+  it('says what was authorized, and what the processor told', () => {
+    assert.deepEqual(sent(renderOperation(pair(STANDING.Authorized, { type: 'authorization', particulars: told }))), {
+      status: 'success',
+      message: 'Authorization successful',
+      data: {
+        transaction_info: {
+          type: 'authorization_response',
+          reference_code: 'A-1',
+          transaction_id: FIRST,
+          payment_id: FIRST,
+          request_id: 'p-1',
+          status: 'Authorized',
+          response_code: '08',
+          reconciliation_id: 'rec-1',
+          created_at: new Date(NOW - 100).toISOString(),
+        },
+        order_info: { amount_details: { authorized_amount: 100, currency: 'USD' } },
+        processor_info: { approval_code: '123456', transaction_id: 'net-1', avs: { code: 'Y', codeRaw: 'A' } },
+      },
+    });
+  });
+
+  it('has ids of its own, and 00, where the processor gave none', () => {
+    const { transaction_info: info, processor_info: processor } = sent(
+      renderOperation(pair(STANDING.Collected, { type: 'payment' })),
+    ).data;
+    assert.deepEqual([info.type, info.request_id, info.reconciliation_id], ['payment_response', FIRST, FIRST]);
+    assert.equal(info.response_code, '00');
+    assert.deepEqual(processor, {});
+  });
+
+  it('is success and Opened while nobody knows, and has no code then', () => {
+    for (const state of ['in_progress', 'accepted'] as const) {
+      const { status, message, data } = sent(renderOperation(pair({}, { type: 'payment', state })));
+      assert.deepEqual([status, message, data.transaction_info.status], ['success', 'Payment in progress', 'Opened']);
+      assert.equal('response_code' in data.transaction_info, false);
+      assert.equal(data.order_info.amount_details.authorized_amount, 0);
+    }
+  });
+
+  it('is Fail when declined, Error when the processor failed, each with reason and code', () => {
+    for (const failed of [
+      ...REASONS.Declined.map((reason) => ({ status: 'Declined', reason }) as const),
+      ...REASONS.ProcessorError.map((reason) => ({ status: 'ProcessorError', reason }) as const),
+    ]) {
+      const answer = sent(renderOperation(pair(failed, { type: 'authorization', state: 'refused', failed })));
+      const isDeclined = failed.status === 'Declined';
+      assert.equal(answer.status, isDeclined ? 'Fail' : 'Error');
+      assert.equal(answer.message, isDeclined ? 'Authorization declined' : 'Authorization failed at the processor');
+      const { status, reason, response_code: code } = answer.data.transaction_info;
+      assert.deepEqual([status, reason, code], [failed.status, failed.reason, RESPONSE_CODES[failed.reason]]);
+    }
+  });
+
+  it('holds the token of a card that came in clear, whatever the outcome', () => {
+    const token = { token: '4111110000001111', scheme: 7 };
+    const withToken = { card: { truncated: '411111******1111', token } };
+    for (const standing of [STANDING.Collected, STANDING.Declined, STANDING.Opened])
+      assert.deepEqual(sent(renderOperation(pair({ ...standing, ...withToken }, { type: 'payment' }))).data.card, {
+        ...token,
+        card: '411111******1111',
+      });
+    const capture = pair({ ...STANDING.Collected, ...withToken }, { type: 'capture' });
+    assert.equal('card' in sent(renderOperation(capture)).data, false);
+    assert.equal(
+      'card' in sent(renderDetails(pair({ ...STANDING.Collected, ...withToken }, { type: 'payment' }))).data,
+      false,
+    );
+  });
+});
+
+describe('the answer of a capture, refund or void', () => {
+  const cases = [
+    ['capture', STANDING.Collected, 'Capture', { total_amount: 20, currency: 'USD' }],
+    ['payment_refund', STANDING.Collected, 'Refund', { total_amount: 20, refunded_amount: 30, currency: 'USD' }],
+    ['authorization_void', STANDING.Voided, 'Authorization void', { authorized_amount: 100, currency: 'USD' }],
+    ['expiry', STANDING.Voided, 'Expiry', { authorized_amount: 100, currency: 'USD' }],
+  ] as const;
+  for (const [type, standing, name, amounts] of cases) {
+    it(`says what ${type} did, how it failed, or that nobody knows`, () => {
+      const answer = (operation: Partial<Operation>) =>
+        sent(renderOperation(pair(standing, { type, amount: 2000n, ...operation })));
+      const done = answer({});
+      assert.deepEqual([done.status, done.message], ['success', `${name} successful`]);
+      assert.deepEqual(done.data.order_info.amount_details, amounts);
+      const { transaction_info: info } = done.data;
+      assert.deepEqual([info.type, info.transaction_id, info.payment_id], [`${type}_response`, NEXT, FIRST]);
+      assert.equal(info.status, standing.status);
+      assert.equal(info.response_code, '00');
+      const refused = answer({ state: 'refused', failed: declined });
+      assert.deepEqual([refused.status, refused.message], ['Fail', `${name} declined`]);
+      assert.equal(refused.data.transaction_info.response_code, '51');
+      const failed = answer({ state: 'refused', failed: broken });
+      assert.deepEqual([failed.status, failed.message], ['Error', `${name} failed at the processor`]);
+      assert.equal(failed.data.transaction_info.response_code, '91');
+      const unknown = answer({ state: 'in_progress' });
+      assert.deepEqual([unknown.status, unknown.message], ['Error', 'Outcome unknown, being resolved']);
+      assert.equal(unknown.data.transaction_info.status, standing.status);
+      assert.equal('response_code' in unknown.data.transaction_info, false);
+    });
+  }
+
+  it('has its own reference, or else that of the payment', () => {
+    const reference = (referenceCode: string | undefined) =>
+      sent(renderOperation(pair(STANDING.Collected, { type: 'capture', referenceCode }))).data.transaction_info
+        .reference_code;
+    assert.deepEqual([reference('B-2'), reference(undefined)], ['B-2', 'A-1']);
+  });
+});
+
+describe('the answer of a lookup', () => {
+  it('has the ids of what was asked for and the payment as it stands', () => {
+    const answer = sent(renderDetails(pair(STANDING.Collected, { type: 'capture', particulars: told })));
+    assert.deepEqual([answer.status, answer.message], ['success', 'Get Transaction Details successful']);
+    const { transaction_info: info, order_info: order } = answer.data;
+    assert.deepEqual(
+      [info.type, info.operation, info.operation_status, info.transaction_id, info.status],
+      ['transaction_details_response', 'capture', 'succeeded', NEXT, 'Collected'],
+    );
+    assert.deepEqual(order.amount_details, {
+      authorized_amount: 100,
+      collected_amount: 80,
+      refunded_amount: 30,
+      currency: 'USD',
+    });
+  });
+
+  it('is success also about what failed or is under way', () => {
+    const failed = sent(
+      renderDetails(pair(STANDING.Authorized, { type: 'capture', state: 'refused', failed: declined })),
+    );
+    assert.equal(failed.status, 'success');
+    assert.equal(failed.data.transaction_info.operation_status, 'failed');
+    assert.equal(failed.data.transaction_info.response_code, '51');
+    const underWay = sent(renderDetails(pair(STANDING.Authorized, { type: 'capture', state: 'in_progress' })));
+    assert.equal(underWay.data.transaction_info.operation_status, 'in_progress');
+  });
+
+  it('names expiry for what the clock ended', () => {
+    const { transaction_info: info } = sent(
+      renderDetails(pair({ ...STANDING.Voided, expired: true }, { type: 'authorization' })),
+    ).data;
+    assert.deepEqual([info.operation, info.status], ['expiry', 'Voided']);
+  });
+
+  it('never says 00 of a payment that was pending and then declined', () => {
+    const later = pair(STANDING.Declined, { type: 'authorization', state: 'accepted' });
+    const { transaction_info: info } = sent(renderDetails(later)).data;
+    assert.deepEqual([info.status, info.reason, info.response_code], ['Declined', 'Rejected', '05']);
+    assert.equal(info.operation_status, 'failed');
+    // Of a capture that came before the failure nothing of this is said.
+    const capture = sent(renderDetails(pair(STANDING.Declined, { type: 'capture', state: 'accepted' }))).data
+      .transaction_info;
+    assert.deepEqual([capture.operation_status, capture.response_code], ['succeeded', '00']);
+  });
+});
+
+describe('amounts of answers', () => {
+  it('are JSON numbers, written digit by digit', () => {
+    const rich = { ...STANDING.Authorized, amount: 9_999_999_999_999_999n, authorized: 9_999_999_999_999_999n };
+    const text = write(renderOperation(pair({ ...rich, currency: 'CLF' as Currency }, { type: 'authorization' })));
+    assert.match(text, /"authorized_amount":999999999999\.9999[,}]/);
+    const yen = write(renderOperation(pair({ ...rich, currency: 'JPY' as Currency }, { type: 'authorization' })));
+    assert.match(yen, /"authorized_amount":9999999999999999[,}]/);
+    const plain = write(
+      renderOperation(pair({ ...STANDING.Authorized, authorized: 1050n }, { type: 'authorization' })),
+    );
+    assert.match(plain, /"authorized_amount":10\.5[,}]/);
+  });
+});
+
+describe('the examples', () => {
+  it('are answers as they are written', () => {
+    assert.deepEqual(sent(answerExample), answerExample);
+    const capture = answerFor('capture', 'Capture successful', 'Collected', { total_amount: 100, currency: 'USD' });
+    assert.deepEqual(sent(capture), capture);
+    assert.equal(capture.data.transaction_info.type, 'capture_response');
+    assert.equal(capture.data.transaction_info.payment_id, answerExample.data.transaction_info.transaction_id);
+    assert.notEqual(capture.data.transaction_info.transaction_id, capture.data.transaction_info.payment_id);
+  });
+});

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { type Currency, placesOf, readCurrency } from './currency.ts';
+import { parseJson } from './json.ts';
+import { decimalOf, isDecimal, numberOf, readAmount } from './money.ts';
+
+function currencyOf(code: string): Currency {
+  const currency = readCurrency(code);
+  assert.ok(currency !== undefined, code);
+  return currency;
+}
+
+const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+const CODES = LETTERS.flatMap((a) => LETTERS.flatMap((b) => LETTERS.map((c) => a + b + c)));
+const CURRENCIES = CODES.flatMap((code) => readCurrency(code) ?? []);
+const [JPY, USD, KWD, CLF] = (['JPY', 'USD', 'KWD', 'CLF'] as const).map(currencyOf) as [
+  Currency,
+  Currency,
+  Currency,
+  Currency,
+];
+
+const currency = fc.constantFrom(...CURRENCIES);
+/** Up to what 12 digits and the places of the currency hold. */
+const money = currency.chain((of) =>
+  fc.bigInt({ min: 0n, max: 10n ** BigInt(12 + placesOf(of)) - 1n }).map((minor) => ({ minor, currency: of })),
+);
+
+const MALFORMED = [
+  '',
+  ' ',
+  '.',
+  '.5',
+  '5.',
+  '5..0',
+  '5.0.0',
+  '-1',
+  '-0',
+  '+1',
+  '01',
+  '00',
+  '00.5',
+  '007',
+  '1e3',
+  '1E3',
+  '1.5e1',
+  '0x10',
+  '1_000',
+  '1,000',
+  '1,5',
+  '1 000',
+  ' 1',
+  '1 ',
+  '1\n',
+  '\n1',
+  '1.5\n',
+  '1.-5',
+  '1.+5',
+  'NaN',
+  'Infinity',
+  '１',
+  '1.５',
+  '١',
+  '1n',
+  '$1',
+  'a1',
+  '1a',
+  '1.5a',
+];
+
+describe('readAmount', () => {
+  it('counts in the minor unit of the currency: 0, 2, 3 or 4 places', () => {
+    assert.equal(readAmount('10', JPY), 10n);
+    assert.equal(readAmount('10', USD), 1000n);
+    assert.equal(readAmount('10', KWD), 10_000n);
+    assert.equal(readAmount('10', CLF), 100_000n);
+    assert.equal(readAmount('10.5', USD), 1050n);
+    assert.equal(readAmount('10.05', USD), 1005n);
+    assert.equal(readAmount('10.50', USD), 1050n);
+    assert.equal(readAmount('0.01', USD), 1n);
+    assert.equal(readAmount('0.1', CLF), 1000n);
+    assert.equal(readAmount('1.005', KWD), 1005n);
+    assert.equal(readAmount('0', USD), 0n);
+    assert.equal(readAmount('0.00', USD), 0n);
+  });
+
+  it('takes no more places than the currency has, counted as written', () => {
+    for (const each of CURRENCIES) {
+      const places = placesOf(each);
+      assert.equal(readAmount(`1.${'0'.repeat(places + 1)}`, each), undefined, each);
+      if (places > 0) assert.equal(readAmount(`1.${'0'.repeat(places)}`, each), 10n ** BigInt(places), each);
+    }
+    assert.equal(readAmount('10.0', JPY), undefined);
+    assert.equal(readAmount('10.500', USD), undefined);
+  });
+
+  it('takes 12 digits before the point and no more', () => {
+    assert.equal(readAmount('999999999999', JPY), 999_999_999_999n);
+    assert.equal(readAmount('1000000000000', JPY), undefined);
+    assert.equal(readAmount('1000000000000', USD), undefined);
+    assert.equal(readAmount('1000000000000.00', USD), undefined);
+  });
+
+  it('is exact where a double is not', () => {
+    assert.equal(readAmount('999999999999.9999', CLF), 9_999_999_999_999_999n);
+    assert.equal(readAmount('900719925474.0993', CLF), 9_007_199_254_740_993n);
+    // No double holds it.
+    assert.notEqual(BigInt(Number('900719925474.0993') * 10_000), 9_007_199_254_740_993n);
+    assert.equal(readAmount('1.15', USD), 115n);
+    assert.equal(readAmount('8.95', USD), 895n);
+  });
+
+  it('takes no other form, whatever the currency', () => {
+    for (const text of MALFORMED) {
+      assert.equal(isDecimal(text), false, JSON.stringify(text));
+      for (const each of [JPY, USD, KWD, CLF]) assert.equal(readAmount(text, each), undefined, JSON.stringify(text));
+    }
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom(...'0123456789.+-eE, _n\n'), maxLength: 8 }),
+        currency,
+        (text, of) => {
+          if (!/^(0|[1-9]\d*)(\.\d+)?$/.test(text) || text.endsWith('\n'))
+            assert.equal(readAmount(text, of), undefined);
+        },
+      ),
+    );
+  });
+
+  it('takes a decimal of any length for one, to say what is wrong with it later', () => {
+    for (const text of ['0', '7', '10', '0.5', '10.05', '1000000000000.00000'])
+      assert.equal(isDecimal(text), true, text);
+  });
+});
+
+describe('an amount', () => {
+  it('written and read again is the same, in every currency', () => {
+    fc.assert(
+      fc.property(money, (amount) => {
+        assert.equal(readAmount(decimalOf(amount), amount.currency), amount.minor);
+        assert.equal(readAmount(numberOf(amount), amount.currency), amount.minor);
+      }),
+      { numRuns: 500 },
+    );
+    for (const each of CURRENCIES)
+      for (const minor of [0n, 1n, 9n, 10n, 99n, 100n, 12_345n, 10n ** BigInt(12 + placesOf(each)) - 1n])
+        assert.equal(readAmount(decimalOf({ minor, currency: each }), each), minor, `${minor} ${each}`);
+  });
+
+  it('is written with all places of its currency, and at least one digit before the point', () => {
+    assert.equal(decimalOf({ minor: 1050n, currency: USD }), '10.50');
+    assert.equal(decimalOf({ minor: 5n, currency: USD }), '0.05');
+    assert.equal(decimalOf({ minor: 50n, currency: USD }), '0.50');
+    assert.equal(decimalOf({ minor: 0n, currency: USD }), '0.00');
+    assert.equal(decimalOf({ minor: 0n, currency: JPY }), '0');
+    assert.equal(decimalOf({ minor: 100n, currency: JPY }), '100');
+    assert.equal(decimalOf({ minor: 1n, currency: CLF }), '0.0001');
+    assert.equal(decimalOf({ minor: 9_007_199_254_740_993n, currency: KWD }), '9007199254740.993');
+  });
+
+  it('is a JSON number without zeros at the end of its places, and keeps those of the whole', () => {
+    assert.equal(numberOf({ minor: 1050n, currency: USD }), '10.5');
+    assert.equal(numberOf({ minor: 1000n, currency: USD }), '10');
+    assert.equal(numberOf({ minor: 1005n, currency: USD }), '10.05');
+    assert.equal(numberOf({ minor: 10_000n, currency: USD }), '100');
+    assert.equal(numberOf({ minor: 1000n, currency: JPY }), '1000');
+    assert.equal(numberOf({ minor: 0n, currency: USD }), '0');
+    assert.equal(numberOf({ minor: 0n, currency: JPY }), '0');
+    assert.equal(numberOf({ minor: 12_300n, currency: KWD }), '12.3');
+    assert.equal(numberOf({ minor: 9_007_199_254_740_993n, currency: CLF }), '900719925474.0993');
+  });
+
+  it('is a number that JSON takes and that reads as it was written', () => {
+    fc.assert(
+      fc.property(money, (amount) => {
+        const text = numberOf(amount);
+        assert.equal(JSON.stringify(parseJson(text).value), text);
+        assert.doesNotMatch(text, /\..*0$|\.$/);
+      }),
+    );
+  });
+});

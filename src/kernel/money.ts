@@ -1,0 +1,40 @@
+import { type Currency, placesOf } from './currency.ts';
+import { LIMITS } from './limits.ts';
+
+/**
+ * Amounts are whole numbers of the currency's minor unit (ISO 4217), never floating point. They are bigints, because 12
+ * digits with 4 places are more than a double holds.
+ */
+export interface Money {
+  readonly minor: bigint;
+  readonly currency: Currency;
+}
+
+const DECIMAL = /^(0|[1-9][0-9]*)(?:\.([0-9]+))?$/;
+
+/** Without sign, exponent and leading zeros. */
+export const isDecimal = (text: string): boolean => DECIMAL.test(text);
+
+/**
+ * The minor units of an amount as people write it: `10.5`. Undefined when it is none, has more places than the currency
+ * (counted as written), or more digits before the point than there may be.
+ */
+export function readAmount(text: string, currency: Currency): bigint | undefined {
+  const [, whole, fraction = ''] = DECIMAL.exec(text) ?? [];
+  const places = placesOf(currency);
+  if (whole === undefined || whole.length > LIMITS.amountIntegerDigits || fraction.length > places) return undefined;
+  return BigInt(whole + fraction.padEnd(places, '0'));
+}
+
+/** With all places of the currency: `10.50`. */
+export function decimalOf({ minor, currency }: Money): string {
+  const places = placesOf(currency);
+  const digits = String(minor).padStart(places + 1, '0');
+  return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`;
+}
+
+/** As a JSON number: without zeros at the end, `10.5`. */
+export function numberOf(money: Money): string {
+  const decimal = decimalOf(money);
+  return decimal.includes('.') ? decimal.replace(/\.?0+$/, '') : decimal;
+}

@@ -1,0 +1,52 @@
+import type { Keyring } from '../crypto/keyring.ts';
+import { type Place, placeOf } from '../crypto/seal.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { blob, type Database, integer, text, type Write, write } from '../storage/database.ts';
+import type { GivenSettings } from './settings.ts';
+
+const FIND = 'select processor, revision, record from processor_configurations where account = ? and environment = ?';
+const INSERT = `insert into processor_configurations (account, environment, processor, record, revision)
+  values (?, ?, ?, ?, 1) on conflict do nothing`;
+const UPDATE = `update processor_configurations set record = ?, revision = revision + 1
+  where account = ? and environment = ? and processor = ? and revision = ?`;
+
+/** What was set for a processor, and the revision it was read at. */
+export interface StoredSettings {
+  readonly given: GivenSettings;
+  readonly revision: number;
+}
+
+const placeOfRecord = ({ environment, account }: Tenant, processor: string, revision: number): Place =>
+  placeOf(environment, account, 'processor-configurations', processor, String(revision), 'record');
+
+/** By the name of the processor. */
+export async function findSettings(
+  database: Database,
+  keyring: Keyring,
+  tenant: Tenant,
+): Promise<Map<string, StoredSettings>> {
+  const found = new Map<string, StoredSettings>();
+  for (const row of await database.read(FIND, tenant.account, tenant.environment)) {
+    const processor = text(row, 'processor');
+    const revision = integer(row, 'revision');
+    const place = placeOfRecord(tenant, processor, revision);
+    const record = await keyring.open(tenant, 'payments', place, blob(row, 'record'));
+    found.set(processor, { given: JSON.parse(record.toString('utf8')) as GivenSettings, revision });
+    record.fill(0);
+  }
+  return found;
+}
+
+/** Takes the place of revision `old`, or is the first; conflicts when somebody else was faster. */
+export async function putSettings(
+  keyring: Keyring,
+  tenant: Tenant,
+  processor: string,
+  given: GivenSettings,
+  old: number | undefined,
+): Promise<Write> {
+  const seal = await keyring.sealer(tenant, 'payments', 1);
+  const record = seal(placeOfRecord(tenant, processor, (old ?? 0) + 1), JSON.stringify(given));
+  const scope = [tenant.account, tenant.environment, processor];
+  return old === undefined ? write(INSERT, [...scope, record], 1) : write(UPDATE, [record, ...scope, old], 1);
+}

@@ -1,0 +1,195 @@
+import { listEnablements, putEnablement, removeEnablement } from '../accounts/account-store.ts';
+import { auditEntry, type Origin } from '../audit/audit.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import { type Clock, SECOND } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
+import type { Database } from '../storage/database.ts';
+import { findSettings, putSettings, type StoredSettings } from './activation-store.ts';
+import type { Processor, ProcessorSettings } from './processor.ts';
+import {
+  COMMON_SETTINGS,
+  type GivenSettings,
+  mergeSettings,
+  type SettingTable,
+  settingsInForce,
+  shownSettings,
+} from './settings.ts';
+
+/** By the name that the operator calls it. */
+export type Processors = Readonly<Record<string, Processor>>;
+
+/** A processor with what it needs for one tenant. */
+export interface Configured {
+  readonly name: string;
+  readonly processor: Processor;
+  readonly settings: ProcessorSettings;
+}
+
+export interface ActivationRequest {
+  /** Absent: the one that is enabled, or the default of the sandbox. */
+  readonly processor: string | undefined;
+  /** Merged into what was set; an empty value removes. */
+  readonly settings: GivenSettings;
+  /** Take the simulator in production. */
+  readonly force: boolean;
+}
+
+/** For people: without secrets. */
+export interface ShownActivation {
+  readonly enabled: boolean;
+  readonly processor: string | undefined;
+  readonly settings: GivenSettings;
+}
+
+/** A request of the operator that cannot be carried out. */
+class ActivationError extends OperatorError {
+  override readonly name = 'ActivationError';
+}
+
+const CAPABILITY = 'payments';
+const SIMULATOR = 'simulator';
+
+/** Shorter than the 5 seconds within which a change holds on every node. */
+const REMEMBERED_MS = 2 * SECOND;
+const REMEMBERED_TENANTS = 10_000;
+
+interface Known {
+  readonly enabled: string | undefined;
+  readonly settings: ReadonlyMap<string, ProcessorSettings>;
+}
+
+/** Which processor an account's payments go to, with its settings: stored sealed, in force on every node within seconds. */
+export class Activations {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+  readonly #processors: Processors;
+  readonly #remembered = new Map<string, { readonly at: number; readonly known: Promise<Known> }>();
+
+  constructor(options: { database: Database; keyring: Keyring; clock: Clock; processors: Processors }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#clock = options.clock;
+    this.#processors = options.processors;
+  }
+
+  /** All that there are, by name. */
+  get processors(): readonly string[] {
+    return Object.keys(this.#processors);
+  }
+
+  /** Where new payments go to; undefined while payments are not enabled. */
+  async enabled(tenant: Tenant): Promise<Configured | undefined> {
+    const { enabled, settings } = await this.#known(tenant);
+    // Its sealed settings prove that the operator chose it here: whoever can only write to the database has none to put there.
+    return enabled === undefined || !settings.has(enabled) ? undefined : this.of(tenant, enabled);
+  }
+
+  /** A processor that payments were begun with, enabled or not. */
+  async of(tenant: Tenant, name: string): Promise<Configured> {
+    const processor = this.#processor(name);
+    const { settings } = await this.#known(tenant);
+    return { name, processor, settings: settings.get(name) ?? settingsInForce(this.#table(name), {}) };
+  }
+
+  /** Throws `SettingError` or another error for the operator; then nothing has changed. */
+  async enable(tenant: Tenant, request: ActivationRequest, origin: Origin): Promise<ShownActivation> {
+    const present = await this.#enabledName(tenant);
+    const name = request.processor ?? present ?? (tenant.environment === 'sandbox' ? SIMULATOR : undefined);
+    if (name === undefined) throw new ActivationError('which processor? give --processor');
+    if (name === SIMULATOR && tenant.environment === 'production' && !request.force)
+      throw new ActivationError('the simulator moves no money; to have it in production nevertheless, add --force');
+    const table = this.#table(name);
+    const stored = (await findSettings(this.#database, this.#keyring, tenant)).get(name);
+    const given = mergeSettings(table, stored?.given ?? {}, request.settings);
+    await this.#put(tenant, name, given, stored, request, origin);
+    return { enabled: true, processor: name, settings: shownSettings(table, given) };
+  }
+
+  /** What was begun is still brought to its end. */
+  async disable(tenant: Tenant, origin: Origin): Promise<ShownActivation> {
+    const event = { action: 'payments.disabled', outcome: 'success', ...tenant, targets: [] } as const;
+    const outcome = await this.#database.commit({
+      writes: [removeEnablement(tenant, CAPABILITY)],
+      journal: [auditEntry(this.#clock, origin, event)],
+    });
+    if (!outcome.committed) throw new ActivationError('payments are not enabled there');
+    this.#remembered.delete(nameOf(tenant));
+    return this.show(tenant);
+  }
+
+  async show(tenant: Tenant): Promise<ShownActivation> {
+    const processor = await this.#enabledName(tenant);
+    if (processor === undefined) return { enabled: false, processor, settings: {} };
+    const stored = (await findSettings(this.#database, this.#keyring, tenant)).get(processor);
+    return { enabled: true, processor, settings: shownSettings(this.#table(processor), stored?.given ?? {}) };
+  }
+
+  #processor(name: string): Processor {
+    const processor = Object.hasOwn(this.#processors, name) ? this.#processors[name] : undefined;
+    if (processor === undefined)
+      throw new ActivationError(`there is no such processor; there are ${Object.keys(this.#processors).join(', ')}`);
+    return processor;
+  }
+
+  /** A processor may give a common setting another default. */
+  #table(name: string): SettingTable {
+    return { ...COMMON_SETTINGS, ...this.#processor(name).settings };
+  }
+
+  async #enabledName(tenant: Tenant): Promise<string | undefined> {
+    const enablements = await listEnablements(this.#database, tenant);
+    return enablements.find(({ capability }) => capability === CAPABILITY)?.processor;
+  }
+
+  async #put(
+    tenant: Tenant,
+    name: string,
+    given: GivenSettings,
+    stored: StoredSettings | undefined,
+    { settings, force }: ActivationRequest,
+    origin: Origin,
+  ): Promise<void> {
+    // Values may be secret.
+    const detail = { processor: name, settings: Object.keys(settings), forced: force ? 'yes' : 'no' };
+    const event = { action: 'payments.enabled', outcome: 'success', ...tenant, targets: [], detail } as const;
+    const outcome = await this.#database.commit({
+      writes: [
+        await putSettings(this.#keyring, tenant, name, given, stored?.revision),
+        putEnablement(tenant, { capability: CAPABILITY, processor: name }, this.#clock()),
+      ],
+      journal: [auditEntry(this.#clock, origin, event)],
+      erases: true,
+    });
+    if (!outcome.committed) throw new ActivationError('somebody else changed this at the same moment; try again');
+    this.#remembered.delete(nameOf(tenant));
+  }
+
+  #known(tenant: Tenant): Promise<Known> {
+    const name = nameOf(tenant);
+    const now = this.#clock();
+    const remembered = this.#remembered.get(name);
+    const age = remembered === undefined ? REMEMBERED_MS : now - remembered.at;
+    if (remembered !== undefined && age >= 0 && age < REMEMBERED_MS) return remembered.known;
+    const known = this.#read(tenant);
+    const entry = { at: now, known };
+    if (this.#remembered.size >= REMEMBERED_TENANTS) this.#remembered.clear();
+    this.#remembered.set(name, entry);
+    const forget = (): void => {
+      if (this.#remembered.get(name) === entry) this.#remembered.delete(name);
+    };
+    // That there is none is not remembered, so that the first activation holds at once.
+    known.then(({ enabled }) => (enabled === undefined ? forget() : undefined), forget);
+    return known;
+  }
+
+  async #read(tenant: Tenant): Promise<Known> {
+    const enabled = await this.#enabledName(tenant);
+    const stored = await findSettings(this.#database, this.#keyring, tenant);
+    const settings = [...stored].map(([name, { given }]) => [name, settingsInForce(this.#table(name), given)] as const);
+    return { enabled, settings: new Map(settings) };
+  }
+}
+
+const nameOf = ({ environment, account }: Tenant): string => `${environment}/${account}`;

@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict';
+import { describe, it, mock } from 'node:test';
+import {
+  captured,
+  FIRST,
+  LIFETIMES,
+  NEXT,
+  NOW,
+  operationOf,
+  paymentOf,
+  STANDING,
+  told,
+  USD,
+  WORDS,
+} from '../../test/payment-pieces.ts';
+import { readPan } from '../kernel/pan.ts';
+import { Asking, historyOf, subjectOf } from './asking.ts';
+import type { CardData, Finding, Order, Outcome, Processor, ProcessorCall } from './processor.ts';
+
+const TIMEOUT = 1000;
+const TENANT = { account: 'acc', environment: 'sandbox' } as const;
+const SETTINGS = { 'timeout-ms': String(TIMEOUT), 'opened-expiry': `${LIFETIMES.opened / 1000}s` };
+const card: CardData = {
+  pan: readPan('4111111111111111') ?? assert.fail('a card number'),
+  expiry: { month: '12', year: '29' },
+  securityCode: undefined,
+  holder: undefined,
+};
+const order = (capture: boolean): Order => ({
+  capture,
+  amount: { minor: 10_000n, currency: USD },
+  itemsAmount: undefined,
+  referenceCode: 'A-1',
+  installments: undefined,
+  descriptor: undefined,
+  cardholder: undefined,
+  billTo: undefined,
+  ipAddress: undefined,
+  fingerprintSessionId: undefined,
+  lineItems: [],
+  notificationUrl: undefined,
+});
+
+type Method = 'authorize' | 'capture' | 'refund' | 'void' | 'inquire' | 'abandon';
+type Answers = { readonly [M in Method]?: (call: ProcessorCall) => Promise<Outcome | Finding> };
+
+interface Sent {
+  readonly method: Method;
+  readonly call: ProcessorCall;
+  readonly rest: readonly unknown[];
+}
+
+/** A processor that answers as told, and what it was asked. */
+function asking(answers: Answers, { sale = true, now = NOW } = {}): { readonly asking: Asking; readonly sent: Sent[] } {
+  const sent: Sent[] = [];
+  const method =
+    (name: Method) =>
+    (call: ProcessorCall, ...rest: unknown[]) => {
+      sent.push({ method: name, call, rest });
+      return (answers[name] ?? (() => Promise.reject(new Error('not expected'))))(call);
+    };
+  const methods = Object.fromEntries(
+    (['authorize', 'capture', 'refund', 'void', 'inquire', 'abandon'] as const).map((name) => [name, method(name)]),
+  );
+  const capabilities = { sale, partialCapture: true, absences: 2 };
+  const processor = { ...methods, capabilities, settings: {}, check: () => undefined } as unknown as Processor;
+  const configured = { name: 'any', processor, settings: SETTINGS };
+  return { asking: new Asking({ tenant: TENANT, configured, clock: () => now }), sent };
+}
+
+const says = (word: Outcome | Finding) => () => Promise.resolve(word);
+const never = () => new Promise<never>(() => undefined);
+const first = operationOf({ createdAt: NOW });
+const operations = [
+  operationOf({ state: 'accepted', particulars: { processorId: 'p-1' } }),
+  operationOf({ id: 'refused', type: 'capture', state: 'refused' }),
+  operationOf({ id: 'captured', type: 'capture', state: 'accepted', amount: 2000n }),
+  operationOf({ id: NEXT, type: 'payment_refund', state: 'in_progress', amount: 500n, createdAt: NOW }),
+];
+const history = historyOf(paymentOf(), operations, operations[3] ?? first);
+
+describe('the history of an operation', () => {
+  it('is what had an effect before, as the processor knows it', () => {
+    assert.deepEqual(history, {
+      referenceCode: 'A-1',
+      operations: [
+        { type: 'authorization', key: FIRST, processorId: 'p-1', amount: { minor: 10_000n, currency: USD } },
+        { type: 'capture', key: 'captured', processorId: undefined, amount: { minor: 2000n, currency: USD } },
+      ],
+    });
+  });
+
+  it('never holds the operation itself', () => {
+    const [opened = first] = operations;
+    assert.deepEqual(historyOf(paymentOf(), operations.slice(0, 1), opened).operations, []);
+  });
+});
+
+describe('an authorization', () => {
+  it('goes out once, under the key of its operation', async () => {
+    const { asking: at, sent } = asking({ authorize: says(WORDS.approved) });
+    assert.equal(await at.authorize(first, order(false), card), WORDS.approved);
+    assert.equal(sent.length, 1);
+    const [{ call, rest } = assert.fail('nothing was sent')] = sent;
+    assert.deepEqual([call.tenant, call.settings, call.key, call.signal.aborted], [TENANT, SETTINGS, FIRST, false]);
+    assert.deepEqual(rest, [order(false), card]);
+  });
+
+  it('with a capture is one call where the processor has one', async () => {
+    const { asking: at, sent } = asking({ authorize: says(WORDS.captured) });
+    assert.equal(await at.authorize(first, order(true), card), WORDS.captured);
+    const none = asking({ authorize: says(WORDS.approved) });
+    assert.equal(await none.asking.authorize(first, order(true), card), WORDS.approved);
+    assert.deepEqual(
+      [...sent, ...none.sent].map(({ method }) => method),
+      ['authorize', 'authorize'],
+    );
+  });
+
+  it('with a capture is two calls where it must be, and captured once that is taken', async () => {
+    const taken = { ...WORDS.approved, captured: captured(10_000n) };
+    for (const word of [WORDS.approved, WORDS.pending] as const) {
+      const { asking: at, sent } = asking({ authorize: says(WORDS.approved), capture: says(word) }, { sale: false });
+      const outcome = await at.authorize(operationOf({ type: 'payment', createdAt: NOW }), order(true), card);
+      assert.deepEqual(outcome, taken);
+      const keys = sent.map(({ method, call }) => [method, call.key]);
+      assert.deepEqual(keys, [
+        ['authorize', FIRST],
+        ['capture', FIRST],
+      ]);
+      const authorized = { type: 'payment', key: FIRST, processorId: told.processorId, amount: order(true).amount };
+      assert.deepEqual(sent[1]?.rest, [{ referenceCode: 'A-1', operations: [authorized] }, order(true).amount]);
+    }
+  });
+
+  it('whose capture is unknown is unknown; whose capture fails stays authorized', async () => {
+    for (const word of [WORDS.refused, WORDS['not sent'], WORDS.unknown] as const) {
+      const { asking: at } = asking({ authorize: says(WORDS.approved), capture: says(word) }, { sale: false });
+      const outcome = await at.authorize(first, order(true), card);
+      assert.equal(outcome, word === WORDS.unknown ? word : WORDS.approved);
+    }
+  });
+
+  it('that is not approved, or captured already, is not captured', async () => {
+    for (const word of [WORDS.refused, WORDS.pending, WORDS.unknown, WORDS.captured] as const) {
+      const { asking: at, sent } = asking({ authorize: says(word) }, { sale: false });
+      assert.equal(await at.authorize(first, order(true), card), word);
+      assert.equal(sent.length, 1);
+    }
+    const without = asking({ authorize: says(WORDS.approved) }, { sale: false });
+    assert.equal(await without.asking.authorize(first, order(false), card), WORDS.approved);
+    assert.equal(without.sent.length, 1);
+  });
+});
+
+describe('further operations', () => {
+  it('each have their call, with the history and the amount', async () => {
+    const payment = paymentOf(STANDING.Authorized);
+    const cases = [
+      ['capture', 'capture', true],
+      ['payment_refund', 'refund', true],
+      ['authorization_void', 'void', false],
+      ['expiry', 'void', false],
+    ] as const;
+    for (const [type, method, hasAmount] of cases) {
+      const { asking: at, sent } = asking({ [method]: says(WORDS.pending) });
+      const operation = operationOf({ type, amount: 700n, createdAt: NOW });
+      assert.equal(await at.operate(payment, operation, history), WORDS.pending);
+      assert.deepEqual(
+        sent.map(({ method: name, call }) => [name, call.key]),
+        [[method, NEXT]],
+      );
+      assert.deepEqual(sent[0]?.rest, hasAmount ? [history, { minor: 700n, currency: USD }] : [history]);
+    }
+  });
+
+  it('are completed, repeated, inquired and abandoned under their own keys', async () => {
+    const { asking: at, sent } = asking({
+      capture: says(WORDS.approved),
+      void: says(WORDS.refused),
+      inquire: says(WORDS.absent),
+      abandon: says(WORDS.reversed),
+    });
+    const subject = subjectOf(paymentOf(), first);
+    const amount = { minor: 10_000n, currency: USD };
+    assert.equal(await at.complete(paymentOf(), first, history), WORDS.approved);
+    assert.equal(await at.voidAgain(operationOf({ type: 'expiry', createdAt: 0 }), history), WORDS.refused);
+    assert.equal(await at.inquire(history, subject), WORDS.absent);
+    assert.equal(await at.abandon(history, subject), WORDS.reversed);
+    assert.deepEqual(
+      sent.map(({ method, call, rest }) => [method, call.key, rest]),
+      [
+        ['capture', FIRST, [history, amount]],
+        ['void', NEXT, [history]],
+        ['inquire', FIRST, [history, subject]],
+        ['abandon', FIRST, [history, subject]],
+      ],
+    );
+  });
+});
+
+describe('what a processor does wrong', () => {
+  it('is an unknown outcome, rejected or thrown', async () => {
+    const thrown = (): never => {
+      throw new Error('4111111111111111');
+    };
+    for (const answer of [() => Promise.reject(new Error('4111111111111111')), thrown]) {
+      const { asking: at } = asking({ authorize: answer, void: answer, inquire: answer });
+      const unknown = { kind: 'unknown', why: 'failed' };
+      assert.deepEqual(await at.authorize(first, order(false), card), unknown);
+      assert.deepEqual(
+        await at.operate(paymentOf(), operationOf({ type: 'expiry', createdAt: NOW }), history),
+        unknown,
+      );
+      assert.deepEqual(await at.inquire(history, subjectOf(paymentOf(), first)), unknown);
+    }
+  });
+});
+
+describe('the time of a processor', () => {
+  it('is over when an operation was begun so long ago, or in the future: nothing is sent', async () => {
+    for (const [age, isSent] of [
+      [0, true],
+      [TIMEOUT - 1, true],
+      [TIMEOUT, false],
+      [-1, false],
+    ] as const) {
+      const { asking: at, sent } = asking({ authorize: says(WORDS.approved), capture: says(WORDS.approved) });
+      const created = { createdAt: NOW - age };
+      const outcomes = [
+        await at.authorize(operationOf(created), order(false), card),
+        await at.operate(paymentOf(), operationOf({ ...created, type: 'capture' }), history),
+      ];
+      assert.deepEqual(
+        outcomes,
+        isSent ? [WORDS.approved, WORDS.approved] : [{ kind: 'not-sent' }, { kind: 'not-sent' }],
+      );
+      assert.equal(sent.length, isSent ? 2 : 0);
+    }
+  });
+
+  it('ends the call and makes the outcome unknown', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const { asking: at, sent } = asking({ inquire: never, authorize: never });
+      const answers: unknown[] = [];
+      void at.inquire(history, subjectOf(paymentOf(), first)).then((answer) => answers.push(answer));
+      mock.timers.tick(TIMEOUT - 1);
+      await Promise.resolve();
+      assert.deepEqual([answers, sent[0]?.call.signal.aborted], [[], false]);
+      mock.timers.tick(1);
+      await new Promise(setImmediate);
+      assert.deepEqual([answers, sent[0]?.call.signal.aborted], [[{ kind: 'unknown', why: 'timeout' }], true]);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  it('of an operation begins with the operation: recovery looks when it must be over', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const { asking: at } = asking({ authorize: never });
+      const answers: unknown[] = [];
+      void at
+        .authorize(operationOf({ createdAt: NOW - 900 }), order(false), card)
+        .then((answer) => answers.push(answer));
+      mock.timers.tick(99);
+      await new Promise(setImmediate);
+      assert.deepEqual(answers, []);
+      mock.timers.tick(1);
+      await new Promise(setImmediate);
+      assert.deepEqual(answers, [{ kind: 'unknown', why: 'timeout' }]);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+});

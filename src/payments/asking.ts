@@ -1,0 +1,109 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import type { Configured } from './activations.ts';
+import type { Operation, Payment } from './payment.ts';
+import type { CardData, Finding, History, Order, Outcome, Processor, ProcessorCall, Subject } from './processor.ts';
+import { timesOf } from './schedule.ts';
+
+/** The processor of a payment, asked within its time. What it does wrong becomes an unknown outcome. */
+export class Asking {
+  readonly #tenant: Tenant;
+  readonly #configured: Configured;
+  readonly #clock: Clock;
+  readonly #timeout: number;
+
+  constructor(options: { tenant: Tenant; configured: Configured; clock: Clock }) {
+    this.#tenant = options.tenant;
+    this.#configured = options.configured;
+    this.#clock = options.clock;
+    this.#timeout = timesOf(options.configured.settings).timeout;
+  }
+
+  get #processor(): Processor {
+    return this.#configured.processor;
+  }
+
+  async authorize(operation: Operation, order: Order, card: CardData): Promise<Outcome> {
+    const { sale } = this.#processor.capabilities;
+    return this.#send(operation, async (call) => {
+      const outcome = await this.#processor.authorize(call, order, card);
+      if (outcome.kind !== 'approved' || !order.capture || sale || outcome.captured !== undefined) return outcome;
+      const subject = { type: operation.type, key: operation.id, processorId: outcome.particulars.processorId };
+      const history = { referenceCode: order.referenceCode, operations: [{ ...subject, amount: order.amount }] };
+      const captured = await this.#processor.capture(call, history, order.amount);
+      if (captured.kind === 'unknown') return captured;
+      const isTaken = captured.kind === 'approved' || captured.kind === 'pending';
+      return isTaken ? { ...outcome, captured: order.amount } : outcome;
+    });
+  }
+
+  /** Sends a capture, refund, void or expiry. */
+  operate(payment: Payment, operation: Operation, history: History): Promise<Outcome> {
+    const amount = { minor: operation.amount, currency: payment.currency };
+    return this.#send(operation, (call) => {
+      if (operation.type === 'capture') return this.#processor.capture(call, history, amount);
+      if (operation.type === 'payment_refund') return this.#processor.refund(call, history, amount);
+      return this.#processor.void(call, history);
+    });
+  }
+
+  /** Captures what an operation of type payment authorized, under its own key. */
+  complete(payment: Payment, operation: Operation, history: History): Promise<Outcome> {
+    const amount = { minor: payment.amount, currency: payment.currency };
+    return this.#within(operation.id, (call) => this.#processor.capture(call, history, amount));
+  }
+
+  /** A void may be repeated; it does no harm. */
+  voidAgain(operation: Operation, history: History): Promise<Outcome> {
+    return this.#within(operation.id, (call) => this.#processor.void(call, history));
+  }
+
+  inquire(history: History, subject: Subject): Promise<Finding> {
+    return this.#within(subject.key, (call) => this.#processor.inquire(call, history, subject));
+  }
+
+  abandon(history: History, subject: Subject): Promise<Finding> {
+    return this.#within(subject.key, (call) => this.#processor.abandon(call, history, subject));
+  }
+
+  /**
+   * A process that was held up between the intent and now must not send what others may have given up already, nor wait
+   * until they look.
+   */
+  #send(operation: Operation, act: (call: ProcessorCall) => Promise<Outcome>): Promise<Outcome> {
+    const age = this.#clock() - operation.createdAt;
+    if (age < 0 || age >= this.#timeout) return Promise.resolve({ kind: 'not-sent' });
+    return this.#within(operation.id, act, this.#timeout - age);
+  }
+
+  #within<T>(
+    key: string,
+    act: (call: ProcessorCall) => Promise<T>,
+    time = this.#timeout,
+  ): Promise<T | { readonly kind: 'unknown'; readonly why: string }> {
+    const controller = new AbortController();
+    const { settings } = this.#configured;
+    return new Promise((resolve) => {
+      const end = setTimeout(() => {
+        controller.abort();
+        resolve({ kind: 'unknown', why: 'timeout' });
+      }, time);
+      Promise.try(act, { tenant: this.#tenant, settings, key, signal: controller.signal })
+        .then(resolve, () => resolve({ kind: 'unknown', why: 'failed' }))
+        .finally(() => clearTimeout(end));
+    });
+  }
+}
+
+export const subjectOf = (payment: Payment, operation: Operation): Subject => ({
+  type: operation.type,
+  key: operation.id,
+  processorId: operation.particulars.processorId,
+  amount: { minor: operation.amount, currency: payment.currency },
+});
+
+/** What had an effect before `operation`. */
+export function historyOf(payment: Payment, operations: readonly Operation[], operation: Operation): History {
+  const earlier = operations.filter(({ id, state }) => id !== operation.id && state === 'accepted');
+  return { referenceCode: payment.referenceCode, operations: earlier.map((each) => subjectOf(payment, each)) };
+}

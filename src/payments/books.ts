@@ -1,0 +1,238 @@
+import { eraseSensitive } from '../captures/capture-store.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import type { Clock, Random } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { Failure } from '../kernel/failure.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import type { Outcome as Committed, Database, JournalEntry, Write } from '../storage/database.ts';
+import type { Configured } from './activations.ts';
+import { findOperation, insertOperation, listOperations, updateOperation, withoutRow } from './operation-store.ts';
+import type { Operation, Payment } from './payment.ts';
+import { findPayment, insertPayment, type Schedule, updatePayment } from './payment-store.ts';
+import { backOff, firstLook, nextLook, timesOf } from './schedule.ts';
+import type { Pair } from './settle.ts';
+
+/** A payment and one of its operations as they were read. */
+export interface Lane extends Pair {
+  readonly tenant: Tenant;
+  readonly schedule: Schedule;
+  readonly revisions: { readonly payment: number; readonly operation: number };
+}
+
+/** What goes along in the unit that ends an operation. */
+export type Along = (pair: Pair) => Promise<readonly Write[]>;
+
+/** Told of each operation how it went: the status of the payment, `failed` or `unknown`. */
+export type Observe = (environment: string, processor: string, operation: string, result: string) => void;
+
+/** Statuses in which nothing needs the sensitive authentication data any more. */
+const ANSWERED = ['Authorized', 'Collected', 'Declined', 'Voided', 'Cancelled'];
+
+/** Payments on disk: intents before anything is sent, results after; every change is a compare-and-set. */
+export class Books {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #observe: Observe;
+
+  constructor(options: { database: Database; keyring: Keyring; clock: Clock; random: Random; observe: Observe }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#observe = options.observe;
+  }
+
+  /** The writes of a new payment with its first operation. */
+  async opening(
+    tenant: Tenant,
+    pair: Pair,
+    { settings }: Configured,
+    notification: Uint8Array | undefined,
+  ): Promise<Write[]> {
+    const seal = await this.#keyring.sealer(tenant, 'payments', 1);
+    return [insertPayment(seal, tenant, pair.payment, this.#underWay(pair.operation, settings), notification)];
+  }
+
+  /** A new payment as `opening` wrote it. */
+  opened(tenant: Tenant, pair: Pair, { settings }: Configured): Lane {
+    return {
+      ...pair,
+      tenant,
+      schedule: this.#underWay(pair.operation, settings),
+      revisions: { payment: 1, operation: 0 },
+    };
+  }
+
+  /** By the id of an operation, ours or the processor's. */
+  async find(tenant: Tenant, id: string): Promise<Lane | undefined> {
+    const found = await findOperation(this.#database, this.#keyring, tenant, id);
+    const stored = await findPayment(this.#database, this.#keyring, tenant, found?.operation.payment ?? id);
+    if (stored === undefined) return undefined;
+    if (found !== undefined) return laneOf(tenant, stored, found);
+    // It ended between the two readings, and has a row now.
+    const ended =
+      stored.payment.operation === id ? undefined : await findOperation(this.#database, this.#keyring, tenant, id);
+    return laneOf(tenant, stored, ended ?? withoutRow(stored));
+  }
+
+  async operations(tenant: Tenant, payment: string): Promise<Operation[]> {
+    const stored = await listOperations(this.#database, this.#keyring, tenant, payment);
+    return stored.map(({ operation }) => operation);
+  }
+
+  /** The intent of a further operation; undefined when the payment was changed since it was read. */
+  async begin(
+    lane: Lane,
+    operation: Operation,
+    { settings }: Configured,
+    along: { readonly writes: readonly Write[]; readonly journal: readonly JournalEntry[] },
+  ): Promise<Lane | undefined> {
+    const { tenant, revisions } = lane;
+    const payment = { ...lane.payment, operation: operation.id, begun: lane.payment.begun + 1 };
+    const schedule = this.#underWay(operation, settings);
+    const seal = await this.#keyring.sealer(tenant, 'payments', 2);
+    const own = [
+      updatePayment(seal, tenant, payment, schedule, revisions.payment),
+      insertOperation(seal, tenant, operation),
+    ];
+    const outcome = await this.#database.commit({ writes: [...own, ...along.writes], journal: along.journal });
+    mustNotBeTakenOver(outcome, own.length);
+    if (!outcome.committed) return undefined;
+    return { tenant, payment, operation, schedule, revisions: { payment: revisions.payment + 1, operation: 1 } };
+  }
+
+  /**
+   * Writes what `change` makes of the lane, as it is now. When `change` finds nothing to do, nothing is written. Returns
+   * the lane as it is then, whoever made it so.
+   */
+  async change(
+    lane: Lane,
+    { settings }: Configured,
+    change: (lane: Lane) => Pair | undefined,
+    along: Along = async () => [],
+    journal: readonly JournalEntry[] = [],
+  ): Promise<Lane> {
+    let current = lane;
+    for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
+      const changed = change(current);
+      if (changed === undefined) return current;
+      const { pair, erased } = withoutSensitive(current.tenant, changed, settings['erase-sad'] === 'true');
+      const schedule = this.#free(pair.payment, current.schedule, settings);
+      const { tenant, revisions } = current;
+      const seal = await this.#keyring.sealer(tenant, 'payments', 2);
+      const own = [
+        updatePayment(seal, tenant, pair.payment, schedule, revisions.payment),
+        updateOperation(seal, tenant, pair.operation, revisions.operation),
+      ];
+      const writes = [...own, ...erased, ...(await along(pair))];
+      const outcome = await this.#database.commit({ writes, journal, erases: erased.length > 0 });
+      mustNotBeTakenOver(outcome, own.length);
+      if (outcome.committed) {
+        this.#tell(current, pair);
+        return {
+          ...pair,
+          tenant,
+          schedule,
+          revisions: { payment: revisions.payment + 1, operation: revisions.operation + 1 },
+        };
+      }
+      current = await this.#again(current);
+    }
+    throw new Failure('unavailable');
+  }
+
+  /** Notes another attempt at what is under way, or watched, and when the next one is due. */
+  async postpone(lane: Lane, { settings }: Configured, now: number, absences: number): Promise<void> {
+    const { tenant, schedule, revisions } = lane;
+    const payment = { ...lane.payment, absences };
+    const attempts = schedule.attempts + 1;
+    const again = now + backOff(attempts, timesOf(settings), this.#random);
+    const isUnderWay = payment.operation !== undefined;
+    const next: Schedule = {
+      attempts,
+      dueAt: isUnderWay ? again : nextLook(payment, again),
+      doubtfulAt: isUnderWay ? (schedule.doubtfulAt ?? now) : undefined,
+    };
+    const seal = await this.#keyring.sealer(tenant, 'payments', 1);
+    // When it conflicts somebody else has dealt with the payment, and scheduled it.
+    await this.#database.commit({ writes: [updatePayment(seal, tenant, payment, next, revisions.payment)] });
+  }
+
+  /** Has an operation that has ended looked into at once. */
+  async watch(lane: Lane): Promise<void> {
+    let current = lane;
+    for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
+      const { tenant, payment, schedule, operation, revisions } = current;
+      const others = payment.watched.filter((id) => id !== operation.id);
+      const watching = { ...payment, watched: [...others, operation.id] };
+      const seal = await this.#keyring.sealer(tenant, 'payments', 1);
+      const now = { ...schedule, dueAt: payment.operation === undefined ? this.#clock() : schedule.dueAt };
+      const outcome = await this.#database.commit({
+        writes: [updatePayment(seal, tenant, watching, now, revisions.payment)],
+      });
+      if (outcome.committed) return;
+      current = await this.#again(current);
+    }
+  }
+
+  /** Makes an unknown outcome visible; recovery comes by itself. */
+  async doubt(lane: Lane): Promise<void> {
+    const { tenant, payment, operation, schedule, revisions } = lane;
+    this.#observe(tenant.environment, payment.processor, operation.type, 'unknown');
+    const doubtful = { ...schedule, doubtfulAt: schedule.doubtfulAt ?? this.#clock() };
+    const seal = await this.#keyring.sealer(tenant, 'payments', 1);
+    await this.#database.commit({ writes: [updatePayment(seal, tenant, payment, doubtful, revisions.payment)] });
+  }
+
+  #tell({ tenant, operation: before }: Lane, { payment, operation }: Pair): void {
+    if (before.state === operation.state) return;
+    const isFirst = operation.id === payment.id;
+    const result = isFirst || operation.state === 'accepted' ? payment.status : 'failed';
+    this.#observe(tenant.environment, payment.processor, operation.type, result);
+  }
+
+  async #again({ tenant, operation }: Lane): Promise<Lane> {
+    const lane = await this.find(tenant, operation.id);
+    if (lane === undefined) throw new Failure('internal');
+    return lane;
+  }
+
+  #underWay(operation: Operation, settings: Configured['settings']): Schedule {
+    return { dueAt: firstLook(operation, timesOf(settings)), attempts: 0, doubtfulAt: undefined };
+  }
+
+  #free(payment: Payment, schedule: Schedule, settings: Configured['settings']): Schedule {
+    if (payment.operation !== undefined) return schedule;
+    const again = this.#clock() + backOff(0, timesOf(settings), this.#random);
+    return { dueAt: nextLook(payment, again), attempts: 0, doubtfulAt: undefined };
+  }
+}
+
+const laneOf = (
+  tenant: Tenant,
+  stored: { payment: Payment; revision: number; schedule: Schedule },
+  found: { operation: Operation; revision: number },
+): Lane => ({
+  tenant,
+  payment: stored.payment,
+  operation: found.operation,
+  schedule: stored.schedule,
+  revisions: { payment: stored.revision, operation: found.revision },
+});
+
+/** Captures that a payment used lose their sensitive data in the unit that answers it (PCI DSS 3.3.1). */
+function withoutSensitive(tenant: Tenant, pair: Pair, erases: boolean): { pair: Pair; erased: Write[] } {
+  const { payment } = pair;
+  if (payment.captures.length === 0 || !ANSWERED.includes(payment.status)) return { pair, erased: [] };
+  return {
+    pair: { ...pair, payment: { ...payment, captures: [] } },
+    erased: erases ? [eraseSensitive(tenant, payment.captures)] : [],
+  };
+}
+
+/** Behind our own writes stands the claim of an Idempotency-Key: lost to another process, this one must have no effect. */
+function mustNotBeTakenOver(outcome: Committed, own: number): void {
+  if (!outcome.committed && outcome.write >= own) throw new Failure('operation_in_progress');
+}

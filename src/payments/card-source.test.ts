@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Failure } from '../kernel/failure.ts';
+import { readPan } from '../kernel/pan.ts';
+import type { Placeholder } from '../placeholders/grammar.ts';
+import type { Filled, Mark } from '../placeholders/mark.ts';
+import type { Placeholders, Reader } from '../placeholders/placeholders.ts';
+import { type CardField, type CardSource, placeholderIn, readCard } from './card-source.ts';
+
+const PATHS = {
+  number: 'card.number',
+  expiry: 'card.expiration_date',
+  securityCode: 'card.security_code',
+  holder: 'card.holder',
+} as const;
+const NAMES = Object.keys(PATHS) as (keyof CardSource)[];
+
+async function refusal(act: () => unknown): Promise<Failure> {
+  try {
+    await act();
+  } catch (error) {
+    assert.ok(error instanceof Failure, String(error));
+    return error;
+  }
+  return assert.fail('was accepted');
+}
+
+describe('a placeholder in a card field', () => {
+  it('is exactly one, blanks around it allowed', () => {
+    for (const text of ['{{cap-1:transaction}}', ' \t\r\n{{ cap-1 : transaction }}\n ']) {
+      for (const name of NAMES) {
+        const placeholder = placeholderIn(text, name);
+        assert.deepEqual([placeholder?.token, placeholder?.source], ['cap-1', 'transaction']);
+      }
+    }
+    assert.equal(placeholderIn('{{tok-1:detokenize}}', 'number')?.source, 'detokenize');
+  });
+
+  it('is none where no {{ stands', () => {
+    for (const text of ['', '4111111111111111', '{ {tok:detokenize} }', 'tok:detokenize}}'])
+      for (const name of NAMES) assert.equal(placeholderIn(text, name), undefined);
+  });
+
+  it('is refused with anything beside it, and the fault names the field and not the text', async () => {
+    for (const name of NAMES) {
+      for (const text of [
+        'x{{s3cr3t:transaction}}',
+        '{{s3cr3t:transaction}}x',
+        '{{s3cr3t:transaction}}{{s3cr3t:transaction}}',
+        '{{s3cr3t:transaction}} {{other:transaction}}',
+        '\u00a0{{s3cr3t:transaction}}',
+      ]) {
+        const { code, field, message } = await refusal(() => placeholderIn(text, name));
+        assert.deepEqual([code, field], ['invalid_placeholder', PATHS[name]]);
+        assert.match(message, /expected exactly one placeholder and nothing beside it$/);
+        assert.ok(!message.includes('s3cr3t'));
+      }
+    }
+  });
+
+  it('that is malformed is refused, and so is one with filters', async () => {
+    for (const text of ['{{', '{{}}', '{{s3cr3t}}', '{{s3cr3t:transaction', '{{s3cr3t:other}}']) {
+      const { code, field, message } = await refusal(() => placeholderIn(text, 'number'));
+      assert.deepEqual([code, field, message.includes('s3cr3t')], ['invalid_placeholder', 'card.number', false]);
+    }
+    for (const text of ['{{tok:transaction|extract:card}}', '{{tok:transaction | extract:expiration | date:MM}}'])
+      assert.match((await refusal(() => placeholderIn(text, 'expiry'))).message, /takes no filters/);
+  });
+
+  it('of a permanent token is refused for the verification code', async () => {
+    const { message } = await refusal(() => placeholderIn('{{tok:detokenize}}', 'securityCode'));
+    assert.match(message, /^card\.security_code: a permanent token has no verification code/);
+  });
+});
+
+const READER: Reader = {
+  tenant: { account: 'acc', environment: 'sandbox' },
+  permissions: [],
+  origin: { actor: { type: 'service' } },
+  use: 'payment',
+};
+const pan = readPan('4111111111111111') ?? assert.fail('a card number');
+const literal: CardSource = {
+  number: { literal: pan },
+  expiry: { literal: { month: '12', year: '29' } },
+  securityCode: { literal: '123' },
+  holder: { literal: 'Ana Lopez' },
+};
+
+/** Answers with the value of each part, and notes who asked for which. */
+function holding(values: Readonly<Record<string, string>>): {
+  placeholders: Placeholders;
+  asked: (readonly [Reader, readonly Mark[]])[];
+} {
+  const asked: (readonly [Reader, readonly Mark[]])[] = [];
+  const stand: Pick<Placeholders, 'resolve'> = {
+    resolve: async (reader, marks): Promise<Filled[]> => {
+      asked.push([reader, marks]);
+      return marks.map((mark) => ({ mark, value: values[mark.placeholder.part] ?? '' })).reverse();
+    },
+  };
+  return { placeholders: stand as unknown as Placeholders, asked };
+}
+
+const of = (text: string, name: keyof CardSource): { readonly placeholder: Placeholder } => {
+  const placeholder = placeholderIn(text, name);
+  return { placeholder: placeholder ?? assert.fail('a placeholder') };
+};
+const allOf = (text: string): CardSource =>
+  Object.fromEntries(NAMES.map((name) => [name, of(text, name)])) as unknown as CardSource;
+const HELD = { card: '4111111111111111', expiration: '12/29', cvv: '123', name: 'Ana Lopez' };
+
+describe('reading a card', () => {
+  it('of values asks nobody', async () => {
+    const { placeholders, asked } = holding({});
+    const read = await readCard(placeholders, READER, literal);
+    assert.deepEqual(read, {
+      card: { pan, expiry: { month: '12', year: '29' }, securityCode: '123', holder: 'Ana Lopez' },
+      inClear: true,
+      captures: [],
+    });
+    assert.deepEqual(asked, []);
+  });
+
+  it('of a capture asks once for all parts, and names the capture once', async () => {
+    const { placeholders, asked } = holding(HELD);
+    const read = await readCard(placeholders, READER, allOf('{{cap-1:transaction}}'));
+    assert.deepEqual(read, {
+      card: { pan, expiry: { month: '12', year: '29' }, securityCode: '123', holder: 'Ana Lopez' },
+      inClear: false,
+      captures: ['cap-1'],
+    });
+    assert.equal(asked.length, 1);
+    const [[reader, marks] = assert.fail('nobody was asked')] = asked;
+    assert.equal(reader, READER);
+    const seen = marks.map(({ place, number, placeholder }) => [place, number, placeholder.part, placeholder.token]);
+    assert.deepEqual(seen, [
+      ['card.number', 1, 'card', 'cap-1'],
+      ['card.expiration_date', 2, 'expiration', 'cap-1'],
+      ['card.security_code', 3, 'cvv', 'cap-1'],
+      ['card.holder', 4, 'name', 'cap-1'],
+    ]);
+    assert.deepEqual(
+      marks.map(({ write }) => write('a"b')),
+      ['a"b', 'a"b', 'a"b', 'a"b'],
+    );
+  });
+
+  it('mixes values, tokens and captures field by field', async () => {
+    const { placeholders, asked } = holding({ ...HELD, expiration: '01/30' });
+    const source = {
+      ...literal,
+      number: of('{{tok-1:detokenize}}', 'number') as CardField<typeof pan>,
+      securityCode: of('{{cap-2:transaction}}', 'securityCode'),
+      holder: undefined,
+    };
+    const read = await readCard(placeholders, READER, source);
+    assert.deepEqual(read.card, { pan, expiry: { month: '12', year: '29' }, securityCode: '123', holder: undefined });
+    assert.deepEqual([read.inClear, read.captures], [false, ['cap-2']]);
+    assert.deepEqual(
+      asked[0]?.[1].map(({ number, place }) => [number, place]),
+      [
+        [1, 'card.number'],
+        [2, 'card.security_code'],
+      ],
+    );
+    const expiry = of('{{cap-3:transaction}}', 'expiry');
+    const other = await readCard(placeholders, READER, { ...literal, expiry });
+    assert.deepEqual(
+      [other.card.expiry, other.inClear, other.captures],
+      [{ month: '01', year: '30' }, true, ['cap-3']],
+    );
+  });
+
+  it('refuses a number that fails the Luhn check, or is none, wherever it came from', async () => {
+    const bad = readPan('4111111111111112') ?? assert.fail('digits');
+    const { placeholders } = holding({});
+    const isRefused = ({ code, field, message }: Failure): void => {
+      assert.deepEqual([code, field], ['invalid_field', 'card.number']);
+      assert.match(message, /expected a card number that passes the Luhn check$/);
+    };
+    isRefused(await refusal(() => readCard(placeholders, READER, { ...literal, number: { literal: bad } })));
+    for (const card of ['4111111111111112', '', 'x']) {
+      const held = holding({ ...HELD, card });
+      isRefused(await refusal(() => readCard(held.placeholders, READER, allOf('{{cap-1:transaction}}'))));
+    }
+  });
+
+  it('refuses an expiry that is none', async () => {
+    const { placeholders } = holding({ ...HELD, expiration: '' });
+    const { field, message } = await refusal(() => readCard(placeholders, READER, allOf('{{cap-1:transaction}}')));
+    assert.equal(field, 'card.expiration_date');
+    assert.match(message, /expected MM\/YYYY or MM\/YY$/);
+  });
+});

@@ -1,0 +1,103 @@
+import { type Expiry, readExpiry } from '../kernel/expiry.ts';
+import { Failure, invalid } from '../kernel/failure.ts';
+import { type Pan, passesLuhn, readPan } from '../kernel/pan.ts';
+import { findPlaceholders, type Part, type Placeholder, PlaceholderFault } from '../placeholders/grammar.ts';
+import type { Mark } from '../placeholders/mark.ts';
+import type { Placeholders, Reader } from '../placeholders/placeholders.ts';
+import type { CardData } from './processor.ts';
+
+/** A card field as a request brings it: the value itself, or the placeholder that stands for it. */
+export type CardField<T> = { readonly literal: T } | { readonly placeholder: Placeholder };
+
+export interface CardSource {
+  readonly number: CardField<Pan>;
+  readonly expiry: CardField<Expiry>;
+  readonly securityCode: CardField<string> | undefined;
+  readonly holder: CardField<string> | undefined;
+}
+
+/** A card as it will be sent, and where it came from. */
+export interface ReadCard {
+  readonly card: CardData;
+  /** The number came in the request itself. */
+  readonly inClear: boolean;
+  /** Captures that were read for it. */
+  readonly captures: readonly string[];
+}
+
+/** Each field decides the part (decisions: Placeholders). */
+const FIELDS = {
+  number: { path: 'card.number', part: 'card' },
+  expiry: { path: 'card.expiration_date', part: 'expiration' },
+  securityCode: { path: 'card.security_code', part: 'cvv' },
+  holder: { path: 'card.holder', part: 'name' },
+} as const satisfies Record<keyof CardSource, { path: string; part: Part }>;
+
+const NAMES = Object.keys(FIELDS) as (keyof CardSource)[];
+
+/**
+ * The placeholder that a card field holds, blanks around it allowed; undefined when the text begins none. Throws
+ * `invalid_placeholder`, which names the field and never the text.
+ */
+export function placeholderIn(text: string, field: keyof CardSource): Placeholder | undefined {
+  if (!text.includes('{{')) return undefined;
+  const { path } = FIELDS[field];
+  const [found, ...others] = placeholdersIn(text, path);
+  if (found === undefined || others.length > 0 || !isBlankAround(text, found))
+    throw fault(path, 'expected exactly one placeholder and nothing beside it');
+  if (text.slice(found.start, found.end).includes('|'))
+    throw fault(path, 'takes no filters: the field decides the part');
+  if (field === 'securityCode' && found.placeholder.source === 'detokenize')
+    throw fault(path, 'a permanent token has no verification code; expected a capture, {{…:transaction}}');
+  return found.placeholder;
+}
+
+const isBlankAround = (text: string, { start, end }: { start: number; end: number }): boolean =>
+  /^[ \t\r\n]*$/.test(text.slice(0, start) + text.slice(end));
+
+const fault = (path: string, message: string): Failure => new Failure('invalid_placeholder', { field: path, message });
+
+function placeholdersIn(text: string, path: string): ReturnType<typeof findPlaceholders> {
+  try {
+    return findPlaceholders(text);
+  } catch (error) {
+    throw error instanceof PlaceholderFault ? fault(path, error.message) : error;
+  }
+}
+
+/**
+ * The card, with what its placeholders stand for; their reading is audited. Throws `access_denied`, `unknown_token`,
+ * `unknown_capture`, `invalid_placeholder`, and `invalid_field` for a number that fails the Luhn check.
+ */
+export async function readCard(placeholders: Placeholders, reader: Reader, source: CardSource): Promise<ReadCard> {
+  const marks = marksOf(source);
+  const filled = marks.length === 0 ? [] : await placeholders.resolve(reader, marks);
+  const values = new Map(filled.map(({ mark, value }) => [mark.place, value]));
+  const fieldOf = <T>(name: keyof CardSource, read: (text: string) => T): T | undefined => {
+    const field = source[name] as CardField<T> | undefined;
+    if (field === undefined || 'literal' in field) return field?.literal;
+    return read(values.get(FIELDS[name].path) ?? '');
+  };
+  const text = (value: string): string => value;
+  const pan = fieldOf<Pan | undefined>('number', readPan);
+  const expiry = fieldOf<Expiry | undefined>('expiry', readExpiry);
+  if (pan === undefined || !passesLuhn(pan))
+    throw invalid(FIELDS.number.path, 'expected a card number that passes the Luhn check');
+  if (expiry === undefined) throw invalid(FIELDS.expiry.path, 'expected MM/YYYY or MM/YY');
+  const card = { pan, expiry, securityCode: fieldOf('securityCode', text), holder: fieldOf('holder', text) };
+  const captures = marks.map(({ placeholder }) => placeholder).filter(({ source: from }) => from === 'transaction');
+  return { card, inClear: 'literal' in source.number, captures: [...new Set(captures.map(({ token }) => token))] };
+}
+
+function marksOf(source: CardSource): Mark[] {
+  const marks: Mark[] = [];
+  for (const name of NAMES) {
+    const field = source[name];
+    if (field === undefined || 'literal' in field) continue;
+    const { path, part } = FIELDS[name];
+    const placeholder = { ...field.placeholder, part };
+    // Nothing is written back: the values go into fields of their own.
+    marks.push({ placeholder, place: path, number: marks.length + 1, start: 0, end: 0, write: (value) => value });
+  }
+  return marks;
+}

@@ -1,0 +1,330 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  captured,
+  FIRST,
+  isFirstType,
+  LIFETIMES,
+  NOW,
+  operationOf,
+  STANDING,
+  told,
+  USD,
+  underWay,
+  WORDS,
+} from '../../test/payment-pieces.ts';
+import type { Asking } from './asking.ts';
+import { type Evidence, inquest, type Verdict } from './inquest.ts';
+import type { Operation, Payment } from './payment.ts';
+import type { Finding, History, OperationType, Outcome, Subject } from './processor.ts';
+import { NEVER_CONFIRMED, NEVER_RECEIVED } from './settle.ts';
+
+/** What the processor says when it is asked, in turn. */
+interface Script {
+  readonly inquire?: readonly Finding[];
+  readonly abandon?: Finding;
+  readonly complete?: Outcome;
+  readonly voidAgain?: Outcome;
+}
+
+interface Asked {
+  readonly what: keyof Script;
+  readonly history: History;
+  readonly subject?: Subject;
+  readonly operation?: Operation;
+  readonly payment?: Payment;
+}
+
+/** An Asking that answers from the script and notes what it was asked; a question that is not in it is a fault. */
+function scripted(script: Script): { readonly asking: Asking; readonly asked: Asked[] } {
+  const asked: Asked[] = [];
+  let inquiries = 0;
+  const say = <T>(word: T | undefined): Promise<T> =>
+    word === undefined ? Promise.reject(new Error('not in the script')) : Promise.resolve(word);
+  const stand: Pick<Asking, keyof Script> = {
+    inquire: (history, subject) => {
+      asked.push({ what: 'inquire', history, subject });
+      return say(script.inquire?.[inquiries++]);
+    },
+    abandon: (history, subject) => {
+      asked.push({ what: 'abandon', history, subject });
+      return say(script.abandon);
+    },
+    complete: (payment, operation, history) => {
+      asked.push({ what: 'complete', history, operation, payment });
+      return say(script.complete);
+    },
+    voidAgain: (operation, history) => {
+      asked.push({ what: 'voidAgain', history, operation });
+      return say(script.voidAgain);
+    },
+  };
+  return { asking: stand as unknown as Asking, asked };
+}
+
+interface Circumstances {
+  readonly payment?: Partial<Payment>;
+  readonly sale?: boolean;
+  readonly absences?: number;
+  /** Milliseconds since the operation was begun. */
+  readonly age?: number;
+}
+
+const RECOVERY_MAX = 1000;
+const AUTHORIZATION = operationOf({ state: 'accepted', particulars: { processorId: 'p-first' } });
+const EARLIER: Operation = operationOf({ id: 'earlier', type: 'capture', state: 'refused' });
+
+async function hold(
+  type: OperationType,
+  script: Script,
+  { payment = {}, sale = true, absences = 2, age = 0 }: Circumstances = {},
+): Promise<{ verdict: Verdict; asked: Asked[]; evidence: Evidence }> {
+  const isFirst = isFirstType(type);
+  const status = isFirst ? 'Opened' : type === 'payment_refund' ? 'Collected' : 'Authorized';
+  const pair = underWay(
+    { ...STANDING[status], ...payment },
+    { type, amount: 2000n, createdAt: NOW - age, particulars: { processorId: 'p-own' } },
+  );
+  const { asking, asked } = scripted(script);
+  const evidence: Evidence = {
+    pair,
+    operations: isFirst ? [pair.operation] : [AUTHORIZATION, EARLIER, pair.operation],
+    asking,
+    capabilities: { sale, partialCapture: true, absences },
+    times: { timeout: 10, recoveryDelay: 10, recoveryMax: RECOVERY_MAX, lifetimes: LIFETIMES },
+    now: NOW,
+  };
+  return { verdict: await inquest(evidence), asked, evidence };
+}
+
+const names = (asked: readonly Asked[]): string[] => asked.map(({ what }) => what);
+const MOVEMENTS = ['authorization', 'payment', 'capture', 'payment_refund'] as const;
+const ENDINGS = ['authorization_void', 'expiry'] as const;
+const GIVEN_UP = { isGivenUp: true } as const;
+const FIRST_SUBJECT: Subject = {
+  type: 'authorization',
+  key: FIRST,
+  processorId: 'p-first',
+  amount: { minor: 10_000n, currency: USD },
+};
+const HISTORY: History = { referenceCode: 'A-1', operations: [FIRST_SUBJECT] };
+
+describe('an inquest into an authorization, payment, capture or refund', () => {
+  for (const type of MOVEMENTS) {
+    it(`takes the processor's word about the ${type}`, async () => {
+      for (const word of [WORDS.approved, WORDS.refused, WORDS.pending] as const) {
+        const { verdict, asked } = await hold(type, { inquire: [word] });
+        assert.deepEqual(verdict, { kind: 'word', word });
+        assert.deepEqual(names(asked), ['inquire']);
+      }
+    });
+
+    it(`asks about the ${type} itself, behind what had an effect`, async () => {
+      const { asked, evidence } = await hold(type, { inquire: [WORDS.approved] });
+      const { operation } = evidence.pair;
+      const subject = { type, key: operation.id, processorId: 'p-own', amount: { minor: 2000n, currency: USD } };
+      const history = isFirstType(type) ? { ...HISTORY, operations: [] } : HISTORY;
+      assert.deepEqual(asked, [{ what: 'inquire', history, subject }]);
+    });
+
+    it(`leaves the ${type} open while nobody can say, and counts what is absent`, async () => {
+      const unknown = await hold(type, { inquire: [WORDS.unknown] }, { payment: { absences: 1 } });
+      assert.deepEqual(unknown.verdict, { kind: 'open', absences: 0 });
+      const absent = await hold(type, { inquire: [WORDS.absent] });
+      assert.deepEqual(absent.verdict, { kind: 'open', absences: 1 });
+      assert.deepEqual(names(absent.asked), ['inquire']);
+      const more = await hold(type, { inquire: [WORDS.absent] }, { payment: { absences: 3 }, absences: 5 });
+      assert.deepEqual(more.verdict, { kind: 'open', absences: 4 });
+      const never = await hold(type, { inquire: [WORDS.absent] }, { payment: { absences: 99 }, absences: Infinity });
+      assert.deepEqual(never.verdict, { kind: 'open', absences: 100 });
+    });
+
+    it(`finds no hope for the ${type} once it was absent often enough, or its time is over`, async () => {
+      const gone = await hold(type, { inquire: [WORDS.absent] }, { payment: { absences: 1 } });
+      assert.deepEqual(gone.verdict, { kind: 'hopeless', absences: 2 });
+      const late = { age: RECOVERY_MAX, absences: Infinity, payment: { absences: 1 } };
+      assert.deepEqual((await hold(type, { inquire: [WORDS.absent] }, late)).verdict, {
+        kind: 'hopeless',
+        absences: 2,
+      });
+      const unknown = await hold(type, { inquire: [WORDS.unknown] }, late);
+      assert.deepEqual(unknown.verdict, { kind: 'hopeless', absences: 0 });
+      assert.deepEqual(names(unknown.asked), ['inquire']);
+      const justBefore = await hold(type, { inquire: [WORDS.unknown] }, { ...late, age: RECOVERY_MAX - 1 });
+      assert.equal(justBefore.verdict.kind, 'open');
+    });
+
+    it(`has the ${type} undone once it is given up, whatever an inquiry would find`, async () => {
+      for (const abandon of [WORDS.absent, WORDS.approved] as const) {
+        const { verdict, asked, evidence } = await hold(type, { abandon }, { payment: { ...GIVEN_UP, absences: 1 } });
+        assert.deepEqual(verdict, { kind: 'given-up', failed: NEVER_CONFIRMED });
+        const { id } = evidence.pair.operation;
+        const subject = { type, key: id, processorId: 'p-own', amount: { minor: 2000n, currency: USD } };
+        const history = isFirstType(type) ? { ...HISTORY, operations: [] } : HISTORY;
+        assert.deepEqual(asked, [{ what: 'abandon', history, subject }]);
+        const never = await hold(type, { abandon }, { payment: { ...GIVEN_UP, absences: 2 } });
+        assert.deepEqual(never.verdict, { kind: 'given-up', failed: NEVER_RECEIVED });
+      }
+    });
+
+    it(`leaves the ${type} open while it cannot be undone`, async () => {
+      for (const abandon of [WORDS.unknown, WORDS.pending] as const) {
+        const { verdict } = await hold(type, { abandon }, { payment: { ...GIVEN_UP, absences: 7 }, age: RECOVERY_MAX });
+        assert.deepEqual(verdict, { kind: 'open', absences: 7 });
+      }
+    });
+
+    it(`believes an inquiry about the ${type} again when the processor cannot undo it any more`, async () => {
+      const payment = { ...GIVEN_UP, absences: 7 };
+      const script = { abandon: WORDS.refused, inquire: [WORDS.approved] };
+      const { verdict, asked } = await hold(type, script, { payment });
+      assert.deepEqual(verdict, { kind: 'word', word: WORDS.approved });
+      assert.deepEqual(names(asked), ['abandon', 'inquire']);
+      const unread = await hold(type, { ...script, inquire: [WORDS.unknown] }, { payment });
+      assert.deepEqual(unread.verdict, { kind: 'open', absences: 7 });
+    });
+  }
+
+  it('gives up what was reversed with its authorization, and says so of a capture', async () => {
+    for (const type of ['authorization', 'payment', 'payment_refund'] as const) {
+      const { verdict } = await hold(type, { abandon: WORDS.reversed }, { payment: GIVEN_UP });
+      assert.deepEqual(verdict, { kind: 'given-up', failed: NEVER_CONFIRMED });
+    }
+    const { verdict } = await hold('capture', { abandon: WORDS.reversed }, { payment: GIVEN_UP });
+    assert.deepEqual(verdict, { kind: 'word', word: WORDS.reversed });
+  });
+
+  it('does not take a word for definite that cannot be', async () => {
+    const { verdict } = await hold(
+      'payment_refund',
+      { inquire: [WORDS.approved] },
+      { payment: { refunded: 7000n, absences: 1 } },
+    );
+    assert.deepEqual(verdict, { kind: 'open', absences: 0 });
+  });
+});
+
+describe('an inquest into a payment whose processor captures in a call of its own', () => {
+  const apart = { sale: false };
+
+  it('captures what was found authorized, under the key of the payment', async () => {
+    const { verdict, asked, evidence } = await hold(
+      'payment',
+      { inquire: [WORDS.approved], complete: WORDS.approved },
+      apart,
+    );
+    assert.deepEqual(verdict, { kind: 'word', word: { ...WORDS.approved, captured: captured(2000n) } });
+    const { payment, operation } = evidence.pair;
+    const authorized = { ...asked[0]?.subject, processorId: told.processorId };
+    assert.deepEqual(asked[1], {
+      what: 'complete',
+      payment,
+      operation,
+      history: { referenceCode: 'A-1', operations: [authorized] },
+    });
+  });
+
+  it('captures nothing else', async () => {
+    const cases: readonly [OperationType, Finding, Circumstances][] = [
+      ['payment', WORDS.approved, { sale: true }],
+      ['payment', WORDS['captured in part'], apart],
+      ['payment', WORDS.pending, apart],
+      ['payment', WORDS.refused, apart],
+      ['authorization', WORDS.approved, apart],
+      ['capture', WORDS.approved, apart],
+    ];
+    for (const [type, word, circumstances] of cases) {
+      const { verdict, asked } = await hold(type, { inquire: [word] }, circumstances);
+      assert.deepEqual(verdict, { kind: 'word', word });
+      assert.deepEqual(names(asked), ['inquire']);
+    }
+  });
+
+  it('asks again when the capture is refused: it may have been made before', async () => {
+    for (const second of [WORDS.captured, WORDS.approved, WORDS.refused] as const) {
+      const script = { inquire: [WORDS.approved, second], complete: WORDS.refused };
+      const { verdict, asked } = await hold('payment', script, apart);
+      assert.deepEqual(verdict, { kind: 'word', word: second });
+      assert.deepEqual(names(asked), ['inquire', 'complete', 'inquire']);
+      assert.equal(asked[2]?.subject?.processorId, told.processorId);
+    }
+  });
+
+  it('does not know yet when the capture is unknown, pending or was not sent', async () => {
+    for (const complete of [WORDS.unknown, WORDS.pending, WORDS['not sent']] as const) {
+      const { verdict } = await hold(
+        'payment',
+        { inquire: [WORDS.approved], complete },
+        { ...apart, payment: { absences: 1 } },
+      );
+      assert.deepEqual(verdict, { kind: 'open', absences: 0 });
+    }
+  });
+});
+
+describe('an inquest into a void or an expiry', () => {
+  for (const type of ENDINGS) {
+    it(`asks how the payment of the ${type} stands, and is content when it was given back`, async () => {
+      const { verdict, asked } = await hold(type, { inquire: [WORDS.reversed] });
+      assert.deepEqual(verdict, { kind: 'word', word: WORDS.reversed });
+      assert.deepEqual(asked, [{ what: 'inquire', history: HISTORY, subject: FIRST_SUBJECT }]);
+    });
+
+    it(`finds the ${type} overtaken where the payment failed or was captured`, async () => {
+      for (const stands of [WORDS.refused, WORDS.captured, WORDS['captured in part']] as const) {
+        const { verdict, asked } = await hold(type, { inquire: [stands] });
+        assert.deepEqual(verdict, { kind: 'overtaken', stands });
+        assert.deepEqual(names(asked), ['inquire']);
+      }
+    });
+
+    it(`repeats the ${type} while the payment stands, or nobody can say`, async () => {
+      for (const stands of [WORDS.approved, WORDS.pending, WORDS.unknown] as const) {
+        const { verdict, asked, evidence } = await hold(type, { inquire: [stands], voidAgain: WORDS.approved });
+        assert.deepEqual(verdict, { kind: 'word', word: WORDS.approved });
+        assert.deepEqual(asked[1], { what: 'voidAgain', operation: evidence.pair.operation, history: HISTORY });
+        for (const voidAgain of [WORDS.unknown, WORDS['not sent'], WORDS.pending] as const) {
+          const again = await hold(
+            type,
+            { inquire: [stands], voidAgain },
+            { payment: { absences: 1 }, age: RECOVERY_MAX },
+          );
+          assert.deepEqual(again.verdict, { kind: 'open', absences: 0 });
+        }
+      }
+    });
+
+    it(`gives what is absent back by the key of the payment, once that is sure for the ${type}`, async () => {
+      const first = await hold(type, { inquire: [WORDS.absent] });
+      assert.deepEqual(first.verdict, { kind: 'open', absences: 1 });
+      assert.deepEqual(names(first.asked), ['inquire']);
+      for (const circumstances of [{ payment: { absences: 1 } }, { age: RECOVERY_MAX, absences: Infinity }]) {
+        for (const abandon of [WORDS.approved, WORDS.absent, WORDS.reversed] as const) {
+          const { verdict, asked } = await hold(type, { inquire: [WORDS.absent], abandon }, circumstances);
+          assert.deepEqual(verdict, { kind: 'word', word: { kind: 'reversed', particulars: {} } });
+          assert.deepEqual(asked[1], { what: 'abandon', history: HISTORY, subject: FIRST_SUBJECT });
+        }
+        for (const abandon of [WORDS.unknown, WORDS.refused, WORDS.pending] as const) {
+          const { verdict } = await hold(type, { inquire: [WORDS.absent], abandon }, circumstances);
+          const absences = (circumstances.payment?.absences ?? 0) + 1;
+          assert.deepEqual(verdict, { kind: 'open', absences });
+        }
+      }
+      const young = await hold(type, { inquire: [WORDS.absent] }, { age: RECOVERY_MAX - 1, absences: Infinity });
+      assert.equal(young.verdict.kind, 'open');
+    });
+
+    it(`leaves the ${type} open when the payment has no operation`, async () => {
+      const { evidence } = await hold(type, { inquire: [WORDS.reversed] });
+      const { asking, asked } = scripted({});
+      assert.deepEqual(await inquest({ ...evidence, asking, operations: [] }), { kind: 'open', absences: 0 });
+      assert.deepEqual(asked, []);
+    });
+  }
+
+  it('takes a refused void for definite, and a refused expiry not', async () => {
+    const script = { inquire: [WORDS.approved], voidAgain: WORDS.refused };
+    assert.deepEqual((await hold('authorization_void', script)).verdict, { kind: 'word', word: WORDS.refused });
+    assert.deepEqual((await hold('expiry', script)).verdict, { kind: 'open', absences: 0 });
+  });
+});

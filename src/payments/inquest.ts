@@ -1,0 +1,113 @@
+import { type Asking, historyOf, subjectOf } from './asking.ts';
+import type { Operation } from './payment.ts';
+import type { Capabilities, Finding, History, Outcome, Subject } from './processor.ts';
+import type { Times } from './schedule.ts';
+import { NEVER_CONFIRMED, NEVER_RECEIVED, type Pair, settle } from './settle.ts';
+import type { Failed } from './transitions.ts';
+
+/** What is to be done about an operation whose outcome is unknown. */
+export type Verdict =
+  /** The processor's definite word. */
+  | { readonly kind: 'word'; readonly word: Finding | Outcome }
+  /** Nothing of it is left at the processor. */
+  | { readonly kind: 'given-up'; readonly failed: Failed }
+  /** The payment stands otherwise there, so that the operation has no object any more. */
+  | { readonly kind: 'overtaken'; readonly stands: Finding }
+  /** Nobody can say in time: it is to be undone, once that is on disk. */
+  | { readonly kind: 'hopeless'; readonly absences: number }
+  /** Nobody can say yet. */
+  | { readonly kind: 'open'; readonly absences: number };
+
+export interface Evidence {
+  readonly pair: Pair;
+  /** All of the payment, in the order of time. */
+  readonly operations: readonly Operation[];
+  readonly asking: Asking;
+  readonly capabilities: Capabilities;
+  readonly times: Times;
+  readonly now: number;
+}
+
+/** Asks the processor what became of an operation; when nobody could say in time, has it undone. */
+export function inquest(evidence: Evidence): Promise<Verdict> {
+  const { payment, operation } = evidence.pair;
+  if (operation.type === 'authorization_void' || operation.type === 'expiry') return ofEnding(evidence);
+  return payment.isGivenUp === true ? undoing(evidence) : ofMovement(evidence);
+}
+
+async function ofMovement(evidence: Evidence): Promise<Verdict> {
+  const { asking, capabilities, pair, operations } = evidence;
+  const { payment, operation } = pair;
+  const history = historyOf(payment, operations, operation);
+  const subject = subjectOf(payment, operation);
+  const word = await completed(evidence, history, subject, await asking.inquire(history, subject));
+  if (isDefinite(evidence, word)) return { kind: 'word', word };
+  const absences = word.kind === 'absent' ? payment.absences + 1 : 0;
+  const isAbsent = absences >= capabilities.absences;
+  const isHopeless = isAbsent || isOver(evidence);
+  return { kind: isHopeless ? 'hopeless' : 'open', absences };
+}
+
+/**
+ * A request to undo may take effect whenever it arrives, answered or not. So once one may have been sent the operation is
+ * not taken for done, whatever an inquiry finds, unless the processor says that it cannot be undone any more.
+ */
+async function undoing(evidence: Evidence): Promise<Verdict> {
+  const { asking, capabilities, pair, operations } = evidence;
+  const { payment, operation } = pair;
+  const { absences } = payment;
+  const history = historyOf(payment, operations, operation);
+  const subject = subjectOf(payment, operation);
+  const undone = await asking.abandon(history, subject);
+  if (undone.kind === 'refused') {
+    const word = await completed(evidence, history, subject, await asking.inquire(history, subject));
+    return isDefinite(evidence, word) ? { kind: 'word', word } : { kind: 'open', absences };
+  }
+  if (undone.kind === 'reversed' && operation.type === 'capture') return { kind: 'word', word: undone };
+  if (!['approved', 'absent', 'reversed'].includes(undone.kind)) return { kind: 'open', absences };
+  return { kind: 'given-up', failed: absences >= capabilities.absences ? NEVER_RECEIVED : NEVER_CONFIRMED };
+}
+
+/** A payment that was found authorized still lacks its capture where that is a call of its own. */
+async function completed(
+  { asking, capabilities, pair }: Evidence,
+  history: History,
+  subject: Subject,
+  found: Finding,
+): Promise<Finding> {
+  const { payment, operation } = pair;
+  const lacksCapture = operation.type === 'payment' && !capabilities.sale;
+  if (found.kind !== 'approved' || found.captured !== undefined || !lacksCapture) return found;
+  const authorized = { ...subject, processorId: found.particulars.processorId };
+  const captured = await asking.complete(payment, operation, { ...history, operations: [authorized] });
+  if (captured.kind === 'approved') return { ...found, captured: subject.amount };
+  if (captured.kind === 'refused') return asking.inquire(history, authorized);
+  return { kind: 'unknown', why: 'capture' };
+}
+
+/** Of a void or an expiry: how does the payment stand there? A void that is missing is repeated. */
+async function ofEnding(evidence: Evidence): Promise<Verdict> {
+  const { asking, capabilities, pair, operations } = evidence;
+  const { payment, operation } = pair;
+  const [first] = operations;
+  if (first === undefined) return { kind: 'open', absences: 0 };
+  const history = historyOf(payment, operations, operation);
+  const stands = await asking.inquire(history, subjectOf(payment, first));
+  if (stands.kind === 'reversed') return { kind: 'word', word: stands };
+  if (stands.kind === 'refused' || (stands.kind === 'approved' && stands.captured !== undefined))
+    return { kind: 'overtaken', stands };
+  const absences = stands.kind === 'absent' ? payment.absences + 1 : 0;
+  if (stands.kind !== 'absent') {
+    const word = await asking.voidAgain(operation, history);
+    return isDefinite(evidence, word) ? { kind: 'word', word } : { kind: 'open', absences };
+  }
+  if (absences < capabilities.absences && !isOver(evidence)) return { kind: 'open', absences };
+  const undone = await asking.abandon(history, subjectOf(payment, first));
+  const isGone = undone.kind === 'approved' || undone.kind === 'absent' || undone.kind === 'reversed';
+  return isGone ? { kind: 'word', word: { kind: 'reversed', particulars: {} } } : { kind: 'open', absences };
+}
+
+const isDefinite = ({ pair, now, times }: Evidence, word: Finding | Outcome): boolean =>
+  word.kind !== 'not-sent' && settle(pair, word, now, times.lifetimes) !== undefined;
+
+const isOver = ({ pair, now, times }: Evidence): boolean => now - pair.operation.createdAt >= times.recoveryMax;

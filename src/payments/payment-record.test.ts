@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { NOW, operationOf, paymentOf, USD } from '../../test/payment-pieces.ts';
+import type { Operation, Payment, Standing } from './payment.ts';
+import { operationFrom, operationRecord, paymentFrom, paymentRecord } from './payment-record.ts';
+import type { Particulars } from './processor.ts';
+import { REASONS, STATUSES } from './transitions.ts';
+
+const again = (payment: Payment): Payment => {
+  const { id, processor, status, operation, createdAt } = payment;
+  return paymentFrom(paymentRecord(payment), { id, processor, status, operation, createdAt });
+};
+
+const operationAgain = (operation: Operation): Operation => {
+  const { id, payment, type, state, createdAt } = operation;
+  return operationFrom(operationRecord(operation), { id, payment, type, state, createdAt });
+};
+
+/** What is undefined is the same as what is not there, and objects have no prototypes of their own. */
+const told = (value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const members = Object.entries(value).filter(([, each]) => each !== undefined);
+  return Object.fromEntries(members.map(([name, each]) => [name, told(each)]));
+};
+
+const HUGE = 9_007_199_254_740_993n;
+const amount = fc.bigInt({ min: 0n, max: 10n ** 20n });
+const text = fc.string({ unit: 'binary', maxLength: 20 });
+const maybe = <T>(of: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(of, { nil: undefined });
+const reason = maybe(fc.constantFrom(...REASONS.Declined, ...REASONS.ProcessorError));
+const ids = fc.array(text, { maxLength: 3 });
+
+const payments: fc.Arbitrary<Payment> = fc.record({
+  id: text,
+  type: fc.constantFrom('authorization', 'payment'),
+  processor: text,
+  status: fc.constantFrom(...STATUSES),
+  reason,
+  currency: fc.constant(USD),
+  amount,
+  authorized: amount,
+  collected: amount,
+  refunded: amount,
+  referenceCode: maybe(text),
+  card: fc.oneof(
+    fc.record({ truncated: text }),
+    fc.record({ truncated: text, token: fc.record({ token: text, scheme: fc.nat(9) }) }),
+  ),
+  captures: ids,
+  operation: maybe(text),
+  begun: fc.nat(1000),
+  absences: fc.nat(),
+  isGivenUp: maybe(fc.constant(true as const)),
+  watched: ids,
+  createdAt: fc.maxSafeNat(),
+  expiresAt: maybe(fc.maxSafeNat()),
+  expired: fc.boolean(),
+});
+
+const standings: fc.Arbitrary<Standing> = fc.record({
+  status: fc.constantFrom(...STATUSES),
+  reason,
+  authorized: amount,
+  collected: amount,
+  refunded: amount,
+});
+
+const particulars: fc.Arbitrary<Particulars> = fc.record(
+  {
+    processorId: text,
+    responseCode: text,
+    reconciliationId: text,
+    approvalCode: text,
+    networkId: text,
+    avs: fc.record({ code: text, codeRaw: text }),
+    expiresAt: fc.maxSafeNat(),
+  },
+  { requiredKeys: [] },
+);
+
+const operations: fc.Arbitrary<Operation> = fc.record({
+  id: text,
+  payment: text,
+  type: fc.constantFrom('authorization', 'payment', 'capture', 'payment_refund', 'authorization_void', 'expiry'),
+  state: fc.constantFrom('in_progress', 'accepted', 'refused'),
+  amount,
+  referenceCode: maybe(text),
+  particulars,
+  failed: maybe(fc.constant({ status: 'Declined', reason: 'Referred' } as const)),
+  createdAt: fc.maxSafeNat(),
+  after: maybe(standings),
+});
+
+describe('the record of a payment', () => {
+  it('reads as it was written, whatever is in it', () => {
+    fc.assert(fc.property(payments, (payment) => assert.deepEqual(told(again(payment)), told(payment))));
+  });
+
+  it('keeps amounts above 2^53 to the last unit, each in its place', () => {
+    const payment = paymentOf({ amount: HUGE, authorized: HUGE + 1n, collected: HUGE + 2n, refunded: HUGE + 3n });
+    const { amount, authorized, collected, refunded } = again(payment);
+    assert.deepEqual([amount, authorized, collected, refunded], [HUGE, HUGE + 1n, HUGE + 2n, HUGE + 3n]);
+    assert.notEqual(BigInt(Number(HUGE)), HUGE);
+  });
+
+  it('leaves the columns to their place', () => {
+    const record = paymentRecord(paymentOf({ id: 'own-id', processor: 'own-processor', operation: 'own-operation' }));
+    assert.doesNotMatch(record, /own-|Opened/);
+    assert.equal(record.includes(String(NOW - 500)), false);
+  });
+});
+
+describe('the record of an operation', () => {
+  it('reads as it was written, whatever is in it', () => {
+    fc.assert(
+      fc.property(operations, (operation) => assert.deepEqual(told(operationAgain(operation)), told(operation))),
+    );
+  });
+
+  it('keeps amounts above 2^53 to the last unit, also of how the payment stood', () => {
+    const after = {
+      status: 'Collected',
+      reason: undefined,
+      authorized: HUGE,
+      collected: HUGE + 1n,
+      refunded: HUGE + 2n,
+    } as const;
+    const read = operationAgain(operationOf({ amount: HUGE, after }));
+    assert.equal(read.amount, HUGE);
+    assert.deepEqual(read.after, after);
+  });
+});

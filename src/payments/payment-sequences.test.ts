@@ -1,0 +1,332 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { captured, failed, LIFETIMES, NOW, paymentOf, USD, WORDS } from '../../test/payment-pieces.ts';
+import { decimalOf } from '../kernel/money.ts';
+import { admit, type Command, newOperation, type Operation, type Payment, standingOf } from './payment.ts';
+import type { Finding, OperationType, Outcome } from './processor.ts';
+import {
+  expectsMore,
+  NEVER_CONFIRMED,
+  overtaken,
+  type Pair,
+  refusedForNow,
+  resettle,
+  settle,
+  unwatched,
+} from './settle.ts';
+import { mayBecome, type Status, type Trigger } from './transitions.ts';
+
+/** Whatever callers ask and processors say, in any order: the payment is where a few plain rules would have it. */
+
+const TOTAL = 10_000;
+
+/** The rules as the guide tells them, in whole cents. */
+interface Model {
+  status: Status;
+  collected: number;
+  refunded: number;
+  busy: { type: OperationType; amount: number } | undefined;
+  /** What each operation that has ended did, by its place in the order of time. */
+  ended: { type: OperationType; amount: number; didSomething: boolean }[];
+}
+
+interface Real {
+  payment: Payment;
+  readonly operations: Operation[];
+}
+
+const TRIGGERS: readonly Trigger[] = ['answer', 'capture', 'refund', 'void', 'expiry'];
+const isAuthorized = (status: Status): boolean => status === 'Authorized';
+const isLive = (status: Status): boolean => status === 'Opened' || status === 'Authorized';
+const isGone = (status: Status): boolean => status === 'Cancelled' || status === 'Voided';
+const given = (status: Status): Status => (status === 'Opened' ? 'Cancelled' : 'Voided');
+
+function begins(model: Model, type: Command['type'], cents: number | undefined): number | undefined {
+  if (model.busy !== undefined) return undefined;
+  if (type === 'authorization_void' || type === 'expiry') return isLive(model.status) ? TOTAL : undefined;
+  if (type === 'capture' ? !isAuthorized(model.status) : model.status !== 'Collected') return undefined;
+  const most = type === 'capture' ? TOTAL : model.collected - model.refunded;
+  if (cents === undefined) return most > 0 ? most : undefined;
+  return cents > 0 && cents <= most ? cents : undefined;
+}
+
+/** How the payment stands at the processor, taken over where it can be. */
+function stands(model: Model, word: Outcome | Finding): boolean {
+  const was = model.status;
+  if (!isLive(was)) return false;
+  if (word.kind === 'refused') model.status = word.failed.status;
+  else if (word.kind === 'reversed') model.status = given(was);
+  else if (word.kind === 'approved' && word.captured !== undefined) {
+    model.status = 'Collected';
+    model.collected = Number(word.captured.minor);
+  } else if (word.kind === 'approved' && was === 'Opened') model.status = 'Authorized';
+  else return false;
+  return true;
+}
+
+/** Did the operation that is under way take effect: yes, no, or nobody knows? */
+function effect(
+  model: Model,
+  { type, amount }: NonNullable<Model['busy']>,
+  word: Outcome | Finding,
+): boolean | undefined {
+  const says = word.kind;
+  const isYes = says === 'approved' || says === 'pending';
+  const isNo = says === 'refused' || says === 'not-sent';
+  if (type === 'capture') {
+    if (says === 'reversed' && isAuthorized(model.status)) {
+      model.status = 'Voided';
+      return false;
+    }
+    if (!isYes || !isAuthorized(model.status)) return isNo ? false : undefined;
+    model.status = 'Collected';
+    model.collected = amount;
+    return true;
+  }
+  if (type === 'payment_refund') {
+    if (!isYes || model.refunded + amount > model.collected) return isNo ? false : undefined;
+    model.refunded += amount;
+    return true;
+  }
+  if (says === 'approved' || says === 'reversed') {
+    if (!isLive(model.status) && !isGone(model.status)) return undefined;
+    if (isLive(model.status)) model.status = given(model.status);
+    return true;
+  }
+  return isNo && type !== 'expiry' ? false : undefined;
+}
+
+function ends(model: Model, word: Outcome | Finding): void {
+  const { busy } = model;
+  if (busy === undefined) return;
+  let did: boolean | undefined;
+  if (busy.type !== 'authorization') did = effect(model, busy, word);
+  else if (word.kind === 'pending') did = true;
+  else if (word.kind === 'not-sent') {
+    model.status = 'ProcessorError';
+    did = false;
+  } else if (stands(model, word)) did = word.kind !== 'refused';
+  if (did === undefined) return;
+  model.busy = undefined;
+  model.ended.push({ ...busy, didSomething: did });
+}
+
+const pairOf = ({ payment, operations }: Real, id: string | undefined): Pair | undefined => {
+  const operation = operations.find((each) => each.id === id);
+  return operation && { payment, operation };
+};
+
+function put(real: Real, { payment, operation }: Pair): void {
+  real.payment = payment;
+  real.operations[real.operations.findIndex(({ id }) => id === operation.id)] = operation;
+}
+
+/** Carries out one step on both, and compares. */
+function step(model: Model, real: Real, about: string, act: () => void, mayChange?: string): void {
+  const before = real.payment;
+  const past = real.operations.filter(({ state, id }) => state !== 'in_progress' && id !== mayChange);
+  act();
+  const { payment, operations } = real;
+  assert.equal(payment.status, model.status, about);
+  const amounts = [payment.collected, payment.refunded].map(Number);
+  assert.deepEqual(amounts, [model.collected, model.refunded], about);
+  assert.equal(payment.operation !== undefined, model.busy !== undefined, about);
+  const isLine = TRIGGERS.some((by) => mayBecome(before.status, payment.status, by));
+  assert.ok(before.status === payment.status || isLine, `${about}: ${before.status} to ${payment.status}`);
+  assert.ok(payment.authorized >= payment.collected && payment.collected >= payment.refunded, about);
+  assert.equal(payment.expiresAt !== undefined, isLive(payment.status), about);
+  for (const operation of past)
+    assert.equal(
+      operations.find(({ id }) => id === operation.id),
+      operation,
+      about,
+    );
+}
+
+class Ask implements fc.Command<Model, Real> {
+  readonly type: Command['type'];
+  readonly cents: number | undefined;
+  constructor(type: Command['type'], cents: number | undefined) {
+    this.type = type;
+    this.cents = type === 'capture' || type === 'payment_refund' ? cents : undefined;
+  }
+  check = (): boolean => true;
+  toString = (): string => `ask ${this.type} ${this.cents ?? ''}`;
+  run(model: Model, real: Real): void {
+    const expected = begins(model, this.type, this.cents);
+    if (expected !== undefined) model.busy = { type: this.type, amount: expected };
+    const { type, cents } = this;
+    const text = cents === undefined ? undefined : decimalOf({ minor: BigInt(cents), currency: USD });
+    const amount = text === undefined ? undefined : { text, currency: undefined };
+    const command = type === 'capture' || type === 'payment_refund' ? { type, amount } : { type };
+    step(model, real, this.toString(), () => {
+      if (expected === undefined) {
+        assert.throws(() => admit(real.payment, command, { partialCapture: true }), { name: 'Failure' });
+        return;
+      }
+      const minor = admit(real.payment, command, { partialCapture: true });
+      assert.equal(Number(minor), expected);
+      const id = `operation ${real.operations.length}`;
+      const operation = newOperation(id, NOW, real.payment, { type, amount: minor, referenceCode: undefined });
+      real.operations.push(operation);
+      real.payment = { ...real.payment, operation: operation.id };
+    });
+  }
+}
+
+/** The processor's word about what is under way. */
+class Say implements fc.Command<Model, Real> {
+  readonly word: Outcome | Finding;
+  constructor(word: Outcome | Finding) {
+    this.word = word;
+  }
+  check = ({ busy }: Readonly<Model>): boolean => busy !== undefined;
+  toString = (): string =>
+    `say ${JSON.stringify(this.word, (_, value) => (typeof value === 'bigint' ? `${value}` : value))}`;
+  run(model: Model, real: Real): void {
+    ends(model, this.word);
+    step(model, real, this.toString(), () => {
+      const pair = pairOf(real, real.payment.operation);
+      const after = pair && settle(pair, this.word, NOW, LIFETIMES);
+      if (after !== undefined) put(real, after);
+      assert.ok(after === undefined || after.operation.after !== undefined);
+    });
+  }
+}
+
+/** Recovery ends what is under way without the processor's word about it. */
+class GiveUp implements fc.Command<Model, Real> {
+  readonly word: Finding | undefined;
+  constructor(word: Finding | undefined) {
+    this.word = word;
+  }
+  check = ({ busy }: Readonly<Model>): boolean => {
+    const isEnding = busy?.type === 'authorization_void' || busy?.type === 'expiry';
+    // A void may be given up, too, and is then watched; an expiry never is.
+    const isVoid = busy?.type === 'authorization_void' && this.word === undefined;
+    return busy !== undefined && (isVoid || isEnding === (this.word !== undefined));
+  };
+  toString = (): string => (this.word === undefined ? 'give up' : `overtake by ${this.word.kind}`);
+  run(model: Model, real: Real): void {
+    const { busy } = model;
+    assert.ok(busy !== undefined);
+    if (this.word !== undefined) stands(model, this.word);
+    else if (busy.type === 'authorization') model.status = 'ProcessorError';
+    model.busy = undefined;
+    model.ended.push({ ...busy, didSomething: false });
+    step(model, real, this.toString(), () => {
+      const pair = pairOf(real, real.payment.operation);
+      assert.ok(pair !== undefined);
+      const after =
+        this.word === undefined ? refusedForNow(pair, NEVER_CONFIRMED) : overtaken(pair, this.word, NOW, LIFETIMES);
+      assert.ok(after !== undefined);
+      assert.deepEqual(after.operation.after, standingOf(after.payment));
+      put(real, after);
+    });
+  }
+}
+
+/** A later word about an operation that has ended and is watched. */
+class SayLater implements fc.Command<Model, Real> {
+  readonly pick: number;
+  readonly word: Finding;
+  constructor(pick: number, word: Finding) {
+    this.pick = pick;
+    this.word = word;
+  }
+  check = (): boolean => true;
+  toString = (): string => `say later of ${this.pick}: ${this.word.kind}`;
+  run(model: Model, real: Real): void {
+    const { watched } = real.payment;
+    const id = watched[this.pick % watched.length];
+    const pair = pairOf(real, id);
+    if (pair === undefined) return;
+    this.#expect(
+      model,
+      pair,
+      real.operations.filter(({ state }) => state !== 'in_progress'),
+    );
+    step(
+      model,
+      real,
+      this.toString(),
+      () => {
+        const after = resettle(pair, this.word, NOW, LIFETIMES);
+        const isOver = !expectsMore(after, this.word, NOW, NOW + 1);
+        put(real, isOver ? { ...after, payment: unwatched(after.payment, after.operation.id) } : after);
+      },
+      id,
+    );
+  }
+  #expect(model: Model, { operation }: Pair, ended: readonly Operation[]): void {
+    if (operation.type === 'authorization') {
+      stands(model, this.word);
+      return;
+    }
+    const entry = model.ended[ended.findIndex(({ id }) => id === operation.id)];
+    assert.ok(entry !== undefined);
+    if (entry.didSomething && entry.type === 'payment_refund' && this.word.kind === 'refused') {
+      model.refunded -= entry.amount;
+      entry.didSomething = false;
+    } else if (!entry.didSomething) {
+      // What is said of a void is how the payment stands.
+      const isVoid = entry.type === 'authorization_void';
+      const isYes = isVoid ? this.word.kind === 'reversed' && isLive(model.status) : this.word.kind === 'approved';
+      if (isYes) entry.didSomething = effect(model, entry, this.word) ?? false;
+    }
+  }
+}
+
+const cents = fc.option(fc.integer({ min: 0, max: TOTAL + 1 }), { nil: undefined });
+const finding = fc.oneof(
+  fc.constantFrom<Finding>(
+    WORDS.approved,
+    WORDS.refused,
+    WORDS.broken,
+    WORDS.pending,
+    WORDS.reversed,
+    WORDS.absent,
+    WORDS.unknown,
+  ),
+  fc
+    .integer({ min: 1, max: TOTAL })
+    .map((minor): Finding => ({ ...WORDS.captured, captured: captured(BigInt(minor)) })),
+);
+const asked = fc.constantFrom<Command['type']>('capture', 'payment_refund', 'authorization_void', 'expiry');
+const commands = fc.commands(
+  [
+    fc.tuple(asked, cents).map((of) => new Ask(...of)),
+    fc.constantFrom<Command['type']>('capture', 'payment_refund').map((type) => new Ask(type, 10)),
+    fc.oneof(finding, fc.constant<Outcome>(WORDS['not sent'])).map((word) => new Say(word)),
+    fc.constant(new Say(WORDS.approved)),
+    fc
+      .constantFrom<Finding | undefined>(undefined, WORDS.captured, { ...WORDS.refused, failed })
+      .map((word) => new GiveUp(word)),
+    fc.tuple(fc.nat(9), finding).map((of) => new SayLater(...of)),
+  ],
+  { maxCommands: 30 },
+);
+
+describe('any sequence of commands and words', () => {
+  it('keeps to the table, and to the amounts that were moved', () => {
+    const reached = new Map<Status, number>();
+    fc.assert(
+      fc.property(commands, (sequence) => {
+        const payment = paymentOf({ operation: 'first' });
+        const first = newOperation('first', NOW, payment, {
+          type: 'authorization',
+          amount: payment.amount,
+          referenceCode: undefined,
+        });
+        const real: Real = { payment, operations: [first] };
+        const busy = { type: 'authorization' as const, amount: TOTAL };
+        const model: Model = { status: 'Opened', collected: 0, refunded: 0, busy, ended: [] };
+        fc.modelRun(() => ({ model, real }), sequence);
+        reached.set(real.payment.status, (reached.get(real.payment.status) ?? 0) + 1);
+      }),
+      { numRuns: 400 },
+    );
+    assert.equal(reached.size, 7, `every status is met: ${[...reached.keys()]}`);
+  });
+});

@@ -1,0 +1,171 @@
+import type { Keyring } from '../crypto/keyring.ts';
+import { type Place, placeOf, type Seal } from '../crypto/seal.ts';
+import type { Environment, Tenant } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import {
+  blob,
+  type Database,
+  integer,
+  integerOrNull,
+  type Row,
+  text,
+  textOrNull,
+  type Value,
+  type Write,
+  write,
+} from '../storage/database.ts';
+import type { Payment } from './payment.ts';
+import { type PaymentColumns, paymentFrom, paymentRecord } from './payment-record.ts';
+import type { Status } from './transitions.ts';
+
+/** When the clock looks at a payment next, and what it has tried. Milliseconds. */
+export interface Schedule {
+  readonly dueAt: number | undefined;
+  readonly attempts: number;
+  readonly doubtfulAt: number | undefined;
+}
+
+export interface StoredPayment {
+  readonly payment: Payment;
+  readonly revision: number;
+  readonly schedule: Schedule;
+}
+
+const PAYMENT = 'id, processor, status, operation, record, revision, attempts, created_at, due_at, doubtful_at';
+
+const INSERT_PAYMENT = `insert into payments (account, environment, id, processor, status, operation, record, revision,
+  attempts, notification, created_at, due_at, doubtful_at) values (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`;
+const UPDATE_PAYMENT = `update payments set status = ?, operation = ?, record = ?, attempts = ?, due_at = ?,
+  doubtful_at = ?, revision = revision + 1 where account = ? and environment = ? and id = ? and revision = ?`;
+const OF_TENANT = 'where account = ? and environment = ?';
+
+/** Bound to the columns in clear, too. */
+const placeOfPayment = (
+  { environment, account }: Tenant,
+  payment: Pick<Payment, 'id' | 'processor' | 'status'>,
+): Place => placeOf(environment, account, 'payments', payment.id, 'record', payment.processor, payment.status);
+
+const scheduled = ({ attempts, dueAt, doubtfulAt }: Schedule): Value[] => [attempts, dueAt ?? null, doubtfulAt ?? null];
+
+export function insertPayment(
+  seal: Seal,
+  tenant: Tenant,
+  payment: Payment,
+  schedule: Schedule,
+  notification: Uint8Array | undefined,
+): Write {
+  const { id, processor, status, operation, createdAt } = payment;
+  const record = seal(placeOfPayment(tenant, payment), paymentRecord(payment));
+  const [attempts = null, ...times] = scheduled(schedule);
+  const values = [tenant.account, tenant.environment, id, processor, status, operation ?? null, record, attempts];
+  return write(INSERT_PAYMENT, [...values, notification ?? null, createdAt, ...times], 1);
+}
+
+/** Conflicts when the payment was changed since `revision`. */
+export function updatePayment(
+  seal: Seal,
+  tenant: Tenant,
+  payment: Payment,
+  schedule: Schedule,
+  revision: number,
+): Write {
+  const { id, status, operation } = payment;
+  const record = seal(placeOfPayment(tenant, payment), paymentRecord(payment));
+  const where = [tenant.account, tenant.environment, id, revision];
+  return write(UPDATE_PAYMENT, [status, operation ?? null, record, ...scheduled(schedule), ...where], 1);
+}
+
+export async function findPayment(
+  database: Database,
+  keyring: Keyring,
+  tenant: Tenant,
+  id: string,
+): Promise<StoredPayment | undefined> {
+  const sql = `select ${PAYMENT} from payments ${OF_TENANT} and id = ?`;
+  const [row] = await database.read(sql, tenant.account, tenant.environment, id);
+  return row && openPayment(keyring, tenant, row);
+}
+
+async function openPayment(keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredPayment> {
+  const columns = columnsOf(row);
+  const record = await keyring.open(tenant, 'payments', placeOfPayment(tenant, columns), blob(row, 'record'));
+  const payment = paymentFrom(record.toString('utf8'), columns);
+  return { payment, revision: integer(row, 'revision'), schedule: scheduleOf(row) };
+}
+
+const columnsOf = (row: Row): PaymentColumns => ({
+  id: text(row, 'id'),
+  processor: text(row, 'processor'),
+  status: text(row, 'status') as Status,
+  operation: textOrNull(row, 'operation'),
+  createdAt: integer(row, 'created_at'),
+});
+
+const scheduleOf = (row: Row): Schedule => ({
+  dueAt: integerOrNull(row, 'due_at'),
+  attempts: integer(row, 'attempts'),
+  doubtfulAt: integerOrNull(row, 'doubtful_at'),
+});
+
+/** A payment that the clock has to look at. */
+export interface Due {
+  readonly tenant: Tenant;
+  readonly id: string;
+  readonly dueAt: number;
+}
+
+/** The longest due first. */
+export async function duePayments(database: Database, processor: string, now: number, limit: number): Promise<Due[]> {
+  const sql = `select account, environment, id, due_at from payments
+    where due_at <= ? and processor = ? order by due_at limit ?`;
+  return (await database.read(sql, now, processor, limit)).map((row) => ({
+    tenant: { account: text(row, 'account'), environment: text(row, 'environment') as Environment },
+    id: text(row, 'id'),
+    dueAt: integer(row, 'due_at'),
+  }));
+}
+
+/** Whoever moves the time gets the payment, until then; conflicts when somebody else was faster. */
+export const moveDue = ({ tenant, id, dueAt }: Due, to: number): Write =>
+  write(
+    `update payments set due_at = ? ${OF_TENANT} and id = ? and due_at = ?`,
+    [to, tenant.account, tenant.environment, id, dueAt],
+    1,
+  );
+
+/** The payment that a secret stands for, by its keyed digest. */
+export async function findNotified(
+  database: Database,
+  environment: Environment,
+  digest: Uint8Array,
+): Promise<{ tenant: Tenant; id: string } | undefined> {
+  const sql = 'select account, id from payments where environment = ? and notification = ?';
+  const [row] = await database.read(sql, environment, digest);
+  return row && { tenant: { account: text(row, 'account'), environment }, id: text(row, 'id') };
+}
+
+/** A payment with an outcome that nobody knows; one that cannot be opened is told without what is sealed. */
+export interface DoubtfulPayment extends PaymentColumns {
+  readonly tenant: Tenant;
+  readonly schedule: Schedule;
+  readonly payment: Payment | undefined;
+}
+
+/** The oldest doubt first. */
+export async function doubtfulPayments(database: Database, keyring: Keyring): Promise<DoubtfulPayment[]> {
+  const sql = `select account, environment, ${PAYMENT} from payments where doubtful_at is not null
+    order by doubtful_at limit ${LIMITS.rowsPerSweep}`;
+  const rows = await database.read(sql);
+  return Promise.all(
+    rows.map(async (row) => {
+      const tenant = { account: text(row, 'account'), environment: text(row, 'environment') as Environment };
+      const stored = await openPayment(keyring, tenant, row).catch(() => undefined);
+      return { tenant, ...columnsOf(row), schedule: scheduleOf(row), payment: stored?.payment };
+    }),
+  );
+}
+
+export async function countDoubtful(database: Database): Promise<number> {
+  const [row] = await database.read('select count(*) as number from payments where doubtful_at is not null');
+  return row === undefined ? 0 : integer(row, 'number');
+}

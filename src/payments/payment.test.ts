@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { FIRST, NEXT, NOW, paymentOf, STANDING, USD } from '../../test/payment-pieces.ts';
+import type { Currency } from '../kernel/currency.ts';
+import { Failure } from '../kernel/failure.ts';
+import {
+  AMOUNT_EXPECTED,
+  type AskedAmount,
+  admit,
+  type Command,
+  firstOperation,
+  newOperation,
+  type Payment,
+  standingOf,
+} from './payment.ts';
+import { mayBecome, STATUSES, type Status, TRANSITIONS } from './transitions.ts';
+
+const COMMANDS = ['capture', 'payment_refund', 'authorization_void', 'expiry'] as const;
+const IN_PARTS = { partialCapture: true };
+const WHOLE_ONLY = { partialCapture: false };
+
+const of = (text: string, currency?: Currency): AskedAmount => ({ text, currency });
+const commandOf = (type: (typeof COMMANDS)[number], amount?: AskedAmount): Command =>
+  type === 'capture' || type === 'payment_refund' ? { type, amount } : { type };
+const inStatus = (status: Status): Payment => paymentOf(STANDING[status]);
+
+/** Code, field and message of the refusal. */
+function refusal(payment: Payment, command: Command, can = IN_PARTS): readonly (string | undefined)[] {
+  try {
+    admit(payment, command, can);
+  } catch (error) {
+    assert.ok(error instanceof Failure, String(error));
+    return [error.code, error.field, error.message.replace(`${error.field}: `, '')];
+  }
+  return assert.fail('was admitted');
+}
+
+const WHAT = {
+  capture: 'captured',
+  payment_refund: 'refunded',
+  authorization_void: 'voided',
+  expiry: 'ended by the clock',
+} as const;
+
+/** From the decisions, not from the table: what each command can be asked of. */
+const ASKABLE: Readonly<Record<(typeof COMMANDS)[number], readonly Status[]>> = {
+  capture: ['Authorized'],
+  payment_refund: ['Collected'],
+  authorization_void: ['Opened', 'Authorized'],
+  expiry: ['Opened', 'Authorized'],
+};
+
+describe('a command', () => {
+  for (const type of COMMANDS) {
+    for (const status of STATUSES) {
+      const isAllowed = ASKABLE[type].includes(status);
+      it(`${type} is ${isAllowed ? 'admitted' : 'refused'} while the payment is ${status}`, () => {
+        if (isAllowed) assert.ok(admit(inStatus(status), commandOf(type), IN_PARTS) > 0n);
+        else
+          assert.deepEqual(refusal(inStatus(status), commandOf(type)), [
+            'payment_state',
+            'id',
+            `the payment is ${status} and cannot be ${WHAT[type]}`,
+          ]);
+      });
+    }
+  }
+
+  it('is admitted exactly where the table has a line for it', () => {
+    const triggers = {
+      capture: 'capture',
+      payment_refund: 'refund',
+      authorization_void: 'void',
+      expiry: 'expiry',
+    } as const;
+    for (const type of COMMANDS) {
+      const from = STATUSES.filter((each) => STATUSES.some((to) => mayBecome(each, to, triggers[type])));
+      assert.deepEqual(from, ASKABLE[type]);
+      assert.ok(TRANSITIONS.some(({ by }) => by.includes(triggers[type])));
+    }
+  });
+
+  it('waits for the end of another one, whatever the status and the command', () => {
+    for (const type of COMMANDS) {
+      for (const status of STATUSES) {
+        const [code, field, message] = refusal({ ...inStatus(status), operation: 'other' }, commandOf(type));
+        assert.deepEqual([code, field], ['operation_in_progress', undefined]);
+        assert.match(message ?? '', /^operation in progress: /);
+      }
+    }
+  });
+
+  it('is one of 1000 on a payment, but for the clock, which always may end it', () => {
+    for (const type of COMMANDS) {
+      for (const status of ASKABLE[type]) {
+        assert.ok(admit({ ...inStatus(status), begun: 999 }, commandOf(type), IN_PARTS) > 0n);
+        const full = { ...inStatus(status), begun: 1000 };
+        if (type === 'expiry') assert.ok(admit(full, commandOf(type), IN_PARTS) > 0n);
+        else
+          assert.deepEqual(refusal(full, commandOf(type)), [
+            'payment_state',
+            'id',
+            'the payment has had too many operations',
+          ]);
+      }
+    }
+  });
+
+  it('without an amount takes all there is', () => {
+    assert.equal(admit(inStatus('Authorized'), commandOf('capture'), IN_PARTS), 10_000n);
+    assert.equal(admit(inStatus('Authorized'), commandOf('capture'), WHOLE_ONLY), 10_000n);
+    assert.equal(admit(inStatus('Collected'), commandOf('payment_refund'), IN_PARTS), 5000n);
+    assert.equal(admit({ ...inStatus('Authorized'), authorized: 7000n }, commandOf('capture'), IN_PARTS), 7000n);
+  });
+
+  it('that ends a payment gives back what was authorized, or else what was asked for', () => {
+    for (const type of ['authorization_void', 'expiry'] as const) {
+      assert.equal(admit({ ...inStatus('Authorized'), authorized: 7000n }, commandOf(type), IN_PARTS), 7000n);
+      assert.equal(admit(inStatus('Opened'), commandOf(type), IN_PARTS), 10_000n);
+    }
+  });
+});
+
+describe('the amount of a capture', () => {
+  const capture = (amount: AskedAmount, can = IN_PARTS): bigint =>
+    admit(inStatus('Authorized'), commandOf('capture', amount), can);
+  const why = (amount: AskedAmount, can = IN_PARTS) =>
+    refusal(inStatus('Authorized'), commandOf('capture', amount), can);
+  const AT = 'capture_info.amount_details.total_amount';
+
+  it('is up to the authorized amount, in its currency', () => {
+    assert.equal(capture(of('0.01')), 1n);
+    assert.equal(capture(of('99.99', USD)), 9999n);
+    assert.equal(capture(of('100', USD)), 10_000n);
+    assert.deepEqual(why(of('100.01')), ['invalid_field', AT, 'more than is left of the payment']);
+  });
+
+  it('has no other currency', () => {
+    const field = 'capture_info.amount_details.currency';
+    assert.deepEqual(why(of('1', 'EUR' as Currency)), ['invalid_field', field, 'expected the currency of the payment']);
+  });
+
+  it('is above 0 and has the places of the currency', () => {
+    for (const text of ['0', '0.00', '1.005', '1e2', '-1', '', '1000000000000'])
+      assert.deepEqual(why(of(text)), ['invalid_field', AT, AMOUNT_EXPECTED], text);
+    assert.match(AMOUNT_EXPECTED, /above 0 with at most 12 digits before the point/);
+  });
+
+  it('is the whole where the processor captures in full only', () => {
+    assert.equal(capture(of('100.00'), WHOLE_ONLY), 10_000n);
+    assert.deepEqual(why(of('99.99'), WHOLE_ONLY), ['invalid_field', AT, 'this processor captures in full only']);
+    assert.deepEqual(why(of('100.01'), WHOLE_ONLY), ['invalid_field', AT, 'more than is left of the payment']);
+  });
+
+  it('is exact above 2^53', () => {
+    const rich = { ...inStatus('Authorized'), authorized: 9_007_199_254_740_993n, amount: 9_007_199_254_740_993n };
+    assert.equal(
+      admit({ ...rich, currency: 'CLF' as Currency }, commandOf('capture', of('900719925474.0993')), IN_PARTS),
+      rich.amount,
+    );
+    assert.deepEqual(refusal({ ...rich, currency: 'CLF' as Currency }, commandOf('capture', of('900719925474.0994'))), [
+      'invalid_field',
+      AT,
+      'more than is left of the payment',
+    ]);
+  });
+});
+
+describe('the amount of a refund', () => {
+  it('is up to what was collected and not given back yet, in parts also where captures are whole', () => {
+    const refund = (text: string): bigint =>
+      admit(inStatus('Collected'), commandOf('payment_refund', of(text)), WHOLE_ONLY);
+    assert.equal(refund('0.01'), 1n);
+    assert.equal(refund('50'), 5000n);
+    assert.deepEqual(refusal(inStatus('Collected'), commandOf('payment_refund', of('50.01'))), [
+      'invalid_field',
+      'refund_info.amount_details.total_amount',
+      'more than is left of the payment',
+    ]);
+    assert.deepEqual(refusal(inStatus('Collected'), commandOf('payment_refund', of('1', 'EUR' as Currency))), [
+      'invalid_field',
+      'refund_info.amount_details.currency',
+      'expected the currency of the payment',
+    ]);
+  });
+
+  it('cannot be anything once all is given back', () => {
+    const done = { ...inStatus('Collected'), refunded: 8000n };
+    for (const amount of [undefined, of('0.01')])
+      assert.deepEqual(refusal(done, commandOf('payment_refund', amount)), [
+        'payment_state',
+        'id',
+        'the payment is refunded in full',
+      ]);
+    assert.equal(admit({ ...done, refunded: 7999n }, commandOf('payment_refund'), IN_PARTS), 1n);
+  });
+
+  it('is never more than is left, however often', () => {
+    const cents = fc.bigInt({ min: 1n, max: 9000n });
+    fc.assert(
+      fc.property(fc.array(cents, { maxLength: 8 }), (parts) => {
+        let payment: Payment = { ...inStatus('Collected'), refunded: 0n };
+        for (const part of parts) {
+          const text = `${part / 100n}.${String(part % 100n).padStart(2, '0')}`;
+          const left = payment.collected - payment.refunded;
+          if (part > left) refusal(payment, commandOf('payment_refund', of(text)));
+          else {
+            assert.equal(admit(payment, commandOf('payment_refund', of(text)), IN_PARTS), part);
+            payment = { ...payment, refunded: payment.refunded + part };
+          }
+        }
+      }),
+    );
+  });
+});
+
+describe('a standing', () => {
+  it('is the status, the reason and the amounts', () => {
+    assert.deepEqual(standingOf(paymentOf({ ...STANDING.Collected, reason: 'Referred' })), {
+      status: 'Collected',
+      reason: 'Referred',
+      authorized: 10_000n,
+      collected: 8000n,
+      refunded: 3000n,
+    });
+  });
+});
+
+describe('a new operation', () => {
+  it('is under way and has done nothing', () => {
+    const asked = { type: 'payment_refund', amount: 7n, referenceCode: 'R-1' } as const;
+    assert.deepEqual(newOperation(NEXT, NOW, paymentOf(), asked), {
+      id: NEXT,
+      payment: FIRST,
+      type: 'payment_refund',
+      state: 'in_progress',
+      amount: 7n,
+      referenceCode: 'R-1',
+      particulars: {},
+      failed: undefined,
+      createdAt: NOW,
+      after: undefined,
+    });
+  });
+
+  it('that is the first has what the payment tells', () => {
+    const payment = paymentOf({
+      type: 'payment',
+      amount: 9_007_199_254_740_993n,
+      operation: FIRST,
+      referenceCode: 'A-2',
+    });
+    const asked = { type: 'payment', amount: 9_007_199_254_740_993n, referenceCode: 'A-2' } as const;
+    assert.deepEqual(firstOperation(payment), newOperation(FIRST, payment.createdAt, payment, asked));
+    assert.equal(firstOperation(payment).id, payment.id);
+  });
+});

@@ -1,0 +1,183 @@
+import type { Currency } from '../kernel/currency.ts';
+import { Failure, invalid } from '../kernel/failure.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { readAmount } from '../kernel/money.ts';
+import type { OperationType, Particulars } from './processor.ts';
+import { type Failed, mayBecome, type Reason, type Status } from './transitions.ts';
+
+/** A payment and its operations, and what may be asked of them. Pure. */
+
+export type PaymentType = 'authorization' | 'payment';
+
+export interface Payment {
+  /** That of its first operation. */
+  readonly id: string;
+  readonly type: PaymentType;
+  readonly processor: string;
+  readonly status: Status;
+  readonly reason: Reason | undefined;
+  readonly currency: Currency;
+  /** What was asked for; all amounts in minor units. */
+  readonly amount: bigint;
+  readonly authorized: bigint;
+  readonly collected: bigint;
+  readonly refunded: bigint;
+  readonly referenceCode: string | undefined;
+  readonly card: PaymentCard;
+  /** Captures whose sensitive authentication data is to be erased once the authorization is answered. */
+  readonly captures: readonly string[];
+  /** The operation under way. */
+  readonly operation: string | undefined;
+  /** Operations begun so far. */
+  readonly begun: number;
+  /** How many inquiries in a row found nothing of it. */
+  readonly absences: number;
+  /** The operation under way is being undone, or a void repeated, by recovery: from then on nothing else may end it. */
+  readonly isGivenUp?: true | undefined;
+  /** Operations that have ended here, and about which the processor may have more to say. */
+  readonly watched: readonly string[];
+  readonly createdAt: number;
+  /** When the clock ends it, milliseconds. */
+  readonly expiresAt: number | undefined;
+  /** The clock has ended it. */
+  readonly expired: boolean;
+}
+
+/** What is kept of the card. */
+export interface PaymentCard {
+  readonly truncated: string;
+  /** Made by a payment that brought the card in clear. */
+  readonly token?: { readonly token: string; readonly scheme: number } | undefined;
+}
+
+export type OperationState = 'in_progress' | 'accepted' | 'refused';
+
+export interface Operation {
+  /** Its `transaction_id`, and our key of it at the processor. */
+  readonly id: string;
+  readonly payment: string;
+  readonly type: OperationType;
+  readonly state: OperationState;
+  readonly amount: bigint;
+  readonly referenceCode: string | undefined;
+  readonly particulars: Particulars;
+  /** Why it was refused. */
+  readonly failed: Failed | undefined;
+  readonly createdAt: number;
+  /** How the payment stood when it had ended. */
+  readonly after: Standing | undefined;
+}
+
+/** An operation before anything of it is sent. */
+export const newOperation = (
+  id: string,
+  now: number,
+  payment: Pick<Payment, 'id'>,
+  asked: Pick<Operation, 'type' | 'amount' | 'referenceCode'>,
+): Operation => ({
+  ...asked,
+  id,
+  payment: payment.id,
+  state: 'in_progress',
+  particulars: {},
+  failed: undefined,
+  createdAt: now,
+  after: undefined,
+});
+
+/** The first operation as it was begun: the payment tells all of it. */
+export const firstOperation = (payment: Payment): Operation => {
+  const { id, createdAt, type, amount, referenceCode } = payment;
+  return newOperation(id, createdAt, payment, { type, amount, referenceCode });
+};
+
+export type Standing = Pick<Payment, 'status' | 'reason' | 'authorized' | 'collected' | 'refunded'>;
+
+export const standingOf = ({ status, reason, authorized, collected, refunded }: Payment): Standing => ({
+  status,
+  reason,
+  authorized,
+  collected,
+  refunded,
+});
+
+/** A part of a payment as the caller wrote it. */
+export interface AskedAmount {
+  readonly text: string;
+  /** Absent: that of the payment. */
+  readonly currency: Currency | undefined;
+}
+
+export const AMOUNT_EXPECTED = `expected an amount above 0 with at most ${LIMITS.amountIntegerDigits} digits before the point and no more places than the currency has`;
+
+/** What a caller, or the clock, wants of a payment. */
+export type Command =
+  | { readonly type: 'capture' | 'payment_refund'; readonly amount: AskedAmount | undefined }
+  | { readonly type: 'authorization_void' | 'expiry' };
+
+const IN_PROGRESS = 'operation in progress: the payment waits for the end of another one';
+
+const GROUPS = { capture: 'capture_info', payment_refund: 'refund_info' } as const;
+
+/**
+ * The amount of the operation that the command would begin. Throws `operation_in_progress` while another one is under
+ * way, `payment_state` when the transition table has no such line, `invalid_field` for an amount beyond what there is.
+ */
+export function admit(payment: Payment, command: Command, can: { readonly partialCapture: boolean }): bigint {
+  if (payment.operation !== undefined) throw new Failure('operation_in_progress', { message: IN_PROGRESS });
+  mustBeAllowed(payment, command);
+  if (payment.begun >= LIMITS.operationsPerPayment && command.type !== 'expiry')
+    throw new Failure('payment_state', { field: 'id', message: 'the payment has had too many operations' });
+  switch (command.type) {
+    case 'capture':
+      return amountWithin(payment, command.amount, payment.authorized, GROUPS.capture, can.partialCapture);
+    case 'payment_refund':
+      return amountWithin(payment, command.amount, payment.collected - payment.refunded, GROUPS.payment_refund, true);
+    default:
+      return payment.status === 'Authorized' ? payment.authorized : payment.amount;
+  }
+}
+
+/** What each command makes of a payment when it succeeds. */
+const LEADS_TO = {
+  capture: { by: 'capture', to: ['Collected'] },
+  payment_refund: { by: 'refund', to: ['Collected'] },
+  authorization_void: { by: 'void', to: ['Voided', 'Cancelled'] },
+  expiry: { by: 'expiry', to: ['Voided', 'Cancelled'] },
+} as const;
+
+const WORDS = {
+  capture: 'captured',
+  payment_refund: 'refunded',
+  authorization_void: 'voided',
+  expiry: 'ended by the clock',
+} as const;
+
+function mustBeAllowed({ status, collected, refunded }: Payment, { type }: Command): void {
+  const { by, to } = LEADS_TO[type];
+  if (!to.some((next) => mayBecome(status, next, by)))
+    throw new Failure('payment_state', {
+      field: 'id',
+      message: `the payment is ${status} and cannot be ${WORDS[type]}`,
+    });
+  if (type === 'payment_refund' && refunded >= collected)
+    throw new Failure('payment_state', { field: 'id', message: 'the payment is refunded in full' });
+}
+
+function amountWithin(
+  { currency }: Payment,
+  asked: AskedAmount | undefined,
+  available: bigint,
+  group: string,
+  inParts: boolean,
+): bigint {
+  if (asked === undefined) return available;
+  const field = `${group}.amount_details`;
+  if (asked.currency !== undefined && asked.currency !== currency)
+    throw invalid(`${field}.currency`, 'expected the currency of the payment');
+  const minor = readAmount(asked.text, currency);
+  if (minor === undefined || minor === 0n) throw invalid(`${field}.total_amount`, AMOUNT_EXPECTED);
+  if (minor > available) throw invalid(`${field}.total_amount`, 'more than is left of the payment');
+  if (!inParts && minor !== available) throw invalid(`${field}.total_amount`, 'this processor captures in full only');
+  return minor;
+}

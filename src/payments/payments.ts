@@ -1,0 +1,245 @@
+import type { Permission } from '../accounts/permission.ts';
+import { auditEntry, type Origin } from '../audit/audit.ts';
+import type { Clock, Random } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { Failure } from '../kernel/failure.ts';
+import { AscendingIds } from '../kernel/ids.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import type { Placeholders } from '../placeholders/placeholders.ts';
+import { commitAll, type Database, type Write } from '../storage/database.ts';
+import type { TokenFormat } from '../vault/scheme.ts';
+import type { Creator } from '../vault/token.ts';
+import type { TokenizationResult } from '../vault/tokenization.ts';
+import type { Vault } from '../vault/vault.ts';
+import type { Activations, Configured } from './activations.ts';
+import { Asking, historyOf, subjectOf } from './asking.ts';
+import type { Books, Lane } from './books.ts';
+import { type CardSource, type ReadCard, readCard } from './card-source.ts';
+import { newPayment } from './new-payment.ts';
+import type { Notifications } from './notifications.ts';
+import { admit, type Command, newOperation, standingOf } from './payment.ts';
+import { paymentEvent, SERVICE } from './payment-events.ts';
+import type { Finding, Order, Outcome } from './processor.ts';
+import { timesOf } from './schedule.ts';
+import { type Pair, settle, standing } from './settle.ts';
+
+/** Who asks. */
+export interface Caller {
+  readonly tenant: Tenant;
+  readonly permissions: readonly Permission[];
+  readonly origin: Origin;
+  readonly key: Creator;
+}
+
+/** An Idempotency-Key that waits for the answer. */
+export interface Claimed {
+  bind(operation: string): Write;
+  keep(pair: Pair): Promise<readonly Write[]>;
+}
+
+export interface NewPayment {
+  readonly card: CardSource;
+  readonly order: Omit<Order, 'notificationUrl'>;
+}
+
+/** Payments: authorized, captured, refunded, voided, looked up. Nothing is sent before its intent is on disk. */
+export class Payments {
+  readonly #database: Database;
+  readonly #vault: Vault;
+  readonly #placeholders: Placeholders;
+  readonly #activations: Activations;
+  readonly #books: Books;
+  readonly #notifications: Notifications;
+  readonly #clock: Clock;
+  readonly #ids: AscendingIds;
+
+  constructor(options: {
+    database: Database;
+    vault: Vault;
+    placeholders: Placeholders;
+    activations: Activations;
+    books: Books;
+    notifications: Notifications;
+    clock: Clock;
+    random: Random;
+  }) {
+    this.#database = options.database;
+    this.#vault = options.vault;
+    this.#placeholders = options.placeholders;
+    this.#activations = options.activations;
+    this.#books = options.books;
+    this.#notifications = options.notifications;
+    this.#clock = options.clock;
+    this.#ids = new AscendingIds(options.clock, options.random);
+  }
+
+  /** Authorizes, with `order.capture` captures as well. Throws `access_denied` and what reading the card throws. */
+  async authorize(caller: Caller, request: NewPayment, claimed: Claimed | undefined): Promise<Pair> {
+    const { tenant, permissions, origin } = caller;
+    const configured = await this.#enabled(caller);
+    const use = request.order.capture ? 'payment' : 'authorization';
+    const read = await readCard(this.#placeholders, { tenant, permissions, origin, use }, request.card);
+    const news = await this.#notifications.addressOf(tenant.environment, configured);
+    const order: Order = { ...request.order, notificationUrl: news?.url };
+    configured.processor.check(order, read.card, configured.settings);
+    const lane = await this.#open(caller, configured, order, read, news?.digest, claimed);
+    const asking = new Asking({ tenant, configured, clock: this.#clock });
+    return this.#end(lane, configured, await asking.authorize(lane.operation, order, read.card), undefined, claimed);
+  }
+
+  /**
+   * Captures, refunds or voids the payment of this id; a refund may name its capture. Throws `access_denied`,
+   * `unknown_payment` and what `admit` throws.
+   */
+  async operate(
+    caller: Caller,
+    id: string,
+    command: Command,
+    referenceCode: string | undefined,
+    claimed: Claimed | undefined,
+  ): Promise<Pair> {
+    await this.#enabled(caller);
+    const begun = await this.#begin(caller, id, command, referenceCode, claimed);
+    return this.#carryOut(begun.lane, begun.configured, claimed);
+  }
+
+  /** An operation by its id, ours or the processor's, with its payment. Throws `unknown_payment`. */
+  async lookup(tenant: Tenant, id: string): Promise<Pair> {
+    const lane = await this.#books.find(tenant, id);
+    if (lane === undefined) throw new Failure('unknown_payment', { field: 'id' });
+    return lane;
+  }
+
+  /** The result of an operation once it has ended; undefined until then. */
+  async result(tenant: Tenant, operation: string): Promise<Pair | undefined> {
+    const { payment, operation: found } = await this.lookup(tenant, operation);
+    const { after } = found;
+    return after === undefined ? undefined : { payment: { ...payment, ...after }, operation: found };
+  }
+
+  /** Begins an operation and carries it out, for the service itself: an expiry, or a capture that a payment waits for. */
+  async operateAlone(lane: Lane, configured: Configured, command: Command): Promise<void> {
+    const { tenant, payment } = lane;
+    const amount = admit(payment, command, configured.processor.capabilities);
+    const operation = newOperation(this.#ids.next(), this.#clock(), payment, {
+      type: command.type,
+      amount,
+      referenceCode: payment.referenceCode,
+    });
+    const action = command.type === 'expiry' ? 'payment.expired' : 'payment.requested';
+    const journal = [paymentEvent(this.#clock, action, { tenant, operation }, SERVICE)];
+    const begun = await this.#books.begin(lane, operation, configured, { writes: [], journal });
+    if (begun !== undefined) await this.#carryOut(begun, configured, undefined);
+  }
+
+  /** One body for every cause; the audit log has it. */
+  async #enabled({ tenant, origin }: Caller): Promise<Configured> {
+    const configured = await this.#activations.enabled(tenant);
+    if (configured !== undefined) return configured;
+    const event = { action: 'access.denied', outcome: 'payments_not_enabled', ...tenant } as const;
+    await commitAll(this.#database, { writes: [], journal: [auditEntry(this.#clock, origin, event)] });
+    throw new Failure('access_denied');
+  }
+
+  /** The intent, and in the same unit the token of a card that a payment brings in clear. */
+  async #open(
+    caller: Caller,
+    configured: Configured,
+    order: Order,
+    read: ReadCard,
+    notification: Uint8Array | undefined,
+    claimed: Claimed | undefined,
+  ): Promise<Lane> {
+    const { tenant, origin } = caller;
+    let pair = newPayment(this.#ids.next(), this.#clock(), configured, order, read);
+    const journal = [paymentEvent(this.#clock, 'payment.requested', { tenant, operation: pair.operation }, origin)];
+    const writes = async (): Promise<Write[]> => [
+      ...(await this.#books.opening(tenant, pair, configured, notification)),
+      ...(claimed === undefined ? [] : [claimed.bind(pair.operation.id)]),
+    ];
+    if (order.capture && read.inClear) {
+      const scheme = Number(configured.settings['payment-scheme']) as TokenFormat['scheme'];
+      const { pan, expiry, holder } = read.card;
+      const format: TokenFormat = { scheme, bin: 6 };
+      const also = async (results: TokenizationResult[]): Promise<Write[]> => {
+        const token = results[0]?.token?.token ?? '';
+        pair = { ...pair, payment: { ...pair.payment, card: { ...pair.payment.card, token: { token, scheme } } } };
+        return writes();
+      };
+      const cards = [{ pan, expiry, name: holder }];
+      const tokenization = { cards, tags: [], format, persistent: true, creator: caller.key };
+      await this.#vault.tokenize(tenant, tokenization, { origin, also }, journal);
+    } else {
+      const outcome = await this.#database.commit({ writes: await writes(), journal });
+      if (!outcome.committed) throw new Failure('operation_in_progress');
+    }
+    return this.#books.opened(tenant, pair, configured);
+  }
+
+  async #begin(
+    caller: Caller,
+    id: string,
+    command: Command,
+    referenceCode: string | undefined,
+    claimed: Claimed | undefined,
+  ): Promise<{ lane: Lane; configured: Configured }> {
+    const { tenant, origin } = caller;
+    for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
+      const found = await this.#books.find(tenant, id);
+      if (found === undefined || !names(found, id, command)) throw new Failure('unknown_payment', { field: 'id' });
+      const configured = await this.#activations.of(tenant, found.payment.processor);
+      const amount = admit(found.payment, command, configured.processor.capabilities);
+      const operation = newOperation(this.#ids.next(), this.#clock(), found.payment, {
+        type: command.type,
+        amount,
+        referenceCode,
+      });
+      const journal = [paymentEvent(this.#clock, 'payment.requested', { tenant, operation }, origin)];
+      const writes = claimed === undefined ? [] : [claimed.bind(operation.id)];
+      const lane = await this.#books.begin(found, operation, configured, { writes, journal });
+      if (lane !== undefined) return { lane, configured };
+    }
+    throw new Failure('unavailable');
+  }
+
+  async #carryOut(lane: Lane, configured: Configured, claimed: Claimed | undefined): Promise<Pair> {
+    const { tenant, payment, operation } = lane;
+    const asking = new Asking({ tenant, configured, clock: this.#clock });
+    const operations = await this.#books.operations(tenant, payment.id);
+    const word = await asking.operate(payment, operation, historyOf(payment, operations, operation));
+    // A refusal may mean that the payment stands otherwise there than here.
+    const [first] = operations;
+    const isRefused = word.kind === 'refused' && operation.type !== 'payment_refund' && first !== undefined;
+    const history = historyOf(payment, operations, operation);
+    const stands = isRefused ? await asking.inquire(history, subjectOf(payment, first)) : undefined;
+    return this.#end(lane, configured, word, stands, claimed);
+  }
+
+  /** Writes the result, or leaves the operation to recovery. */
+  async #end(
+    lane: Lane,
+    configured: Configured,
+    word: Outcome,
+    stands: Finding | undefined,
+    claimed: Claimed | undefined,
+  ): Promise<Pair> {
+    const { lifetimes } = timesOf(configured.settings);
+    const now = this.#clock();
+    const change = (current: Lane): Pair | undefined => {
+      if (current.operation.state !== 'in_progress' || current.payment.isGivenUp === true) return undefined;
+      const ended = settle(current, word, now, lifetimes);
+      const stood = ended && stands && standing(ended.payment, stands, now, lifetimes);
+      if (ended === undefined || stood === undefined) return ended;
+      return { payment: stood, operation: { ...ended.operation, after: standingOf(stood) } };
+    };
+    const ended = await this.#books.change(lane, configured, change, async (pair) => (await claimed?.keep(pair)) ?? []);
+    if (ended.operation.state === 'in_progress') await this.#books.doubt(ended);
+    // Recovery gave it up while this process was held up.
+    else if (word.kind === 'approved' && ended.operation.state === 'refused') await this.#books.watch(ended);
+    return ended;
+  }
+}
+
+/** The id of a payment is that of its first operation; a refund also takes that of the capture. */
+const names = ({ operation, payment }: Lane, id: string, { type }: Command): boolean =>
+  operation.id === id && (operation.id === payment.id || (type === 'payment_refund' && operation.type === 'capture'));

@@ -1,0 +1,84 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { LIMITS } from '../../kernel/limits.ts';
+
+/** One HTTP request to a processor. */
+export interface ProcessorRequest {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly url: URL;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+}
+
+/** `not-sent`: certain that the processor saw nothing of it. `why` is a word for operators. */
+export type Reply =
+  | { readonly kind: 'answered'; readonly status: number; readonly body: string }
+  | { readonly kind: 'not-sent'; readonly why: string }
+  | { readonly kind: 'unknown'; readonly why: string };
+
+/** Shorter than what servers and balancers usually allow an idle connection, so that few requests meet a closed one. */
+const IDLE_MS = 4000;
+
+/**
+ * Connections to processors. A request is written once, on one connection, and never again: no retry, no redirect. What
+ * failed before the connection stood was surely not sent; whatever fails later may have been.
+ */
+export class Connections {
+  readonly #https = new HttpsAgent({ keepAlive: true, timeout: IDLE_MS, minVersion: 'TLSv1.2' });
+  readonly #http = new HttpAgent({ keepAlive: true, timeout: IDLE_MS });
+
+  send(request: ProcessorRequest): Promise<Reply> {
+    if (request.signal.aborted) return Promise.resolve({ kind: 'not-sent', why: 'timeout' });
+    return new Promise((resolve) => this.#exchange(request, resolve));
+  }
+
+  close(): void {
+    this.#https.destroy();
+    this.#http.destroy();
+  }
+
+  #exchange({ method, url, headers, body, signal }: ProcessorRequest, resolve: (reply: Reply) => void): void {
+    const isSecure = url.protocol === 'https:';
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const options: RequestOptions = { method, headers: { ...headers, ...length }, signal };
+    const outgoing = isSecure
+      ? httpsRequest(url, { ...options, agent: this.#https })
+      : httpRequest(url, { ...options, agent: this.#http });
+    let mayBeSent = false;
+    outgoing.on('socket', (socket) => {
+      // A connection that was kept open is written to at once.
+      if (outgoing.reusedSocket) mayBeSent = true;
+      else
+        socket.once(isSecure ? 'secureConnect' : 'connect', () => {
+          mayBeSent = true;
+        });
+    });
+    outgoing.on('response', (incoming) => readAnswer(incoming, resolve));
+    outgoing.on('error', (error) => resolve({ kind: mayBeSent ? 'unknown' : 'not-sent', why: wordOf(error) }));
+    outgoing.end(body);
+  }
+}
+
+function readAnswer(incoming: IncomingMessage, resolve: (reply: Reply) => void): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  incoming.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > LIMITS.processorAnswerBytes) incoming.destroy(new Error('too long'));
+    else chunks.push(chunk);
+  });
+  incoming.on('end', () => {
+    resolve({ kind: 'answered', status: incoming.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') });
+  });
+  incoming.on('error', (error) => resolve({ kind: 'unknown', why: wordOf(error) }));
+  incoming.on('aborted', () => resolve({ kind: 'unknown', why: 'cut-off' }));
+}
+
+/** The code of an error, never its message, which may hold addresses and more. */
+function wordOf(error: Error): string {
+  if (error.name === 'AbortError') return 'timeout';
+  const { code } = error as NodeJS.ErrnoException;
+  return typeof code === 'string' && /^[A-Z_0-9]{1,64}$/.test(code) ? code : 'failed';
+}

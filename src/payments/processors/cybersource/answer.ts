@@ -1,0 +1,131 @@
+import { isExactNumber, isJsonObject, type Json, parseJson } from '../../../kernel/json.ts';
+import { type Money, readAmount } from '../../../kernel/money.ts';
+import type { Particulars } from '../../processor.ts';
+
+/**
+ * What an answer says, as far as anything is made of it. Everything is a claim: each text is taken only in the form that
+ * it may have, and messages, which can hold card data, are not taken at all.
+ */
+export interface Answer {
+  readonly status: string | undefined;
+  readonly reason: string | undefined;
+  /** Names of the fields that a refusal is about. */
+  readonly fields: readonly string[];
+  readonly particulars: Particulars;
+  readonly body: Json;
+}
+
+/** What was asked, for an answer to be held against. */
+export interface Asked {
+  readonly key: string;
+  readonly amount: Money;
+  /** The key of what was to be undone, which an answer may name beside ours. */
+  readonly undone?: string | undefined;
+}
+
+const WORD = /^[A-Z][A-Z0-9_]{0,63}$/;
+const ID = /^[A-Za-z0-9-]{1,60}$/;
+const CODE = /^[A-Za-z0-9]{1,12}$/;
+const NETWORK_ID = /^[A-Za-z0-9]{1,30}$/;
+const AMOUNT_PATHS = [
+  'orderInformation.amountDetails.totalAmount',
+  'refundAmountDetails.refundAmount',
+  'reversalAmountDetails.reversedAmount',
+  'voidAmountDetails.voidAmount',
+];
+const CURRENCY_PATHS = [
+  'orderInformation.amountDetails.currency',
+  'refundAmountDetails.currency',
+  'reversalAmountDetails.currency',
+  'voidAmountDetails.currency',
+];
+
+/** Undefined when it is no JSON object. */
+export function readBody(text: string): Json | undefined {
+  try {
+    const { value } = parseJson(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function readAnswer(text: string): Answer | undefined {
+  const body = readBody(text);
+  if (body === undefined) return undefined;
+  const details = [...listAt(body, 'details'), ...listAt(body, 'errorInformation.details')];
+  return {
+    status: textAt(body, 'status', WORD),
+    reason: textAt(body, 'errorInformation.reason', WORD) ?? textAt(body, 'reason', WORD),
+    fields: details.flatMap((each) => textAt(each, 'field') ?? []),
+    particulars: particularsOf(body),
+    body,
+  };
+}
+
+export function particularsOf(body: Json): Particulars {
+  const code = textAt(body, 'processorInformation.avs.code', CODE);
+  const codeRaw = textAt(body, 'processorInformation.avs.codeRaw', CODE) ?? code;
+  return {
+    processorId: textAt(body, 'id', ID),
+    responseCode: textAt(body, 'processorInformation.responseCode', CODE),
+    reconciliationId: textAt(body, 'reconciliationId', ID),
+    approvalCode: textAt(body, 'processorInformation.approvalCode', CODE),
+    networkId:
+      textAt(body, 'processorInformation.transactionId', NETWORK_ID) ??
+      textAt(body, 'processorInformation.networkTransactionId', NETWORK_ID),
+    avs: code === undefined || codeRaw === undefined ? undefined : { code, codeRaw },
+  };
+}
+
+/** Does it speak of another request than ours? What it leaves out is no contradiction. */
+export function contradicts(body: Json, { key, amount, undone = key }: Asked): boolean {
+  const transactionId = textAt(body, 'clientReferenceInformation.transactionId');
+  return (
+    differs(textAt(body, 'clientReferenceInformation.code'), key) ||
+    (differs(transactionId, key) && transactionId !== undone) ||
+    CURRENCY_PATHS.some((path) => differs(textAt(body, path), amount.currency)) ||
+    AMOUNT_PATHS.some((path) => isOtherAmount(textAt(body, path), amount))
+  );
+}
+
+/** Is less, or anything else, authorized than was asked for? */
+export const isOtherAuthorized = (body: Json, amount: Money): boolean =>
+  isOtherAmount(textAt(body, 'orderInformation.amountDetails.authorizedAmount'), amount);
+
+export function authorizedIn(body: Json, { currency }: Money): Money | undefined {
+  const minor = minorOf(textAt(body, 'orderInformation.amountDetails.authorizedAmount'), currency);
+  return minor === undefined ? undefined : { minor, currency };
+}
+
+export function totalIn(body: Json, { currency }: Money): Money | undefined {
+  const minor = minorOf(textAt(body, 'orderInformation.amountDetails.totalAmount'), currency);
+  return minor === undefined ? undefined : { minor, currency };
+}
+
+const differs = (found: string | undefined, expected: string): boolean => found !== undefined && found !== expected;
+
+const isOtherAmount = (found: string | undefined, { minor, currency }: Money): boolean =>
+  found !== undefined && minorOf(found, currency) !== minor;
+
+/** Zeros beyond the places of the currency say nothing: 100.00 yen are 100. */
+const minorOf = (text: string | undefined, currency: Money['currency']): bigint | undefined =>
+  text === undefined ? undefined : readAmount(text.includes('.') ? text.replace(/\.?0+$/, '') : text, currency);
+
+/** A text or number at a path like `a.b`, a number as it is written; undefined when it is none, or not of the form. */
+export function textAt(value: Json, path: string, form?: RegExp): string | undefined {
+  const found = valueAt(value, path);
+  const text = isExactNumber(found) ? found.rawJSON : typeof found === 'number' ? String(found) : found;
+  return typeof text === 'string' && (form === undefined || form.test(text)) ? text : undefined;
+}
+
+export function listAt(value: Json, path: string): readonly Json[] {
+  const found = valueAt(value, path);
+  return Array.isArray(found) ? found : [];
+}
+
+function valueAt(value: Json, path: string): Json | undefined {
+  let at: Json | undefined = value;
+  for (const name of path.split('.')) at = isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
+  return at;
+}

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { placesOf, readCurrency } from '../../../kernel/currency.ts';
+import { readExpiry } from '../../../kernel/expiry.ts';
+import { readPan } from '../../../kernel/pan.ts';
+import type { CardData, Order } from '../../processor.ts';
+import { amountBody, cardTypeOf, paymentBody, reversalBody, searchBody, timeoutVoidBody } from './fields.ts';
+
+const KEY = 'abcdefghijklmnopqrstuvwxy';
+const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+const CURRENCIES = LETTERS.flatMap((one) =>
+  LETTERS.flatMap((two) => LETTERS.flatMap((three) => readCurrency(one + two + three) ?? [])),
+);
+const [currency] = CURRENCIES.filter((code) => code === 'USD');
+assert.ok(currency);
+const amount = { minor: 1050n, currency };
+
+const pan = readPan('4111111111111111');
+const expiry = readExpiry('03/29');
+assert.ok(pan && expiry);
+const card: CardData = { pan, expiry, securityCode: undefined, holder: undefined };
+const bare: Order = {
+  capture: false,
+  amount,
+  itemsAmount: undefined,
+  referenceCode: undefined,
+  installments: undefined,
+  descriptor: undefined,
+  cardholder: undefined,
+  billTo: undefined,
+  ipAddress: undefined,
+  fingerprintSessionId: undefined,
+  lineItems: [],
+  notificationUrl: undefined,
+};
+
+type Sent = { orderInformation: { amountDetails: unknown; billTo?: Record<string, string> } };
+
+describe('a payment', () => {
+  test('of the fewest fields has no empty ones', () => {
+    assert.deepEqual(paymentBody(KEY, bare, card), {
+      clientReferenceInformation: { code: KEY, transactionId: KEY },
+      processingInformation: { capture: false, commerceIndicator: 'internet' },
+      paymentInformation: {
+        card: { number: '4111111111111111', expirationMonth: '03', expirationYear: '2029', type: '001' },
+      },
+      orderInformation: { amountDetails: { totalAmount: '10.50', currency: 'USD' } },
+    });
+  });
+
+  test('of all fields has each in its place, and no document and no line items', () => {
+    const order: Order = {
+      ...bare,
+      capture: true,
+      itemsAmount: amount,
+      referenceCode: 'REF-1',
+      installments: 3,
+      descriptor: 'A shop with a name that is too long',
+      cardholder: {
+        firstName: 'Ana',
+        documentType: 'CC',
+        documentNumber: '123',
+        phoneAreaCode: '57',
+        phoneNumber: '601',
+      },
+      billTo: {
+        firstName: 'Other',
+        lastName: 'Lopez',
+        country: 'CO',
+        address1: 'Calle 1',
+        address2: 'Apto 2',
+        city: 'Bogota',
+        state: 'DC',
+        postalCode: '110111',
+        email: 'ana@example.com',
+      },
+      ipAddress: '192.0.2.1',
+      fingerprintSessionId: 'session',
+      lineItems: [{ name: 'thing' }],
+      notificationUrl: 'https://example.com/',
+    };
+    assert.deepEqual(paymentBody(KEY, order, { ...card, securityCode: '123', holder: 'Not Used' }), {
+      clientReferenceInformation: { code: KEY, transactionId: KEY, comments: 'REF-1' },
+      processingInformation: { capture: true, commerceIndicator: 'internet' },
+      paymentInformation: {
+        card: {
+          number: '4111111111111111',
+          expirationMonth: '03',
+          expirationYear: '2029',
+          securityCode: '123',
+          type: '001',
+        },
+      },
+      orderInformation: {
+        amountDetails: { totalAmount: '10.50', currency: 'USD' },
+        billTo: {
+          firstName: 'Ana',
+          lastName: 'Lopez',
+          address1: 'Calle 1',
+          address2: 'Apto 2',
+          locality: 'Bogota',
+          administrativeArea: 'DC',
+          postalCode: '110111',
+          country: 'CO',
+          email: 'ana@example.com',
+          phoneNumber: '57601',
+        },
+      },
+      deviceInformation: { ipAddress: '192.0.2.1', fingerprintSessionId: 'session' },
+      installmentInformation: { totalCount: 3 },
+      merchantInformation: { merchantDescriptor: { name: 'A shop with a name tha' } },
+    });
+  });
+
+  test('names who stands on the card when nobody else is named', () => {
+    const billTo = (order: Order, holder: string): unknown =>
+      (paymentBody(KEY, order, { ...card, holder }) as Sent).orderInformation.billTo;
+    assert.deepEqual(billTo(bare, ' Ana  Maria Lopez '), { firstName: 'Ana Maria', lastName: 'Lopez' });
+    assert.deepEqual(billTo(bare, 'Ana'), { lastName: 'Ana' });
+    assert.equal(billTo(bare, ' '), undefined);
+    assert.deepEqual(billTo({ ...bare, billTo: { lastName: 'Ruiz' } }, 'Ana Lopez'), { lastName: 'Ruiz' });
+  });
+
+  test('in one installment says nothing of installments', () => {
+    assert.equal('installmentInformation' in paymentBody(KEY, { ...bare, installments: 1 }, card), false);
+  });
+});
+
+describe('amounts', () => {
+  test('are decimal texts with all places of the currency, whatever it is', () => {
+    assert.ok(CURRENCIES.length > 170);
+    const anyAmount = fc.record({ minor: fc.bigInt(1n, 10n ** 16n - 1n), currency: fc.constantFrom(...CURRENCIES) });
+    fc.assert(
+      fc.property(anyAmount, (money) => {
+        const places = placesOf(money.currency);
+        const bodies = [
+          (paymentBody(KEY, { ...bare, amount: money }, card) as Sent).orderInformation.amountDetails,
+          (amountBody(KEY, money) as Sent).orderInformation.amountDetails,
+          (reversalBody(KEY, money, 'void') as { reversalInformation: { amountDetails: unknown } }).reversalInformation
+            .amountDetails,
+        ];
+        for (const body of bodies) {
+          const { totalAmount, currency: code } = body as { totalAmount: string; currency: string };
+          assert.equal(code, money.currency);
+          const [whole = '', fraction = ''] = totalAmount.split('.');
+          assert.equal(fraction.length, places);
+          assert.equal(totalAmount.includes('.'), places > 0);
+          assert.match(whole, /^(0|[1-9][0-9]*)$/);
+          assert.equal(BigInt(whole) * 10n ** BigInt(places) + BigInt(fraction || '0'), money.minor);
+        }
+      }),
+    );
+  });
+});
+
+describe('the other bodies', () => {
+  test('have what they must have and nothing else', () => {
+    const amountDetails = { totalAmount: '10.50', currency: 'USD' };
+    assert.deepEqual(amountBody(KEY, amount), {
+      clientReferenceInformation: { code: KEY, transactionId: KEY },
+      orderInformation: { amountDetails },
+    });
+    assert.deepEqual(reversalBody(KEY, amount, 'void'), {
+      clientReferenceInformation: { code: KEY },
+      reversalInformation: { amountDetails, reason: 'void' },
+    });
+    assert.deepEqual(reversalBody(KEY, amount, 'timeout', 'other'), {
+      clientReferenceInformation: { code: KEY, transactionId: 'other' },
+      reversalInformation: { amountDetails, reason: 'timeout' },
+    });
+    assert.deepEqual(timeoutVoidBody(KEY, 'other'), {
+      clientReferenceInformation: { code: KEY, transactionId: 'other' },
+    });
+    assert.deepEqual(searchBody(KEY), {
+      query: `clientReferenceInformation.code:${KEY}`,
+      sort: 'submitTimeUtc:desc',
+      offset: 0,
+      limit: 20,
+      save: false,
+    });
+  });
+});
+
+test('the type of a card is told where its first digits leave no doubt', () => {
+  const TYPES: Readonly<Record<string, string | undefined>> = {
+    4111111111111111: '001',
+    5555555555554444: '002',
+    2222420000001113: '002',
+    2720990000000007: '002',
+    2721000000000004: undefined,
+    378282246310005: '003',
+    6011111111111117: '004',
+    36555500001111: '005',
+    3566111111111113: '007',
+    6200000000000005: '062',
+    4389350000000007: '054',
+    6500310000000003: undefined,
+    6759411100000008: undefined,
+  };
+  for (const [number, type] of Object.entries(TYPES)) {
+    const read = readPan(number);
+    assert.ok(read);
+    assert.equal(cardTypeOf(read), type, number);
+  }
+});

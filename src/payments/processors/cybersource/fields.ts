@@ -1,0 +1,117 @@
+import { decimalOf, type Money } from '../../../kernel/money.ts';
+import type { Pan } from '../../../kernel/pan.ts';
+import { type CardData, type Order, payerOf } from '../../processor.ts';
+
+/**
+ * The bodies of requests. `code`, which is searchable, is always our own key of the operation and never the merchant's
+ * reference: only then is what a search finds certainly ours, and no two operations look like duplicates. The reference
+ * goes into `comments`.
+ */
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** Of the descriptor on statements; the networks cut off what is longer. */
+const DESCRIPTOR_CHARACTERS = 22;
+
+/** Where the first digits leave no doubt. Elo has ranges inside those of others; where it shares them, nothing is said. */
+const CARD_TYPES: readonly (readonly [RegExp, string])[] = [
+  [/^(40117[89]|431274|438935|45141[67]|457393|45763[12]|504175|5067|509|627780|636297|636368)/, '054'],
+  [/^4/, '001'],
+  [/^(5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/, '002'],
+  [/^3[47]/, '003'],
+  [/^(6011|64[4-9])/, '004'],
+  [/^(30[0-5]|36|3[89])/, '005'],
+  [/^35(2[89]|[3-8])/, '007'],
+  [/^62/, '062'],
+];
+
+export const cardTypeOf = (pan: Pan): string | undefined => CARD_TYPES.find(([prefix]) => prefix.test(pan))?.[1];
+
+export const paymentBody = (key: string, order: Order, card: CardData): Body =>
+  pruned({
+    clientReferenceInformation: { code: key, transactionId: key, comments: order.referenceCode },
+    processingInformation: { capture: order.capture, commerceIndicator: 'internet' },
+    paymentInformation: { card: cardOf(card) },
+    orderInformation: { amountDetails: amountOf(order.amount), billTo: billToOf(order, card) },
+    deviceInformation: { ipAddress: order.ipAddress, fingerprintSessionId: order.fingerprintSessionId },
+    installmentInformation: {
+      totalCount: order.installments !== undefined && order.installments > 1 ? order.installments : undefined,
+    },
+    merchantInformation: { merchantDescriptor: { name: order.descriptor?.slice(0, DESCRIPTOR_CHARACTERS) } },
+  });
+
+/** Of a capture or refund. */
+export const amountBody = (key: string, amount: Money): Body => ({
+  clientReferenceInformation: { code: key, transactionId: key },
+  orderInformation: { amountDetails: amountOf(amount) },
+});
+
+/** `undone` is the key of what a time-out reversal undoes; the path tells it otherwise. */
+export const reversalBody = (key: string, amount: Money, reason: string, undone?: string): Body =>
+  pruned({
+    clientReferenceInformation: { code: key, transactionId: undone },
+    reversalInformation: { amountDetails: amountOf(amount), reason },
+  });
+
+export const timeoutVoidBody = (key: string, undone: string): Body => ({
+  clientReferenceInformation: { code: key, transactionId: undone },
+});
+
+/** Keys are letters: nothing in them means anything to the query language. */
+export const searchBody = (key: string): Body => ({
+  query: `clientReferenceInformation.code:${key}`,
+  sort: 'submitTimeUtc:desc',
+  offset: 0,
+  limit: 20,
+  save: false,
+});
+
+const amountOf = (money: Money): Body => ({ totalAmount: decimalOf(money), currency: money.currency });
+
+const cardOf = ({ pan, expiry, securityCode }: CardData): Body => ({
+  number: pan,
+  expirationMonth: expiry.month,
+  expirationYear: `20${expiry.year}`,
+  securityCode,
+  type: cardTypeOf(pan),
+});
+
+function billToOf(order: Order, card: CardData): Body {
+  const payer = payerOf(order);
+  const named = payer.firstName !== undefined || payer.lastName !== undefined;
+  const { firstName, lastName } = named ? payer : namesOf(card.holder);
+  const { address1, address2, postalCode, country, email } = payer;
+  const phone = `${payer.phoneAreaCode ?? ''}${payer.phoneNumber ?? ''}`;
+  return {
+    firstName,
+    lastName,
+    address1,
+    address2,
+    locality: payer.city,
+    administrativeArea: payer.state,
+    postalCode,
+    country,
+    email,
+    phoneNumber: payer.phoneNumber === undefined ? undefined : phone,
+  };
+}
+
+/** The last word of what stands on the card, and what is before it. */
+function namesOf(holder: string | undefined): { firstName: string | undefined; lastName: string | undefined } {
+  const words = holder?.trim().split(/\s+/) ?? [];
+  const lastName = words.pop();
+  return {
+    firstName: words.length === 0 ? undefined : words.join(' '),
+    lastName: lastName === '' ? undefined : lastName,
+  };
+}
+
+/** Without what is undefined, and without objects that hold nothing else. */
+function pruned(body: Body): Body {
+  const kept = Object.entries(body).flatMap(([name, value]) => {
+    if (typeof value !== 'object' || value === null) return value === undefined ? [] : [[name, value] as const];
+    const inner = pruned(value as Body);
+    return Object.keys(inner).length === 0 ? [] : [[name, inner] as const];
+  });
+  return Object.fromEntries(kept);
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { readCurrency } from '../../../kernel/currency.ts';
+import { readAnswer } from './answer.ts';
+import { NUMERIC_REASONS } from './ledger.ts';
+import { type Call, HTTP_STATUSES, REASONS, type SoftDecline, verdictOf } from './mapping.ts';
+
+const currency = readCurrency('USD');
+assert.ok(currency);
+const ASKED = { key: 'abcdefghijklmnopqrstuvwxy', amount: { minor: 1050n, currency } };
+
+interface Told {
+  readonly call?: Call;
+  readonly http?: number;
+  readonly status?: string;
+  readonly reason?: string | undefined;
+  readonly field?: string;
+  readonly approvalCode?: string;
+  readonly softDecline?: SoftDecline;
+}
+
+/** `undo Declined Rejected`, `approved`, `unknown http-502`. */
+function verdict(told: Told): string {
+  const { call = 'payment', http = 201, status = 'INVALID_REQUEST', reason, softDecline = 'reverse' } = told;
+  const details = told.field === undefined ? [] : [{ field: told.field, reason: 'INVALID_DATA' }];
+  const why = http === 400 ? { reason, details } : { errorInformation: { reason, details } };
+  const processorInformation = { approvalCode: told.approvalCode };
+  const body = JSON.stringify({ id: '1', status, ...why, processorInformation });
+  const found = verdictOf(call, http, readAnswer(body), ASKED, softDecline);
+  const more = 'failed' in found ? [found.failed.status, found.failed.reason] : 'why' in found ? [found.why] : [];
+  return [found.kind, ...more].join(' ');
+}
+
+describe('statuses', () => {
+  const EXPECTED: readonly (readonly [Told, string])[] = [
+    [{ status: 'AUTHORIZED' }, 'approved'],
+    [{ status: 'PARTIAL_AUTHORIZED' }, 'undo Declined InsufficientFunds'],
+    [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'AVS_FAILED' }, 'undo Declined Rejected'],
+    [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'CV_FAILED' }, 'undo Declined InvalidCard'],
+    [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'AVS_FAILED', softDecline: 'accept' }, 'held'],
+    [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'CV_FAILED', softDecline: 'accept' }, 'held'],
+    [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'CONTACT_PROCESSOR' }, 'refused Declined Referred'],
+    [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'CONTACT_PROCESSOR', approvalCode: '1' }, 'undo Declined Referred'],
+    [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'DECISION_PROFILE_REVIEW' }, 'pending'],
+    [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'SOMETHING_NEW' }, 'pending'],
+    [{ status: 'PENDING_REVIEW' }, 'pending'],
+    [{ status: 'AUTHORIZED_RISK_DECLINED' }, 'refused Declined Antifraud'],
+    [{ status: 'AUTHORIZED_RISK_DECLINED', approvalCode: '831000' }, 'undo Declined Antifraud'],
+    [{ status: 'PENDING_AUTHENTICATION' }, 'refused Declined Rejected'],
+    [{ status: 'DECLINED' }, 'refused Declined Rejected'],
+    [{ status: 'DECLINED', reason: 'SOMETHING_NEW' }, 'refused Declined Rejected'],
+    [{ status: 'DECLINED', reason: 'toString' }, 'refused Declined Rejected'],
+    [{ status: 'DECLINED', reason: 'CV_FAILED', approvalCode: '831000' }, 'undo Declined InvalidCard'],
+    [{ status: 'INVALID_REQUEST' }, 'refused Declined InvalidData'],
+    [{ status: 'INVALID_REQUEST', reason: 'INVALID_CARD' }, 'refused Declined InvalidCard'],
+    [{ status: 'SERVER_ERROR' }, 'unknown unknown-status'],
+    [{ status: 'SOMETHING_NEW' }, 'unknown unknown-status'],
+    [{ status: 'PENDING' }, 'unknown unknown-status'],
+    [{ call: 'capture', status: 'PENDING' }, 'approved'],
+    [{ call: 'capture', status: 'TRANSMITTED' }, 'approved'],
+    [{ call: 'capture', status: 'AUTHORIZED' }, 'unknown unknown-status'],
+    [{ call: 'capture', status: 'PENDING_REVIEW' }, 'unknown unknown-status'],
+    [{ call: 'capture', status: 'DECLINED', approvalCode: '1' }, 'refused Declined Rejected'],
+    [{ call: 'refund', status: 'PENDING' }, 'approved'],
+    [{ call: 'refund', status: 'TRANSMITTED' }, 'approved'],
+    [{ call: 'refund', status: 'DECLINED' }, 'refused Declined Rejected'],
+    [{ call: 'refund', status: 'INVALID_REQUEST' }, 'refused Declined InvalidData'],
+    [{ call: 'reversal', status: 'REVERSED' }, 'approved'],
+    [{ call: 'reversal', status: 'AUTHORIZED' }, 'unknown unknown-status'],
+    [{ call: 'void', status: 'VOIDED' }, 'approved'],
+    [{ call: 'void', status: 'CANCELLED' }, 'approved'],
+    [{ call: 'void', status: 'FAILED' }, 'refused Declined Rejected'],
+  ];
+  for (const [told, expected] of EXPECTED)
+    test(`${JSON.stringify(told)}: ${expected}`, () => assert.equal(verdict(told), expected));
+});
+
+describe('reasons', () => {
+  const LINES: Readonly<Record<string, string>> = {
+    'Declined InsufficientFunds': 'INSUFFICIENT_FUND EXCEEDS_CREDIT_LIMIT',
+    'Declined ExpiredCard': 'EXPIRED_CARD',
+    'Declined StolenCard': 'STOLEN_LOST_CARD',
+    'Declined InvalidCard':
+      'INVALID_ACCOUNT CVN_NOT_MATCH INVALID_CVN CV_FAILED UNAUTHORIZED_CARD INVALID_CARD INVALID_CARD_TYPE CARD_TYPE_NOT_ACCEPTED',
+    'Declined Referred': 'CONTACT_PROCESSOR',
+    'Declined Rejected':
+      'AVS_FAILED PROCESSOR_DECLINED GENERAL_DECLINE PAYMENT_REFUSED SUSPENDED_ACCOUNT BLOCKED_BY_CARDHOLDER DECLINED_CHECK ALLOWABLE_PIN_RETRIES_EXCEEDED DAGGREJECTED DAGGDENIED DSYSREJECTED PENDING_AUTHENTICATION CONSUMER_AUTHENTICATION_REQUIRED CONSUMER_AUTHENTICATION_FAILED AUTH_ALREADY_REVERSED TRANSACTION_ALREADY_SETTLED TRANSACTION_ALREADY_REVERSED_OR_SETTLED MISSING_AUTH CAPTURE_ALREADY_VOIDED NOT_VOIDABLE',
+    'Declined Antifraud':
+      'SCORE_EXCEEDS_THRESHOLD DECISION_PROFILE_REJECT CUSTOMER_WATCHLIST_MATCH ADDRESS_COUNTRY_WATCHLIST_MATCH EMAIL_COUNTRY_WATCHLIST_MATCH IP_COUNTRY_WATCHLIST_MATCH BLACKLISTED_CUSTOMER',
+    'Declined InvalidData': 'MISSING_FIELD INVALID_DATA INVALID_AMOUNT INVALID_PAYMENT_ID EXCEEDS_AUTH_AMOUNT',
+    'ProcessorError ConnectionRejected': 'ISSUER_UNAVAILABLE PROCESSOR_ERROR PROCESSOR_UNAVAILABLE',
+    'ProcessorError InvalidConfiguration': 'INVALID_MERCHANT_CONFIGURATION NOT_SUPPORTED ACCOUNT_NOT_ALLOWED_CREDIT',
+    unknown: 'DUPLICATE_REQUEST PROCESSOR_TIMEOUT SYSTEM_ERROR SERVER_TIMEOUT SERVICE_TIMEOUT',
+  };
+  const lines = Object.entries(LINES).flatMap(([meaning, reasons]) =>
+    reasons.split(' ').map((reason) => [reason, meaning] as const),
+  );
+
+  for (const [reason, meaning] of lines) {
+    test(`${reason}: ${meaning}`, () => {
+      const expected = meaning === 'unknown' ? `unknown ${reason.toLowerCase()}` : `refused ${meaning}`;
+      for (const call of ['payment', 'capture', 'refund', 'reversal', 'void'] as const) {
+        assert.equal(verdict({ call, status: 'DECLINED', reason }), expected);
+        assert.equal(verdict({ call, http: 400, reason }), expected);
+      }
+    });
+  }
+
+  test('are these and no others', () => {
+    assert.deepEqual(Object.keys(REASONS).sort(), lines.map(([reason]) => reason).sort());
+  });
+
+  test('of the books are all known', () => {
+    for (const reason of Object.values(NUMERIC_REASONS)) assert.ok(Object.hasOwn(REASONS, reason), reason);
+  });
+
+  test('INVALID_DATA about our key is a duplicate, about another field a refusal', () => {
+    for (const field of ['clientReferenceInformation.transactionId', 'transactionId'])
+      assert.equal(verdict({ http: 400, reason: 'INVALID_DATA', field }), 'unknown duplicate');
+    const field = 'paymentInformation.card.number';
+    assert.equal(verdict({ http: 400, reason: 'INVALID_DATA', field }), 'refused Declined InvalidData');
+  });
+});
+
+describe('HTTP statuses', () => {
+  test('say what they say whatever the body, and others than 200, 201, 202 and 400 are unknown', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 100, max: 599 }), fc.constantFrom('AUTHORIZED', 'DECLINED', ''), (http, status) => {
+        if ([200, 201, 202, 400].includes(http)) return;
+        const failed = HTTP_STATUSES[http];
+        const expected = failed === undefined ? `unknown http-${http}` : `refused ${failed.status} ${failed.reason}`;
+        assert.equal(verdict({ http, status }), expected);
+      }),
+    );
+    assert.equal(verdict({ http: 401 }), 'refused ProcessorError InvalidConfiguration');
+    assert.equal(verdict({ http: 502 }), 'unknown http-502');
+  });
+});
+
+describe('contradictions', () => {
+  const read = (more: object, call: Call = 'payment'): string => {
+    const status = {
+      payment: 'AUTHORIZED',
+      capture: 'PENDING',
+      refund: 'PENDING',
+      reversal: 'REVERSED',
+      void: 'VOIDED',
+    };
+    const answer = readAnswer(JSON.stringify({ id: '1', status: status[call], ...more }));
+    return verdictOf(call, 201, answer, ASKED, 'reverse').kind;
+  };
+  const amounts = (totalAmount: unknown, name = 'totalAmount'): object => ({
+    orderInformation: { amountDetails: { [name]: totalAmount, currency: 'USD' } },
+  });
+
+  test('an amount may be written in every way that means the same', () => {
+    for (const amount of ['10.50', '10.5', '10.5000', 10.5]) {
+      assert.equal(read(amounts(amount)), 'approved');
+      assert.equal(read(amounts(amount, 'authorizedAmount')), 'approved');
+    }
+    for (const amount of ['10.51', '10.505', '1050', '', 'x', '-10.50', '1.05e1', 10, '010.50']) {
+      assert.equal(read(amounts(amount)), 'unknown', String(amount));
+      assert.equal(read(amounts(amount, 'authorizedAmount')), 'unknown', String(amount));
+    }
+  });
+
+  test('every amount, currency and reference is held against what was asked', () => {
+    const wrong: readonly (readonly [Call, object])[] = [
+      ['refund', { refundAmountDetails: { refundAmount: '10.49', currency: 'USD' } }],
+      ['refund', { refundAmountDetails: { refundAmount: '10.50', currency: 'EUR' } }],
+      ['reversal', { reversalAmountDetails: { reversedAmount: '10.49', currency: 'USD' } }],
+      ['reversal', { reversalAmountDetails: { reversedAmount: '10.50', currency: 'EUR' } }],
+      ['void', { voidAmountDetails: { voidAmount: '10.49', currency: 'USD' } }],
+      ['void', { voidAmountDetails: { voidAmount: '10.50', currency: 'EUR' } }],
+      ['capture', { orderInformation: { amountDetails: { currency: 'EUR' } } }],
+      ['capture', { clientReferenceInformation: { code: 'other' } }],
+      ['capture', { clientReferenceInformation: { transactionId: 'other' } }],
+    ];
+    for (const [call, more] of wrong) assert.equal(read(more, call), 'unknown', JSON.stringify(more));
+    assert.equal(read({ clientReferenceInformation: { code: ASKED.key, transactionId: ASKED.key } }), 'approved');
+  });
+});

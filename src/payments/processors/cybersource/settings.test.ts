@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { mergeSettings, SettingError, settingsInForce, shownSettings } from '../../settings.ts';
+import { baseUrl, CYBERSOURCE_SETTINGS } from './settings.ts';
+
+const GIVEN = {
+  'merchant-id': 'mymid',
+  'key-id': '08c94330-f618-42a3-b09d-e1e43be5efda',
+  'shared-secret': 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=',
+};
+
+describe('settings', () => {
+  test('with what is required suffice, and the secret is not shown', () => {
+    assert.deepEqual(settingsInForce(CYBERSOURCE_SETTINGS, mergeSettings(CYBERSOURCE_SETTINGS, {}, GIVEN)), {
+      ...GIVEN,
+      auth: 'jwt',
+      'soft-decline': 'reverse',
+    });
+    assert.equal(shownSettings(CYBERSOURCE_SETTINGS, GIVEN)['shared-secret'], '(set)');
+  });
+
+  for (const name of Object.keys(GIVEN)) {
+    test(`without ${name} are refused`, () => {
+      const { [name as 'key-id']: _, ...rest } = GIVEN;
+      assert.throws(() => mergeSettings(CYBERSOURCE_SETTINGS, {}, rest), SettingError);
+    });
+  }
+
+  test('that cannot be are refused', () => {
+    for (const [name, value] of [
+      ['merchant-id', 'my mid'],
+      ['merchant-id', 'mid"'],
+      ['key-id', 'kid",'],
+      ['shared-secret', 'not base64!'],
+      ['shared-secret', 'AAAA'],
+      ['shared-secret', 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY'],
+      ['auth', 'basic'],
+      ['soft-decline', 'ignore'],
+      ['base-url', 'http://example.com'],
+    ] as const)
+      assert.throws(() => mergeSettings(CYBERSOURCE_SETTINGS, GIVEN, { [name]: value }), SettingError, name);
+  });
+});
+
+test('the environment decides the host, unless one is set', () => {
+  assert.equal(baseUrl(undefined, 'sandbox'), 'https://apitest.cybersource.com');
+  assert.equal(baseUrl(undefined, 'production'), 'https://api.cybersource.com');
+  assert.equal(baseUrl('https://api.in.cybersource.com/', 'production'), 'https://api.in.cybersource.com');
+});

@@ -1,0 +1,164 @@
+import { isJsonObject, type Json } from '../../../kernel/json.ts';
+import type { Money } from '../../../kernel/money.ts';
+import {
+  type CardData,
+  type Order,
+  type Party,
+  type ProcessorCall,
+  type ProcessorSettings,
+  payerOf,
+} from '../../processor.ts';
+import { amountBody, at } from './fields.ts';
+import { hasAntifraud } from './settings.ts';
+
+/** What is asked of KOIN (Payments API 1.0: TokenizeCard, PaymentCard, PaymentCardWithAntiFraud). Pure. */
+
+type Body = { [key: string]: Json };
+
+const REFERENCE = /^[a-zA-Z0-9_#.-]{1,50}$/;
+
+/** The only body that holds card data. */
+export const tokenizeBody = (key: string, { pan, expiry, securityCode, holder }: CardData): Body => ({
+  transaction: { reference_id: key },
+  card: known({
+    number: pan,
+    expiration_month: expiry.month,
+    expiration_year: `20${expiry.year}`,
+    security_code: securityCode,
+    holder_name: holder,
+  }),
+});
+
+export const orderBody = ({ key, settings }: ProcessorCall, order: Order, secureToken: string): Body => ({
+  transaction: transactionBody(key, settings, order),
+  payment_method: { code: 'CARD', secure_token: secureToken, installments: order.installments ?? 1 },
+  notification_url: order.notificationUrl === undefined ? [] : [order.notificationUrl],
+  ...known({
+    country_code: countryOf(order, settings),
+    descriptor: order.descriptor,
+    store: storeBody(settings),
+    ...(hasAntifraud(settings) ? antifraudBody(order) : { payer: plainPayer(order, settings) }),
+  }),
+});
+
+export const refundBody = (key: string, amount: Money): Body => ({
+  transaction: { reference_id: key },
+  amount: amountBody(amount),
+});
+
+/** ISO 3166 alpha-2. */
+export function countryOf(order: Order, settings: ProcessorSettings): string | undefined {
+  return settings['country-code'] ?? alpha2(payerOf(order).country);
+}
+
+const NATIONAL_DOCUMENTS: Readonly<Record<string, RegExp>> = { cpf: /^[0-9]{11}$/, cnpj: /^[0-9A-Z]{12}[0-9]{2}$/ };
+
+/** The payer's document as KOIN writes it; the pattern of its number is known for those of Brazil only. */
+export interface PayerDocument {
+  readonly type: string | undefined;
+  readonly number: string | undefined;
+  readonly pattern?: RegExp | undefined;
+}
+
+/** People write signs between the digits of the documents of Brazil, and their types in either case. */
+export function documentOf({ documentType: type, documentNumber: number }: Party): PayerDocument {
+  const national = type?.toLowerCase() ?? '';
+  if (!Object.hasOwn(NATIONAL_DOCUMENTS, national)) return { type, number };
+  const pattern = NATIONAL_DOCUMENTS[national];
+  return { type: national, number: number?.replace(/[ ./-]/g, '').toUpperCase(), pattern };
+}
+
+export const ITEM_FIELDS = ['type', 'id', 'name', 'price', 'quantity', 'category'] as const;
+const OPTIONAL_ITEM_FIELDS = ['discount_amount', 'seller_id', 'service_date'] as const;
+
+function transactionBody(key: string, settings: ProcessorSettings, order: Order): Body {
+  const { amount, itemsAmount, referenceCode = '' } = order;
+  const breakdown = itemsAmount === undefined ? {} : { breakdown: { items: amountBody(itemsAmount) } };
+  return known({
+    reference_id: key,
+    business_id: REFERENCE.test(referenceCode) ? referenceCode : undefined,
+    account: settings['account'],
+    amount: { ...amountBody(amount), ...breakdown },
+  });
+}
+
+function storeBody(settings: ProcessorSettings): Body | undefined {
+  const category = hasAntifraud(settings) ? settings['store-category'] : undefined;
+  return part({ code: settings['store-code'], category });
+}
+
+/** Its contract has no more than document and phone, and KOIN is told no more. */
+function plainPayer(order: Order, settings: ProcessorSettings): Body {
+  const person = payerOf(order);
+  const { type, number, pattern } = documentOf(person);
+  const isTaken = pattern !== undefined || countryOf(order, settings) === 'AR';
+  return known({
+    document: isTaken ? whole({ type, number }) : undefined,
+    phone: whole({ area: person.phoneAreaCode, number: person.phoneNumber }),
+  });
+}
+
+function antifraudBody(order: Order): Body {
+  const person = payerOf(order);
+  const { phoneAreaCode: area, phoneNumber: number, phoneType: type } = person;
+  const common = personBody(person);
+  // The two name the same thing differently, and only the buyer's may lack the area.
+  const payerPhone = whole({ area, number });
+  const buyerPhone = whole({ number });
+  return known({
+    session_id: order.fingerprintSessionId,
+    ip_address: order.ipAddress,
+    payer: { ...common, ...known({ phone: payerPhone && known({ ...payerPhone, type }) }) },
+    buyer: { ...common, ...known({ phone: buyerPhone && known({ ...buyerPhone, area_code: area, type }) }) },
+    items: order.lineItems.map(itemBody),
+  });
+}
+
+function personBody(person: Party): Body {
+  const { type, number } = documentOf(person);
+  const document = whole({ type, number });
+  return known({
+    first_name: person.firstName,
+    last_name: person.lastName,
+    email: person.email,
+    document: document && known({ ...document, nationality: person.documentNationality }),
+    address: addressBody(person),
+  });
+}
+
+/** Without city, state and country KOIN takes none. */
+function addressBody({ address1, address2, city, state, postalCode, country }: Party): Body | undefined {
+  const needed = whole({ city, state, country_code: alpha2(country) });
+  return needed && { ...needed, ...known({ street: address1, complement: address2, zip_code: postalCode }) };
+}
+
+/** What KOIN's contract does not know of an item stays here. */
+function itemBody(item: Json): Body {
+  const fields = [...ITEM_FIELDS, ...OPTIONAL_ITEM_FIELDS].map((name) => [name, at(item, name)] as const);
+  const { price, category, ...rest } = Object.fromEntries(fields);
+  return known({
+    ...rest,
+    price: picked(price, 'currency_code', 'value'),
+    category: picked(category, 'id', 'name'),
+  });
+}
+
+const picked = (body: Json | undefined, ...names: readonly string[]): Body | undefined =>
+  isJsonObject(body) ? known(Object.fromEntries(names.map((name) => [name, at(body, name)]))) : undefined;
+
+const alpha2 = (country: string | undefined): string | undefined =>
+  country !== undefined && /^[A-Za-z]{2}$/.test(country) ? country.toUpperCase() : undefined;
+
+/** Without the members that are undefined. */
+const known = (body: { readonly [key: string]: Json | undefined }): Body =>
+  Object.fromEntries(Object.entries(body).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
+
+/** Undefined when no member is left. */
+function part(body: { readonly [key: string]: Json | undefined }): Body | undefined {
+  const members = known(body);
+  return Object.keys(members).length === 0 ? undefined : members;
+}
+
+/** Undefined when any member is. */
+const whole = (body: { readonly [key: string]: Json | undefined }): Body | undefined =>
+  Object.values(body).includes(undefined) ? undefined : known(body);

@@ -1,0 +1,127 @@
+import type { Clock, Random } from '../../../kernel/clock.ts';
+import { AscendingIds } from '../../../kernel/ids.ts';
+import type { Money } from '../../../kernel/money.ts';
+import type { Database } from '../../../storage/database.ts';
+import {
+  type Capabilities,
+  type CardData,
+  type Finding,
+  type History,
+  type News,
+  type Order,
+  type Outcome,
+  type Processor,
+  type ProcessorCall,
+  payerOf,
+  type Subject,
+} from '../../processor.ts';
+import { COMMON_SETTINGS } from '../../settings.ts';
+import { firstAnswerOf } from './answers.ts';
+import { findEntry, insertEntry } from './books.ts';
+import { type Entry, firstNewsAt, newEntry } from './entry.ts';
+import { noAnswer, overTheLine, pause } from './line.ts';
+import { Moves } from './moves.ts';
+import { takeNews } from './news.ts';
+import { decide, type Verdict } from './outcomes.ts';
+import { Questions } from './questions.ts';
+import { type Move, remembered, waitOf } from './triggers.ts';
+import { wordsIn } from './words.ts';
+
+const NOT_SENT: Outcome = { kind: 'not-sent' };
+
+type Arriving = Exclude<Verdict, { readonly kind: 'lost' | 'refused_connection' }>;
+
+/**
+ * A processor without money: it decides by the table of `outcomes.ts` and keeps books of its own in the database of the
+ * service, which every node shares. Each call commits a unit of its own before it answers, and holds books and caller
+ * apart as a real processor does: by the caller's key, with answers that can get lost. A key is executed once; a key that
+ * was asked after, or given up, before it came is refused when it comes.
+ */
+export class Simulator implements Processor {
+  readonly capabilities: Capabilities = { sale: true, partialCapture: true, absences: 1 };
+  readonly settings = {
+    'timeout-ms': { ...COMMON_SETTINGS['timeout-ms'], fallback: '1000' },
+    'recovery-delay-ms': { ...COMMON_SETTINGS['recovery-delay-ms'], fallback: '5000' },
+  };
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #ids: AscendingIds;
+  readonly #moves: Moves;
+  readonly #questions: Questions;
+
+  constructor({ database, clock, random }: { database: Database; clock: Clock; random: Random }) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#ids = new AscendingIds(clock, random);
+    this.#moves = new Moves(database, clock, this.#ids);
+    this.#questions = new Questions(database, clock, this.#ids);
+  }
+
+  /** Takes everything: what it refuses, it declines. */
+  check(): void {}
+
+  authorize(call: ProcessorCall, order: Order, { pan, expiry }: CardData): Promise<Outcome> {
+    const words = wordsIn(payerOf(order).email);
+    const verdict = decide({ now: this.#clock(), words, pan, expiry, amount: order.amount });
+    if (verdict.kind === 'refused_connection' || call.signal.aborted) return Promise.resolve(NOT_SENT);
+    return overTheLine(call.signal, async () => {
+      if (verdict.kind === 'lost') return noAnswer();
+      await pause(waitOf(words, 'arrival'));
+      const answer = await this.#book(call, this.#arrived(call.key, order, verdict, words));
+      if (verdict.kind === 'approved' && !verdict.answered) return noAnswer();
+      await pause(waitOf(words, 'delay'));
+      return answer;
+    });
+  }
+
+  capture(call: ProcessorCall, history: History, amount: Money): Promise<Outcome> {
+    return this.#move(call, history, 'capture', amount);
+  }
+
+  refund(call: ProcessorCall, history: History, amount: Money): Promise<Outcome> {
+    return this.#move(call, history, 'refund', amount);
+  }
+
+  void(call: ProcessorCall, history: History): Promise<Outcome> {
+    return this.#move(call, history, 'void');
+  }
+
+  inquire(call: ProcessorCall, history: History, subject: Subject): Promise<Finding> {
+    return overTheLine(call.signal, () => this.#questions.inquire(call.tenant, history, subject));
+  }
+
+  abandon(call: ProcessorCall, history: History, subject: Subject): Promise<Finding> {
+    return overTheLine(call.signal, () => this.#questions.abandon(call.tenant, history, subject));
+  }
+
+  news(): Promise<readonly News[]> {
+    return takeNews(this.#database, this.#clock);
+  }
+
+  #arrived(key: string, { amount, capture }: Order, verdict: Arriving, words: readonly string[]): Entry {
+    const entry = newEntry({
+      key,
+      reference: this.#ids.next(),
+      verdict: verdict.kind,
+      reason: verdict.kind === 'refused' ? verdict.failed.reason : undefined,
+      amount,
+      sale: capture,
+      behaviour: remembered(words),
+      createdAt: this.#clock(),
+    });
+    return { ...entry, newsAt: firstNewsAt(entry) };
+  }
+
+  /** The ordinary way is one new row and nothing else. */
+  async #book({ tenant }: ProcessorCall, entry: Entry): Promise<Outcome> {
+    const { committed } = await this.#database.commit({ writes: [insertEntry(tenant, entry)] });
+    const booked = committed ? entry : await findEntry(this.#database, tenant, entry.key);
+    return firstAnswerOf(booked ?? entry);
+  }
+
+  #move({ tenant, key, signal }: ProcessorCall, history: History, move: Move, amount?: Money): Promise<Outcome> {
+    if (signal.aborted) return Promise.resolve(NOT_SENT);
+    const payment = history.operations[0]?.key ?? '';
+    return overTheLine(signal, () => this.#moves.execute({ tenant, key, payment, move, amount }));
+  }
+}

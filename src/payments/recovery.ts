@@ -1,0 +1,218 @@
+import type { Idempotency } from '../idempotency/idempotency.ts';
+import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts';
+import type { Database } from '../storage/database.ts';
+import type { Activations, Configured } from './activations.ts';
+import { Asking, historyOf, subjectOf } from './asking.ts';
+import type { Books, Lane } from './books.ts';
+import { inquest, type Verdict } from './inquest.ts';
+import type { Operation } from './payment.ts';
+import { paymentEvent, SERVICE } from './payment-events.ts';
+import { type Due, duePayments, moveDue } from './payment-store.ts';
+import type { Payments } from './payments.ts';
+import type { Finding } from './processor.ts';
+import { lateUntil, type Times, timesOf } from './schedule.ts';
+import { expectsMore, overtaken, type Pair, refusedForNow, resettle, settle, unwatched } from './settle.ts';
+
+/** How often to see what is due: an expiry may be as short as a second. */
+export const LOOK_EVERY_MS = SECOND;
+
+/** How many payments of one processor are looked at at once, so that a slow one does not keep the others waiting. */
+const AT_ONCE = 32;
+
+/** Beyond all calls of one look, so that nobody else takes the payment meanwhile. */
+const CALLS_OF_A_LOOK = 5;
+const MARGIN_MS = 5 * SECOND;
+
+/** How long a payment that could not be looked into waits. */
+const PUT_OFF_MS = MINUTE;
+
+/** One payment that is due, with all that is needed to look into it. */
+interface Look {
+  readonly lane: Lane;
+  readonly configured: Configured;
+  readonly asking: Asking;
+  readonly times: Times;
+  readonly now: number;
+}
+
+/**
+ * Brings every payment to an end that agrees with the processor's books: unknown outcomes by inquiry, then by reversal;
+ * pending ones by asking again; expired ones by giving them back. Any number of nodes may run it: whoever moves a
+ * payment's time has it alone for a while, and every result is a compare-and-set.
+ */
+export class Recovery {
+  readonly #database: Database;
+  readonly #activations: Activations;
+  readonly #books: Books;
+  readonly #payments: Payments;
+  readonly #idempotency: Idempotency;
+  readonly #clock: Clock;
+  readonly #failed: (error: unknown, due: Due) => void;
+  /** Under way, by payment. */
+  readonly #looks = new Map<string, { readonly processor: string; readonly done: Promise<void> }>();
+
+  constructor(options: {
+    database: Database;
+    activations: Activations;
+    books: Books;
+    payments: Payments;
+    idempotency: Idempotency;
+    clock: Clock;
+    failed: (error: unknown, due: Due) => void;
+  }) {
+    this.#database = options.database;
+    this.#activations = options.activations;
+    this.#books = options.books;
+    this.#payments = options.payments;
+    this.#idempotency = options.idempotency;
+    this.#clock = options.clock;
+    this.#failed = options.failed;
+  }
+
+  /** Begins to look at what is due, and does not wait for slow processors; see `idle`. */
+  async round(): Promise<void> {
+    await Promise.all(this.#activations.processors.map((processor) => this.#fill(processor)));
+  }
+
+  /** Resolves when nothing is looked at any more. */
+  async idle(): Promise<void> {
+    while (this.#looks.size > 0) await Promise.all([...this.#looks.values()].map(({ done }) => done));
+  }
+
+  /** Looks at what is due with one processor, as many as there is room for; each look that ends makes room for the next. */
+  async #fill(processor: string): Promise<void> {
+    const busy = (): number => [...this.#looks.values()].filter((look) => look.processor === processor).length;
+    const due = await duePayments(this.#database, processor, this.#clock(), 2 * AT_ONCE);
+    for (const each of due) {
+      const name = `${each.tenant.environment}/${each.tenant.account}/${each.id}`;
+      if (this.#looks.has(name) || busy() >= AT_ONCE) continue;
+      const done = this.#lookAt(each)
+        .catch((error: unknown) => this.#putOff(each, error))
+        .catch((error: unknown) => this.#failed(error, each))
+        .then(() => {
+          this.#looks.delete(name);
+          return due.length > AT_ONCE ? this.#fill(processor).catch((error) => this.#failed(error, each)) : undefined;
+        });
+      this.#looks.set(name, { processor, done });
+    }
+  }
+
+  /** What cannot be read must not stand in the way of the others, round after round. */
+  async #putOff(due: Due, error: unknown): Promise<void> {
+    this.#failed(error, due);
+    // When it conflicts, the look had begun and has its time.
+    await this.#database.commit({ writes: [moveDue(due, this.#clock() + PUT_OFF_MS)] });
+  }
+
+  async #lookAt(due: Due): Promise<void> {
+    const { tenant } = due;
+    const known = await this.#books.find(tenant, due.id);
+    if (known === undefined) return;
+    const configured = await this.#activations.of(tenant, known.payment.processor);
+    const times = timesOf(configured.settings);
+    const until = this.#clock() + CALLS_OF_A_LOOK * times.timeout + MARGIN_MS;
+    if (!(await this.#database.commit({ writes: [moveDue(due, until)] })).committed) return;
+    // Read behind the move: what happened before is seen, what happens later conflicts.
+    const lane = await this.#books.find(tenant, due.id);
+    if (lane === undefined) return;
+    const asking = new Asking({ tenant, configured, clock: this.#clock });
+    const look: Look = { lane, configured, asking, times, now: this.#clock() };
+    const { operation, expiresAt } = lane.payment;
+    if (operation !== undefined) await this.#recover(look, operation);
+    else if (expiresAt !== undefined && expiresAt <= look.now)
+      await this.#payments.operateAlone(lane, configured, { type: 'expiry' });
+    else await this.#watch(look);
+  }
+
+  /** An operation under way whose time is over. */
+  async #recover({ configured, asking, times, now, ...look }: Look, id: string): Promise<void> {
+    const { tenant } = look.lane;
+    let lane = await this.#books.find(tenant, id);
+    if (lane === undefined || !isUnderWay(lane)) return;
+    const { capabilities } = configured.processor;
+    const operations = await this.#books.operations(tenant, lane.payment.id);
+    const evidence = { operations, asking, capabilities, times, now };
+    // A void may be repeated now: the process that began it must no longer find that nothing was sent.
+    if (isEnding(lane)) lane = await this.#noteGivenUp(lane, configured, lane.payment.absences);
+    if (!isUnderWay(lane)) return;
+    let verdict = await inquest({ ...evidence, pair: lane });
+    if (verdict.kind === 'hopeless') {
+      lane = await this.#noteGivenUp(lane, configured, verdict.absences);
+      if (!isUnderWay(lane)) return;
+      verdict = await inquest({ ...evidence, pair: lane });
+    }
+    if (verdict.kind === 'open') return this.#books.postpone(lane, configured, now, verdict.absences);
+    const { isGivenUp } = lane.payment;
+    const change = (current: Lane): Pair | undefined =>
+      isUnderWay(current) && current.payment.isGivenUp === isGivenUp ? passed(current, verdict, times, now) : undefined;
+    const along = async () => [this.#idempotency.ended(tenant, id)];
+    const after = await this.#books.change(lane, configured, change, along, [
+      paymentEvent(this.#clock, 'payment.resolved', lane, SERVICE, verdict.kind),
+    ]);
+    if (after.operation.state === 'in_progress') await this.#books.postpone(after, configured, now, 0);
+  }
+
+  /** On disk before anything is undone, or repeated. */
+  async #noteGivenUp(lane: Lane, configured: Configured, absences: number): Promise<Lane> {
+    if (lane.payment.isGivenUp === true) return lane;
+    return this.#books.change(lane, configured, (current) => givenUp(current, absences));
+  }
+
+  /** Operations that have ended here, and about which the processor may have more to say. */
+  async #watch({ lane, configured, asking, times, now }: Look): Promise<void> {
+    const operations = await this.#books.operations(lane.tenant, lane.payment.id);
+    for (const id of lane.payment.watched) {
+      const watched = await this.#books.find(lane.tenant, id);
+      if (watched === undefined) continue;
+      const word = await wordAbout(asking, watched, operations);
+      const change = (current: Lane): Pair => {
+        const pair = resettle(current, word, now, times.lifetimes);
+        const isOver = !expectsMore(pair, word, now, lateUntil(pair.operation, times));
+        return isOver ? { ...pair, payment: unwatched(pair.payment, id) } : pair;
+      };
+      const after = await this.#books.change(watched, configured, change);
+      await this.#captureLate(after, configured, word);
+    }
+    const left = await this.#books.find(lane.tenant, lane.payment.id);
+    if (left !== undefined && left.payment.operation === undefined && left.payment.watched.length > 0)
+      await this.#books.postpone({ ...left, schedule: lane.schedule }, configured, now, 0);
+  }
+
+  /** A payment that was pending, and is authorized now, still lacks its capture where that is a call of its own. */
+  async #captureLate({ payment, ...lane }: Lane, configured: Configured, word: Finding): Promise<void> {
+    const lacksCapture =
+      payment.type === 'payment' && payment.status === 'Authorized' && payment.operation === undefined;
+    if (!lacksCapture || configured.processor.capabilities.sale || word.kind !== 'approved') return;
+    await this.#payments.operateAlone({ ...lane, payment }, configured, { type: 'capture', amount: undefined });
+  }
+}
+
+const isUnderWay = ({ operation }: Pair): boolean => operation.state === 'in_progress';
+
+const isEnding = ({ operation: { type } }: Pair): boolean => type === 'authorization_void' || type === 'expiry';
+
+const givenUp = (pair: Pair, absences: number): Pair | undefined =>
+  isUnderWay(pair) ? { ...pair, payment: { ...pair.payment, absences, isGivenUp: true } } : undefined;
+
+function passed(current: Lane, verdict: Verdict, { lifetimes }: Times, now: number): Pair | undefined {
+  if (verdict.kind === 'word') {
+    const { word } = verdict;
+    // The repetition was refused; the first one may still be on its way.
+    const isRefusedVoid = word.kind === 'refused' && current.operation.type === 'authorization_void';
+    return isRefusedVoid ? refusedForNow(current, word.failed) : settle(current, word, now, lifetimes);
+  }
+  if (verdict.kind === 'given-up') return refusedForNow(current, verdict.failed);
+  return verdict.kind === 'overtaken' ? overtaken(current, verdict.stands, now, lifetimes) : undefined;
+}
+
+/**
+ * A first operation that was given up must not live on at the processor: it is given up again. Whether a void arrived late
+ * shows in how the payment stands.
+ */
+function wordAbout(asking: Asking, { payment, operation }: Pair, operations: readonly Operation[]): Promise<Finding> {
+  const history = historyOf(payment, operations, operation);
+  const [first = operation] = operations;
+  const subject = subjectOf(payment, operation.type === 'authorization_void' ? first : operation);
+  const wasGivenUp = operation.id === payment.id && operation.state === 'refused';
+  return wasGivenUp ? asking.abandon(history, subject) : asking.inquire(history, subject);
+}

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { DAY, MINUTE, SECOND } from '../kernel/clock.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import {
+  COMMON_SETTINGS,
+  mergeSettings,
+  milliseconds,
+  oneOf,
+  SettingError,
+  type SettingTable,
+  settingsInForce,
+  shownSettings,
+  text,
+  url,
+} from './settings.ts';
+
+const TABLE: SettingTable = {
+  ...COMMON_SETTINGS,
+  'merchant-id': text('Merchant', /^[a-z0-9_]{1,30}$/, 'up to 30 letters', { required: true }),
+  'shared-secret': text('Secret', /^[A-Za-z0-9+/=]+$/, 'base64', { required: true, secret: true }),
+  'base-url': url('Where it is', { fallback: 'https://example.com' }),
+};
+const GIVEN = { 'merchant-id': 'shop', 'shared-secret': 'c2VjcmV0' };
+
+const refusal = (act: () => unknown): string => {
+  try {
+    act();
+  } catch (error) {
+    assert.ok(error instanceof SettingError, String(error));
+    assert.equal(error.wrongUse, true);
+    return error.message;
+  }
+  return assert.fail('was accepted');
+};
+
+describe('merging settings', () => {
+  it('changes what is named and keeps the rest', () => {
+    const merged = mergeSettings(TABLE, GIVEN, { 'merchant-id': 'other', 'opened-expiry': '30s' });
+    assert.deepEqual(merged, { ...GIVEN, 'merchant-id': 'other', 'opened-expiry': '30s' });
+    assert.deepEqual(GIVEN, { 'merchant-id': 'shop', 'shared-secret': 'c2VjcmV0' });
+    assert.deepEqual(mergeSettings(TABLE, merged, {}), merged);
+  });
+
+  it('removes what is empty, so that the default is in force again', () => {
+    const merged = mergeSettings(TABLE, { ...GIVEN, 'opened-expiry': '30s' }, { 'opened-expiry': '', 'erase-sad': '' });
+    assert.deepEqual(merged, GIVEN);
+    assert.equal(settingsInForce(TABLE, merged)['opened-expiry'], '24h');
+  });
+
+  it('names every setting that is missing', () => {
+    assert.equal(
+      refusal(() => mergeSettings(TABLE, {}, {})),
+      'missing: merchant-id, shared-secret',
+    );
+    assert.equal(
+      refusal(() => mergeSettings(TABLE, GIVEN, { 'merchant-id': '' })),
+      'missing: merchant-id',
+    );
+  });
+
+  it('refuses a name that does not exist, without repeating it', () => {
+    for (const name of ['s3cr3t', 'toString', '__proto__', 'constructor', '']) {
+      const changes = Object.fromEntries([
+        ['erase-sad', 'true'],
+        [name, 'x'],
+      ]);
+      const message = refusal(() => mergeSettings(TABLE, GIVEN, changes));
+      assert.match(message, /^setting 2 does not exist; there are authorization-expiry, base-url, erase-sad, /);
+      assert.ok(!message.includes('s3cr3t'));
+    }
+  });
+
+  it('refuses a value that does not fit, and says what would', () => {
+    assert.equal(
+      refusal(() => mergeSettings(TABLE, GIVEN, { 'opened-expiry': 's3cr3t' })),
+      'opened-expiry: expected 1s to 30d, as 30s, 15m, 24h or 7d',
+    );
+    for (const value of ['a\nb', 'a\u0000b', '\ud800', 'a'.repeat(31)])
+      assert.equal(
+        refusal(() => mergeSettings(TABLE, GIVEN, { 'merchant-id': value })),
+        'merchant-id: expected up to 30 letters',
+      );
+  });
+
+  it('takes values up to the limit, well-formed and without control characters', () => {
+    const table: SettingTable = { any: text('Any', /./s, 'anything', {}) };
+    const longest = 'a'.repeat(LIMITS.processorSettingCharacters);
+    assert.deepEqual(mergeSettings(table, {}, { any: longest }), { any: longest });
+    for (const value of [`${longest}a`, 'a\nb', '\ud800', '\u007f'])
+      assert.equal(
+        refusal(() => mergeSettings(table, {}, { any: value })),
+        'any: expected anything',
+      );
+  });
+});
+
+describe('settings in force', () => {
+  it('are what is given, and else the defaults of the decisions', () => {
+    assert.deepEqual(settingsInForce(COMMON_SETTINGS, {}), {
+      'opened-expiry': '24h',
+      'authorization-expiry': '7d',
+      'erase-sad': 'true',
+      'payment-scheme': '7',
+      'timeout-ms': '30000',
+      'recovery-delay-ms': '60000',
+      'recovery-max': '1h',
+    });
+    assert.equal(settingsInForce(TABLE, { ...GIVEN, 'payment-scheme': '1' })['payment-scheme'], '1');
+    assert.equal('merchant-id' in settingsInForce(TABLE, {}), false);
+  });
+
+  it('are shown without what is secret', () => {
+    const shown = shownSettings(TABLE, GIVEN);
+    assert.equal(shown['shared-secret'], '(set)');
+    assert.equal(shown['merchant-id'], 'shop');
+    assert.equal(shown['base-url'], 'https://example.com');
+    assert.equal('shared-secret' in shownSettings(TABLE, { 'merchant-id': 'shop' }), false);
+    assert.doesNotMatch(JSON.stringify(shown), /c2VjcmV0/);
+  });
+
+  it('each accept their own default', () => {
+    for (const [name, { fallback, accepts }] of Object.entries(COMMON_SETTINGS))
+      assert.ok(fallback !== undefined && accepts(fallback), name);
+  });
+});
+
+describe('a duration', () => {
+  it('is a whole number of seconds, minutes, hours or days', () => {
+    assert.equal(milliseconds('30s'), 30 * SECOND);
+    assert.equal(milliseconds('15m'), 15 * MINUTE);
+    assert.equal(milliseconds('24h'), DAY);
+    assert.equal(milliseconds('7d'), 7 * DAY);
+    for (const none of ['', 's', '7', '7w', '30 s x'])
+      assert.ok(Number.isNaN(milliseconds(none)) || none === 's', none);
+  });
+
+  it('is from a second up to its maximum', () => {
+    const { accepts, expected } = COMMON_SETTINGS['recovery-max'];
+    for (const good of ['1s', '604800s', '10080m', '168h', '7d']) assert.equal(accepts(good), true, good);
+    for (const bad of [
+      '0s',
+      '604801s',
+      '10081m',
+      '169h',
+      '8d',
+      '01s',
+      '1.5h',
+      '-1s',
+      '1',
+      's',
+      '',
+      '1S',
+      '1s\n',
+      ' 1s',
+      '1 s',
+      '1e3s',
+      '١s',
+    ])
+      assert.equal(accepts(bad), false, bad);
+    assert.equal(expected, '1s to 7d, as 30s, 15m, 24h or 7d');
+  });
+});
+
+describe('other forms', () => {
+  it('of a whole number keep within their bounds', () => {
+    const { accepts, expected } = COMMON_SETTINGS['timeout-ms'];
+    for (const good of ['50', '51', '300000']) assert.equal(accepts(good), true, good);
+    for (const bad of [
+      '49',
+      '0',
+      '300001',
+      '050',
+      '1e3',
+      '50.0',
+      '-50',
+      '+50',
+      '',
+      ' 50',
+      '50\n',
+      '0x50',
+      '99999999999',
+    ])
+      assert.equal(accepts(bad), false, bad);
+    assert.equal(expected, 'a whole number of 50 to 300000');
+    assert.equal(COMMON_SETTINGS['recovery-delay-ms'].accepts('0'), true);
+  });
+
+  it('of some words are exactly those', () => {
+    const { accepts, expected } = oneOf('x', ['jwt', 'http-signature'], {});
+    assert.deepEqual(['jwt', 'http-signature', 'JWT', 'jwt ', '', 'jwt,http-signature'].map(accepts), [
+      true,
+      true,
+      false,
+      false,
+      false,
+      false,
+    ]);
+    assert.equal(expected, 'one of jwt, http-signature');
+  });
+
+  it('of a URL are https, and http for this machine alone', () => {
+    const { accepts } = url('x', {});
+    for (const good of [
+      'https://api.example.com',
+      'https://api.example.com:8443/v1/',
+      'http://localhost:8080',
+      'http://127.0.0.1',
+      'http://127.255.0.9:80/x',
+      'http://[::1]:8080/',
+    ])
+      assert.equal(accepts(good), true, good);
+    for (const bad of [
+      '',
+      'example.com',
+      'http://example.com',
+      'http://10.0.0.1',
+      'http://128.0.0.1',
+      'http://127.0.0.1.example.com',
+      'http://localhost.example.com',
+      'https://user@example.com',
+      'https://:secret@example.com',
+      'https://example.com/?x=1',
+      'https://example.com/?',
+      'https://example.com/#x',
+      'https://example.com/#',
+      'ftp://localhost',
+      'file:///etc/passwd',
+      'javascript:alert(1)',
+    ])
+      assert.equal(accepts(bad), false, bad);
+  });
+});

@@ -1,0 +1,144 @@
+import { DAY, HOUR, MINUTE, SECOND } from '../kernel/clock.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
+
+/** Settings of `cardvault payments enable --setting` (decisions: Payments): closed lists, one of all processors and one of each. */
+
+/** A setting that does not exist, is missing or cannot have this value; its text is for the operator. */
+export class SettingError extends OperatorError {
+  override readonly name = 'SettingError';
+  override readonly wrongUse = true;
+}
+
+export interface Setting {
+  readonly about: string;
+  /** In force when nothing is set. Absent: then the setting is, too. */
+  readonly fallback?: string;
+  readonly required?: true;
+  /** Never shown. */
+  readonly secret?: true;
+  /** Of what `expected` names; the value as it is kept, undefined when it does not fit. */
+  accepts(text: string): boolean;
+  readonly expected: string;
+}
+
+export type SettingTable = Readonly<Record<string, Setting>>;
+
+/** As the operator set them; what is not set is not there. */
+export type GivenSettings = Readonly<Record<string, string>>;
+
+const UNITS: Readonly<Record<string, number>> = { s: SECOND, m: MINUTE, h: HOUR, d: DAY };
+
+/** `30s`, `24h`, `7d` in milliseconds. */
+export const milliseconds = (duration: string): number =>
+  Number(duration.slice(0, -1)) * (UNITS[duration.slice(-1)] ?? Number.NaN);
+
+type Options = Pick<Setting, 'fallback' | 'required' | 'secret'>;
+
+const duration = (about: string, max: number, options: Options): Setting => ({
+  about,
+  ...options,
+  expected: `1s to ${max / DAY >= 1 ? `${max / DAY}d` : `${max / HOUR}h`}, as 30s, 15m, 24h or 7d`,
+  accepts: (text) => /^[1-9][0-9]{0,6}[smhd]$/.test(text) && milliseconds(text) <= max,
+});
+
+const wholeNumber = (about: string, min: number, max: number, options: Options): Setting => ({
+  about,
+  ...options,
+  expected: `a whole number of ${min} to ${max}`,
+  accepts: (text) => /^(0|[1-9][0-9]{0,8})$/.test(text) && Number(text) >= min && Number(text) <= max,
+});
+
+export const oneOf = (about: string, words: readonly string[], options: Options): Setting => ({
+  about,
+  ...options,
+  expected: `one of ${words.join(', ')}`,
+  accepts: (text) => words.includes(text),
+});
+
+export const text = (about: string, pattern: RegExp, expected: string, options: Options): Setting => ({
+  about,
+  ...options,
+  expected,
+  accepts: (value) => pattern.test(value),
+});
+
+/** Without query and fragment; plain HTTP for loopback only. */
+export const url = (about: string, options: Options): Setting => ({
+  about,
+  ...options,
+  expected: 'an https: URL without user, query and fragment (http: for loopback addresses only)',
+  accepts: isGoodUrl,
+});
+
+function isGoodUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, hostname, username, password, search, hash } = new URL(value);
+  if (username !== '' || password !== '' || search !== '' || hash !== '' || /[?#]/.test(value)) return false;
+  const isLoopback = hostname === 'localhost' || hostname === '[::1]' || /^127(\.[0-9]{1,3}){3}$/.test(hostname);
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback);
+}
+
+/** Of every processor. */
+export const COMMON_SETTINGS = {
+  'opened-expiry': duration('How long a payment may stay Opened', 30 * DAY, { fallback: '24h' }),
+  'authorization-expiry': duration('How long an authorization is kept', 60 * DAY, { fallback: '7d' }),
+  'erase-sad': oneOf('Erase cvv and track 2 of a capture that an authorization used', ['true', 'false'], {
+    fallback: 'true',
+  }),
+  'payment-scheme': oneOf('Token format for cards that a payment brings', ['1', '3', '7', '8'], { fallback: '7' }),
+  'timeout-ms': wholeNumber('How long a processor may take to answer, milliseconds', 50, 300_000, {
+    fallback: '30000',
+  }),
+  'recovery-delay-ms': wholeNumber(
+    'How long to wait before an unknown outcome is looked into, milliseconds',
+    0,
+    600_000,
+    {
+      fallback: '60000',
+    },
+  ),
+  'recovery-max': duration('How long an authorization may stay unconfirmed until it is reversed', 7 * DAY, {
+    fallback: '1h',
+  }),
+} satisfies SettingTable;
+
+/** Changes merge into what was set; an empty value removes. Throws `SettingError`. */
+export function mergeSettings(table: SettingTable, old: GivenSettings, changes: GivenSettings): GivenSettings {
+  const merged: Record<string, string> = { ...old };
+  for (const [index, [name, value]] of Object.entries(changes).entries()) {
+    const setting = Object.hasOwn(table, name) ? table[name] : undefined;
+    if (setting === undefined)
+      throw new SettingError(`setting ${index + 1} does not exist; there are ${Object.keys(table).sort().join(', ')}`);
+    if (value === '') delete merged[name];
+    else if (fits(setting, value)) merged[name] = value;
+    else throw new SettingError(`${name}: expected ${setting.expected}`);
+  }
+  const missing = Object.entries(table).filter(
+    ([name, { required }]) => required === true && merged[name] === undefined,
+  );
+  if (missing.length > 0) throw new SettingError(`missing: ${missing.map(([name]) => name).join(', ')}`);
+  return merged;
+}
+
+const fits = (setting: Setting, value: string): boolean =>
+  value.length <= LIMITS.processorSettingCharacters &&
+  value.isWellFormed() &&
+  !/\p{Cc}/u.test(value) &&
+  setting.accepts(value);
+
+export function settingsInForce(table: SettingTable, given: GivenSettings): GivenSettings {
+  const defaults = Object.entries(table).flatMap(([name, { fallback }]) =>
+    fallback === undefined ? [] : [[name, fallback] as const],
+  );
+  return { ...Object.fromEntries(defaults), ...given };
+}
+
+/** In force, for people: without what is secret. */
+export const shownSettings = (table: SettingTable, given: GivenSettings): GivenSettings =>
+  Object.fromEntries(
+    Object.entries(settingsInForce(table, given)).map(([name, value]) => [
+      name,
+      table[name]?.secret === true ? '(set)' : value,
+    ]),
+  );

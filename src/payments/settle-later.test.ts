@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  FIRST,
+  failed,
+  LIFETIMES,
+  NEXT,
+  NOW,
+  operationOf,
+  paymentOf,
+  STANDING,
+  told,
+  underWay,
+  WORD_NAMES,
+  WORDS,
+  type Word,
+} from '../../test/payment-pieces.ts';
+import type { Operation, Payment } from './payment.ts';
+import type { Finding, OperationType } from './processor.ts';
+import {
+  expectsMore,
+  NEVER_CONFIRMED,
+  NEVER_RECEIVED,
+  overtaken,
+  type Pair,
+  refusedForNow,
+  resettle,
+  standing,
+  unwatched,
+} from './settle.ts';
+import { STATUSES, type Status } from './transitions.ts';
+
+describe('an operation that ends without effect', () => {
+  it('leaves the payment as it is, unless it is the first', () => {
+    const capture = underWay(STANDING.Authorized, { type: 'capture' });
+    const after = refusedForNow(capture, NEVER_RECEIVED);
+    assert.deepEqual(after?.payment, { ...capture.payment, operation: undefined, watched: [NEXT] });
+    assert.deepEqual(after?.operation.particulars, {});
+    const first = refusedForNow(underWay({}, { type: 'payment' }), NEVER_CONFIRMED);
+    assert.deepEqual([first?.payment.status, first?.payment.reason], ['ProcessorError', 'Undefined']);
+  });
+
+  it('for now, is watched once', () => {
+    const capture = underWay({ ...STANDING.Authorized, watched: [NEXT, 'other'] }, { type: 'capture' });
+    const after = refusedForNow(capture, NEVER_CONFIRMED);
+    assert.deepEqual(after?.payment.watched, ['other', NEXT]);
+    assert.equal(after?.operation.state, 'refused');
+    assert.deepEqual(after?.operation.failed, NEVER_CONFIRMED);
+    assert.equal(refusedForNow(underWay(STANDING.Voided, { type: 'payment' }), NEVER_CONFIRMED), undefined);
+    assert.deepEqual(unwatched(paymentOf({ watched: ['a', NEXT, 'b'] }), NEXT).watched, ['a', 'b']);
+  });
+});
+
+describe('an operation that was overtaken', () => {
+  const void_ = (status: Status): Pair => underWay(STANDING[status], { type: 'authorization_void' });
+  const by = (pair: Pair, word: 'refused' | 'captured' | 'captured in part'): Pair =>
+    overtaken(pair, WORDS[word], NOW, LIFETIMES);
+
+  it('is refused, and the payment stands as it does at the processor', () => {
+    const after = by(void_('Authorized'), 'captured in part');
+    assert.equal(after?.payment.status, 'Collected');
+    assert.equal(after?.payment.collected, 6000n);
+    assert.equal(after?.payment.operation, undefined);
+    assert.equal(after?.operation.state, 'refused');
+    assert.deepEqual(after?.operation.failed, NEVER_CONFIRMED);
+    assert.deepEqual(after?.operation.particulars, {});
+    assert.equal(by(void_('Opened'), 'refused')?.payment.status, 'Declined');
+  });
+
+  it('ends also where the payment stands so already', () => {
+    for (const status of ['Collected', 'Declined', 'ProcessorError', 'Voided', 'Cancelled'] as const) {
+      for (const word of ['refused', 'captured'] as const) {
+        const pair = void_(status);
+        const after = by(pair, word);
+        assert.deepEqual(after?.payment, { ...pair.payment, operation: undefined }, `${status}, ${word}`);
+        assert.equal(after?.operation.state, 'refused');
+      }
+    }
+  });
+});
+
+describe('how the processor says that a payment stands', () => {
+  const stands = (status: Status, word: Word): Payment | undefined =>
+    standing(paymentOf(STANDING[status]), WORDS[word], NOW, LIFETIMES);
+  const EXPECTED: Partial<Record<Status, Partial<Record<Word, Status>>>> = {
+    Opened: {
+      approved: 'Authorized',
+      captured: 'Collected',
+      'captured in part': 'Collected',
+      refused: 'Declined',
+      broken: 'ProcessorError',
+      reversed: 'Cancelled',
+    },
+    Authorized: {
+      captured: 'Collected',
+      'captured in part': 'Collected',
+      refused: 'Declined',
+      broken: 'ProcessorError',
+      reversed: 'Voided',
+    },
+  };
+
+  it('is news only along the table', () => {
+    for (const status of STATUSES)
+      for (const word of WORD_NAMES)
+        assert.equal(stands(status, word)?.status, EXPECTED[status]?.[word], `${status}, ${word}`);
+  });
+
+  it('gives a failure its reason and nothing else one', () => {
+    assert.equal(stands('Authorized', 'refused')?.reason, 'InsufficientFunds');
+    assert.equal(stands('Opened', 'broken')?.reason, 'InvalidConfiguration');
+    assert.equal(stands('Opened', 'reversed')?.reason, undefined);
+  });
+});
+
+describe('a later word about an operation that has ended', () => {
+  const ended = (payment: Partial<Payment>, operation: Partial<Operation> & { type: OperationType }): Pair => ({
+    payment: paymentOf({ ...payment, operation: 'busy', absences: 2, isGivenUp: true }),
+    operation: operationOf({ state: 'accepted', ...operation }),
+  });
+  const later = (pair: Pair, word: Word): Pair => {
+    const finding = WORDS[word];
+    assert.ok(finding.kind !== 'not-sent');
+    return resettle(pair, finding, NOW, LIFETIMES);
+  };
+  const FINDINGS = WORD_NAMES.filter((word) => word !== 'not sent');
+
+  it('moves a pending payment on, and leaves what is under way', () => {
+    const pending = ended(
+      { watched: [FIRST] },
+      { type: 'authorization', particulars: { processorId: 'p-0', networkId: 'n' } },
+    );
+    const after = later(pending, 'approved');
+    assert.equal(after.payment.status, 'Authorized');
+    assert.equal(after.payment.authorized, 10_000n);
+    assert.equal(after.payment.operation, 'busy');
+    assert.deepEqual(after.payment.watched, [FIRST]);
+    assert.deepEqual(after.operation.particulars, { ...told, networkId: 'n' });
+    assert.equal(after.operation.state, 'accepted');
+    assert.equal(later(pending, 'reversed').payment.status, 'Cancelled');
+    for (const word of ['pending', 'unknown', 'absent'] as const) assert.equal(later(pending, word), pending);
+  });
+
+  it('declines a pending payment, with the reason', () => {
+    const after = later(ended({ watched: [FIRST] }, { type: 'authorization' }), 'refused');
+    assert.deepEqual([after.payment.status, after.payment.reason], ['Declined', 'InsufficientFunds']);
+    assert.deepEqual(after.operation.particulars, told);
+  });
+
+  it('forgets nothing that was told before', () => {
+    const pending = ended({}, { type: 'authorization', particulars: { approvalCode: '999999', networkId: 'n' } });
+    const word: Finding = { kind: 'approved', particulars: { approvalCode: undefined, responseCode: '08' } };
+    const after = resettle(pending, word, NOW, LIFETIMES);
+    assert.deepEqual(after.operation.particulars, { approvalCode: '999999', networkId: 'n', responseCode: '08' });
+  });
+
+  it('does not bring a given-up payment back', () => {
+    const givenUp = ended(STANDING.ProcessorError, {
+      type: 'authorization',
+      state: 'refused',
+      failed: NEVER_CONFIRMED,
+    });
+    for (const word of FINDINGS) assert.equal(later(givenUp, word), givenUp, word);
+  });
+
+  it('takes a refund back that was refused in the end', () => {
+    const refund = ended(STANDING.Collected, { type: 'payment_refund', amount: 2000n });
+    const after = later(refund, 'refused');
+    assert.equal(after.payment.refunded, 1000n);
+    assert.equal(after.payment.status, 'Collected');
+    assert.equal(after.operation.state, 'refused');
+    assert.deepEqual(after.operation.failed, failed);
+    assert.equal(later(after, 'refused'), after);
+    assert.equal(later(refund, 'approved').payment.refunded, 3000n);
+    assert.deepEqual(later(refund, 'approved').operation.particulars, told);
+    assert.equal(later(refund, 'pending'), refund);
+  });
+
+  it('finds a capture or refund that arrived late', () => {
+    const capture = ended(STANDING.Authorized, {
+      type: 'capture',
+      state: 'refused',
+      failed: NEVER_CONFIRMED,
+      amount: 2000n,
+    });
+    const after = later(capture, 'approved');
+    assert.deepEqual([after.payment.status, after.payment.collected], ['Collected', 2000n]);
+    const { operation, absences, isGivenUp } = after.payment;
+    assert.deepEqual([operation, absences, isGivenUp], ['busy', 2, true]);
+    assert.equal(after.operation.state, 'accepted');
+    assert.equal(after.operation.failed, undefined);
+    const refund = ended(STANDING.Collected, {
+      type: 'payment_refund',
+      state: 'refused',
+      failed: NEVER_CONFIRMED,
+      amount: 2000n,
+    });
+    assert.equal(later(refund, 'approved').payment.refunded, 5000n);
+    const tooMuch = { ...refund, operation: { ...refund.operation, amount: 5001n } };
+    assert.equal(later(tooMuch, 'approved'), tooMuch);
+  });
+
+  it('finds a void that took effect late by how the payment stands, while there is something to give back', () => {
+    const late = (status: Status): Pair =>
+      ended(STANDING[status], { type: 'authorization_void', state: 'refused', failed });
+    for (const [status, to] of [
+      ['Opened', 'Cancelled'],
+      ['Authorized', 'Voided'],
+    ] as const) {
+      const after = later(late(status), 'reversed');
+      assert.deepEqual([after.payment.status, after.payment.operation], [to, 'busy']);
+      assert.deepEqual([after.operation.state, after.operation.failed], ['accepted', undefined]);
+    }
+    for (const status of STATUSES) {
+      const pair = late(status);
+      const isHeld = status === 'Opened' || status === 'Authorized';
+      for (const word of FINDINGS)
+        if (word !== 'reversed' || !isHeld) assert.equal(later(pair, word), pair, `${status}, ${word}`);
+    }
+  });
+
+  it('changes nothing of a capture, void or expiry that had its effect', () => {
+    for (const type of ['capture', 'authorization_void', 'expiry'] as const) {
+      const pair = ended(STANDING.Collected, { type });
+      for (const word of FINDINGS) {
+        const after = later(pair, word);
+        assert.equal(after.payment, pair.payment, `${type}, ${word}`);
+        assert.equal(after.operation.state, 'accepted');
+      }
+    }
+    for (const type of ['capture', 'payment_refund', 'authorization_void'] as const) {
+      const pair = ended(STANDING.Voided, { type, state: 'refused', failed });
+      for (const word of FINDINGS.filter((each) => WORDS[each].kind !== 'approved'))
+        assert.equal(later(pair, word), pair);
+    }
+  });
+
+  it('is expected until it is definite, and for a while of what was given up', () => {
+    const more = (pair: Pair, word: Word, now = NOW): boolean => {
+      const finding = WORDS[word];
+      assert.ok(finding.kind !== 'not-sent');
+      return expectsMore(pair, finding, now, NOW + 10);
+    };
+    const givenUp = ended(STANDING.Authorized, { type: 'capture', state: 'refused' });
+    for (const word of ['unknown', 'absent', 'pending', 'approved'] as const) {
+      assert.equal(more(givenUp, word, NOW + 9), true, word);
+      assert.equal(more(givenUp, word, NOW + 10), false, word);
+    }
+    assert.equal(more(givenUp, 'refused', NOW), false);
+    for (const status of STATUSES) {
+      const isHeld = status === 'Opened' || status === 'Authorized';
+      for (const word of FINDINGS) {
+        const refusedVoid = ended(STANDING[status], { type: 'authorization_void', state: 'refused' });
+        assert.equal(more(refusedVoid, word, NOW + 9), isHeld, `${status}, ${word}`);
+        assert.equal(more(refusedVoid, word, NOW + 10), false);
+      }
+    }
+    for (const status of STATUSES) {
+      for (const word of FINDINGS) {
+        // News of an authorization are asked about until there is an answer.
+        const expected = status === 'Opened' || (status === 'Authorized' && word === 'unknown');
+        assert.equal(
+          more(ended(STANDING[status], { type: 'payment' }), word, NOW + 99),
+          expected,
+          `${status}, ${word}`,
+        );
+      }
+    }
+    for (const type of ['capture', 'authorization_void', 'expiry'] as const)
+      for (const word of FINDINGS) assert.equal(more(ended(STANDING.Collected, { type }), word), false);
+    const refund = ended(STANDING.Collected, { type: 'payment_refund' });
+    for (const word of FINDINGS) assert.equal(more(refund, word, NOW + 99), WORDS[word].kind !== 'approved', word);
+  });
+});

@@ -1,0 +1,316 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  captured,
+  FIRST,
+  failed,
+  isFirstType,
+  LIFETIMES,
+  NEXT,
+  NOW,
+  paymentOf,
+  STANDING,
+  told,
+  underWay,
+  WORD_NAMES,
+  WORDS,
+  type Word,
+} from '../../test/payment-pieces.ts';
+import { standingOf } from './payment.ts';
+import type { OperationType, Outcome } from './processor.ts';
+import { NEVER_CONFIRMED, NEVER_RECEIVED, type Pair, settle, standing } from './settle.ts';
+import { REASONS, STATUSES, type Status, TRANSITIONS } from './transitions.ts';
+
+const TYPES: readonly OperationType[] = [
+  'authorization',
+  'payment',
+  'capture',
+  'payment_refund',
+  'authorization_void',
+  'expiry',
+];
+
+const SILENT: readonly Word[] = ['unknown', 'absent'];
+
+const settled = (pair: Pair, word: Word): Pair | undefined => settle(pair, WORDS[word], NOW, LIFETIMES);
+
+/** What each word makes of the status: of the operations, in the statuses in which they can be under way. */
+const ENDS: Readonly<Record<string, Partial<Readonly<Record<Word, Status>>>>> = {
+  'authorization Opened': {
+    approved: 'Authorized',
+    captured: 'Collected',
+    'captured in part': 'Collected',
+    refused: 'Declined',
+    broken: 'ProcessorError',
+    pending: 'Opened',
+    reversed: 'Cancelled',
+    'not sent': 'ProcessorError',
+  },
+  'capture Authorized': {
+    approved: 'Collected',
+    captured: 'Collected',
+    'captured in part': 'Collected',
+    pending: 'Collected',
+    refused: 'Authorized',
+    broken: 'Authorized',
+    'not sent': 'Authorized',
+    reversed: 'Voided',
+  },
+  'payment_refund Collected': {
+    approved: 'Collected',
+    captured: 'Collected',
+    'captured in part': 'Collected',
+    pending: 'Collected',
+    refused: 'Collected',
+    broken: 'Collected',
+    'not sent': 'Collected',
+  },
+  'authorization_void Authorized': {
+    approved: 'Voided',
+    captured: 'Voided',
+    'captured in part': 'Voided',
+    reversed: 'Voided',
+    refused: 'Authorized',
+    broken: 'Authorized',
+    'not sent': 'Authorized',
+  },
+  'authorization_void Opened': {
+    approved: 'Cancelled',
+    captured: 'Cancelled',
+    'captured in part': 'Cancelled',
+    reversed: 'Cancelled',
+    refused: 'Opened',
+    broken: 'Opened',
+    'not sent': 'Opened',
+  },
+  'expiry Authorized': { approved: 'Voided', captured: 'Voided', 'captured in part': 'Voided', reversed: 'Voided' },
+  'expiry Opened': {
+    approved: 'Cancelled',
+    captured: 'Cancelled',
+    'captured in part': 'Cancelled',
+    reversed: 'Cancelled',
+  },
+};
+
+const every = (visit: (pair: Pair, word: Word, about: string) => void): void => {
+  for (const type of TYPES)
+    for (const status of STATUSES)
+      for (const word of WORD_NAMES)
+        visit(underWay(STANDING[status], { type, amount: 2000n }), word, `${type}, ${status}, ${word}`);
+};
+
+describe('a word about an operation under way', () => {
+  for (const [begun, words] of Object.entries(ENDS)) {
+    const [type, status] = begun.split(' ') as [OperationType, Status];
+    const types: readonly OperationType[] = type === 'authorization' ? ['authorization', 'payment'] : [type];
+    it(`about ${begun}: ${Object.keys(words).length} of ${WORD_NAMES.length} words end it`, () => {
+      for (const each of types) {
+        for (const word of WORD_NAMES) {
+          const after = settled(underWay(STANDING[status], { type: each, amount: 2000n }), word);
+          assert.equal(after?.payment.status, words[word], `${each}, ${word}`);
+        }
+      }
+    });
+  }
+
+  it('moves the payment along the table only, whatever the status', () => {
+    let moves = 0;
+    every((pair, word, about) => {
+      const after = settled(pair, word);
+      if (after === undefined || after.payment.status === pair.payment.status) return;
+      moves++;
+      const line = TRANSITIONS.find(({ from, to }) => from === pair.payment.status && to === after.payment.status);
+      assert.ok(line !== undefined, about);
+    });
+    assert.ok(moves > 40, String(moves));
+  });
+
+  it('keeps authorized ≥ collected ≥ refunded, and an end of time for Opened and Authorized alone', () => {
+    every((pair, word, about) => {
+      const { payment } = settled(pair, word) ?? pair;
+      assert.ok(payment.authorized >= payment.collected && payment.collected >= payment.refunded, about);
+      assert.equal(payment.expiresAt !== undefined, ['Opened', 'Authorized'].includes(payment.status), about);
+      const reasons: readonly string[] =
+        payment.status === 'Declined' || payment.status === 'ProcessorError' ? REASONS[payment.status] : [];
+      assert.equal(payment.reason !== undefined, reasons.length > 0, about);
+      if (payment.reason !== undefined) assert.ok(reasons.includes(payment.reason), about);
+    });
+  });
+
+  it('ends the operation and frees the payment, or does nothing at all', () => {
+    let ends = 0;
+    every((pair, word, about) => {
+      const after = settled({ ...pair, payment: { ...pair.payment, absences: 3, isGivenUp: true } }, word);
+      if (after === undefined) return;
+      ends++;
+      assert.equal(after.payment.operation, undefined, about);
+      assert.equal(after.payment.absences, 0, about);
+      assert.equal(after.payment.isGivenUp, undefined, about);
+      assert.equal(after.operation.state, after.operation.failed === undefined ? 'accepted' : 'refused', about);
+      assert.deepEqual(after.operation.after, standingOf(after.payment), about);
+    });
+    assert.ok(ends > 100, String(ends));
+  });
+
+  it('keeps what the processor told, if it told anything', () => {
+    every((pair, word, about) => {
+      const after = settled(pair, word);
+      if (after === undefined) return;
+      const isTold = word !== 'not sent' && !(word === 'reversed' && pair.operation.type === 'capture');
+      assert.deepEqual(after.operation.particulars, isTold ? told : {}, about);
+    });
+  });
+
+  it('decides nothing when nobody knows', () => {
+    every((pair, word, about) => {
+      if (SILENT.includes(word)) assert.equal(settled(pair, word), undefined, about);
+    });
+  });
+
+  it('says why it was refused: the processor’s reason, or that it was never received', () => {
+    for (const type of TYPES) {
+      const pair = underWay(STANDING[isFirstType(type) ? 'Opened' : 'Authorized'], { type });
+      if (type === 'expiry') continue;
+      assert.deepEqual(settled(pair, 'refused')?.operation.failed, failed);
+      assert.deepEqual(settled(pair, 'not sent')?.operation.failed, NEVER_RECEIVED);
+    }
+    assert.deepEqual(NEVER_RECEIVED, { status: 'ProcessorError', reason: 'ConnectionRejected' });
+    assert.deepEqual(NEVER_CONFIRMED, { status: 'ProcessorError', reason: 'Undefined' });
+  });
+});
+
+describe('the first operation', () => {
+  const first = underWay({}, { type: 'authorization' });
+
+  it('that is approved holds the whole amount, for as long as authorizations live', () => {
+    const payment = settled(first, 'approved')?.payment;
+    assert.equal(payment?.authorized, 10_000n);
+    assert.equal(payment?.collected, 0n);
+    assert.equal(payment?.expiresAt, NOW + LIFETIMES.authorization);
+    assert.equal(payment?.reason, undefined);
+    assert.deepEqual(payment?.watched, []);
+  });
+
+  it('lives no longer than the processor says', () => {
+    const until = (expiresAt: number): number | undefined =>
+      settle(first, { kind: 'approved', particulars: { expiresAt } }, NOW, LIFETIMES)?.payment.expiresAt;
+    assert.equal(until(NOW + 1), NOW + 1);
+    assert.equal(until(NOW + LIFETIMES.authorization + 1), NOW + LIFETIMES.authorization);
+  });
+
+  it('that is captured, too, has collected what the processor says', () => {
+    const whole = settled(first, 'captured')?.payment;
+    assert.deepEqual([whole?.authorized, whole?.collected], [10_000n, 10_000n]);
+    const part = settled(first, 'captured in part')?.payment;
+    assert.deepEqual([part?.authorized, part?.collected], [10_000n, 6000n]);
+  });
+
+  it('stays in doubt when more was captured than asked for', () => {
+    const word = (minor: bigint): Outcome => ({ kind: 'approved', captured: captured(minor), particulars: told });
+    assert.equal(settle(first, word(10_001n), NOW, LIFETIMES), undefined);
+    assert.equal(standing(paymentOf(STANDING.Authorized), word(10_001n), NOW, LIFETIMES), undefined);
+    assert.equal(settle(first, word(10_000n), NOW, LIFETIMES)?.payment.status, 'Collected');
+  });
+
+  it('that is pending leaves the payment Opened and is watched', () => {
+    const after = settled(first, 'pending');
+    assert.deepEqual(after?.payment, { ...paymentOf(), watched: [FIRST] });
+    assert.equal(after?.operation.state, 'accepted');
+  });
+
+  it('that is refused takes the payment along, with the reason', () => {
+    const after = settled(first, 'refused');
+    assert.equal(after?.payment.reason, 'InsufficientFunds');
+    assert.equal(after?.operation.state, 'refused');
+    assert.equal(settled(first, 'not sent')?.payment.reason, 'ConnectionRejected');
+  });
+});
+
+describe('a capture', () => {
+  const capture = underWay(STANDING.Authorized, { type: 'capture', amount: 2000n });
+
+  it('collects its own amount, accepted or approved', () => {
+    for (const word of ['approved', 'pending', 'captured'] as const) {
+      const after = settled(capture, word);
+      assert.deepEqual([after?.payment.authorized, after?.payment.collected], [10_000n, 2000n]);
+      assert.equal(after?.operation.state, 'accepted');
+      assert.deepEqual(after?.payment.watched, []);
+    }
+  });
+
+  it('that was undone together with its authorization was never confirmed', () => {
+    const after = settled(capture, 'reversed');
+    assert.deepEqual(after?.operation.failed, NEVER_CONFIRMED);
+    assert.equal(after?.operation.state, 'refused');
+    assert.equal(after?.payment.collected, 0n);
+  });
+});
+
+describe('a refund', () => {
+  const refund = (amount: bigint): Pair => underWay(STANDING.Collected, { type: 'payment_refund', amount });
+
+  it('adds to what was given back', () => {
+    const after = settled(refund(2000n), 'approved');
+    assert.deepEqual([after?.payment.collected, after?.payment.refunded], [8000n, 5000n]);
+    assert.equal(after?.operation.state, 'accepted');
+    assert.deepEqual(after?.payment.watched, []);
+  });
+
+  it('may give back the last, and never more', () => {
+    assert.equal(settled(refund(5000n), 'approved')?.payment.refunded, 8000n);
+    for (const word of ['approved', 'pending'] as const) assert.equal(settled(refund(5001n), word), undefined);
+  });
+
+  it('that is pending counts, and is watched', () => {
+    const after = settled(refund(2000n), 'pending');
+    assert.equal(after?.payment.refunded, 5000n);
+    assert.deepEqual(after?.payment.watched, [NEXT]);
+    assert.equal(settled(refund(5001n), 'pending'), undefined);
+  });
+
+  it('that is refused gives nothing back', () => {
+    for (const word of ['refused', 'not sent'] as const) {
+      const after = settled(refund(2000n), word);
+      assert.equal(after?.payment.refunded, 3000n);
+      assert.equal(after?.operation.state, 'refused');
+      assert.deepEqual(after?.payment.watched, []);
+    }
+  });
+});
+
+describe('a void and an expiry', () => {
+  it('differ in the mark of the clock', () => {
+    for (const word of ['approved', 'reversed'] as const) {
+      assert.equal(settled(underWay(STANDING.Authorized, { type: 'expiry' }), word)?.payment.expired, true);
+      assert.equal(
+        settled(underWay(STANDING.Authorized, { type: 'authorization_void' }), word)?.payment.expired,
+        false,
+      );
+    }
+    assert.equal(
+      settled(underWay(STANDING.Authorized, { type: 'authorization_void' }), 'refused')?.payment.expired,
+      false,
+    );
+  });
+
+  it('that are pending or unknown stay under way; so does an expiry that is refused', () => {
+    for (const type of ['authorization_void', 'expiry'] as const)
+      assert.equal(settled(underWay(STANDING.Authorized, { type }), 'pending'), undefined);
+    for (const word of ['refused', 'not sent'] as const)
+      assert.equal(settled(underWay(STANDING.Authorized, { type: 'expiry' }), word), undefined);
+  });
+
+  it('end where news have given the payment back meanwhile', () => {
+    for (const type of ['authorization_void', 'expiry'] as const) {
+      for (const status of ['Cancelled', 'Voided'] as const) {
+        for (const word of ['approved', 'reversed'] as const) {
+          const after = settled(underWay(STANDING[status], { type }), word);
+          assert.equal(after?.payment.status, status);
+          assert.equal(after?.payment.operation, undefined);
+          assert.equal(after?.payment.expired, type === 'expiry');
+          assert.equal(after?.operation.state, 'accepted');
+        }
+      }
+    }
+  });
+});

@@ -1,0 +1,221 @@
+import type { Operation, OperationState, Payment } from './payment.ts';
+import { standingOf } from './payment.ts';
+import type { Approved, Finding, Outcome, Particulars } from './processor.ts';
+import { type Failed, mayBecome, type Status, type Trigger } from './transitions.ts';
+
+/** What the word of a processor makes of a payment and its operation. Pure. */
+
+/** A payment with the operation that was looked at. */
+export interface Pair {
+  readonly payment: Payment;
+  readonly operation: Operation;
+}
+
+/** When the clock ends payments, milliseconds after they came into their status. */
+export interface Lifetimes {
+  readonly opened: number;
+  readonly authorization: number;
+}
+
+export const NEVER_RECEIVED: Failed = { status: 'ProcessorError', reason: 'ConnectionRejected' };
+export const NEVER_CONFIRMED: Failed = { status: 'ProcessorError', reason: 'Undefined' };
+
+/** The word of a processor that ends an operation under way; undefined when it decides nothing. */
+export function settle(pair: Pair, word: Outcome | Finding, now: number, lifetimes: Lifetimes): Pair | undefined {
+  const { type } = pair.operation;
+  if (type === 'authorization' || type === 'payment') return settleFirst(pair, word, now, lifetimes);
+  if (type === 'capture') return settleCapture(pair, word);
+  if (type === 'payment_refund') return settleRefund(pair, word);
+  return settleEnding(pair, word);
+}
+
+function settleFirst(pair: Pair, word: Outcome | Finding, now: number, lifetimes: Lifetimes): Pair | undefined {
+  if (word.kind === 'not-sent') return refused(pair, NEVER_RECEIVED);
+  if (word.kind === 'refused') return refused(pair, word.failed, word.particulars);
+  if (word.kind === 'pending') return watched(ended(pair, 'accepted', { particulars: word.particulars }));
+  const payment = standing(pair.payment, word, now, lifetimes);
+  if (payment === undefined || !('particulars' in word)) return undefined;
+  return ended({ ...pair, payment }, 'accepted', { particulars: word.particulars });
+}
+
+/**
+ * The payment as the processor says that it stands; undefined when that says nothing new, or nothing that the transition
+ * table allows.
+ */
+export function standing(
+  payment: Payment,
+  word: Outcome | Finding,
+  now: number,
+  lifetimes: Lifetimes,
+): Payment | undefined {
+  if (word.kind === 'refused') return moved({ ...payment, reason: word.failed.reason }, word.failed.status, 'answer');
+  if (word.kind === 'reversed') return moved(payment, payment.status === 'Opened' ? 'Cancelled' : 'Voided', 'answer');
+  return word.kind === 'approved' ? approved(payment, word, now, lifetimes) : undefined;
+}
+
+function approved(payment: Payment, word: Approved, now: number, lifetimes: Lifetimes): Payment | undefined {
+  const authorized = { ...payment, authorized: payment.amount };
+  if (word.captured !== undefined) {
+    // More than was asked for cannot be: then it stays in doubt.
+    if (word.captured.minor > payment.amount) return undefined;
+    return moved({ ...authorized, collected: word.captured.minor }, 'Collected', 'answer');
+  }
+  const ours = now + lifetimes.authorization;
+  return moved(
+    { ...authorized, expiresAt: Math.min(ours, word.particulars.expiresAt ?? ours) },
+    'Authorized',
+    'answer',
+  );
+}
+
+function settleCapture(pair: Pair, word: Outcome | Finding): Pair | undefined {
+  const { payment, operation } = pair;
+  switch (word.kind) {
+    case 'approved':
+    case 'pending': {
+      const collected = moved({ ...payment, collected: operation.amount }, 'Collected', 'capture');
+      return collected && ended({ ...pair, payment: collected }, 'accepted', { particulars: word.particulars });
+    }
+    case 'reversed': {
+      const voided = moved(payment, 'Voided', 'answer');
+      return voided && refused({ ...pair, payment: voided }, NEVER_CONFIRMED);
+    }
+    default:
+      return settleRefusal(pair, word);
+  }
+}
+
+function settleRefund(pair: Pair, word: Outcome | Finding): Pair | undefined {
+  const { payment, operation } = pair;
+  if (word.kind !== 'approved' && word.kind !== 'pending') return settleRefusal(pair, word);
+  const refunded = payment.refunded + operation.amount;
+  // More than was collected cannot be: then it stays in doubt.
+  if (refunded > payment.collected) return undefined;
+  const returned = moved({ ...payment, refunded }, 'Collected', 'refund');
+  const after = returned && ended({ ...pair, payment: returned }, 'accepted', { particulars: word.particulars });
+  return word.kind === 'pending' ? after && watched(after) : after;
+}
+
+/** A void, or an expiry, which nothing but its success ends. */
+function settleEnding(pair: Pair, word: Outcome | Finding): Pair | undefined {
+  const { payment, operation } = pair;
+  const isExpiry = operation.type === 'expiry';
+  if (word.kind === 'approved' || word.kind === 'reversed') {
+    const to = payment.status === 'Opened' ? 'Cancelled' : 'Voided';
+    const marked = { ...payment, expired: isExpiry };
+    // News may have told of it before.
+    const isGone = payment.status === 'Cancelled' || payment.status === 'Voided';
+    const gone = isGone ? marked : moved(marked, to, isExpiry ? 'expiry' : 'void');
+    return gone && ended({ ...pair, payment: gone }, 'accepted', { particulars: word.particulars });
+  }
+  return isExpiry ? undefined : settleRefusal(pair, word);
+}
+
+function settleRefusal(pair: Pair, word: Outcome | Finding): Pair | undefined {
+  if (word.kind === 'not-sent') return refused(pair, NEVER_RECEIVED);
+  return word.kind === 'refused' ? refused(pair, word.failed, word.particulars) : undefined;
+}
+
+/** Ends an operation that had no effect; a first one takes its payment along. */
+function refused(pair: Pair, failed: Failed, particulars: Particulars = {}): Pair | undefined {
+  const { payment, operation } = pair;
+  const isFirst = operation.id === payment.id;
+  const left = isFirst ? moved({ ...payment, reason: failed.reason }, failed.status, 'answer') : payment;
+  return left && ended({ ...pair, payment: left }, 'refused', { particulars, failed });
+}
+
+/** Without the processor's definite word: it is looked for a while yet, in case the request arrives late. */
+export function refusedForNow(pair: Pair, failed: Failed): Pair | undefined {
+  const end = refused(pair, failed);
+  return end && watched(end);
+}
+
+function watched({ payment, operation }: Pair): Pair {
+  const others = payment.watched.filter((id) => id !== operation.id);
+  return { operation, payment: { ...payment, watched: [...others, operation.id] } };
+}
+
+/** An operation that the payment's own standing at the processor has made pointless, whether that is news here or not. */
+export function overtaken(pair: Pair, word: Finding, now: number, lifetimes: Lifetimes): Pair {
+  const payment = standing(pair.payment, word, now, lifetimes) ?? pair.payment;
+  return ended({ ...pair, payment }, 'refused', { particulars: {}, failed: NEVER_CONFIRMED });
+}
+
+/** What the processor says now about an operation that is watched; the pair as it was when that says nothing new. */
+export function resettle(pair: Pair, word: Finding, now: number, lifetimes: Lifetimes): Pair {
+  const { payment, operation } = pair;
+  if (operation.id === payment.id) {
+    const stands = standing(payment, word, now, lifetimes);
+    return stands === undefined ? pair : { payment: stands, operation: merged(operation, word) };
+  }
+  if (word.kind === 'refused' && operation.state === 'accepted' && operation.type === 'payment_refund') {
+    const kept = { ...payment, refunded: payment.refunded - operation.amount };
+    const told = {
+      ...merged(operation, word),
+      state: 'refused',
+      failed: word.failed,
+      after: standingOf(kept),
+    } as const;
+    return { payment: kept, operation: told };
+  }
+  const isDone = isVoid(operation) ? word.kind === 'reversed' && isHeld(payment) : word.kind === 'approved';
+  if (!isDone) return pair;
+  if (operation.state === 'accepted') return { payment, operation: merged(operation, word) };
+  // It did arrive, late. Whatever is under way meanwhile stays so.
+  const late = settle(pair, word, now, lifetimes);
+  if (late === undefined) return pair;
+  const { operation: busy, absences, isGivenUp } = payment;
+  return { ...late, payment: { ...late.payment, operation: busy, absences, isGivenUp } };
+}
+
+/** Is there more to expect of an operation that is watched? */
+export function expectsMore({ payment, operation }: Pair, word: Finding, now: number, lateUntil: number): boolean {
+  if (operation.state === 'refused')
+    return now < lateUntil && (isVoid(operation) ? isHeld(payment) : word.kind !== 'refused');
+  // News came of it, and the question that they led to was lost.
+  const isUnheard = word.kind === 'unknown' && payment.status === 'Authorized';
+  if (operation.id === payment.id) return payment.status === 'Opened' || isUnheard;
+  return operation.type === 'payment_refund' && word.kind !== 'approved';
+}
+
+/** What the processor says about one that is watched is how the payment stands. */
+const isVoid = ({ type }: Operation): boolean => type === 'authorization_void';
+
+const isHeld = ({ status }: Payment): boolean => status === 'Opened' || status === 'Authorized';
+
+export const unwatched = (payment: Payment, id: string): Payment => ({
+  ...payment,
+  watched: payment.watched.filter((each) => each !== id),
+});
+
+const merged = (operation: Operation, word: Finding): Operation =>
+  'particulars' in word ? { ...operation, particulars: together(operation.particulars, word.particulars) } : operation;
+
+/** What was told earlier stays unless it is told anew: a later answer often tells less. */
+function together(earlier: Particulars, later: Particulars): Particulars {
+  const told = Object.entries(later).filter(([, value]) => value !== undefined);
+  return { ...earlier, ...Object.fromEntries(told) };
+}
+
+/** Undefined when the transition table has no such line. */
+function moved(payment: Payment, to: Status, by: Trigger): Payment | undefined {
+  if (!mayBecome(payment.status, to, by)) return undefined;
+  return { ...payment, status: to, expiresAt: to === 'Authorized' ? payment.expiresAt : undefined };
+}
+
+function ended(
+  { payment, operation }: Pair,
+  state: OperationState,
+  told: { particulars: Particulars; failed?: Failed },
+): Pair {
+  const particulars = together(operation.particulars, told.particulars);
+  return {
+    payment: {
+      ...payment,
+      operation: undefined,
+      absences: 0,
+      ...(payment.isGivenUp === true && { isGivenUp: undefined }),
+    },
+    operation: { ...operation, state, particulars, failed: told.failed, after: standingOf(payment) },
+  };
+}

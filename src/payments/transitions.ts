@@ -1,0 +1,84 @@
+/** The statuses of a payment, why it fails, and the one table of what may become of it. */
+
+export const STATUSES = [
+  'Opened',
+  'Authorized',
+  'Collected',
+  'Cancelled',
+  'Voided',
+  'Declined',
+  'ProcessorError',
+] as const;
+export type Status = (typeof STATUSES)[number];
+
+/** Reasons of the statuses that have one (interface: States and transitions). */
+export const REASONS = {
+  Declined: [
+    'Rejected',
+    'InsufficientFunds',
+    'InvalidCard',
+    'Referred',
+    'ExpiredCard',
+    'StolenCard',
+    'InvalidData',
+    'Antifraud',
+  ],
+  ProcessorError: ['InvalidConfiguration', 'Undefined', 'ConnectionRejected'],
+} as const;
+
+export type Reason = (typeof REASONS)[keyof typeof REASONS][number];
+
+/** Where a processor gives no code of its own (ISO 8583 field 39). */
+export const RESPONSE_CODES: Readonly<Record<Reason | 'approved', string>> = {
+  approved: '00',
+  Rejected: '05',
+  InsufficientFunds: '51',
+  InvalidCard: '14',
+  InvalidData: '12',
+  Referred: '01',
+  ExpiredCard: '54',
+  StolenCard: '43',
+  Antifraud: '59',
+  ConnectionRejected: '91',
+  InvalidConfiguration: '03',
+  Undefined: '96',
+};
+
+/** A failure as the interface names it. */
+export type Failed = {
+  readonly [S in keyof typeof REASONS]: { status: S; reason: (typeof REASONS)[S][number] };
+}[keyof typeof REASONS];
+
+/** Why a payment changes; `answer` is the processor's word, whenever it comes. */
+export type Trigger = 'request' | 'answer' | 'capture' | 'refund' | 'void' | 'expiry';
+
+interface Transition {
+  readonly from: Status | 'new';
+  readonly to: Status;
+  readonly by: readonly Trigger[];
+}
+
+/**
+ * The transition table: guards, the diagram of the guide and the property tests derive from it (decisions: Payments).
+ * What stands in no line does not happen; statuses without a line that leaves them are ends.
+ */
+export const TRANSITIONS: readonly Transition[] = [
+  { from: 'new', to: 'Opened', by: ['request'] },
+  { from: 'new', to: 'Authorized', by: ['request'] },
+  { from: 'new', to: 'Collected', by: ['request'] },
+  { from: 'new', to: 'Declined', by: ['request'] },
+  { from: 'new', to: 'ProcessorError', by: ['request'] },
+  { from: 'Opened', to: 'Authorized', by: ['answer'] },
+  { from: 'Opened', to: 'Collected', by: ['answer'] },
+  { from: 'Opened', to: 'Declined', by: ['answer'] },
+  { from: 'Opened', to: 'ProcessorError', by: ['answer'] },
+  { from: 'Opened', to: 'Cancelled', by: ['void', 'expiry', 'answer'] },
+  { from: 'Authorized', to: 'Collected', by: ['capture', 'answer'] },
+  { from: 'Authorized', to: 'Voided', by: ['void', 'expiry', 'answer'] },
+  { from: 'Authorized', to: 'Declined', by: ['answer'] },
+  { from: 'Authorized', to: 'ProcessorError', by: ['answer'] },
+  { from: 'Collected', to: 'Collected', by: ['refund'] },
+];
+
+export const mayBecome = (from: Status | 'new', to: Status, by: Trigger): boolean =>
+  TRANSITIONS.some((each) => each.from === from && each.to === to && each.by.includes(by));

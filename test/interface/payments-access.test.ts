@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { PERMISSIONS } from '../../src/accounts/permission.ts';
+import { exportJournal } from '../../src/audit/verify.ts';
+import { ENDPOINTS } from '../../src/http/endpoints.ts';
+import { type Answer, type House, startHouse } from '../house.ts';
+import {
+  assertRefused,
+  type Merchant,
+  moveOf,
+  newMerchant,
+  order,
+  PAYMENTS,
+  processed,
+  TIMES_OUT,
+} from './payments.ts';
+import { PAYMENT_LINES, patternOf } from './requests.ts';
+import { newCaller } from './vault.ts';
+
+const OPERATOR = { actor: { type: 'operator' as const, name: 'test' } };
+const MIB = 1024 * 1024;
+const METHODS = 'GET HEAD POST PUT PATCH DELETE OPTIONS TRACE PROPFIND QUERY'.split(' ');
+const DENIED = {
+  status: 'Fail',
+  message: 'Access denied.',
+  data: { code: 'access_denied', description: 'Access denied.', path: '' },
+};
+
+describe('who may use payments', () => {
+  let house: House;
+  let me: Merchant;
+  before(async () => {
+    house = await startHouse();
+    me = await newMerchant(house, { 'timeout-ms': '400' });
+  });
+  after(() => house.stop());
+
+  const of = (who: { account: string }, environment: 'sandbox' | 'production' = 'sandbox') => ({
+    account: who.account,
+    environment,
+  });
+  const assertDenied = ({ status, json, text }: Answer): void => {
+    assert.equal(status, 403, text);
+    assert.deepEqual(json, DENIED);
+  };
+  const accountOf = async (key: string, environment: 'sandbox' | 'production' = 'sandbox') => {
+    const { enabled, processor } = (await house.call('GET', '/v1/account', { key, environment })).json.data;
+    return [enabled.payments, processor];
+  };
+
+  test('every endpoint of payments is in the list of this test, with its permission', () => {
+    const served = ENDPOINTS.filter(({ family }) => family === 'payments');
+    assert.deepEqual(
+      PAYMENT_LINES.map((line) => `${line.method} ${patternOf(line)} ${line.permission}`).sort(),
+      served.map(({ method, path, permission }) => `${method} ${path} ${permission}`).sort(),
+    );
+  });
+
+  for (const { method, path, permission, body } of PAYMENT_LINES) {
+    describe(`${method} ${path}`, () => {
+      const send = (key: string | undefined, more: object = {}): Promise<Answer> =>
+        house.call(method, path, { body, ...(key !== undefined && { key }), ...more });
+
+      test(`needs ${permission} and nothing else`, async () => {
+        const { account } = me;
+        const only = await house.newKey(account, { permissions: PERMISSIONS.filter((each) => each === permission) });
+        const others = await house.newKey(account, { permissions: PERMISSIONS.filter((each) => each !== permission) });
+        assert.ok([200, 400].includes((await send(only.secret)).status));
+        assertDenied(await send(others.secret));
+      });
+
+      test('has one 403 for every cause', async () => {
+        const { account } = me;
+        const keys = [
+          undefined,
+          '',
+          'cv_sandbox_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+          (await house.newKey(account, { environment: 'production' })).secret,
+          (await house.newKey(account, { allow: ['203.0.113.0/24'] })).secret,
+          (await house.newKey(account, { expiresAt: house.now() - 1 })).secret,
+        ];
+        for (const key of keys) {
+          for (const more of [{}, { body: 'no json' }, { headers: { 'idempotency-key': '' } }])
+            assertDenied(await send(key, more));
+        }
+        assertDenied(await send(undefined, { headers: { 'ft-access-key': me.key } }));
+      });
+
+      test('takes its own method with and without slash, and no other', async () => {
+        for (const other of METHODS) {
+          for (const slash of ['', '/']) {
+            const answer = await house.call(other, path + slash);
+            if (other === method) assertDenied(answer);
+            else {
+              assert.equal(answer.headers.allow, method, other);
+              if (other === 'HEAD') assert.equal(answer.status, 405);
+              else assertRefused(answer, { status: 405, code: 'method_not_allowed' });
+            }
+          }
+        }
+        const answers = await Promise.all(
+          ['', '/', '?a=b', '/?a=/x'].map((end) => house.call(method, path + end, { key: me.key, body })),
+        );
+        assert.equal(new Set(answers.map(({ status }) => status)).size, 1);
+      });
+
+      test('is not on the console listener', async () => {
+        assert.equal((await send(me.key, { environment: 'console' })).status, 404);
+      });
+
+      if (body !== undefined) {
+        test('refuses other media types, encodings and sizes', async () => {
+          for (const type of ['text/plain', 'application/xml', '', 'application/json5'])
+            assertRefused(await send(me.key, { headers: { 'content-type': type } }), {
+              status: 415,
+              code: 'unsupported_media_type',
+            });
+          for (const encoding of ['gzip', 'identity', ''])
+            assertRefused(await send(me.key, { headers: { 'content-encoding': encoding } }), {
+              status: 415,
+              code: 'unsupported_media_type',
+            });
+          const filled = (size: number): string => {
+            const start = JSON.stringify({ ...(body as object), filling: '' }).slice(0, -2);
+            return `${start}${'x'.repeat(size - start.length - 2)}"}`;
+          };
+          assert.ok([200, 400].includes((await send(me.key, { body: filled(MIB) })).status));
+          assertRefused(await send(me.key, { body: filled(MIB + 1) }), { status: 413, code: 'body_too_large' });
+          assert.equal(
+            (await send(me.key, { headers: { 'content-type': 'Application/JSON; charset=utf-8' } })).status,
+            (await send(me.key)).status,
+          );
+        });
+
+        test('looks at the Idempotency-Key before the body', async () => {
+          for (const wrong of ['', 'a b', 'x'.repeat(256)]) {
+            const answer = await send(me.key, { body: 'no json', headers: { 'idempotency-key': wrong } });
+            assertRefused(answer, { path: 'Idempotency-Key' });
+          }
+        });
+      }
+    });
+  }
+
+  test('paths beside them are 404', async () => {
+    const id = await me.opened();
+    for (const path of [
+      '/v1/payment',
+      `${PAYMENTS}/${id}`,
+      `${PAYMENTS}/transactions`,
+      `${PAYMENTS}/${id}/Capture`,
+      `${PAYMENTS}/${id}/capture/x`,
+      '/V1/payments',
+    ])
+      for (const method of ['GET', 'POST'])
+        assert.equal((await house.call(method, path, { key: me.key })).status, 404, path);
+  });
+
+  describe('an account without payments', () => {
+    test('gets the one 403 for every POST, and the audit log has the cause; nothing is made', async () => {
+      const other = await newCaller(house);
+      assert.deepEqual(await accountOf(other.key), [false, null]);
+      for (const { method, path, body } of PAYMENT_LINES.filter(({ body: sent }) => sent !== undefined)) {
+        const id = `denied-${path.length}`;
+        assertDenied(await other.send(method, path, body, { 'x-request-id': id }));
+        assert.ok(await isAudited(id));
+      }
+      assertDenied(await other.send('POST', PAYMENTS, order('payment'), { 'idempotency-key': 'once' }));
+      assert.deepEqual([await other.count('tokens'), await other.count('idempotency')], [0, 0]);
+      assertRefused(await other.send('GET', `${PAYMENTS}/transactions/x`), { code: 'unknown_payment', path: 'id' });
+    });
+
+    const isAudited = async (id: string): Promise<boolean> => {
+      for await (const { record } of exportJournal(house.core.database)) {
+        const { action, outcome, request_id } = JSON.parse(record);
+        if (request_id === id && action === 'access.denied') return outcome === 'payments_not_enabled';
+      }
+      return false;
+    };
+
+    test('is told about the fields first, and about unknown tokens never', async () => {
+      const other = await newCaller(house);
+      assertRefused(await other.send('POST', PAYMENTS, order('payment', { amount: 0 })), {
+        path: 'order_info.amount_details.total_amount',
+      });
+      const card = { number: '{{unknown:detokenize}}', expiration_date: '12/29' };
+      assertDenied(await other.send('POST', PAYMENTS, order('payment', { card })));
+    });
+
+    test('can use them at once when they are enabled', async () => {
+      const other = await newCaller(house);
+      assertDenied(await other.send('POST', PAYMENTS, order()));
+      await house.enablePayments(other.account);
+      processed(await other.send('POST', PAYMENTS, order()));
+      assert.deepEqual(await accountOf(other.key), [true, 'simulator']);
+    });
+
+    test('has them in one environment and not in the other', async () => {
+      const production = await newCaller(house, { account: me.account, environment: 'production' });
+      assert.deepEqual(await accountOf(me.key), [true, 'simulator']);
+      assert.deepEqual(await accountOf(production.key, 'production'), [false, null]);
+      assertDenied(await production.send('POST', PAYMENTS, order()));
+    });
+  });
+
+  test('production refuses the simulator unless it is forced, and then serves it', async () => {
+    const own = await newCaller(house, { environment: 'production' });
+    const enable = (force: boolean) =>
+      house.core.activations.enable(of(own, 'production'), { processor: 'simulator', settings: {}, force }, OPERATOR);
+    await assert.rejects(enable(false), /--force/);
+    assertDenied(await own.send('POST', PAYMENTS, order()));
+    await enable(true);
+    processed(await own.send('POST', PAYMENTS, order('payment')));
+    assert.deepEqual(await accountOf(own.key, 'production'), [true, 'simulator']);
+  });
+
+  describe('when payments are disabled', () => {
+    test('every POST is 403 within 5 seconds, the lookup answers, and what was begun is brought to its end', async () => {
+      const own = await newMerchant(house, { 'timeout-ms': '400' });
+      const paid = await own.opened('payment');
+      const authorized = await own.opened();
+      const doubtful = await own.opened('authorization', { amount: TIMES_OUT });
+      await house.core.activations.disable(of(own), OPERATOR);
+      house.advance(5000);
+      assertDenied(await own.order());
+      for (const [move, id] of [
+        ['capture', authorized],
+        ['void', authorized],
+        ['refund', paid],
+      ] as const)
+        assertDenied(await own.send('POST', `${PAYMENTS}/${id}/${move}`, moveOf(move)));
+      assert.deepEqual(
+        [(await own.standing(paid)).status, (await own.standing(authorized)).status],
+        ['Collected', 'Authorized'],
+      );
+      assert.deepEqual(await accountOf(own.key), [false, null]);
+      house.advance(6500);
+      for (let wait = 0; (await own.standing(doubtful)).status === 'Opened' && wait < 100; wait++)
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      assert.equal((await own.standing(doubtful)).status, 'Authorized');
+      await house.enablePayments(own.account);
+      processed(await own.move('capture', authorized));
+      processed(await own.move('refund', paid));
+    });
+
+    test('a kept answer is still no way around it for a new request', async () => {
+      const own = await newMerchant(house);
+      const headers = { 'idempotency-key': 'kept' };
+      const first = await own.order('payment', {}, headers);
+      await house.core.activations.disable(of(own), OPERATOR);
+      house.advance(5000);
+      assert.equal((await own.order('payment', {}, headers)).text, first.text);
+      assertDenied(await own.order('payment', {}, { 'idempotency-key': 'other' }));
+      assert.equal(await own.operations(), 1);
+    });
+  });
+
+  test('a suspended account gets 403 everywhere, and goes on when it is resumed', async () => {
+    const own = await newMerchant(house);
+    const id = await own.opened();
+    await house.core.accounts.suspend(own.account, OPERATOR);
+    house.advance(5000);
+    assertDenied(await own.order());
+    assertDenied(await own.show(id));
+    for (const move of ['capture', 'refund', 'void'] as const) assertDenied(await own.move(move, id));
+    await house.core.accounts.resume(own.account, OPERATOR);
+    house.advance(5000);
+    processed(await own.move('capture', id));
+  });
+
+  test('too many requests are 429 in the shape of payments', async () => {
+    const own = await startHouse({ variables: { CARDVAULT_RATE_LIMIT_PER_KEY: '1' } });
+    try {
+      const other = await newMerchant(own);
+      const answers = await Promise.all(Array.from({ length: 10 }, () => other.order()));
+      const refused = answers.filter(({ status }) => status === 429);
+      assert.ok(refused.length > 0);
+      for (const answer of refused) {
+        assertRefused(answer, { status: 429, code: 'rate_limited' });
+        assert.match(String(answer.headers['retry-after']), /^[1-9][0-9]*$/);
+      }
+      assert.equal(await other.operations(), answers.length - refused.length);
+    } finally {
+      await own.stop();
+    }
+  });
+});

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { type Currency, placesOf, readCurrency } from '../../src/kernel/currency.ts';
+import { type Answer, type House, startHouse } from '../house.ts';
+import { assertRefused, idOf, type Merchant, moveOf, newMerchant, order, PAYMENTS, processed } from './payments.ts';
+
+const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+const CURRENCIES = LETTERS.flatMap((one) => LETTERS.flatMap((two) => LETTERS.map((three) => one + two + three)))
+  .map(readCurrency)
+  .filter((currency): currency is Currency => currency !== undefined);
+
+/** Minor units as people write them, with all places. */
+function written(minor: bigint, places: number): string {
+  const unit = 10n ** BigInt(places);
+  return places === 0 ? `${minor}` : `${minor / unit}.${String(minor % unit).padStart(places, '0')}`;
+}
+
+/** As JSON numbers are written: without zeros at the end. */
+const bare = (text: string): string => (text.includes('.') ? text.replace(/0+$/, '').replace(/\.$/, '') : text);
+
+/** Amounts that the simulator approves: whole units of 1 to 5000, or more than 70000. */
+const isApproved = (minor: bigint, places: number): boolean => {
+  const whole = minor / 10n ** BigInt(places);
+  return minor > 0n && (whole <= 5000n || whole > 70_000n);
+};
+
+/** The digits of an amount in the text of an answer; a number of JavaScript would round them. */
+const digitsIn = ({ text }: Answer, name: string): string | undefined =>
+  new RegExp(`"${name}":([^,}]+)`).exec(text)?.[1];
+
+describe('amounts', () => {
+  let house: House;
+  let me: Merchant;
+  before(async () => {
+    house = await startHouse();
+    me = await newMerchant(house);
+  });
+  after(() => house.stop());
+
+  /** With the amount as exactly these characters of JSON. */
+  const send = (path: string, body: object, json: string): Promise<Answer> =>
+    me.send('POST', path, JSON.stringify(body).replace('"AMOUNT"', json));
+  const authorize = (currency: string, json: string): Promise<Answer> =>
+    send(PAYMENTS, order('authorization', { amount: 'AMOUNT', currency }), json);
+
+  test('there are currencies of every number of places', () => {
+    assert.ok(CURRENCIES.length > 150);
+    assert.deepEqual([...new Set(CURRENCIES.map(placesOf))].sort(), [0, 2, 3, 4]);
+    for (const [currency, places] of Object.entries({ USD: 2, JPY: 0, CLP: 0, BHD: 3, KWD: 3, CLF: 4, UYW: 4, COP: 2 }))
+      assert.equal(placesOf(currency as Currency), places, currency);
+  });
+
+  /** Authorized, captured in part, given back in part: what comes back is what was sent, digit by digit. */
+  async function goRound(currency: Currency, whole: bigint, captured: bigint, refunded: bigint): Promise<void> {
+    const places = placesOf(currency);
+    const [all, part, back] = [whole, captured, refunded].map((minor) => written(minor, places)) as [
+      string,
+      string,
+      string,
+    ];
+    const asText = await authorize(currency, `"${all}"`);
+    assert.equal(digitsIn(asText, 'authorized_amount'), bare(all), asText.text);
+    const asNumber = await authorize(currency.toLowerCase(), all);
+    assert.equal(digitsIn(asNumber, 'authorized_amount'), bare(all), asNumber.text);
+    assert.equal(processed(asNumber).order_info.amount_details.currency, currency);
+    const id = idOf(asNumber);
+    const capture = await send(`${PAYMENTS}/${id}/capture`, moveOf('capture', 'AMOUNT', currency), part);
+    assert.equal(digitsIn(capture, 'total_amount'), bare(part), capture.text);
+    const refund = await send(`${PAYMENTS}/${id}/refund`, moveOf('refund', 'AMOUNT'), `"${back}"`);
+    assert.equal(digitsIn(refund, 'refunded_amount'), bare(back), refund.text);
+    const rest = await me.move('refund', id);
+    if (captured === refunded) assertRefused(rest, { code: 'payment_state', path: 'id' });
+    else assert.equal(digitsIn(rest, 'total_amount'), bare(written(captured - refunded, places)), rest.text);
+    const shown = await me.show(id);
+    const names = ['authorized_amount', 'collected_amount', 'refunded_amount'];
+    assert.deepEqual(
+      names.map((name) => digitsIn(shown, name)),
+      [all, part, part].map(bare),
+      shown.text,
+    );
+  }
+
+  test('come back exactly, in every currency', async () => {
+    for (const currency of CURRENCIES) {
+      const places = placesOf(currency);
+      const most = 10n ** BigInt(12 + places) - 1n;
+      const minor = fc
+        .tuple(fc.integer({ min: 1, max: 12 + places }), fc.bigInt({ min: 1n, max: most }))
+        .map(([digits, value]) => (value % 10n ** BigInt(digits)) + 1n)
+        .map((value) => (value > most ? most : value))
+        .filter((value) => isApproved(value, places));
+      const amounts = minor.chain((whole) =>
+        fc
+          .bigInt({ min: 1n, max: whole })
+          .chain((part) => fc.tuple(fc.constant(whole), fc.constant(part), fc.bigInt({ min: 1n, max: part }))),
+      );
+      await fc.assert(
+        fc.asyncProperty(amounts, ([whole, part, back]) => goRound(currency, whole, part, back)),
+        { numRuns: 1, endOnFailure: true },
+      );
+    }
+  });
+
+  test('come back exactly at both ends of every number of places', async () => {
+    for (const currency of ['JPY', 'USD', 'BHD', 'CLF'] as Currency[]) {
+      const most = 10n ** BigInt(12 + placesOf(currency)) - 1n;
+      await goRound(currency, most, most, most);
+      await goRound(currency, most, most - 1n, most - 2n);
+      await goRound(currency, most, 1n, 1n);
+      await goRound(currency, 1n, 1n, 1n);
+    }
+  });
+
+  test('with fewer places than the currency has are taken', async () => {
+    for (const [currency, json, digits] of [
+      ['USD', '10', '10'],
+      ['USD', '10.0', '10'],
+      ['USD', '10.00', '10'],
+      ['USD', '"0.5"', '0.5'],
+      ['BHD', '1.50', '1.5'],
+      ['CLF', '"999999999999.9"', '999999999999.9'],
+      ['JPY', '999999999999', '999999999999'],
+    ] as const)
+      assert.equal(digitsIn(await authorize(currency, json), 'authorized_amount'), digits, json);
+  });
+
+  const refusedIn = async (currency: string, amounts: readonly string[]): Promise<void> => {
+    const before = await me.operations();
+    for (const json of amounts) {
+      const answer = await authorize(currency, json);
+      assertRefused(answer, { path: 'order_info.amount_details.total_amount' }, json);
+    }
+    assert.equal(await me.operations(), before);
+  };
+
+  test('with more places than the currency has are refused, zeros counted as written', async () => {
+    await refusedIn('USD', ['1.234', '"1.234"', '1.000', '"1.000"', '0.001', '1.0000000000000000000000']);
+    await refusedIn('JPY', ['1.5', '1.0', '"1.0"', '"100.00"', '0.1']);
+    await refusedIn('CLP', ['1.0', '"1.5"']);
+    await refusedIn('BHD', ['1.2345', '"1.0000"']);
+    await refusedIn('CLF', ['1.23456', '"1.00000"']);
+  });
+
+  test('of zero are refused', () => refusedIn('USD', ['0', '"0"', '0.00', '"0.00"', '0.0', '-0', '-0.0']));
+
+  test('with exponent, sign or leading zeros, and what is no amount, are refused', async () => {
+    const bad = ['1e2', '1E2', '1e+2', '1.5e1', '100e-1', '1e0', '-1', '-10.5', '1e-400', '1e400'];
+    const texts = [
+      '1e2',
+      '-1',
+      '+1',
+      '01',
+      '00.5',
+      '007',
+      '.5',
+      '1.',
+      '1,5',
+      '1.000,00',
+      ' 1',
+      '1 ',
+      '1\\n',
+      '0x10',
+      '١',
+    ];
+    const others = ['NaN', 'Infinity', '1_000', '--1', '1.2.3', '', 'ten', '{{x:transaction}}'];
+    await refusedIn('USD', [
+      ...bad,
+      ...[...texts, ...others].map((text) => `"${text}"`),
+      'true',
+      '[1]',
+      '{}',
+      '{"rawJSON":"1"}',
+    ]);
+  });
+
+  test('of 13 digits before the point are refused', () =>
+    refusedIn('USD', [
+      '1000000000000',
+      '"1000000000000"',
+      '1000000000000.01',
+      '9007199254740993',
+      `"${'9'.repeat(400)}"`,
+    ]));
+
+  test('are refused in captures and refunds just the same', async () => {
+    for (const [move, type, group] of [
+      ['capture', 'authorization', 'capture_info'],
+      ['refund', 'payment', 'refund_info'],
+    ] as const) {
+      const id = await me.opened(type, { amount: 100 });
+      for (const json of [
+        '1.234',
+        '"1.000"',
+        '0',
+        '"0.00"',
+        '01',
+        '1e1',
+        '"1e1"',
+        '-1',
+        '"+1"',
+        '100.01',
+        '"101"',
+        '1000000000000',
+      ]) {
+        const answer = await send(`${PAYMENTS}/${id}/${move}`, moveOf(move, 'AMOUNT'), json);
+        // A leading zero is no JSON.
+        if (json === '01') assertRefused(answer, { code: 'malformed_json' });
+        else assertRefused(answer, { path: `${group}.amount_details.total_amount` }, json);
+      }
+      processed(await send(`${PAYMENTS}/${id}/${move}`, moveOf(move, 'AMOUNT', 'usd'), '100.00'));
+    }
+  });
+
+  test('of items may be zero and have the places of the currency', async () => {
+    const withItems = (items: unknown) => {
+      const body = order();
+      return { ...body, order_info: { amount_details: { ...body.order_info.amount_details, items_amount: items } } };
+    };
+    for (const items of [0, '0.00', 12.5, '12.50', null, '999999999999.99'])
+      processed(await me.send('POST', PAYMENTS, withItems(items)));
+  });
+});

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Permission } from '../../src/accounts/permission.ts';
+import { PERMISSIONS } from '../../src/accounts/permission.ts';
+import { type Answer, type House, startHouse } from '../house.ts';
+import { assertRefused, CARD, infoOf, type Merchant, newMerchant, order, PAYMENTS, processed } from './payments.ts';
+import { capture, dataOf, newCaller } from './vault.ts';
+
+/** The simulator declines it as rejected, so that the answer tells whether it was the card. */
+const REJECTED_CARD = '4000000000000002';
+const UNKNOWN_CAPTURE = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
+
+describe('the card of a payment', () => {
+  let house: House;
+  let me: Merchant;
+  let token: string;
+  let captured: string;
+  before(async () => {
+    house = await startHouse();
+    me = await newMerchant(house, { 'erase-sad': 'false' });
+    token = await newToken(REJECTED_CARD, '12/29');
+    captured = await newCapture({ card: REJECTED_CARD, name: 'Ana Lopez', exp: '12/29', cvv: '123' });
+  });
+  after(() => house.stop());
+
+  const newToken = async (card: string, exp: string): Promise<string> => {
+    const chd = [{ card, name: 'Ana Lopez', exp }];
+    return dataOf(await me.tokenize({ chd, tags: [], scheme: 7 })).tokens[0].token;
+  };
+  const newCapture = async (chd: object): Promise<string> => me.capture({ chd });
+  const send = (card: object, amount?: unknown): Promise<Answer> => me.order('authorization', { card, amount });
+  /** It is the card that the simulator rejects, with a good expiry. */
+  const assertRead = (answer: Answer): void => {
+    processed(answer, 'Fail');
+    assert.equal(infoOf(answer).reason, 'Rejected', answer.text);
+  };
+  const permanent = (): string => `{{${token}:detokenize}}`;
+  const temporary = (): string => `{{${captured}:transaction}}`;
+
+  describe('is taken', () => {
+    const cards: Readonly<Record<string, () => object>> = {
+      'in clear': () => ({ ...CARD, number: REJECTED_CARD }),
+      'in clear, as JSON numbers': () => ({
+        number: Number(REJECTED_CARD),
+        expiration_date: '12/29',
+        security_code: 1234,
+      }),
+      'in clear, with blanks and dashes': () => ({ ...CARD, number: '4000 0000-0000 0002' }),
+      'with number and expiry alone': () => ({ number: REJECTED_CARD, expiration_date: '12/2029' }),
+      'with an expiry of two digits': () => ({ ...CARD, number: REJECTED_CARD, expiration_date: '12/29' }),
+      'by a permanent token': () => ({ number: permanent(), expiration_date: permanent(), holder: permanent() }),
+      'by a permanent token, the rest in clear': () => ({ ...CARD, number: permanent() }),
+      'by a capture': () => ({
+        number: temporary(),
+        expiration_date: temporary(),
+        security_code: temporary(),
+        holder: temporary(),
+      }),
+      'by a token, its security code by a capture': () => ({
+        number: permanent(),
+        expiration_date: permanent(),
+        security_code: temporary(),
+      }),
+      'by a token, the expiry of a capture, and a code in clear': () => ({
+        number: permanent(),
+        expiration_date: temporary(),
+        security_code: '1234',
+        holder: 'Ana Lopez',
+      }),
+      'with blanks around and within the placeholder': () => ({
+        number: ` \t{{ ${token} : detokenize }}\r\n`,
+        expiration_date: `\n{{\t${captured}\n:\ttransaction }} `,
+      }),
+      'with null and empty optional fields': () => ({
+        number: REJECTED_CARD,
+        expiration_date: '12/29',
+        security_code: null,
+        holder: '',
+      }),
+    };
+    for (const [how, card] of Object.entries(cards)) test(how, async () => assertRead(await send(card())));
+
+    test('19 digits as a JSON number, not one of them lost', async () => {
+      const pan = '6304000000000000000';
+      const text = JSON.stringify(order('payment', { card: { number: 'HERE', expiration_date: '12/29' } }));
+      const answer = await me.send('POST', PAYMENTS, text.replace('"HERE"', pan));
+      const { token: made } = processed(answer).card;
+      const one = await newMerchant(house, {}, { account: me.account });
+      const read = await one.order('payment', { card: { number: pan, expiration_date: '12/29' } });
+      assert.equal(processed(read).card.token, made, 'the same card');
+    });
+
+    test('the expiry that the field names, not that of another record', async () => {
+      const expired = await newToken(REJECTED_CARD, '01/20');
+      const [good, bad] = [permanent(), `{{${expired}:detokenize}}`];
+      assertRead(await send({ number: bad, expiration_date: good }));
+      assert.equal(infoOf(await send({ number: good, expiration_date: bad })).reason, 'ExpiredCard');
+    });
+
+    test('as it was when the payment came: a token that is deleted afterwards changes nothing', async () => {
+      const own = await newToken('4111111111111111', '12/29');
+      const id = infoOf(await send({ number: `{{${own}:detokenize}}`, expiration_date: '12/29' })).transaction_id;
+      await me.send('DELETE', '/v1/tokens', { tokens: [own] });
+      processed(await me.move('capture', id));
+      processed(await me.move('refund', id));
+    });
+  });
+
+  describe('is refused, and makes no transaction', () => {
+    const refused = async (card: object, code: string, path: string, sent?: unknown): Promise<void> => {
+      const before = await me.operations();
+      assertRefused(await send(card), { code, path }, sent);
+      assertRefused(await me.order('payment', { card }), { code, path }, sent);
+      assert.equal(await me.operations(), before);
+    };
+    const fields = ['number', 'expiration_date', 'security_code', 'holder'] as const;
+    const forms: Readonly<Record<string, (mark: string) => string>> = {
+      'text before': (mark) => `x${mark}`,
+      'text behind': (mark) => `${mark}9`,
+      'a second one beside it': (mark) => mark + mark,
+      'a filter': (mark) => mark.replace('}}', ' | extract:card}}'),
+      'a filter that the field would fit': (mark) => mark.replace('}}', '|extract:expiration|date:MM/YY}}'),
+      'the encrypt filter': (mark) => mark.replace('}}', ' | encrypt}}'),
+      'no end': (mark) => mark.replace('}}', '}'),
+      'no verb': (mark) => mark.replace(/:[a-z]+/, ''),
+      'another verb': (mark) => mark.replace(/:[a-z]+/, ':Transaction'),
+      'a no-break space': (mark) => `\u00a0${mark}`,
+      'nothing in it': () => '{{}}',
+    };
+    for (const field of fields) {
+      for (const [what, form] of Object.entries(forms)) {
+        test(`${field} with ${what}`, async () => {
+          const mark = form(temporary());
+          await refused({ ...CARD, [field]: mark }, 'invalid_placeholder', `card.${field}`, captured);
+        });
+      }
+    }
+
+    test('the security code of a permanent token, which has none', () =>
+      refused({ ...CARD, security_code: permanent() }, 'invalid_placeholder', 'card.security_code', token));
+
+    test('parts that a capture does not have', async () => {
+      const codeOnly = await newCapture({ cvv: '123' });
+      const mark = `{{${codeOnly}:transaction}}`;
+      for (const field of ['number', 'expiration_date', 'holder'] as const)
+        await refused({ ...CARD, [field]: mark }, 'invalid_placeholder', `card.${field}`, codeOnly);
+      const bare = await newCapture({ card: REJECTED_CARD });
+      const card = { ...CARD, security_code: `{{${bare}:transaction}}` };
+      await refused(card, 'invalid_placeholder', 'card.security_code', bare);
+    });
+
+    test('unknown tokens and captures, with the place', async () => {
+      const unknown = '4111117349251111';
+      for (const field of ['number', 'expiration_date', 'holder'] as const)
+        await refused({ ...CARD, [field]: `{{${unknown}:detokenize}}` }, 'unknown_token', `card.${field}`, unknown);
+      for (const field of fields) {
+        const mark = `{{${UNKNOWN_CAPTURE}:transaction}}`;
+        await refused({ ...CARD, [field]: mark }, 'unknown_capture', `card.${field}`, UNKNOWN_CAPTURE);
+        await refused({ ...CARD, [field]: '{{x:transaction}}' }, 'unknown_capture', `card.${field}`);
+      }
+      await refused({ ...CARD, number: `{{${token}:transaction}}` }, 'unknown_capture', 'card.number', token);
+      await refused({ ...CARD, number: `{{${captured}:detokenize}}` }, 'unknown_token', 'card.number', captured);
+    });
+
+    test('tokens and captures of somebody else', async () => {
+      const other = await newMerchant(house);
+      const production = await newCaller(house, { account: me.account, environment: 'production' });
+      for (const caller of [other, production]) {
+        const body = { chd: [{ card: REJECTED_CARD, name: 'A', exp: '12/29' }], tags: [], scheme: 7 };
+        const foreign = dataOf(await caller.tokenize(body)).tokens[0].token;
+        await refused({ ...CARD, number: `{{${foreign}:detokenize}}` }, 'unknown_token', 'card.number', foreign);
+        const id = await caller.capture();
+        await refused({ ...CARD, security_code: `{{${id}:transaction}}` }, 'unknown_capture', 'card.security_code', id);
+      }
+    });
+
+    test('a capture whose ttl has ended', async () => {
+      const id = dataOf(await me.send('POST', '/transactions/requests', capture({ ttl: 1 }))).id;
+      house.advance(60_000);
+      await refused({ ...CARD, security_code: `{{${id}:transaction}}` }, 'unknown_capture', 'card.security_code', id);
+    });
+  });
+
+  describe('needs the permission for what its placeholders read', () => {
+    const withOut = (missing: Permission): Promise<Merchant> =>
+      newMerchant(
+        house,
+        { 'erase-sad': 'false' },
+        { account: me.account, permissions: PERMISSIONS.filter((each) => each !== missing) },
+      );
+
+    for (const [missing, own, other] of [
+      ['tokens:detokenize', permanent, temporary],
+      ['captures:retrieve', temporary, permanent],
+    ] as const) {
+      test(`${missing} is missing: 403 for its placeholders, nothing is made, others are taken`, async () => {
+        const key = await withOut(missing);
+        const before = await me.operations();
+        const unknown = own().replace(/\{\{[^:]+/, '{{unknown');
+        for (const mark of [own(), unknown]) {
+          const answer = await key.order('authorization', { card: { ...CARD, number: mark } });
+          assertRefused(answer, { status: 403, code: 'access_denied' });
+          assert.equal(answer.json.message, 'Access denied.');
+        }
+        assert.equal(await me.operations(), before);
+        assertRead(await key.order('authorization', { card: { ...CARD, number: other() } }));
+        assertRead(await key.order('authorization', { card: { ...CARD, number: REJECTED_CARD } }));
+      });
+    }
+
+    test('a payment tokenizes with payments:write alone', async () => {
+      const key = await newMerchant(house, {}, { account: me.account, permissions: ['payments:write'] });
+      assert.equal(typeof processed(await key.order('payment')).card.token, 'string');
+    });
+  });
+});

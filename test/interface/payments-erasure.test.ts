@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type House, startHouse } from '../house.ts';
+import { idOf, type Merchant, newMerchant, OPENED, type OrderOptions, recovered, TIMES_OUT } from './payments.ts';
+import { CAPTURES, dataOf, eventually } from './vault.ts';
+
+const CHD = { card: '4111111111111111', name: 'Ana Lopez', exp: '12/29', cvv: '123' };
+const TRACK_2 = '4111111111111111=29121010000012345678';
+
+describe('sensitive authentication data of a capture', () => {
+  let house: House;
+  let me: Merchant;
+  before(async () => {
+    house = await startHouse();
+    me = await newMerchant(house, { 'timeout-ms': '400' });
+  });
+  after(() => house.stop());
+
+  const byCapture = (id: string) => {
+    const mark = `{{${id}:transaction}}`;
+    return { number: mark, expiration_date: mark, security_code: mark };
+  };
+  const holds = async (id: string, who = me): Promise<boolean> => {
+    const { pan, exp, cvv } = dataOf(await who.send('GET', `${CAPTURES}/${id}`));
+    assert.deepEqual([pan, exp], [CHD.card, CHD.exp], 'card and expiry stay');
+    return cvv === CHD.cvv;
+  };
+  const used = async (id: string, options: OrderOptions = {}, who = me): Promise<string> =>
+    idOf(await who.order('authorization', { card: byCapture(id), ...options }));
+
+  for (const [outcome, amount] of [
+    ['approval', 1],
+    ['rejection', 5001],
+    ['decline for want of funds', 10_001],
+    ['decline by antifraud', 45_001],
+  ] as const) {
+    for (const type of ['authorization', 'payment'] as const) {
+      test(`is erased after ${outcome} of ${type}`, async () => {
+        const id = await me.capture({ chd: CHD });
+        assert.equal(await holds(id), true);
+        await me.order(type, { card: byCapture(id), amount });
+        assert.equal(await holds(id), false);
+      });
+    }
+  }
+
+  for (const [outcome, amount] of [
+    ['Undefined', 50_001],
+    ['ConnectionRejected', 40_001],
+    ['InvalidConfiguration', 55_001],
+  ] as const) {
+    test(`stays after the processor error ${outcome}, so that another try can use it`, async () => {
+      const id = await me.capture({ chd: CHD });
+      await used(id, { amount });
+      assert.equal(await holds(id), true);
+      await used(id);
+      assert.equal(await holds(id), false);
+    });
+  }
+
+  test('stays while the payment is open, and is erased when it is voided', async () => {
+    const id = await me.capture({ chd: CHD });
+    const payment = await used(id, { amount: OPENED });
+    assert.equal(await holds(id), true);
+    await me.move('void', payment);
+    assert.equal(await holds(id), false);
+  });
+
+  test('stays while nobody knows the outcome, and is erased when it is known', async () => {
+    const id = await me.capture({ chd: CHD });
+    const payment = await used(id, { amount: TIMES_OUT });
+    assert.equal(await holds(id), true);
+    await recovered(house, async () => (await me.standing(payment)).status === 'Authorized');
+    assert.equal(await holds(id), false);
+  });
+
+  test('goes with track 2, and its absence is met by the next payment', async () => {
+    const id = await me.capture({ chd: { track_2: TRACK_2, cvv: '123' } });
+    await used(id);
+    const { track_2, cvv, pan } = dataOf(await me.send('GET', `${CAPTURES}/${id}`));
+    assert.deepEqual([track_2, cvv, pan], [undefined, undefined, CHD.card]);
+    const again = await me.order('authorization', { card: byCapture(id) });
+    assert.deepEqual([again.status, again.json.data.path], [400, 'card.security_code']);
+    const { security_code: _, ...withoutCode } = byCapture(id);
+    assert.equal((await me.order('authorization', { card: withoutCode })).json.status, 'success');
+  });
+
+  test('is erased in every capture that the card was put together from', async () => {
+    const [one, two] = [await me.capture({ chd: CHD }), await me.capture({ chd: CHD })];
+    const card = {
+      number: `{{${one}:transaction}}`,
+      expiration_date: '12/29',
+      security_code: `{{${two}:transaction}}`,
+    };
+    await me.order('authorization', { card });
+    assert.deepEqual([await holds(one), await holds(two)], [false, false]);
+  });
+
+  test('is erased in no other capture of the card', async () => {
+    const [one, other] = [await me.capture({ chd: CHD }), await me.capture({ chd: CHD })];
+    await used(one);
+    assert.equal(await holds(other), true);
+  });
+
+  test('stays when the request is refused', async () => {
+    const id = await me.capture({ chd: CHD });
+    assert.equal((await me.order('authorization', { card: byCapture(id), amount: 0 })).status, 400);
+    assert.equal(await holds(id), true);
+  });
+
+  test('stays with erase-sad=false, and other accounts lose theirs', async () => {
+    const own = await newMerchant(house, { 'erase-sad': 'false' });
+    const [kept, erased] = [await own.capture({ chd: CHD }), await me.capture({ chd: CHD })];
+    await used(kept, {}, own);
+    await used(kept, { amount: 5001 }, own);
+    await used(erased);
+    assert.deepEqual([await holds(kept, own), await holds(erased)], [true, false]);
+  });
+
+  test('is no hindrance when the capture is deleted, or ends, while the processor is asked', async () => {
+    for (const end of ['deleted', 'expired'] as const) {
+      const id = await me.capture({ chd: CHD, ttl: 1 });
+      const headers = { 'idempotency-key': `capture-${end}` };
+      const before = await me.operations();
+      const answered = me.order('authorization', { card: byCapture(id), words: '_delay_200' }, headers);
+      await eventually(async () => (await me.operations()) > before);
+      if (end === 'deleted') await me.send('DELETE', `${CAPTURES}/${id}`);
+      else house.advance(60_000);
+      const answer = await answered;
+      assert.equal(answer.json.message, 'Authorization successful', answer.text);
+      assert.equal((await me.standing(idOf(answer))).status, 'Authorized');
+    }
+  });
+
+  test('is erased by payments with one capture at once', async () => {
+    const id = await me.capture({ chd: CHD });
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => me.order('authorization', { card: byCapture(id) })),
+    );
+    for (const answer of answers) {
+      if (answer.status === 200) assert.equal(answer.json.status, 'success', answer.text);
+      else assert.deepEqual([answer.status, answer.json.data.path], [400, 'card.security_code']);
+    }
+    assert.ok(answers.some(({ status }) => status === 200));
+    assert.equal(await holds(id), false);
+  });
+});

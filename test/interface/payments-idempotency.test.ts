@@ -1,0 +1,337 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { type Answer, type House, startHouse } from '../house.ts';
+import {
+  assertRefused,
+  idOf,
+  infoOf,
+  type Merchant,
+  type Move,
+  moveOf,
+  newMerchant,
+  operationsIn,
+  order,
+  PAYMENTS,
+  processed,
+  REJECTED,
+  recovered,
+  TIMES_OUT,
+  UNKNOWN,
+} from './payments.ts';
+import { eventually } from './vault.ts';
+
+const DAY = 86_400_000;
+
+let keys = 0;
+const keyed = (): { 'idempotency-key': string } => ({ 'idempotency-key': `order-${++keys}` });
+const isReplay = ({ headers }: Answer): boolean => headers['idempotent-replayed'] === 'true';
+const assertBusy = (answer: Answer): void => {
+  assertRefused(answer, { status: 409, code: 'operation_in_progress' });
+  assert.match(String(answer.headers['retry-after']), /^[1-9][0-9]*$/);
+  assert.equal(isReplay(answer), false);
+};
+
+describe('the Idempotency-Key of payments', () => {
+  let house: House;
+  let me: Merchant;
+  before(async () => {
+    house = await startHouse();
+    me = await newMerchant(house, { 'timeout-ms': '400' });
+  });
+  after(() => house.stop());
+
+  const assertSame = async (first: Answer, repeat: () => Promise<Answer>): Promise<void> => {
+    assert.equal(first.status, 200, first.text);
+    assert.equal(isReplay(first), false);
+    const operations = await me.operations();
+    for (let count = 0; count < 3; count++) {
+      house.advance(1000);
+      const again = await repeat();
+      assert.equal(again.text, first.text);
+      assert.equal(again.status, 200);
+      assert.ok(isReplay(again));
+    }
+    assert.equal(await me.operations(), operations);
+  };
+
+  for (const type of ['authorization', 'payment'] as const) {
+    for (const [outcome, amount] of [
+      ['approved', 1],
+      ['declined', REJECTED],
+      ['failed', 50_001],
+      ['opened', 60_000],
+    ] as const) {
+      test(`repeats the first answer of ${type}, ${outcome}, and makes no second one`, async () => {
+        const headers = keyed();
+        const send = () => me.order(type, { amount }, headers);
+        await assertSame(await send(), send);
+        assert.notEqual(idOf(await me.order(type, { amount }, keyed())), idOf(await send()));
+      });
+    }
+  }
+
+  for (const [move, type] of [
+    ['capture', 'authorization'],
+    ['refund', 'payment'],
+    ['void', 'authorization'],
+  ] as const) {
+    test(`repeats the first answer of ${move}, also when the payment has gone on`, async () => {
+      const id = await me.opened(type);
+      const headers = keyed();
+      const send = () => me.move(move, id, move === 'void' ? undefined : 10, headers);
+      const first = await send();
+      await assertSame(first, send);
+      await me.move('refund', id, 5);
+      assert.equal((await send()).text, first.text);
+    });
+  }
+
+  test('is 400 with another body, and belongs to its path', async () => {
+    const headers = keyed();
+    const first = await me.order('authorization', {}, headers);
+    const operations = await me.operations();
+    for (const other of [
+      order('payment'),
+      order('authorization', { amount: 125.51 }),
+      `${JSON.stringify(order())} `,
+      '{',
+    ])
+      assertRefused(await me.send('POST', PAYMENTS, other, headers), {
+        code: 'idempotency_key_reused',
+        path: 'Idempotency-Key',
+      });
+    assert.equal(await me.operations(), operations);
+    processed(await me.move('capture', idOf(first), undefined, headers));
+    processed(await me.move('refund', idOf(first), undefined, headers));
+  });
+
+  test('keeps a refusal of the fields, and no refusal that time can change', async () => {
+    const bad = keyed();
+    const refused = await me.order('authorization', { amount: 0 }, bad);
+    const again = await me.order('authorization', { amount: 0 }, bad);
+    assert.equal(again.text, refused.text);
+    assert.deepEqual([isReplay(refused), isReplay(again)], [false, true]);
+    const early = keyed();
+    const id = await me.opened();
+    const refund = () => me.move('refund', id, 1, early);
+    for (let count = 0; count < 2; count++) assertRefused(await refund(), { code: 'payment_state', path: 'id' });
+    processed(await me.move('capture', id));
+    const first = await refund();
+    processed(first);
+    assert.equal(isReplay(first), false);
+  });
+
+  test('is the same with and without a slash at the end of the path', async () => {
+    const headers = keyed();
+    const [first, second] = [
+      await me.send('POST', PAYMENTS, order(), headers),
+      await me.send('POST', `${PAYMENTS}/`, order(), headers),
+    ];
+    assert.equal(second.text, first.text);
+    assert.ok(isReplay(second));
+  });
+
+  test('of an operation that met another one is free for it afterwards', async () => {
+    const id = await me.opened('authorization', { amount: TIMES_OUT });
+    const headers = keyed();
+    assertBusy(await me.move('capture', id, 1, headers));
+    await recovered(house, async () => (await me.standing(id)).status === 'Authorized');
+    const answer = await me.move('capture', id, 1, headers);
+    processed(answer);
+    assert.equal(isReplay(answer), false);
+  });
+
+  test('of the same request at once: one is carried out, others are 409, then repeat its answer', async () => {
+    const slow = { words: '_delay_300' };
+    const headers = keyed();
+    const operations = await me.operations();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => me.order('payment', slow, headers)));
+    const [first, ...others] = answers.filter(({ status }) => status === 200);
+    assert.equal(others.length, 0);
+    for (const answer of answers.filter(({ status }) => status !== 200)) assertBusy(answer);
+    const again = await me.order('payment', slow, headers);
+    assert.equal(again.text, first?.text);
+    assert.ok(isReplay(again));
+    assert.equal(await me.operations(), operations + 1);
+  });
+
+  test('is free again a day after the answer, not before', async () => {
+    const headers = keyed();
+    const send = () => me.order('authorization', { amount: REJECTED }, headers);
+    const first = await send();
+    house.advance(DAY - 60_000);
+    assert.equal((await send()).text, first.text);
+    house.advance(120_000);
+    assert.notEqual(idOf(await send()), idOf(first));
+  });
+
+  describe('of an outcome that nobody knows is 409 until it is known, then the answer is that', () => {
+    // With an account of its own, in which nothing else happens by itself.
+    let one: Merchant;
+    beforeEach(async () => {
+      one = await newMerchant(house, { 'timeout-ms': '400' });
+    });
+    const resolves = async (id: string): Promise<void> =>
+      recovered(house, async () => infoOf(await one.show(id)).operation_status !== 'in_progress');
+
+    for (const [type, options, envelope, status] of [
+      ['authorization', { amount: TIMES_OUT }, 'success', 'Authorized'],
+      ['payment', { amount: TIMES_OUT }, 'success', 'Collected'],
+      ['authorization', { words: '_lost' }, 'Error', 'ProcessorError'],
+    ] as const) {
+      test(`${type}: ${status}`, async () => {
+        const headers = keyed();
+        const send = () => one.order(type, options, headers);
+        const first = await send();
+        assert.equal(infoOf(first).status, 'Opened');
+        const operations = await one.operations();
+        for (let count = 0; count < 2; count++) assertBusy(await send());
+        await resolves(idOf(first));
+        const answer = await send();
+        assert.equal(processed(answer, envelope).transaction_info.status, status);
+        assert.equal(idOf(answer), idOf(first));
+        await assertReplays(answer, send, operations);
+      });
+    }
+
+    for (const [move, type, fault, envelope, message, status] of [
+      ['capture', 'authorization', 'timeout', 'success', 'Capture successful', 'Collected'],
+      ['capture', 'authorization', 'lost', 'Error', 'Capture failed at the processor', 'Authorized'],
+      ['refund', 'payment', 'timeout', 'success', 'Refund successful', 'Collected'],
+      ['void', 'authorization', 'timeout', 'success', 'Authorization void successful', 'Voided'],
+      ['void', 'authorization', 'lost', 'success', 'Authorization void successful', 'Voided'],
+    ] as const) {
+      test(`${move}, ${fault}: ${message}`, async () => {
+        const id = await one.opened(type, { words: `_${move}_${fault}` });
+        const headers = keyed();
+        const send = () => one.move(move, id, undefined, headers);
+        const first = await send();
+        processed(first, 'Error', UNKNOWN);
+        const operations = await one.operations();
+        assertBusy(await send());
+        assertBusy(await one.move(move, id, undefined, keyed()));
+        await resolves(idOf(first));
+        const answer = await send();
+        assert.equal(processed(answer, envelope, message).transaction_info.status, status);
+        assert.equal(idOf(answer), idOf(first));
+        await assertReplays(answer, send, operations);
+      });
+    }
+
+    const assertReplays = async (answer: Answer, send: () => Promise<Answer>, operations: number): Promise<void> => {
+      assert.ok(isReplay(answer));
+      const again = await send();
+      assert.equal(again.text, answer.text);
+      assert.ok(isReplay(again));
+      assert.equal(await one.operations(), operations);
+    };
+
+    test('and 400 for another request, before and after', async () => {
+      const headers = keyed();
+      const id = idOf(await one.order('payment', { amount: TIMES_OUT }, headers));
+      const other = () => one.order('payment', { amount: TIMES_OUT + 1 }, headers);
+      const reused = { code: 'idempotency_key_reused', path: 'Idempotency-Key' };
+      assertRefused(await other(), reused);
+      await resolves(id);
+      assertRefused(await other(), reused);
+    });
+
+    test('for longer than a day, while the processor does not say', async () => {
+      const own = await newMerchant(house, { 'timeout-ms': '400', 'recovery-max': '7d', 'opened-expiry': '30d' });
+      const headers = keyed();
+      const send = () => own.order('authorization', { amount: TIMES_OUT, words: '_inquiry_timeout_always' }, headers);
+      idOf(await send());
+      house.advance(2 * DAY);
+      assertBusy(await send());
+      assert.equal(await own.operations(), 1);
+    });
+
+    test('and is free again a day after it was known, not before', async () => {
+      const headers = keyed();
+      const send = () => one.order('payment', { amount: TIMES_OUT }, headers);
+      const id = idOf(await send());
+      house.advance(DAY);
+      await resolves(id);
+      house.advance(DAY - 120_000);
+      assert.equal(idOf(await send()), id);
+      house.advance(240_000);
+      const anew = await send();
+      assert.equal(isReplay(anew), false);
+      assert.notEqual(idOf(anew), id);
+    });
+
+    test('shows the result as it was, whatever came after it', async () => {
+      const headers = keyed();
+      const send = () => one.order('payment', { amount: TIMES_OUT }, headers);
+      const id = idOf(await send());
+      await resolves(id);
+      processed(await one.move('refund', id));
+      const answer = await send();
+      assert.equal(processed(answer).order_info.amount_details.authorized_amount, TIMES_OUT);
+      assert.equal(infoOf(answer).status, 'Collected');
+      const card = processed(answer).card;
+      assert.equal(card.scheme, 7);
+    });
+  });
+
+  describe('across a restart', () => {
+    let directory: string;
+    let own: House;
+    before(async () => {
+      directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+      own = await startHouse({ directory });
+    });
+    after(async () => {
+      await own.stop();
+      rmSync(directory, { recursive: true, force: true });
+    });
+
+    const restart = async (): Promise<void> => {
+      await own.stop();
+      own = await startHouse({ directory });
+    };
+    const post = (key: string, path: string, body: unknown, headers: Record<string, string>): Promise<Answer> =>
+      own.call('POST', PAYMENTS + path, { key, body, headers });
+
+    test('answers are repeated', async () => {
+      const { key } = await newMerchant(own);
+      const headers = keyed();
+      const first = await post(key, '', order('payment'), headers);
+      processed(first);
+      await restart();
+      const again = await post(key, '', order('payment'), headers);
+      assert.equal(again.text, first.text);
+      assert.ok(isReplay(again));
+    });
+
+    for (const [what, move] of [
+      ['a payment', undefined],
+      ['a refund', 'refund'],
+    ] as const satisfies readonly (readonly [string, Move | undefined])[]) {
+      test(`${what} of which nobody knows the outcome stays 409 until it is known, and is done once`, async () => {
+        const { account, key, opened } = await newMerchant(own, { 'timeout-ms': '400' });
+        const id = move === undefined ? '' : await opened('payment', { words: '_refund_timeout' });
+        const body = move === undefined ? order('payment', { amount: TIMES_OUT }) : moveOf(move, 10);
+        const path = move === undefined ? '' : `/${id}/${move}`;
+        const headers = keyed();
+        const first = await post(key, path, body, headers);
+        const transaction = idOf(first);
+        const count = await operationsIn(own, account);
+        await restart();
+        assertBusy(await post(key, path, body, headers));
+        own.advance(6500);
+        await eventually(async () => (await post(key, path, body, headers)).status === 200);
+        const answer = await post(key, path, body, headers);
+        assert.ok(isReplay(answer));
+        assert.equal(idOf(answer), transaction);
+        assert.equal(processed(answer).transaction_info.status, 'Collected');
+        await restart();
+        assert.equal((await post(key, path, body, headers)).text, answer.text);
+        assert.equal(await operationsIn(own, account), count);
+      });
+    }
+  });
+});

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type Answer, type CallOptions, type House, startHouse } from '../house.ts';
+import { KoinStandIn } from '../processors/koin-stand-in.ts';
+import { assertRefused, idOf, infoOf, type Merchant, newMerchant, order, PAYMENTS } from './payments.ts';
+import { eventually } from './vault.ts';
+
+const PATH = '/notifications/koin';
+const KIB = 1024;
+
+describe('news from KOIN', () => {
+  let house: House;
+  let koin: KoinStandIn;
+  let me: Merchant;
+  before(async () => {
+    koin = new KoinStandIn({ privateKey: 'sk_of_this_test', account: 'ACC' });
+    const { url } = await koin.start();
+    house = await startHouse();
+    me = await newMerchant(house);
+    const settings = {
+      'base-url': url,
+      'private-key': 'sk_of_this_test',
+      account: 'ACC',
+      'notification-url': 'https://vault.example/pay/',
+    };
+    await house.enablePayments(me.account, settings, 'koin');
+    house.advance(5000);
+  });
+  after(async () => {
+    await house.stop();
+    await koin.stop();
+  });
+
+  const tell = (secret: string, options: CallOptions = {}): Promise<Answer> =>
+    house.call('POST', `${PATH}/${secret}`, { body: { status: 'anything' }, ...options });
+
+  /** An order that KOIN still thinks about, and the secret in the address that it was given. */
+  async function open(): Promise<{ id: string; secret: string }> {
+    koin.inject({ on: 'create', do: { becomes: 'Opened' } });
+    const body = { ...order(), bill_to: { ...order().bill_to, country: 'BR' } };
+    const answer = await me.send('POST', PAYMENTS, body);
+    assert.equal(answer.json.message, 'Authorization in progress', `${answer.text} ${koin.violations}`);
+    const id = idOf(answer);
+    const [url = ''] = koin.books.orders.get(id)?.notificationUrls ?? assert.fail('no order');
+    const [, secret = ''] = /^https:\/\/vault\.example\/pay\/notifications\/koin\/([A-Za-z0-9_-]{43})$/.exec(url) ?? [];
+    assert.notEqual(secret, '', url);
+    return { id, secret };
+  }
+
+  test('are answered 204, and KOIN is asked: not they but its answer counts', async () => {
+    const { id, secret } = await open();
+    const lying = await tell(secret, { body: { order: { status: { type: 'Authorized' } } } });
+    assert.deepEqual([lying.status, lying.text], [204, '']);
+    const asked = () => koin.requests.filter((kind) => kind === 'get' || kind === 'find').length;
+    await eventually(async () => asked() > 0);
+    assert.equal((await me.standing(id)).status, 'Opened');
+    koin.turn(id, 'Authorized');
+    assert.equal((await tell(secret)).status, 204);
+    await eventually(async () => (await me.standing(id)).status === 'Authorized');
+    assert.equal(infoOf(await me.show(id)).operation, 'authorization');
+  });
+
+  test('may come twice, at once and late, with any body and type', async () => {
+    const { id, secret } = await open();
+    koin.turn(id, 'Failed', 'Insufficient funds');
+    const bodies = ['', '{', 'x'.repeat(64 * KIB), { a: 1 }, Buffer.from([0xff])];
+    const answers = await Promise.all(bodies.map((body) => tell(secret, { body })));
+    answers.push(
+      await tell(secret, { headers: { 'content-type': 'text/plain' } }),
+      await house.call('POST', `${PATH}/${secret}/`),
+    );
+    for (const { status } of answers) assert.equal(status, 204);
+    await eventually(async () => (await me.standing(id)).status === 'Declined');
+    assert.equal((await tell(secret)).status, 204);
+    assert.equal((await me.standing(id)).status, 'Declined');
+  });
+
+  test('need no key, and one changes nothing', async () => {
+    const { secret } = await open();
+    assert.equal((await tell(secret, { key: me.key })).status, 204);
+    assert.equal((await tell(secret, { key: 'wrong' })).status, 204);
+  });
+
+  test('with an unknown secret are 404, also with that of the other environment', async () => {
+    const { id, secret } = await open();
+    for (const wrong of ['x', secret.slice(0, -1), `${secret}x`, secret.toUpperCase(), id, 'x'.repeat(5000), '%00'])
+      assertRefused(await tell(wrong), { status: 404, code: 'unknown_path' });
+    assertRefused(await tell(secret, { environment: 'production' }), { status: 404, code: 'unknown_path' });
+    assert.equal((await tell(secret, { environment: 'console' })).status, 404);
+    for (const path of [
+      '/notifications',
+      PATH,
+      `${PATH}/`,
+      `/notifications/simulator/${secret}`,
+      `${PATH}/${secret}/x`,
+    ])
+      assert.equal((await house.call('POST', path, { body: {} })).status, 404, path);
+  });
+
+  test('above 64 KiB are 413', async () => {
+    const { secret } = await open();
+    for (const name of [secret, 'x'])
+      assertRefused(await tell(name, { body: 'x'.repeat(64 * KIB + 1) }), { status: 413, code: 'body_too_large' });
+  });
+
+  test('by another method are 405', async () => {
+    const { secret } = await open();
+    for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+      const answer = await house.call(method, `${PATH}/${secret}`);
+      assertRefused(answer, { status: 405, code: 'method_not_allowed' });
+      assert.equal(answer.headers.allow, 'POST');
+    }
+  });
+
+  test('leave their secret in no log line', async () => {
+    const { secret } = await open();
+    await tell(secret);
+    await tell(`${secret}x`);
+    const lines = house.log.join('');
+    assert.ok(lines.includes('"route":"/notifications/koin/:secret"'));
+    assert.ok(!lines.includes(secret));
+  });
+});

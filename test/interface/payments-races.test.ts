@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type Answer, type House, startHouse } from '../house.ts';
+import { assertRefused, infoOf, type Merchant, newMerchant, processed } from './payments.ts';
+
+const ROUNDS = 8;
+const MANY = 10;
+
+describe('operations on one payment at once', () => {
+  let house: House;
+  let me: Merchant;
+  before(async () => {
+    house = await startHouse();
+    me = await newMerchant(house, { 'timeout-ms': '5000' });
+  });
+  after(() => house.stop());
+
+  const won = (answers: readonly Answer[]): Answer[] => {
+    for (const answer of answers.filter(({ status }) => status !== 200)) {
+      const isBusy = answer.status === 409;
+      const path = isBusy ? '' : answer.json.data.path;
+      const code = isBusy ? 'operation_in_progress' : answer.json.data.code;
+      assert.ok(['operation_in_progress', 'payment_state', 'invalid_field'].includes(code), answer.text);
+      assertRefused(answer, { status: isBusy ? 409 : 400, code, path });
+      if (isBusy) assert.ok(Number(answer.headers['retry-after']) > 0);
+    }
+    const winners = answers.filter(({ status }) => status === 200);
+    for (const answer of winners) processed(answer);
+    return winners;
+  };
+  const times = <T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> =>
+    Promise.all(Array.from({ length: count }, (_, index) => act(index)));
+  const operationsOf = async (id: string): Promise<number> => {
+    const sql = 'select count(*) as rows from payment_operations where payment = ? and id <> payment';
+    return 1 + Number((await house.core.database.read(sql, id))[0]?.['rows']);
+  };
+  /** How often something happened at once, over some payments. */
+  const rounds = async (act: () => Promise<void>): Promise<void> => {
+    for (let round = 0; round < ROUNDS; round++) await act();
+  };
+
+  test('capture and void: one of them', () =>
+    rounds(async () => {
+      const id = await me.opened();
+      const answers = await times(MANY, (index) => me.move(index % 2 === 0 ? 'capture' : 'void', id));
+      const winners = won(answers);
+      assert.equal(winners.length, 1, answers.map(({ text }) => text).join('\n'));
+      const { status, amounts } = await me.standing(id);
+      assert.equal(status, infoOf(winners[0] ?? assert.fail()).status);
+      assert.equal(amounts['collected_amount'], status === 'Collected' ? 125.5 : 0);
+      assert.ok(['Collected', 'Voided'].includes(status));
+      assert.equal(await operationsOf(id), 2);
+    }));
+
+  for (const [move, status] of [
+    ['capture', 'Collected'],
+    ['void', 'Voided'],
+  ] as const) {
+    test(`${move}, ten times: one of them`, () =>
+      rounds(async () => {
+        const id = await me.opened();
+        assert.equal(won(await times(MANY, () => me.move(move, id))).length, 1);
+        assert.equal((await me.standing(id)).status, status);
+        assert.equal(await operationsOf(id), 2);
+      }));
+  }
+
+  test('captures of different parts: one of them, and its amount', () =>
+    rounds(async () => {
+      const id = await me.opened();
+      const [winner, ...others] = won(await times(MANY, (index) => me.move('capture', id, index + 1)));
+      assert.equal(others.length, 0);
+      const total = processed(winner ?? assert.fail()).order_info.amount_details.total_amount;
+      assert.equal((await me.standing(id)).amounts['collected_amount'], total);
+    }));
+
+  test('refunds: never more than was collected, and all that was said is in the books', () =>
+    rounds(async () => {
+      const id = await me.opened('payment', { amount: 100 });
+      // Repeated, since refunds that meet each other are told to come again.
+      let refunds = 0;
+      for (let wave = 0; wave < 20 && refunds < 3; wave++)
+        refunds += won(await times(MANY, () => me.move('refund', id, 30))).length;
+      assert.equal(refunds, 3);
+      assert.equal(won(await times(MANY, () => me.move('refund', id, 30))).length, 0);
+      assert.equal((await me.standing(id)).amounts['refunded_amount'], 90);
+      assert.equal(won(await times(MANY, () => me.move('refund', id))).length, 1, 'the rest');
+      assert.equal((await me.standing(id)).amounts['refunded_amount'], 100);
+      assert.equal(await operationsOf(id), 5);
+    }));
+
+  test('full refunds: one of them', () =>
+    rounds(async () => {
+      const id = await me.opened('payment', { amount: 100 });
+      assert.equal(won(await times(MANY, () => me.move('refund', id))).length, 1);
+      assert.equal((await me.standing(id)).amounts['refunded_amount'], 100);
+    }));
+
+  test('payments beside each other do not meet', async () => {
+    const ids = await times(20, () => me.opened());
+    const answers = await Promise.all(ids.map((id, index) => me.move(index % 2 === 0 ? 'capture' : 'void', id)));
+    assert.equal(won(answers).length, ids.length);
+  });
+});

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type Answer, type House, luhnPan, startHouse } from '../house.ts';
+import { assertRefused, CARD, FAILED, type Merchant, newMerchant, OPENED, REJECTED, TIMES_OUT } from './payments.ts';
+import { dataOf, passesLuhn, UUID } from './vault.ts';
+
+const FORMS: Readonly<Record<string, RegExp>> = {
+  1: /^[0-9]{16}$/,
+  3: /^[0-9]{6}[A-Za-z0-9]{6}[0-9]{4}$/,
+  7: UUID,
+  8: /^[0-9]{16}$/,
+};
+
+describe('the token of a payment', () => {
+  let house: House;
+  let me: Merchant;
+  before(async () => {
+    house = await startHouse();
+    me = await newMerchant(house, { 'timeout-ms': '400' });
+  });
+  after(() => house.stop());
+
+  const cardIn = ({ json, text }: Answer) => {
+    assert.equal(json.data.transaction_info.type, 'payment_response', text);
+    return json.data.card;
+  };
+
+  for (const scheme of ['1', '3', '7', '8']) {
+    test(`has the form of scheme ${scheme}, is persistent and stands for the card`, async () => {
+      const own = await newMerchant(house, { 'payment-scheme': scheme });
+      const pan = luhnPan('411111');
+      const card = { ...CARD, number: pan };
+      const made = cardIn(await own.order('payment', { card }));
+      assert.deepEqual(made, {
+        token: made.token,
+        card: `${pan.slice(0, 6)}******${pan.slice(-4)}`,
+        scheme: Number(scheme),
+      });
+      assert.match(made.token, FORMS[scheme] ?? assert.fail());
+      if (scheme !== '7') assert.ok(made.token.startsWith(pan.slice(0, 6)) && made.token.endsWith(pan.slice(-4)));
+      if (scheme === '1' || scheme === '8') assert.equal(passesLuhn(made.token), scheme === '8');
+      assert.deepEqual(cardIn(await own.order('payment', { card })), made, 'the same again');
+      const chd = [{ card: pan, name: 'Ana', exp: '12/29' }];
+      const vaulted = await own.tokenize({ chd, tags: [], scheme: Number(scheme), type: 'persistent' });
+      assert.equal(dataOf(vaulted).tokens[0].token, made.token, 'also for the vault');
+      const byToken = { number: `{{${made.token}:detokenize}}`, expiration_date: `{{${made.token}:detokenize}}` };
+      const used = await own.order('payment', { card: byToken, amount: 5002 });
+      assert.equal(used.json.data.transaction_info.reason, 'Rejected');
+    });
+  }
+
+  test('comes whatever the outcome, and is the same each time', async () => {
+    const tokens = new Set<string>();
+    const outcomes = [1, REJECTED, FAILED, OPENED, TIMES_OUT, 40_001];
+    const seen: string[] = [];
+    for (const amount of outcomes) {
+      const answer = await me.order('payment', { amount });
+      seen.push(answer.json.data.transaction_info.status);
+      tokens.add(cardIn(answer).token);
+    }
+    assert.deepEqual(seen, ['Collected', 'Declined', 'ProcessorError', 'Opened', 'Opened', 'ProcessorError']);
+    assert.equal(tokens.size, 1);
+    const expired = await me.order('payment', { card: { ...CARD, expiration_date: '01/2020' } });
+    assert.equal(expired.json.data.transaction_info.reason, 'ExpiredCard');
+    assert.ok(tokens.has(cardIn(expired).token));
+  });
+
+  test('keeps holder and expiry, and never the security code', async () => {
+    const card = {
+      number: luhnPan('520082'),
+      expiration_date: '11/2031',
+      security_code: '7391',
+      holder: 'Žofie Ñandú',
+    };
+    const { token } = cardIn(await me.order('payment', { card }));
+    const inspected = dataOf(await me.send('GET', `/v1/tokens/${token}/inspect`));
+    assert.equal(inspected.name, 'Žofie Ñandú');
+    assert.equal(inspected.exp, '11/2031');
+    assert.equal(inspected.created_by, 'test');
+    assert.ok(!JSON.stringify(inspected).includes('7391'));
+  });
+
+  test('is not made for an authorization', async () => {
+    const before = await me.count('tokens');
+    const answer = await me.order('authorization', { card: { ...CARD, number: luhnPan('411111') } });
+    assert.ok(!('card' in answer.json.data));
+    assert.equal(await me.count('tokens'), before);
+  });
+
+  test('is not made when the number came by a placeholder, only when it came in clear', async () => {
+    const made = dataOf(
+      await me.tokenize({ chd: [{ card: luhnPan('411111'), name: 'A', exp: '12/29' }], tags: [], scheme: 1 }),
+    );
+    const mark = `{{${made.tokens[0].token}:detokenize}}`;
+    const captured = `{{${await me.capture()}:transaction}}`;
+    const before = await me.count('tokens');
+    for (const number of [mark, captured]) {
+      const answer = await me.order('payment', { card: { number, expiration_date: '12/29', security_code: '123' } });
+      assert.equal(answer.json.data.transaction_info.status, 'Collected');
+      assert.ok(!('card' in answer.json.data));
+    }
+    assert.equal(await me.count('tokens'), before);
+    const clear = {
+      number: luhnPan('411111'),
+      expiration_date: mark,
+      security_code: `{{${await me.capture()}:transaction}}`,
+    };
+    assert.match(cardIn(await me.order('payment', { card: clear })).token, UUID);
+    assert.equal(await me.count('tokens'), before + 1);
+  });
+
+  test('is one also for payments at once', async () => {
+    const card = { ...CARD, number: luhnPan('411111') };
+    const answers = await Promise.all(Array.from({ length: 10 }, () => me.order('payment', { card })));
+    assert.equal(new Set(answers.map((answer) => cardIn(answer).token)).size, 1);
+    for (const { json } of answers) assert.equal(json.data.transaction_info.status, 'Collected');
+  });
+
+  test('is made anew after it was deleted', async () => {
+    const card = { ...CARD, number: luhnPan('411111') };
+    const { token } = cardIn(await me.order('payment', { card }));
+    await me.send('DELETE', '/v1/tokens', { tokens: [token] });
+    assert.notEqual(cardIn(await me.order('payment', { card })).token, token);
+  });
+
+  test('that cannot be made, because no value is free, makes no payment either', async () => {
+    const own = await newMerchant(house, { 'payment-scheme': '8' });
+    // Two hidden digits: ten card numbers that pass the Luhn check, and ten such values.
+    const pans = Array.from({ length: 100 }, (_, hidden) => `411111${String(hidden).padStart(2, '0')}1111`).filter(
+      passesLuhn,
+    );
+    assert.equal(pans.length, 10);
+    const tokens = new Set<string>();
+    let refused = 0;
+    for (const number of pans) {
+      const before = await own.operations();
+      const answer = await own.order(
+        'payment',
+        { card: { ...CARD, number } },
+        { 'idempotency-key': number.slice(6, 8) },
+      );
+      if (answer.status === 200) {
+        const { token } = cardIn(answer);
+        assert.ok(passesLuhn(token) && token.length === 12 && !tokens.has(token), answer.text);
+        tokens.add(token);
+      } else {
+        refused++;
+        assertRefused(answer, { code: answer.json.data.code, path: answer.json.data.path }, number);
+        assert.ok(['token_space_full', 'nothing_tokenized'].includes(answer.json.data.code), answer.text);
+        assert.equal(await own.operations(), before);
+      }
+    }
+    assert.ok(refused > 0 && tokens.size > 0, `${refused} ${tokens.size}`);
+  });
+});

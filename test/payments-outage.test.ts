@@ -1,0 +1,60 @@
+import { after, before, describe, test } from 'node:test';
+import { type House, startHouse } from './house.ts';
+import { idOf, infoOf, type Merchant, newMerchant, order, PAYMENTS } from './interface/payments.ts';
+import { eventually } from './interface/vault.ts';
+import { KoinStandIn } from './processors/koin-stand-in.ts';
+
+/** Beyond `recovery-max`, so that nothing that is asked in between still counts as early. */
+const OUTAGE_MS = 2 * 3_600_000;
+
+/** KOIN cannot take a capture or refund back, so its books are all there is to go by. */
+describe('a processor that is away for longer than recovery-max', () => {
+  let house: House;
+  let koin: KoinStandIn;
+  let me: Merchant;
+
+  before(async () => {
+    koin = new KoinStandIn({ privateKey: 'sk_of_this_test', account: 'ACC' });
+    const { url } = await koin.start();
+    house = await startHouse();
+    me = await newMerchant(house);
+    const settings = { 'base-url': url, 'private-key': 'sk_of_this_test', account: 'ACC', 'recovery-delay-ms': '0' };
+    await house.enablePayments(me.account, settings, 'koin');
+    house.advance(5000);
+  });
+  after(async () => {
+    await house.stop();
+    await koin.stop();
+  });
+
+  /** An outage that begins right behind what KOIN has booked, and has an end. */
+  async function outage(move: 'capture' | 'refund', id: string): Promise<void> {
+    koin.inject({ on: move, do: 'drop-after' });
+    for (const on of ['get', 'find', 'get-refund'] as const) koin.inject({ on, do: 'drop-before', times: 100_000 });
+    await me.move(move, id);
+    const asked = () => koin.requests.filter((kind) => kind === 'get').length;
+    const before = asked();
+    house.advance(OUTAGE_MS);
+    await eventually(async () => asked() >= before + 2);
+    koin.forgetFaults();
+    house.advance(OUTAGE_MS);
+  }
+
+  const authorized = async (): Promise<string> => {
+    const body = { ...order(), bill_to: { ...order().bill_to, country: 'BR' } };
+    return idOf(await me.send('POST', PAYMENTS, body));
+  };
+
+  test('finds a capture that it has booked: Collected', async () => {
+    const id = await authorized();
+    await outage('capture', id);
+    await eventually(async () => (await me.standing(id)).status === 'Collected');
+  });
+
+  test('finds a refund that it has booked', async () => {
+    const id = await authorized();
+    infoOf(await me.move('capture', id));
+    await outage('refund', id);
+    await eventually(async () => (await me.standing(id)).amounts['refunded_amount'] === 125.5);
+  });
+});

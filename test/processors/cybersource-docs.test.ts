@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { ACCEPTED, HTTP_STATUSES, REASONS } from '../../src/payments/processors/cybersource/mapping.ts';
+import { CYBERSOURCE_SETTINGS } from '../../src/payments/processors/cybersource/settings.ts';
+
+const text = readFileSync(join(import.meta.dirname, '../../docs/processors/cybersource.md'), 'utf8');
+
+/** The rows below a heading of columns, first cell and last. */
+function table(heading: string): [string, string][] {
+  const [, after = ''] = text.split(`${heading}\n`);
+  const rows = after.split('\n').slice(1);
+  return rows
+    .slice(
+      0,
+      rows.findIndex((row) => !row.startsWith('|')),
+    )
+    .map((row) => {
+      const cells = row
+        .slice(1, -1)
+        .split('|')
+        .map((cell) => cell.trim());
+      return [cells[0] ?? '', cells.at(-1) ?? ''];
+    });
+}
+
+const shown = (failed: { status: string; reason: string } | 'unknown'): string =>
+  failed === 'unknown' ? 'unknown' : `${failed.status} / ${failed.reason}`;
+
+describe('docs/processors/cybersource.md', () => {
+  test('has every reason with what it means', () => {
+    const rows = table('| Reason | Payment |').flatMap(([reasons, meaning]) =>
+      [...reasons.matchAll(/`([A-Z_]+)`/g)].map(([, reason = '']) => [reason, meaning] as const),
+    );
+    const expected = Object.entries(REASONS).map(([reason, failed]) => [reason, shown(failed)] as const);
+    assert.deepEqual([...rows].sort(), [...expected].sort());
+  });
+
+  test('has every HTTP status with what it means', () => {
+    const expected = Object.entries(HTTP_STATUSES).map(([status, failed]) => [status, shown(failed)]);
+    assert.deepEqual(
+      table('| HTTP | Payment |').flatMap(([cell, meaning]) => cell.split(', ').map((status) => [status, meaning])),
+      expected,
+    );
+  });
+
+  test('has every setting, and whether it must be set', () => {
+    const rows = Object.fromEntries(
+      text
+        .slice(0, text.indexOf('## Encrypted messages'))
+        .split('\n')
+        .flatMap((line) => {
+          const [, name = '', fallback = ''] = /^\| `([a-z-]+)` \| ([^|]*) \|/.exec(line) ?? [];
+          return name === '' ? [] : [[name, fallback]];
+        }),
+    );
+    assert.deepEqual(Object.keys(rows).sort(), Object.keys(CYBERSOURCE_SETTINGS).sort());
+    for (const [name, setting] of Object.entries(CYBERSOURCE_SETTINGS)) {
+      const { fallback, required } = setting as { fallback?: string; required?: true };
+      if (required) assert.equal(rows[name], 'required');
+      if (fallback !== undefined) assert.equal(rows[name], `\`${fallback}\``);
+    }
+  });
+
+  test('names every status that means yes', () => {
+    for (const status of Object.values(ACCEPTED).flat()) assert.ok(text.includes(`\`${status}\``), status);
+  });
+});

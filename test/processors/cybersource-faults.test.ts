@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, describe, test } from 'node:test';
+import type { Finding, History, Outcome, Subject } from '../../src/payments/processor.ts';
+import { approvedId, card, history, money, openDesk, order, subject } from './cybersource-desk.ts';
+import type { Fault } from './cybersource-mishaps.ts';
+
+type Kind = Extract<Fault, { fault: string }>['fault'];
+
+/** What must come out, and whether CyberSource has done it all the same. */
+const FAULTS: Readonly<Record<Exclude<Kind, 'delay' | 'verdict'>, readonly [outcome: 'unknown', done: boolean]>> = {
+  'drop-before': ['unknown', false],
+  'drop-after': ['unknown', true],
+  'never-answer': ['unknown', true],
+  '502-before': ['unknown', false],
+  '502-after': ['unknown', true],
+  garbage: ['unknown', true],
+  truncated: ['unknown', true],
+  duplicate: ['unknown', true],
+  'wrong-amount': ['unknown', true],
+  'wrong-currency': ['unknown', true],
+  'wrong-code': ['unknown', true],
+};
+const SHORT = 150;
+
+const desk = await openDesk();
+const { cybersource, standIn } = desk;
+after(async () => {
+  await desk.stop();
+  assert.deepEqual(standIn.violations, []);
+});
+afterEach(() => standIn.heal());
+
+interface Attempt {
+  readonly past: History;
+  readonly subject: Subject;
+  /** The first transaction of the payment, where there is one. */
+  readonly root: string | undefined;
+  run(timeout: number): Promise<Outcome>;
+}
+
+async function held(): Promise<{ readonly past: History; readonly id: string }> {
+  const call = desk.call();
+  const id = approvedId(await cybersource.authorize(call, order(), card()));
+  return { past: history(subject('authorization', call.key, id)), id };
+}
+
+async function collected(): Promise<{ readonly past: History; readonly id: string }> {
+  const { past, id } = await held();
+  const call = desk.call();
+  const captureId = approvedId(await cybersource.capture(call, past, money('10.50')));
+  return { past: history(...past.operations, subject('capture', call.key, captureId)), id };
+}
+
+const ATTEMPTS: Readonly<Record<string, () => Promise<Attempt>>> = {
+  authorization: async () => {
+    const key = desk.newKey();
+    const run = (timeout: number): Promise<Outcome> =>
+      cybersource.authorize(desk.call({ key, timeout }), order(), card());
+    return { past: history(), subject: subject('authorization', key), root: undefined, run };
+  },
+  payment: async () => {
+    const key = desk.newKey();
+    const sale = order({ capture: true });
+    const run = (timeout: number): Promise<Outcome> => cybersource.authorize(desk.call({ key, timeout }), sale, card());
+    return { past: history(), subject: subject('payment', key), root: undefined, run };
+  },
+  capture: async () => {
+    const key = desk.newKey();
+    const { past, id } = await held();
+    const run = (timeout: number): Promise<Outcome> =>
+      cybersource.capture(desk.call({ key, timeout }), past, money('10.50'));
+    return { past, subject: subject('capture', key), root: id, run };
+  },
+  payment_refund: async () => {
+    const key = desk.newKey();
+    const { past, id } = await collected();
+    const run = (timeout: number): Promise<Outcome> =>
+      cybersource.refund(desk.call({ key, timeout }), past, money('10.50'));
+    return { past, subject: subject('payment_refund', key), root: id, run };
+  },
+  authorization_void: async () => {
+    const key = desk.newKey();
+    const { past, id } = await held();
+    const run = (timeout: number): Promise<Outcome> => cybersource.void(desk.call({ key, timeout }), past);
+    return { past, subject: subject('authorization_void', key), root: id, run };
+  },
+};
+const REQUESTS = {
+  authorization: 'payment',
+  payment: 'payment',
+  capture: 'capture',
+  payment_refund: 'refund',
+  authorization_void: 'reversal',
+} as const;
+
+const inquire = ({ past, subject }: Attempt): Promise<Finding> => cybersource.inquire(desk.call(), past, subject);
+const abandon = ({ past, subject }: Attempt): Promise<Finding> => cybersource.abandon(desk.call(), past, subject);
+const standing = ({ root, subject }: Attempt): object =>
+  standIn.books.totals(root ?? standIn.books.byKey(subject.key)?.id ?? '');
+
+for (const [type, prepare] of Object.entries(ATTEMPTS)) {
+  const on = REQUESTS[type as keyof typeof REQUESTS];
+  describe(type, () => {
+    for (const [fault, [kind, done]] of Object.entries(FAULTS)) {
+      test(`${fault}: ${kind}; an inquiry tells that it was ${done ? '' : 'not '}done, and it can be undone`, async () => {
+        // The answer to something else, for the fault that repeats it.
+        await (await prepare()).run(10_000);
+        const attempt = await prepare();
+        standIn.inject({ on, fault: fault as 'garbage' });
+        const sent = standIn.requests.length;
+        const outcome = await attempt.run(fault === 'never-answer' ? SHORT : 10_000);
+        assert.equal(outcome.kind, kind, JSON.stringify(Object.keys(outcome)));
+        assert.equal(standIn.requests.length, sent + 1, 'sent once');
+        assert.equal((await inquire(attempt)).kind, done ? 'approved' : 'absent');
+        await undo(type, attempt, done);
+      });
+    }
+
+    test('an answer that is late, but in time, counts', async () => {
+      const attempt = await prepare();
+      standIn.inject({ on, fault: 'delay', ms: 80 });
+      approvedId(await attempt.run(10_000));
+    });
+  });
+}
+
+/** What abandoning leaves, by the kind of what is abandoned. */
+async function undo(type: string, attempt: Attempt, done: boolean): Promise<void> {
+  const finding = await abandon(attempt);
+  // What undid it has an id of its own, which is not that of the operation.
+  if ('particulars' in finding) assert.equal(finding.particulars.processorId, undefined);
+  const nothing = { authorized: 0n, captured: 0n, refunded: 0n };
+  const whole = { authorized: 105_000n, captured: 105_000n, refunded: 0n };
+  if (type === 'authorization_void') {
+    assert.equal(finding.kind, 'reversed');
+    assert.deepEqual(standing(attempt), nothing);
+  } else if (type === 'capture') {
+    assert.equal(finding.kind, done ? 'reversed' : 'absent');
+    assert.deepEqual(standing(attempt), done ? nothing : { ...nothing, authorized: 105_000n });
+  } else {
+    assert.equal(finding.kind, done ? 'approved' : 'absent');
+    assert.deepEqual(standing(attempt), type === 'payment_refund' ? whole : nothing);
+  }
+  if (!done) return;
+  const after = { capture: 'reversed', payment_refund: 'refused', authorization_void: 'approved' }[type] ?? 'reversed';
+  assert.equal((await inquire(attempt)).kind, after);
+  // The answer to the first was lost, say: it is asked once more, and still nothing is left.
+  const again = await abandon(attempt);
+  const expected = type === 'capture' || type === 'authorization_void' ? ['reversed'] : ['approved', 'absent'];
+  assert.ok(expected.includes(again.kind), again.kind);
+}
+
+describe('abandoning', () => {
+  const UNDOINGS = {
+    authorization: 'timeout-reversal',
+    payment: 'timeout-void',
+    capture: 'timeout-void',
+    payment_refund: 'timeout-void',
+  } as const;
+  for (const [type, on] of Object.entries(UNDOINGS)) {
+    for (const fault of ['drop-before', 'drop-after', '502-after', 'garbage', 'wrong-amount', 'wrong-code'] as const) {
+      test(`of ${type}, ${fault}: unknown`, async () => {
+        const attempt = await (ATTEMPTS[type] ?? (() => assert.fail()))();
+        standIn.inject({ on: REQUESTS[type as 'payment'], fault: 'drop-after' });
+        await attempt.run(10_000);
+        standIn.inject({ on, fault });
+        assert.equal((await abandon(attempt)).kind, 'unknown');
+      });
+    }
+
+    for (const verdict of [
+      { status: '', http: 400, reason: 'NOT_VOIDABLE' },
+      { status: '', http: 400, reason: 'TRANSACTION_ALREADY_SETTLED' },
+      { status: '', http: 400, reason: 'INVALID_DATA', fields: ['reversalInformation.amountDetails.totalAmount'] },
+      { status: '', http: 401 },
+      { status: 'FAILED' },
+    ]) {
+      const isFinal = verdict.reason === 'NOT_VOIDABLE' || verdict.reason === 'TRANSACTION_ALREADY_SETTLED';
+      const expected = isFinal ? 'refused' : 'unknown';
+      test(`of ${type}, ${verdict.http ?? 201} ${verdict.reason ?? verdict.status}: ${expected}`, async () => {
+        const attempt = await (ATTEMPTS[type] ?? (() => assert.fail()))();
+        await attempt.run(10_000);
+        standIn.inject({ on, fault: 'verdict', verdict });
+        assert.equal((await abandon(attempt)).kind, expected);
+      });
+    }
+  }
+
+  test('of nothing at all: absent', async () => {
+    for (const type of ['authorization', 'payment', 'capture', 'payment_refund'] as const) {
+      const finding = await cybersource.abandon(desk.call(), history(), subject(type, desk.newKey()));
+      assert.deepEqual(finding, { kind: 'absent' });
+    }
+    const finding = await cybersource.abandon(desk.call(), history(), subject('authorization_void', desk.newKey()));
+    assert.deepEqual(finding, { kind: 'absent' });
+  });
+
+  test('of a known authorization goes by its id', async () => {
+    const { past, id } = await held();
+    const [first] = past.operations;
+    assert.ok(first);
+    assert.equal((await cybersource.abandon(desk.call(), history(), first)).kind, 'approved');
+    assert.equal(standIn.requests.at(-1), 'reversal');
+    assert.equal(standIn.books.totals(id).authorized, 0n);
+  });
+});

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, describe, test } from 'node:test';
+import { detailsOf } from './cybersource-answers.ts';
+import { approvedId, card, type Desk, history, money, openDesk, order, subject } from './cybersource-desk.ts';
+
+const opened: Desk[] = [];
+async function open(options: Parameters<typeof openDesk>[0] = {}): Promise<Desk> {
+  const desk = await openDesk(options);
+  opened.push(desk);
+  return desk;
+}
+const main = await open();
+after(async () => {
+  for (const desk of opened) await desk.stop();
+  for (const { standIn } of opened) assert.deepEqual(standIn.violations, []);
+});
+afterEach(() => main.standIn.heal());
+
+const authorized = async ({ cybersource, call }: Desk): Promise<{ key: string; id: string }> => {
+  const calling = call();
+  return { key: calling.key, id: approvedId(await cybersource.authorize(calling, order(), card())) };
+};
+
+describe('how a payment stands now', () => {
+  test('is told with the capture that followed, of a part', async () => {
+    const { cybersource, call } = main;
+    const { key, id } = await authorized(main);
+    const first = subject('authorization', key, id);
+    assert.equal('captured' in (await cybersource.inquire(call(), history(), first)), false);
+    approvedId(await cybersource.capture(call(), history(first), money('7.25')));
+    const finding = await cybersource.inquire(call(), history(), first);
+    assert.deepEqual('captured' in finding && finding.captured, money('7.25'));
+  });
+
+  test('is told with a void that followed, also without an id', async () => {
+    const { cybersource, call } = main;
+    const { key, id } = await authorized(main);
+    approvedId(await cybersource.void(call(), history(subject('authorization', key, id))));
+    for (const processorId of [id, undefined]) {
+      const finding = await cybersource.inquire(call(), history(), subject('authorization', key, processorId));
+      assert.equal(finding.kind, 'reversed');
+    }
+  });
+
+  test('knows a capture of ours even where details name no other transactions', async () => {
+    const desk = await open({ related: false });
+    const { cybersource, call } = desk;
+    const { key, id } = await authorized(desk);
+    const first = subject('authorization', key, id);
+    const capturing = call();
+    const captureId = approvedId(await cybersource.capture(capturing, history(first), money('7.25')));
+    const past = history(first, subject('capture', capturing.key, captureId, money('7.25')));
+    const finding = await cybersource.inquire(call(), past, first);
+    assert.deepEqual('captured' in finding && finding.captured, money('7.25'));
+  });
+
+  test('knows what was undone by our key even where details name no other transactions', async () => {
+    const desk = await open({ related: false });
+    const { cybersource, call } = desk;
+    const lost = subject('authorization', (await authorized(desk)).key);
+    assert.equal((await cybersource.abandon(call(), history(), lost)).kind, 'approved');
+    assert.equal((await cybersource.inquire(call(), history(), lost)).kind, 'reversed');
+  });
+
+  test('is not guessed when something was voided beside a refund', async () => {
+    const { cybersource, call } = main;
+    const calling = call();
+    const id = approvedId(await cybersource.authorize(calling, order({ capture: true }), card()));
+    const sale = subject('payment', calling.key, id);
+    const refunding = call();
+    approvedId(await cybersource.refund(refunding, history(sale), money('1.00')));
+    const refunded = subject('payment_refund', refunding.key, undefined, money('1.00'));
+    assert.equal((await cybersource.abandon(call(), history(sale), refunded)).kind, 'approved');
+    // Whether refund or sale was voided does not stand in the books.
+    assert.deepEqual(await cybersource.inquire(call(), history(), sale), { kind: 'unknown', why: 'unclear' });
+  });
+
+  test('is for people to judge when more happened than can be looked at', async () => {
+    const { cybersource, call } = main;
+    const calling = call();
+    const id = approvedId(await cybersource.authorize(calling, order({ capture: true }), card()));
+    const sale = subject('payment', calling.key, id);
+    for (let time = 0; time < 21; time++) approvedId(await cybersource.refund(call(), history(sale), money('0.10')));
+    assert.deepEqual(await cybersource.inquire(call(), history(), sale), { kind: 'unknown', why: 'related' });
+  });
+});
+
+describe('a void', () => {
+  test('that was never done is absent, that was done is approved', async () => {
+    const { cybersource, call } = main;
+    const { key, id } = await authorized(main);
+    const past = history(subject('authorization', key, id));
+    const voiding = call();
+    const asked = subject('authorization_void', voiding.key);
+    assert.equal((await cybersource.inquire(call(), past, asked)).kind, 'absent');
+    approvedId(await cybersource.void(voiding, past));
+    assert.equal((await cybersource.inquire(call(), past, asked)).kind, 'approved');
+    const another = subject('authorization_void', main.newKey());
+    assert.equal((await cybersource.inquire(call(), past, another)).kind, 'approved', 'reversed is reversed');
+  });
+});
+
+describe('what is not in the index yet', () => {
+  test('is absent, and can be undone by key all the same', async () => {
+    let now = Date.now();
+    const desk = await open({ indexDelayMs: 60_000, clock: () => now });
+    const { cybersource, call } = desk;
+    const { key, id } = await authorized(desk);
+    for (const processorId of [undefined, id])
+      assert.deepEqual(await cybersource.inquire(call(), history(), subject('authorization', key, processorId)), {
+        kind: 'absent',
+      });
+    now += 60_000;
+    approvedId(await cybersource.inquire(call(), history(), subject('authorization', key)));
+    assert.equal((await cybersource.abandon(call(), history(), subject('authorization', key))).kind, 'approved');
+    assert.equal(desk.standIn.books.totals(id).authorized, 0n);
+  });
+});
+
+describe('an inquiry that fails tells nothing', () => {
+  for (const on of ['search', 'details'] as const) {
+    for (const fault of ['drop-before', 'drop-after', '502-before', '502-after', 'garbage', 'truncated'] as const) {
+      test(`${on}, ${fault}: unknown`, async () => {
+        const { cybersource, call, standIn } = main;
+        const { key } = await authorized(main);
+        standIn.inject({ on, fault });
+        const finding = await cybersource.inquire(call(), history(), subject('authorization', key));
+        assert.equal(finding.kind, 'unknown');
+      });
+    }
+
+    for (const http of [400, 401, 403, 429, 500]) {
+      test(`${on}, HTTP ${http}: unknown`, async () => {
+        const { cybersource, call, standIn } = main;
+        const { key } = await authorized(main);
+        standIn.inject({ on, fault: 'verdict', verdict: { status: '', http } });
+        const finding = await cybersource.inquire(call(), history(), subject('authorization', key));
+        assert.equal(finding.kind, 'unknown');
+      });
+    }
+  }
+});
+
+describe('what is found counts only when it is certainly ours', () => {
+  for (const fault of ['wrong-amount', 'wrong-currency', 'wrong-code'] as const) {
+    test(`details with ${fault}: unknown`, async () => {
+      const { cybersource, call, standIn } = main;
+      const { key, id } = await authorized(main);
+      standIn.inject({ on: 'details', fault });
+      const finding = await cybersource.inquire(call(), history(), subject('authorization', key, id));
+      assert.deepEqual(finding, { kind: 'unknown', why: 'contradiction' });
+    });
+  }
+
+  test('another amount, currency or kind than was asked for: unknown or absent', async () => {
+    const { cybersource, call } = main;
+    const { key, id } = await authorized(main);
+    const inquire = async (...asked: Parameters<typeof subject>): Promise<string> =>
+      (await cybersource.inquire(call(), history(), subject(...asked))).kind;
+    assert.equal(await inquire('authorization', key, undefined, money('10.51')), 'unknown');
+    assert.equal(await inquire('authorization', key, undefined, money('10.50', 'EUR')), 'unknown');
+    assert.equal(await inquire('capture', key, id), 'unknown');
+    assert.equal(await inquire('capture', key), 'absent');
+  });
+
+  test('details of another transaction than was asked for: unknown', async () => {
+    const { cybersource, call, standIn } = main;
+    const { key, id } = await authorized(main);
+    const transaction = standIn.books.byId(id);
+    assert.ok(transaction);
+    const other = { ...transaction, id: '7999999999999999999999' };
+    standIn.answerOnce('details', { status: 200, body: detailsOf(other, 'mymid', []) });
+    const finding = await cybersource.inquire(call(), history(), subject('authorization', key, id));
+    assert.deepEqual(finding, { kind: 'unknown', why: 'contradiction' });
+  });
+
+  test('a transaction of another merchant: unknown', async () => {
+    const { cybersource, call, standIn } = main;
+    const { key, id } = await authorized(main);
+    const transaction = standIn.books.byId(id);
+    assert.ok(transaction);
+    standIn.answerOnce('details', { status: 200, body: detailsOf(transaction, 'another', []) });
+    const finding = await cybersource.inquire(call(), history(), subject('authorization', key, id));
+    assert.deepEqual(finding, { kind: 'unknown', why: 'contradiction' });
+  });
+
+  test('a capture of what the books call declined: unknown', async () => {
+    const { cybersource, call, standIn } = main;
+    const { key, id } = await authorized(main);
+    const first = subject('authorization', key, id);
+    const capturing = call();
+    const captureId = approvedId(await cybersource.capture(capturing, history(first), money('10.50')));
+    const transaction = standIn.books.byId(id);
+    assert.ok(transaction);
+    const declined = { ...transaction, state: 'declined' as const, reason: 'GENERAL_DECLINE' };
+    standIn.answerOnce('details', { status: 200, body: detailsOf(declined, 'mymid', []) });
+    const past = history(first, subject('capture', capturing.key, captureId));
+    assert.deepEqual(await cybersource.inquire(call(), past, first), { kind: 'unknown', why: 'contradiction' });
+  });
+
+  test('hits with another code do not count, two with the same do neither', async () => {
+    const { cybersource, call, standIn, newKey } = main;
+    const { id } = await authorized(main);
+    const key = newKey();
+    const transaction = standIn.books.byId(id);
+    assert.ok(transaction);
+    const answerOnce = (codes: readonly string[], totalCount = codes.length): void => {
+      const transactionSummaries = codes.map((code) => detailsOf({ ...transaction, code }, 'mymid', []));
+      standIn.answerOnce('search', { status: 201, body: { totalCount, _embedded: { transactionSummaries } } });
+    };
+    const kind = async (): Promise<object> => cybersource.inquire(call(), history(), subject('authorization', key));
+    answerOnce([`${key}x`, newKey()]);
+    assert.deepEqual(await kind(), { kind: 'absent' });
+    answerOnce([key, key]);
+    assert.deepEqual(await kind(), { kind: 'unknown', why: 'ambiguous' });
+    answerOnce([], 1);
+    assert.deepEqual(await kind(), { kind: 'unknown', why: 'search' });
+    // The hit has our code, but what it leads to has not.
+    answerOnce([key]);
+    assert.deepEqual(await kind(), { kind: 'unknown', why: 'contradiction' });
+  });
+});

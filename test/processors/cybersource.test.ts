@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import type { Approved } from '../../src/payments/processor.ts';
+import { approvedId, card, history, money, openDesk, order, PAN, subject } from './cybersource-desk.ts';
+
+for (const auth of ['jwt', 'http-signature']) {
+  describe(`with ${auth}`, async () => {
+    const desk = await openDesk({ auth });
+    const { cybersource, standIn } = desk;
+    const { books } = standIn;
+    after(async () => {
+      await desk.stop();
+      assert.deepEqual(standIn.violations, []);
+      assert.ok([...books.executed.values()].every((count) => count === 1));
+    });
+
+    const authorized = async (): Promise<{ key: string; id: string }> => {
+      const call = desk.call();
+      return { key: call.key, id: approvedId(await cybersource.authorize(call, order(), card())) };
+    };
+
+    test('an authorization is held, and tells its particulars', async () => {
+      const call = desk.call();
+      const outcome = await cybersource.authorize(call, order(), card());
+      const id = approvedId(outcome);
+      assert.deepEqual(outcome, {
+        kind: 'approved',
+        particulars: {
+          processorId: id,
+          responseCode: '00',
+          reconciliationId: id,
+          approvalCode: '831000',
+          networkId: '016153570198200',
+          avs: { code: 'Y', codeRaw: 'Y' },
+        },
+      });
+      assert.deepEqual(books.totals(id), { authorized: 105_000n, captured: 0n, refunded: 0n });
+      assert.equal(books.byId(id)?.code, call.key);
+    });
+
+    test('a sale is captured at once', async () => {
+      const outcome = await cybersource.authorize(desk.call(), order({ capture: true }), card());
+      assert.deepEqual((outcome as Approved).captured, money('10.50'));
+      assert.equal(books.totals(approvedId(outcome)).captured, 105_000n);
+    });
+
+    test('a part is captured, and refunded by the id of the capture', async () => {
+      const first = await authorized();
+      const past = history(subject('authorization', first.key, first.id));
+      const capturing = desk.call();
+      const captureId = approvedId(await cybersource.capture(capturing, past, money('7.25')));
+      const later = history(...past.operations, subject('capture', capturing.key, captureId, money('7.25')));
+      for (const amount of ['3.00', '4.25']) approvedId(await cybersource.refund(desk.call(), later, money(amount)));
+      assert.deepEqual(books.totals(first.id), { authorized: 105_000n, captured: 72_500n, refunded: 72_500n });
+      const tooMuch = await cybersource.refund(desk.call(), later, money('0.01'));
+      assert.equal(tooMuch.kind, 'refused');
+    });
+
+    test('a sale is refunded by its own id', async () => {
+      const call = desk.call();
+      const id = approvedId(await cybersource.authorize(call, order({ capture: true }), card()));
+      const refund = await cybersource.refund(desk.call(), history(subject('payment', call.key, id)), money('10.50'));
+      approvedId(refund);
+      assert.equal(books.totals(id).refunded, 105_000n);
+    });
+
+    test('a void gives everything back, and a second one does no harm', async () => {
+      const { key, id } = await authorized();
+      const past = history(subject('authorization', key, id));
+      approvedId(await cybersource.void(desk.call(), past));
+      assert.equal(books.totals(id).authorized, 0n);
+      assert.equal((await cybersource.void(desk.call(), past)).kind, 'approved');
+    });
+
+    test('without an id a void goes by our key', async () => {
+      const { key, id } = await authorized();
+      approvedId(await cybersource.void(desk.call(), history(subject('authorization', key))));
+      assert.equal(books.totals(id).authorized, 0n);
+      assert.equal(standIn.requests.at(-1), 'timeout-reversal');
+      const nobody = await cybersource.void(desk.call(), history(subject('authorization', desk.newKey())));
+      assert.equal(nobody.kind, 'refused');
+    });
+
+    test('what was captured cannot be voided', async () => {
+      const { key, id } = await authorized();
+      const past = history(subject('authorization', key, id));
+      approvedId(await cybersource.capture(desk.call(), past, money('10.50')));
+      assert.equal((await cybersource.void(desk.call(), past)).kind, 'refused');
+      assert.equal(books.totals(id).captured, 105_000n);
+    });
+
+    test('what was voided cannot be captured', async () => {
+      const { key, id } = await authorized();
+      const past = history(subject('authorization', key, id));
+      approvedId(await cybersource.void(desk.call(), past));
+      const outcome = await cybersource.capture(desk.call(), past, money('10.50'));
+      assert.deepEqual(outcome, {
+        kind: 'refused',
+        failed: { status: 'Declined', reason: 'Rejected' },
+        particulars: (outcome as Approved).particulars,
+      });
+      assert.deepEqual(await cybersource.inquire(desk.call(), history(), subject('authorization', key, id)), {
+        kind: 'reversed',
+        particulars: { ...(await detailsOf(id)) },
+      });
+    });
+
+    const detailsOf = async (id: string): Promise<object> => ({
+      processorId: id,
+      responseCode: '00',
+      reconciliationId: id,
+      approvalCode: '831000',
+      networkId: '016153570198200',
+      avs: { code: 'Y', codeRaw: 'Y' },
+    });
+
+    test('what has no id at CyberSource is not captured or refunded, and nothing is sent', async () => {
+      const before = standIn.requests.length;
+      const past = history(subject('authorization', desk.newKey()));
+      assert.equal((await cybersource.capture(desk.call(), past, money('1'))).kind, 'not-sent');
+      assert.equal((await cybersource.refund(desk.call(), past, money('1'))).kind, 'not-sent');
+      assert.equal((await cybersource.refund(desk.call(), history(), money('1'))).kind, 'not-sent');
+      assert.equal((await cybersource.void(desk.call(), history())).kind, 'not-sent');
+      assert.equal(standIn.requests.length, before);
+    });
+
+    test('nothing that comes back holds the card number', async () => {
+      const verdict = { status: 'DECLINED', reason: 'GENERAL_DECLINE' };
+      standIn.inject({ on: 'payment', fault: 'verdict', verdict });
+      const call = desk.call();
+      const outcome = await cybersource.authorize(call, order(), card());
+      const finding = await cybersource.inquire(desk.call(), history(), subject('authorization', call.key));
+      assert.equal(outcome.kind, 'refused');
+      assert.equal(finding.kind, 'refused');
+      assert.equal(JSON.stringify([outcome, finding]).includes(PAN), false);
+    });
+  });
+}
+
+describe('credentials', () => {
+  test('of another key are a matter of configuration', async () => {
+    const desk = await openDesk();
+    try {
+      const settings = { 'shared-secret': 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWI=' };
+      const outcome = await desk.cybersource.authorize(desk.call({ settings }), order(), card());
+      assert.deepEqual(outcome, {
+        kind: 'refused',
+        failed: { status: 'ProcessorError', reason: 'InvalidConfiguration' },
+        particulars: (outcome as Approved).particulars,
+      });
+      assert.deepEqual(desk.standIn.books.transactions, []);
+      assert.deepEqual(desk.standIn.violations, ['POST /pts/v2/payments: token signature']);
+      // An inquiry that is refused tells nothing about the payment.
+      const asked = await desk.cybersource.inquire(
+        desk.call({ settings }),
+        history(),
+        subject('payment', desk.newKey()),
+      );
+      assert.equal(asked.kind, 'unknown');
+    } finally {
+      await desk.stop();
+    }
+  });
+
+  test('no server at all: certainly not sent', async () => {
+    const desk = await openDesk();
+    await desk.stop();
+    assert.deepEqual(await desk.cybersource.authorize(desk.call(), order(), card()), { kind: 'not-sent' });
+  });
+});

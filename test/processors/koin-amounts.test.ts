@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { placesOf } from '../../src/kernel/currency.ts';
+import { CURRENCIES, inShort, KoinBench, money } from './koin-bench.ts';
+import { decimalOfUnits } from './koin-books.ts';
+
+const bench = new KoinBench();
+const { standIn } = bench;
+const { books } = standIn;
+const bookOf = (key: string) => {
+  const order = books.orders.get(key);
+  assert.ok(order);
+  return order;
+};
+
+describe('amounts at KOIN', () => {
+  before(() => bench.start());
+  after(() => bench.stop());
+  afterEach(() => assert.deepEqual(standIn.violations, []));
+
+  it('keeps amounts exact in every currency, there and back', async () => {
+    const amounts = fc.constantFrom(...CURRENCIES).chain((currency) => {
+      const places = placesOf(currency);
+      // KOIN takes two places.
+      const step = 10n ** BigInt(Math.max(0, places - 2));
+      const max = 10n ** BigInt(10 + places) / step - 1n;
+      return fc.bigInt({ min: 1n, max }).map((steps) => ({ minor: steps * step, currency }));
+    });
+    await fc.assert(
+      fc.asyncProperty(amounts, async (amount) => {
+        const first = await bench.authorized(amount);
+        const { units } = bookOf(first.key);
+        assert.equal(units, amount.minor * 10n ** BigInt(4 - placesOf(amount.currency)));
+        assert.equal((await bench.capture(first)).kind, 'approved');
+        const found = await bench.inquire(first);
+        assert.deepEqual(found.kind === 'approved' && found.captured, amount);
+        const half = { ...amount, minor: amount.minor - amount.minor / 2n };
+        const givesCents = half.minor % 10n ** BigInt(Math.max(0, placesOf(amount.currency) - 2)) === 0n;
+        if (givesCents) assert.equal((await bench.refund(first, half)).kind, 'approved');
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('reads amounts with zeros at the end and with exponents', async () => {
+    const spellings = [
+      (decimal: string) => `${decimal.includes('.') ? decimal : `${decimal}.0`}000`,
+      (decimal: string) => `${decimal}E0`,
+    ];
+    for (const spell of spellings) {
+      const other = new KoinBench({ spell });
+      await other.start();
+      const first = await other.authorized(money(1_000_000_000n));
+      assert.equal(inShort(await other.capture(first)), 'approved');
+      assert.equal(inShort(await other.refund(first, money(1n))), 'approved');
+      await other.stop();
+    }
+    assert.equal(decimalOfUnits(10_500n), '1.05');
+  });
+});

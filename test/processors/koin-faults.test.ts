@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { Finding, Outcome, Subject } from '../../src/payments/processor.ts';
+import { inShort, KoinBench, money, ORDER, subject } from './koin-bench.ts';
+import { BLIND, name, type Row } from './koin-deeds.ts';
+import type { Deed } from './koin-stand-in.ts';
+
+const bench = new KoinBench();
+const { standIn } = bench;
+const { books } = standIn;
+
+/** Whoever hangs is waited for until it does. */
+const patience = (deed: Deed): AbortSignal | undefined =>
+  deed === 'hang-before' || deed === 'hang-after' ? standIn.nextWait() : undefined;
+
+const first = (key: string, processorId?: string): Subject => subject('authorization', key, ORDER.amount, processorId);
+
+before(() => bench.start());
+after(() => bench.stop());
+afterEach(() => assert.deepEqual(standIn.violations, []));
+
+describe('an authorization at KOIN', () => {
+  const tokenizing: readonly Row[] = [
+    ...BLIND.filter(([, outcome]) => outcome === 'unknown').map(([deed]): Row => [deed, 'not-sent']),
+    [{ delay: 20 }, 'approved'],
+    [{ status: 200, body: '{}' }, 'not-sent'],
+    [{ status: 200, body: '{"secure_token":""}' }, 'not-sent'],
+    [{ status: 400, body: '{"code":"1","message":"number","causes":["[card.holder_name]"]}' }, 'Declined InvalidData'],
+    [{ status: 400, body: '{"code":"1","causes":["[card.number is wrong]"]}' }, 'Declined InvalidCard'],
+    [{ status: 400, body: '' }, 'Declined InvalidData'],
+    [{ status: 401 }, 'ProcessorError InvalidConfiguration'],
+    [{ status: 403 }, 'ProcessorError InvalidConfiguration'],
+    [{ status: 404 }, 'ProcessorError InvalidConfiguration'],
+    [{ status: 409 }, 'unknown'],
+  ];
+  for (const [deed, expected] of tokenizing) {
+    it(`whose card exchange meets ${name(deed)} is ${expected}`, async () => {
+      const key = bench.newKey();
+      standIn.inject({ on: 'tokenize', do: deed });
+      assert.equal(inShort(await bench.authorize(key, ORDER, {}, patience(deed))), expected);
+      assert.equal(books.orders.has(key), expected === 'approved', 'an order only when it says so');
+    });
+  }
+
+  const creating: readonly Row[] = [
+    ...BLIND,
+    ['wrong-amount', 'unknown', 'done'],
+    ['wrong-currency', 'unknown', 'done'],
+    ['wrong-reference', 'unknown', 'done'],
+    [{ status: 200, body: '{}' }, 'unknown', 'not done'],
+    [{ status: 400 }, 'Declined InvalidData', 'not done'],
+    [{ status: 400, body: '<html>' }, 'Declined InvalidData', 'not done'],
+    [{ status: 400, body: '{"status":{"type":"Failed","reason":"Expired Card"}}' }, 'Declined ExpiredCard', 'not done'],
+    [{ status: 400, body: '{"status":{"type":"Opened"}}' }, 'unknown', 'not done'],
+    [{ status: 401 }, 'ProcessorError InvalidConfiguration', 'not done'],
+    [{ status: 403 }, 'ProcessorError InvalidConfiguration', 'not done'],
+    [{ status: 404 }, 'ProcessorError InvalidConfiguration', 'not done'],
+    [{ status: 409 }, 'unknown', 'not done'],
+    [{ becomes: 'Collected' }, 'approved, captured'],
+    [{ becomes: 'Opened' }, 'pending'],
+    [{ becomes: 'Cancelled' }, 'unknown'],
+    [{ becomes: 'Failed', reason: 'Stolen Card' }, 'Declined StolenCard'],
+    [{ becomes: 'Failed', reason: 'Undefined' }, 'ProcessorError Undefined'],
+    [{ becomes: 'Failed' }, 'ProcessorError Undefined'],
+    [{ becomes: 'Failed', reason: 'Connection Rejected' }, 'ProcessorError ConnectionRejected'],
+    [{ says: 'Failed', reason: 'Rejected' }, 'Declined Rejected', 'done'],
+    [{ says: 'Failed', reason: 'Undefined' }, 'approved', 'done'],
+    [{ says: 'Failed', reason: 'ConnectionRejected' }, 'approved', 'done'],
+    [{ says: 'ConnectionRefused' }, 'approved', 'done'],
+    [{ says: 'Approved' }, 'unknown', 'done'],
+  ];
+  for (const [deed, expected, done] of creating) {
+    it(`that meets ${name(deed)} is ${expected}`, async () => {
+      const key = bench.newKey();
+      standIn.inject({ on: 'create', do: deed });
+      assert.equal(inShort(await bench.authorize(key, ORDER, {}, patience(deed))), expected);
+      if (done === undefined) return;
+      assert.equal(inShort(await bench.inquire(first(key))), done === 'done' ? 'approved' : 'absent');
+    });
+  }
+
+  it('whose answer may hide an approval is unknown when the order cannot be seen', async () => {
+    for (const deed of ['drop-after', 'error-before', 'garbage', { status: 404 }] as const) {
+      const key = bench.newKey();
+      standIn.inject({ on: 'create', do: { says: 'Failed', reason: 'Undefined' } });
+      standIn.inject({ on: 'get', do: deed });
+      assert.equal(inShort(await bench.authorize(key)), 'unknown');
+    }
+  });
+
+  it('that KOIN calls a duplicate is what the first one became', async () => {
+    for (const [status, expected] of [
+      ['Authorized', 'approved'],
+      ['Failed', 'ProcessorError Undefined'],
+    ] as const) {
+      const key = bench.newKey();
+      const facts = { reference: key, businessId: undefined, account: 'ACC', currency: 'BRL', units: 15_005_600n };
+      books.book({ ...facts, country: 'BR', notificationUrls: [] }, { status });
+      assert.equal(inShort(await bench.authorize(key)), expected);
+      assert.equal(books.orders.get(key)?.asked, 2);
+    }
+  });
+
+  it('that arrives after the time for an answer is found later', async () => {
+    const key = bench.newKey();
+    standIn.inject({ on: 'create', do: { delay: 100 } });
+    assert.equal(inShort(await bench.authorize(key, ORDER, {}, standIn.nextWait())), 'unknown');
+    assert.equal(inShort(await bench.inquire(first(key))), 'absent');
+    while (!books.orders.has(key)) await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.equal(inShort(await bench.inquire(first(key))), 'approved');
+  });
+
+  it('with a wrong key is a matter of configuration, and later operations are, too', async () => {
+    const wrong = { 'private-key': 'sk_other' };
+    assert.equal(inShort(await bench.authorize(bench.newKey(), ORDER, wrong)), 'ProcessorError InvalidConfiguration');
+    const authorized = await bench.authorized();
+    const history = { referenceCode: undefined, operations: [authorized] };
+    const call = () => bench.call(bench.newKey(), wrong);
+    const told: (Outcome | Finding)[] = [
+      await bench.koin.capture(call(), history, ORDER.amount),
+      await bench.koin.void(call(), history),
+      await bench.koin.refund(call(), history, ORDER.amount),
+      await bench.koin.inquire(call(), history, authorized),
+      await bench.koin.abandon(call(), history, authorized),
+    ];
+    const refusal = 'ProcessorError InvalidConfiguration';
+    assert.deepEqual(told.map(inShort), [refusal, refusal, refusal, 'unknown', 'unknown']);
+  });
+});
+
+describe('KOIN', () => {
+  it('that cannot be reached has received nothing', async () => {
+    const gone = new KoinBench();
+    await gone.start();
+    const authorized = await gone.authorized();
+    const nameless = { ...authorized, processorId: undefined };
+    await gone.standIn.stop();
+    const outcomes = [
+      await gone.authorize(gone.newKey()),
+      await gone.capture(authorized),
+      await gone.capture(nameless),
+      await gone.void(authorized),
+      await gone.refund(authorized, money(1n)),
+    ];
+    assert.deepEqual(
+      outcomes.map(inShort),
+      Array.from(outcomes, () => 'not-sent'),
+    );
+    assert.deepEqual([await gone.inquire(authorized), await gone.abandon(authorized)].map(inShort), [
+      'unknown',
+      'unknown',
+    ]);
+    await gone.stop();
+  });
+
+  it('that answers anything at all makes no method throw, and moves nothing to approved by chance', async () => {
+    const authorized = await bench.authorized();
+    const collected = await bench.collected();
+    const kinds = ['tokenize', 'create', 'find', 'get', 'capture', 'cancel', 'refund'] as const;
+    const bodies = fc.oneof(fc.json({ maxDepth: 3 }), fc.string());
+    const statuses = fc.constantFrom(200, 201, 204, 400, 401, 404, 409, 500);
+    await fc.assert(
+      fc.asyncProperty(bodies, statuses, async (body, status) => {
+        for (const on of kinds) standIn.inject({ on, do: { status, body }, times: 3 });
+        const told = [
+          await bench.authorize(bench.newKey()),
+          await bench.capture(authorized),
+          await bench.void(authorized),
+          await bench.refund(collected, money(1n)),
+          await bench.inquire(authorized),
+          await bench.abandon(collected),
+        ];
+        standIn.forgetFaults();
+        for (const each of told)
+          assert.ok(each.kind !== 'approved' && each.kind !== 'pending' && each.kind !== 'reversed');
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { parseJson } from '../../src/kernel/json.ts';
+import { CARD, GUARDED, historyOf, ITEM, inShort, KoinBench, money, ORDER, subject } from './koin-bench.ts';
+
+const bench = new KoinBench();
+const { standIn } = bench;
+const { books } = standIn;
+const bookOf = (key: string) => {
+  const order = books.orders.get(key);
+  assert.ok(order);
+  return order;
+};
+
+describe('KOIN', () => {
+  before(() => bench.start());
+  after(() => bench.stop());
+  afterEach(() => assert.deepEqual(standIn.violations, []));
+
+  it('can neither sell in one call nor capture in part', () =>
+    assert.deepEqual(bench.koin.capabilities, { sale: false, partialCapture: false, absences: 3 }));
+
+  it('authorizes, with our key as the reference', async () => {
+    const key = bench.newKey();
+    const outcome = await bench.authorize(key);
+    const { id, businessId, country, status, notificationUrls } = bookOf(key);
+    assert.deepEqual([businessId, country, status, notificationUrls], ['shop-1', 'BR', 'Authorized', []]);
+    assert.equal(outcome.kind, 'approved');
+    const { expiresAt, ...particulars } = outcome.kind === 'approved' ? outcome.particulars : {};
+    assert.deepEqual(particulars, {
+      processorId: id,
+      responseCode: '00',
+      reconciliationId: id.slice(-6),
+      approvalCode: '123456',
+      networkId: `acq-${id.slice(-4)}`,
+    });
+    assert.ok(expiresAt !== undefined && expiresAt > 0);
+    assert.equal(inShort(outcome), 'approved');
+  });
+
+  it('sends what its contract has: document, phone, store, descriptor, installments, items amount, notifications', async () => {
+    const key = bench.newKey();
+    const cardholder = {
+      ...ORDER.cardholder,
+      documentType: 'CPF',
+      documentNumber: '123.456.789-09',
+      phoneAreaCode: '11',
+      phoneNumber: '999999999',
+    };
+    const order = {
+      ...ORDER,
+      cardholder,
+      descriptor: 'Books',
+      installments: 12,
+      itemsAmount: money(100n),
+      notificationUrl: 'https://vault.example/notifications/koin/abc',
+    };
+    assert.equal((await bench.authorize(key, order, { 'store-code': 'SHOP', 'country-code': 'BR' })).kind, 'approved');
+    assert.deepEqual(bookOf(key).notificationUrls, ['https://vault.example/notifications/koin/abc']);
+  });
+
+  it('leaves out a reference code that KOIN does not take', async () => {
+    for (const referenceCode of ['with blank', 'x'.repeat(51), undefined]) {
+      const key = bench.newKey();
+      assert.equal((await bench.authorize(key, { ...ORDER, referenceCode })).kind, 'approved');
+      assert.equal(bookOf(key).businessId, undefined);
+    }
+  });
+
+  it('sends buyer, items and session with antifraud, and nothing else of an item than KOIN knows', async () => {
+    const price = parseJson('{"currency_code":"BRL","value":1.05,"note":"x"}').value;
+    const lineItems = [
+      ITEM,
+      { ...ITEM, price, colour: 'red', seller_id: 'me', category: { id: '1', name: 'n', more: 1 } },
+    ];
+    const address = { address1: 'Rua 1', city: 'Sao Paulo', state: 'SP', postalCode: '01000-000' };
+    const people = [
+      {},
+      address,
+      { ...address, state: undefined },
+      { phoneNumber: '999' },
+      { phoneNumber: '999', phoneAreaCode: '11', phoneType: 'Mobile' },
+      { documentType: 'DNI', documentNumber: '30.123.456', documentNationality: 'AR' },
+    ];
+    for (const person of people) {
+      const order = { ...GUARDED, lineItems, ipAddress: '192.0.2.1', cardholder: { ...GUARDED.cardholder, ...person } };
+      const settings = { antifraud: 'true', 'store-category': '5942' };
+      assert.equal((await bench.authorize(bench.newKey(), order, settings)).kind, 'approved');
+    }
+  });
+
+  it('without antifraud takes documents of other countries in Argentina only', async () => {
+    for (const country of ['AR', 'CO']) {
+      const cardholder = { country, documentType: 'DNI', documentNumber: '30123456' };
+      assert.equal((await bench.authorize(bench.newKey(), { ...ORDER, cardholder })).kind, 'approved');
+    }
+  });
+
+  it('captures whole, and tells no id of its own', async () => {
+    const first = await bench.authorized();
+    const outcome = await bench.capture(first);
+    assert.equal(inShort(outcome), 'approved');
+    assert.equal(outcome.kind === 'approved' && outcome.particulars.processorId, undefined);
+    assert.equal(bookOf(first.key).captures, 1);
+    assert.equal(inShort(await bench.inquire(first)), 'approved, captured');
+  });
+
+  it('never captures another amount', async () => {
+    const first = await bench.authorized();
+    const call = bench.call(bench.newKey());
+    const outcome = await bench.koin.capture(call, historyOf(first), money(1n));
+    assert.equal(inShort(outcome), 'Declined InvalidData');
+    assert.equal(bookOf(first.key).captures, 0);
+  });
+
+  it('finds the order by our key when KOIN’s id is not known', async () => {
+    const first = await bench.authorized();
+    const nameless = { ...first, processorId: undefined };
+    assert.equal(inShort(await bench.capture(nameless)), 'approved');
+    assert.equal(inShort(await bench.refund(nameless, money(1n))), 'approved');
+    const other = { ...(await bench.authorized()), processorId: undefined };
+    assert.equal(inShort(await bench.void(other)), 'approved');
+    const nobody = subject('authorization', bench.newKey(), ORDER.amount);
+    assert.equal(inShort(await bench.capture(nobody)), 'Declined InvalidData');
+    assert.equal(inShort(await bench.void(nobody)), 'Declined InvalidData');
+  });
+
+  it('takes a capture that KOIN made by itself for one', async () => {
+    const first = await bench.collected();
+    assert.equal(inShort(await bench.capture(first)), 'approved');
+    assert.equal(bookOf(first.key).captures, 0);
+  });
+
+  it('is refused a capture after a void, and a void after a capture', async () => {
+    const first = await bench.authorized();
+    assert.equal(inShort(await bench.void(first)), 'approved');
+    assert.equal(inShort(await bench.capture(first)), 'Declined InvalidData');
+    const second = await bench.collected();
+    assert.equal(inShort(await bench.void(second)), 'Declined InvalidData');
+    assert.equal(bookOf(second.key).status, 'Collected');
+  });
+
+  it('voids once and says yes again', async () => {
+    for (const status of ['Authorized', 'Opened'] as const) {
+      const first = await bench.authorized();
+      standIn.turn(first.key, status);
+      assert.equal(inShort(await bench.void(first)), 'approved');
+      assert.equal(inShort(await bench.void(first)), 'approved');
+      assert.equal(bookOf(first.key).cancels, 1);
+    }
+  });
+
+  it('refunds in parts up to the amount, each under a key of its own', async () => {
+    const first = await bench.collected(money(1000n));
+    const key = bench.newKey();
+    const outcome = await bench.refund(first, money(400n), { key });
+    const [booked] = bookOf(first.key).refunds;
+    assert.deepEqual(outcome, { kind: 'approved', particulars: { processorId: booked?.id, responseCode: '00' } });
+    assert.equal(booked?.reference, key);
+    assert.equal(inShort(await bench.refund(first, money(601n))), 'Declined InvalidData');
+    assert.equal(inShort(await bench.refund(first, money(600n))), 'approved');
+    assert.equal(inShort(await bench.refund(first, money(1n))), 'Declined InvalidData');
+    const uncollected = await bench.authorized();
+    assert.equal(inShort(await bench.refund(uncollected, money(1n))), 'Declined InvalidData');
+  });
+
+  it('tells refunds in progress and failed', async () => {
+    const first = await bench.collected();
+    standIn.inject({ on: 'refund', do: { becomes: 'InProgress' } });
+    standIn.inject({ on: 'refund', do: { becomes: 'Failed' } });
+    assert.equal(inShort(await bench.refund(first, money(1n))), 'pending');
+    assert.equal(inShort(await bench.refund(first, money(1n))), 'ProcessorError Undefined');
+  });
+
+  it('follows an order that changes later', async () => {
+    const key = bench.newKey();
+    standIn.inject({ on: 'create', do: { becomes: 'Opened' } });
+    assert.equal(inShort(await bench.authorize(key)), 'pending');
+    const first = subject('authorization', key, ORDER.amount, bookOf(key).id);
+    const turns = [
+      ['Opened', 'pending'],
+      ['Authorized', 'approved'],
+      ['Collected', 'approved, captured'],
+      ['Cancelled', 'reversed'],
+      ['Voided', 'reversed'],
+    ] as const;
+    for (const [status, expected] of turns) {
+      standIn.turn(key, status);
+      assert.equal(inShort(await bench.inquire(first)), expected);
+      assert.equal(inShort(await bench.inquire({ ...first, processorId: undefined })), expected);
+    }
+    standIn.turn(key, 'Failed', 'Antifrad');
+    assert.equal(inShort(await bench.inquire(first)), 'Declined Antifraud');
+  });
+
+  it('uses the hosts of the settings', async () => {
+    const key = bench.newKey();
+    const elsewhere = new KoinBench();
+    await elsewhere.start();
+    // The card goes to the one, the order to the other, which has never seen its token.
+    const call = elsewhere.call(key, { 'tokenize-url': bench.call(key).settings['base-url'] ?? '' });
+    assert.equal(inShort(await elsewhere.koin.authorize(call, ORDER, CARD)), 'Declined InvalidData');
+    assert.deepEqual([elsewhere.standIn.requests, standIn.requests.at(-1)], [['create'], 'tokenize']);
+    await elsewhere.stop();
+  });
+
+  it('tells notifications of the stand-in once, twice and late', async () => {
+    const heard: string[] = [];
+    const other = new KoinBench({ deliver: async (url, body) => heard.push(`${url} ${JSON.parse(body).status.type}`) });
+    await other.start();
+    const key = other.newKey();
+    await other.authorize(key, { ...ORDER, notificationUrl: 'https://vault.example/n' });
+    await other.standIn.notify(key);
+    other.standIn.turn(key, 'Collected');
+    await other.standIn.notify(key, { times: 2, late: 5 });
+    await other.stop();
+    assert.deepEqual(
+      heard,
+      ['Authorized', 'Collected', 'Collected'].map((word) => `https://vault.example/n ${word}`),
+    );
+  });
+});

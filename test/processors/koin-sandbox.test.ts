@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { inShort, KoinBench, money, ORDER } from './koin-bench.ts';
+
+describe('KOIN as in its sandbox', () => {
+  const sandbox = new KoinBench({ byAmount: true });
+  before(() => sandbox.start());
+  after(() => sandbox.stop());
+
+  const rows = [
+    [5000n, 'approved'],
+    [5001n, 'Declined Rejected'],
+    [10_000n, 'Declined Rejected'],
+    [15_000n, 'Declined InsufficientFunds'],
+    [20_000n, 'Declined InvalidCard'],
+    [25_000n, 'Declined InvalidData'],
+    [30_000n, 'Declined Referred'],
+    [35_000n, 'Declined ExpiredCard'],
+    [40_000n, 'Declined StolenCard'],
+    [45_000n, 'ProcessorError ConnectionRejected'],
+    [50_000n, 'Declined Antifraud'],
+    [55_000n, 'ProcessorError Undefined'],
+    [59_999n, 'ProcessorError InvalidConfiguration'],
+    [65_000n, 'pending'],
+    [65_001n, 'unknown'],
+    [70_001n, 'approved'],
+  ] as const;
+  for (const [whole, expected] of rows) {
+    it(`${whole} is ${expected}`, async () => {
+      const order = { ...ORDER, amount: money(whole * 100n) };
+      assert.equal(inShort(await sandbox.authorize(sandbox.newKey(), order, {}, sandbox.standIn.nextWait())), expected);
+      assert.deepEqual(sandbox.standIn.violations, []);
+    });
+  }
+});

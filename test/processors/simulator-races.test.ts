@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import type { Simulator } from '../../src/payments/processors/simulator/simulator.ts';
+import { SqliteDatabase } from '../../src/storage/sqlite/sqlite.ts';
+import { Bench, CARD, money, orderOf, short } from './simulator.ts';
+
+const ROUNDS = 30;
+
+describe('at once, from two nodes on the same books', { timeout: 120_000 }, () => {
+  let bench: Bench;
+  let other: SqliteDatabase;
+  let nodes: readonly Simulator[];
+  before(async () => {
+    bench = await Bench.open();
+    other = new SqliteDatabase(join(bench.directory, 'vault.db'));
+    nodes = [bench.simulator, bench.newSimulator(other)];
+  });
+  after(async () => {
+    await other.close();
+    await bench.close();
+  });
+
+  const node = (index: number): Simulator => nodes[index % nodes.length] ?? bench.simulator;
+  const count = (outcomes: readonly string[], kind: string): number => outcomes.filter((each) => each === kind).length;
+  const all = async (acts: readonly Promise<Parameters<typeof short>[0]>[]): Promise<string[]> =>
+    (await Promise.all(acts)).map(short);
+
+  test('one of many captures wins', async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const { history } = await bench.authorized();
+      const outcomes = await all(
+        Array.from({ length: 8 }, (_, index) => node(index).capture(bench.call({}), history, money('60'))),
+      );
+      assert.equal(count(outcomes, 'approved'), 1);
+      assert.equal(count(outcomes, 'Declined InvalidData 12'), 7);
+    }
+  });
+
+  test('capture or void, never both', async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const { history, subject } = await bench.authorized();
+      const captures = [0, 1].map((index) => node(index).capture(bench.call({}), history, money('60')));
+      const voids = [0, 1].map((index) => node(index + round).void(bench.call({}), history));
+      const [captured, voided] = [count(await all(captures), 'approved'), count(await all(voids), 'approved')];
+      assert.ok((captured === 1 && voided === 0) || (captured === 0 && voided === 2), `${captured}, ${voided}`);
+      assert.equal(short(await bench.inquire(history, subject)), captured === 1 ? 'approved 6000' : 'reversed');
+    }
+  });
+
+  test('refunds never exceed what was captured', async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const { history } = await bench.authorized({ capture: true });
+      const outcomes = await all(
+        Array.from({ length: 8 }, (_, index) => node(index).refund(bench.call({}), history, money('30'))),
+      );
+      assert.equal(count(outcomes, 'approved'), 3);
+      assert.equal(short(await bench.move('payment_refund', history, money('10.01'))), 'Declined InvalidData 12');
+      assert.equal(short(await bench.move('payment_refund', history, money('10'))), 'approved');
+    }
+  });
+
+  test('a key is executed once, and all are answered the same', async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const key = bench.newKey();
+      const first = await Promise.all(
+        Array.from({ length: 6 }, (_, index) => node(index).authorize(bench.call({ key }), orderOf({}), CARD)),
+      );
+      for (const outcome of first) assert.deepEqual(outcome, first[0]);
+      const { history } = bench.known(key);
+      const refundKey = bench.newKey();
+      await bench.move('capture', history);
+      const refunds = await Promise.all(
+        Array.from({ length: 6 }, (_, index) =>
+          node(index).refund(bench.call({ key: refundKey }), history, money('60')),
+        ),
+      );
+      for (const outcome of refunds) assert.deepEqual(outcome, refunds[0]);
+      assert.equal(short(await bench.move('payment_refund', history, money('40'))), 'approved');
+    }
+  });
+
+  test('a request and giving it up: booked and undone, or never booked', async () => {
+    const seen = new Set<string>();
+    for (let round = 0; round < ROUNDS * 2; round++) {
+      const { key, history, subject } = bench.known(bench.newKey());
+      const acts = [
+        () => node(round).authorize(bench.call({ key }), orderOf({}), CARD),
+        () => node(round + 1).abandon(bench.call({ key }), history, subject),
+      ];
+      const inOrder = round % 2 === 0 ? acts : acts.toReversed();
+      // At first one after the other, so that each way is gone at least once.
+      const [first, second] = inOrder.map((act) => async () => short(await act()));
+      const outcomes = round < 2 ? [await first?.(), await second?.()] : await Promise.all([first?.(), second?.()]);
+      const [sent = '', given = ''] = round % 2 === 0 ? outcomes : outcomes.toReversed();
+      assert.ok(
+        (sent === 'approved' && given === 'approved') || (sent === 'Declined InvalidData 12' && given === 'absent'),
+        `${sent}, ${given}`,
+      );
+      seen.add(given);
+      const stands = short(await bench.inquire(history, subject));
+      assert.equal(stands, given === 'absent' ? 'absent' : 'reversed');
+      assert.equal(short(await bench.move('capture', history)), 'Declined InvalidData 12');
+    }
+    assert.equal(seen.size, 2, 'both happened');
+  });
+
+  test('news are taken by one node', async () => {
+    const payments = await Promise.all(
+      Array.from({ length: 20 }, () => bench.authorized({ email: 'a_late_accept@example.com' })),
+    );
+    bench.now += 5000;
+    const told = (await Promise.all([0, 1, 0, 1].map((index) => node(index).news?.() ?? []))).flat();
+    assert.deepEqual(told.map(({ key }) => key).sort(), payments.map(({ key }) => key).sort());
+  });
+
+  test('whatever is asked at once, the books add up', async () => {
+    const act = fc.record({
+      what: fc.constantFrom('capture', 'refund', 'void', 'abandon-capture', 'abandon-refund'),
+      cents: fc.bigInt({ min: 1n, max: 150n }),
+      key: fc.nat(3),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.boolean(), fc.array(act, { maxLength: 12 }), async (capture, acts) => {
+        const { history, subject } = await bench.authorized({ amount: money('1'), capture });
+        const keys = Array.from({ length: 4 }, () => bench.newKey());
+        const { currency } = money('1');
+        await Promise.all(
+          acts.map(({ what, cents, key }, index) => {
+            const named = `${what.replace('abandon-', '')}`;
+            const call = bench.call({ key: `${named}${keys[key]}` });
+            const amount = { minor: cents, currency };
+            if (what === 'capture') return node(index).capture(call, history, amount);
+            if (what === 'refund') return node(index).refund(call, history, amount);
+            if (what === 'void') return node(index).void(call, history);
+            const type = what === 'abandon-capture' ? 'capture' : 'payment_refund';
+            return node(index).abandon(call, history, bench.subject(type, call.key));
+          }),
+        );
+        const rows = await bench.database.read(
+          `select move, amount from simulator_movements where payment = ? and verdict = 'approved'`,
+          subject.key,
+        );
+        const sums = (move: string): bigint =>
+          rows.filter((row) => row['move'] === move).reduce((sum, row) => sum + BigInt(String(row['amount'])), 0n);
+        const captures = rows.filter((row) => row['move'] === 'capture').length;
+        const voids = rows.filter((row) => row['move'] === 'void').length;
+        assert.ok(captures + (capture ? 1 : 0) <= 1 && sums('capture') <= 100n);
+        assert.ok(voids === 0 || (captures === 0 && !capture));
+        const captured = capture ? 100n : sums('capture');
+        assert.ok(sums('refund') <= captured);
+        const stands = short(await bench.inquire(history, subject));
+        const expected = captured > 0n ? `approved ${captured}` : voids > 0 ? 'reversed' : 'approved';
+        assert.equal(stands, expected);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

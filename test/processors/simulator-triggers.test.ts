@@ -1,0 +1,308 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import {
+  FAULTS,
+  MAX_WAIT_MS,
+  MOVES,
+  NEWS_WORDS,
+  nextFault,
+  QUESTIONS,
+  remembered,
+  WAITS,
+  waitOf,
+} from '../../src/payments/processors/simulator/triggers.ts';
+import { wordsIn } from '../../src/payments/processors/simulator/words.ts';
+import { Bench, money, short } from './simulator.ts';
+
+const TYPES = { capture: 'capture', refund: 'payment_refund', void: 'authorization_void' } as const;
+const email = (words: string): string => `ana+${words}@example.com`;
+
+describe('the simulator on request', { timeout: 120_000 }, () => {
+  let bench: Bench;
+  before(async () => {
+    bench = await Bench.open();
+  });
+  after(() => bench.close());
+
+  describe('of the authorization', () => {
+    test('lost: no answer, nothing booked', async () => {
+      const { history, subject } = await bench.authorized({ email: email('lost'), patience: 100 });
+      assert.equal(short(await bench.inquire(history, subject)), 'absent');
+      assert.equal(short(await bench.authorize({ email: email('lost'), patience: 100 })), 'unknown timeout');
+    });
+
+    test('refused_connection: surely not sent', async () => {
+      const key = bench.newKey();
+      assert.equal(short(await bench.authorize({ key, email: email('refused_connection') })), 'not-sent');
+      assert.equal(short(await bench.authorize({ key })), 'approved');
+    });
+
+    test('65001: booked, no answer', async () => {
+      for (const capture of [false, true]) {
+        const key = bench.newKey();
+        const amount = money('65001');
+        assert.equal(short(await bench.authorize({ key, amount, capture, patience: 300 })), 'unknown timeout');
+        const { history, subject } = bench.known(key, { amount, capture });
+        assert.equal(short(await bench.inquire(history, subject)), capture ? 'approved 6500100' : 'approved');
+      }
+    });
+
+    test('delay: booked at once, answered later', async () => {
+      const key = bench.newKey();
+      const slow = bench.authorize({ key, email: email('delay_400') });
+      let isAnswered = false;
+      void slow.then(() => {
+        isAnswered = true;
+      });
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      const { history, subject } = bench.known(key);
+      assert.equal(short(await bench.inquire(history, subject)), 'approved');
+      assert.equal(isAnswered, false);
+      assert.equal(short(await slow), 'approved');
+      assert.equal(short(await bench.authorize({ email: email('delay_400'), patience: 100 })), 'unknown timeout');
+      assert.equal(
+        short(await bench.authorize({ email: email('delay_50'), amount: money('5001') })),
+        'Declined Rejected 05',
+      );
+    });
+
+    test('arrival: booked when nobody waits for it any more, unless it was asked after', async () => {
+      const [late, given] = [bench.newKey(), bench.newKey()];
+      const asked = { email: email('arrival_300'), patience: 50 };
+      const outcomes = await Promise.all([late, given].map((key) => bench.authorize({ ...asked, key })));
+      assert.deepEqual(outcomes.map(short), ['unknown timeout', 'unknown timeout']);
+      const closed = bench.known(given);
+      assert.equal(short(await bench.inquire(closed.history, closed.subject)), 'absent');
+      await new Promise((resolve) => setTimeout(resolve, 600));
+      assert.equal(short(await bench.inquire(closed.history, closed.subject)), 'absent');
+      const booked = bench.known(late);
+      assert.equal(short(await bench.inquire(booked.history, booked.subject)), 'approved');
+    });
+
+    test('waits are read up to 10 s', () => {
+      const wait = (text: string): number => waitOf(wordsIn(email(text)), 'delay');
+      assert.deepEqual(
+        [
+          'delay_0',
+          'delay_7',
+          'delay_9999',
+          'delay_10000',
+          'delay_10001',
+          'delay_99999',
+          'delay_',
+          'delay',
+          'delay_-1',
+          'arrival_5',
+        ].map(wait),
+        [0, 7, 9999, MAX_WAIT_MS, 0, 0, 0, 0, 0, 0],
+      );
+    });
+  });
+
+  describe('of what follows', () => {
+    /** A payment that the move is possible on. */
+    const ready = (move: keyof typeof TYPES, words: string) =>
+      bench.authorized({ capture: move === 'refund', email: email(words) });
+    const act = (move: keyof typeof TYPES, known: Awaited<ReturnType<typeof ready>>, key: string) =>
+      bench.move(TYPES[move], known.history, undefined, { key, patience: 150 });
+
+    for (const move of MOVES) {
+      const inquire = (known: Awaited<ReturnType<typeof ready>>, key: string) =>
+        bench.inquire(known.history, bench.subject(TYPES[move], key));
+
+      for (const [fault, answer, booked] of [
+        ['timeout', 'unknown timeout', 'approved'],
+        ['lost', 'unknown timeout', 'absent'],
+        ['decline', 'Declined Rejected 05', 'Declined Rejected 05'],
+        ['error', 'ProcessorError Undefined 96', 'ProcessorError Undefined 96'],
+        ['unsent', 'not-sent', 'absent'],
+      ] as const) {
+        test(`${move}_${fault}: once ${answer}, in the books ${booked}`, async () => {
+          const known = await ready(move, `${move}_${fault}`);
+          const [first, second] = [bench.newKey(), bench.newKey()];
+          assert.equal(short(await act(move, known, first)), answer);
+          assert.equal(short(await inquire(known, first)), booked);
+          // What a time-out has done cannot be done again; a void does no harm.
+          const repeated = booked === 'approved' && move !== 'void' ? 'Declined InvalidData 12' : 'approved';
+          assert.equal(short(await act(move, known, second)), repeated);
+        });
+
+        test(`${move}_${fault}_always: each time`, async () => {
+          const known = await ready(move, `${move}_${fault}_always`);
+          for (let time = 0; time < 3; time++) assert.equal(short(await act(move, known, bench.newKey())), answer);
+        });
+      }
+
+      test(`${move}: faults of others do not concern it`, async () => {
+        const others = MOVES.filter((each) => each !== move).map((each) => `${each}_decline_always`);
+        assert.equal(short(await act(move, await ready(move, others.join('+')), bench.newKey())), 'approved');
+      });
+    }
+
+    test('a fault never makes possible what is not', async () => {
+      const known = await bench.authorized({ email: email('capture_timeout') });
+      const key = bench.newKey();
+      const outcome = await bench.move('capture', known.history, money('100.01'), { key, patience: 150 });
+      assert.equal(short(outcome), 'unknown timeout');
+      assert.equal(short(await bench.inquire(known.history, bench.subject('capture', key))), 'Declined InvalidData 12');
+    });
+
+    test('inquiry_timeout: once no answer, or each time', async () => {
+      const once = await bench.authorized({ email: email('inquiry_timeout') });
+      assert.equal(short(await bench.inquire(once.history, once.subject, { patience: 100 })), 'unknown timeout');
+      assert.equal(short(await bench.inquire(once.history, once.subject)), 'approved');
+      const always = await bench.authorized({ email: email('inquiry_timeout_always') });
+      for (let time = 0; time < 2; time++)
+        assert.equal(short(await bench.inquire(always.history, always.subject, { patience: 100 })), 'unknown timeout');
+      assert.equal(short(await bench.abandon(always.history, always.subject)), 'approved');
+    });
+
+    test('abandon_timeout: done, and once not answered', async () => {
+      const known = await bench.authorized({ email: email('abandon_timeout') });
+      assert.equal(short(await bench.abandon(known.history, known.subject, { patience: 150 })), 'unknown timeout');
+      assert.equal(short(await bench.inquire(known.history, known.subject)), 'reversed');
+      assert.equal(short(await bench.abandon(known.history, known.subject)), 'approved');
+    });
+
+    test('faults of one kind follow each other as written', () => {
+      let behaviour: readonly string[] = remembered(
+        wordsIn(email('refund_lost+capture_error+refund_lost+other+refund_error+refund_timeout_always+refund_unsent')),
+      );
+      const faults = Array.from({ length: 6 }, () => {
+        const next = nextFault(behaviour, 'refund');
+        behaviour = next.behaviour;
+        return next.fault;
+      });
+      assert.deepEqual(faults, ['lost', 'lost', 'error', 'timeout', 'timeout', 'timeout']);
+      assert.deepEqual(nextFault(behaviour, 'capture').fault, 'error');
+      assert.deepEqual(nextFault([], 'refund'), { fault: undefined, behaviour: [] });
+    });
+  });
+
+  describe('late', () => {
+    for (const [word, capture, before, later, hasNews] of [
+      ['late_accept', false, 'pending', 'approved', true],
+      ['late_accept', true, 'pending', 'approved 10000', true],
+      ['late_reject', false, 'pending', 'Declined Rejected 05', true],
+      ['late_reject', true, 'pending', 'Declined Rejected 05', true],
+      ['late_failure', false, 'approved', 'Declined Rejected 05', true],
+      ['late_failure', true, 'approved 10000', 'approved 10000', false],
+      ['silent_accept', false, 'pending', 'approved', false],
+      ['silent_accept', true, 'pending', 'approved 10000', false],
+    ] as const)
+      test(`${word} of ${capture ? 'a payment' : 'an authorization'}: ${before}, after 5 s ${later}`, async () => {
+        const key = bench.newKey();
+        const asked = { key, capture, email: email(word) };
+        const first = await bench.authorize(asked);
+        assert.equal(short(first), before);
+        const { history, subject } = bench.known(key, asked);
+        bench.now += 4999;
+        assert.equal(short(await bench.inquire(history, subject)), before);
+        assert.deepEqual(await bench.simulator.news(), []);
+        await bench.restart();
+        bench.now += 1;
+        assert.equal(short(await bench.inquire(history, subject)), later);
+        assert.deepEqual(await bench.simulator.news(), hasNews ? [{ tenant: bench.tenant, key }] : []);
+        assert.deepEqual(await bench.authorize(asked), first, 'a repetition is answered as at first');
+        await bench.inquire(history, subject);
+        bench.now += 86_400_000;
+        assert.deepEqual(await bench.simulator.news(), []);
+      });
+
+    test('a void or capture in time keeps the change from happening, and the news', async () => {
+      const voided = await bench.authorized({ email: email('late_accept') });
+      const captured = await bench.authorized({ email: email('late_failure') });
+      bench.now += 4999;
+      assert.equal(short(await bench.move('authorization_void', voided.history)), 'approved');
+      assert.equal(short(await bench.move('capture', captured.history)), 'approved');
+      bench.now += 3_600_000;
+      assert.equal(short(await bench.inquire(voided.history, voided.subject)), 'reversed');
+      assert.equal(short(await bench.inquire(captured.history, captured.subject)), 'approved 10000');
+      assert.deepEqual(await bench.simulator.news(), []);
+    });
+
+    test('after the change it is what it has become', async () => {
+      const accepted = await bench.authorized({ email: email('silent_accept') });
+      const failed = await bench.authorized({ email: email('late_failure') });
+      const sale = await bench.authorized({ email: email('silent_accept'), capture: true });
+      assert.equal(short(await bench.move('capture', accepted.history)), 'Declined InvalidData 12');
+      bench.now += 5000;
+      assert.equal(short(await bench.move('capture', accepted.history)), 'approved');
+      assert.equal(short(await bench.move('capture', failed.history)), 'Declined InvalidData 12');
+      assert.equal(short(await bench.move('authorization_void', failed.history)), 'Declined InvalidData 12');
+      assert.equal(short(await bench.move('authorization_void', sale.history)), 'Declined InvalidData 12');
+      await bench.inquire(failed.history, failed.subject);
+      bench.now += 3_600_000;
+      await bench.simulator.news();
+    });
+  });
+
+  describe('news', () => {
+    const keys = async (): Promise<string[]> => (await bench.simulator.news()).map(({ key }) => key);
+
+    test('are told again, less and less often, until somebody asks or an hour is over', async () => {
+      const { key, history, subject } = await bench.authorized({ email: email('late_accept') });
+      bench.now += 5000;
+      assert.deepEqual(await keys(), [key]);
+      assert.deepEqual(await keys(), [], 'not at once');
+      bench.now += 10_000;
+      assert.deepEqual(await keys(), [key]);
+      await bench.restart();
+      bench.now += 10_000;
+      assert.deepEqual(await keys(), [key]);
+      bench.now += 19_999;
+      assert.deepEqual(await keys(), []);
+      bench.now += 1;
+      assert.deepEqual(await keys(), [key]);
+      await bench.inquire(history, subject);
+      bench.now += 100_000;
+      assert.deepEqual(await keys(), []);
+
+      const ignored = await bench.authorized({ email: email('late_reject') });
+      let told = 0;
+      for (let minute = 0; minute < 300; minute++) {
+        bench.now += 60_000;
+        told += (await keys()).filter((each) => each === ignored.key).length;
+      }
+      assert.ok(told > 3 && told < 20, `${told}`);
+    });
+
+    test('duplicate_news: twice', async () => {
+      const { key, history, subject } = await bench.authorized({ email: email('late_reject+duplicate_news') });
+      bench.now += 5000;
+      assert.deepEqual(await keys(), [key, key]);
+      await bench.inquire(history, subject);
+    });
+
+    test('late_news: 20 s after the change, even when somebody asked before', async () => {
+      const { key, history, subject } = await bench.authorized({ email: email('late_news_late_accept') });
+      bench.now += 24_999;
+      assert.equal(short(await bench.inquire(history, subject)), 'approved');
+      assert.deepEqual(await keys(), []);
+      bench.now += 1;
+      assert.deepEqual(await keys(), [key]);
+      await bench.inquire(history, subject);
+    });
+
+    test('of nothing: without a late change the words do nothing', async () => {
+      await bench.authorized({ email: email('duplicate_news+late_news') });
+      bench.now += 3_600_000;
+      assert.deepEqual(await keys(), []);
+    });
+  });
+});
+
+test('docs/processors/simulator.md has every trigger, with what it does', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../docs/processors/simulator.md'), 'utf8');
+  const about: Record<string, string> = {
+    ...Object.fromEntries(Object.entries(WAITS).map(([word, does]) => [`${word}_<ms>`, does])),
+    ...NEWS_WORDS,
+    ...Object.fromEntries(
+      Object.entries(FAULTS).map(([fault, does]) => [MOVES.map((move) => `${move}_${fault}`).join('`, `'), does]),
+    ),
+  };
+  for (const [words, does] of Object.entries(about)) assert.ok(text.includes(`| \`${words}\` | ${does} |`), words);
+  for (const question of QUESTIONS) assert.ok(text.includes(`| \`${question}_timeout\` |`), question);
+});

@@ -1,0 +1,411 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { readCurrency } from '../../src/kernel/currency.ts';
+import { passesLuhn } from '../../src/kernel/pan.ts';
+import { Bench, type CARD, money, NOON, short } from './simulator.ts';
+
+const UNTOLD = { operations: [], referenceCode: undefined };
+
+describe('the simulator', { timeout: 120_000 }, () => {
+  let bench: Bench;
+  before(async () => {
+    bench = await Bench.open();
+  });
+  after(() => bench.close());
+
+  const inquired = async ({ history, subject }: Awaited<ReturnType<Bench['authorized']>>): Promise<string> =>
+    short(await bench.inquire(history, subject));
+
+  describe('authorizes', () => {
+    test('with everything that an approval tells', async () => {
+      const outcome = await bench.authorize();
+      assert.equal(outcome.kind, 'approved');
+      const { particulars } = outcome as Extract<typeof outcome, { kind: 'approved' }>;
+      assert.equal(particulars.responseCode, '00');
+      assert.match(particulars.approvalCode ?? '', /^[0-9]{6}$/);
+      assert.match(particulars.processorId ?? '', /^[a-z]{25}$/);
+      assert.match(particulars.reconciliationId ?? '', /^REC[A-Z]{15}$/);
+      assert.match(particulars.networkId ?? '', /^NET[A-Z]{15}$/);
+      assert.deepEqual(particulars.avs, { code: 'Y', codeRaw: 'Y' });
+      assert.equal(particulars.expiresAt, undefined);
+    });
+
+    test('each with ids of its own', async () => {
+      const outcomes = await Promise.all(Array.from({ length: 200 }, () => bench.authorize()));
+      const told = outcomes.map((outcome) => ('particulars' in outcome ? outcome.particulars : {}));
+      for (const name of ['processorId', 'reconciliationId', 'networkId'] as const)
+        assert.equal(new Set(told.map((each) => each[name])).size, 200, name);
+      assert.ok(new Set(told.map(({ approvalCode }) => approvalCode)).size > 190);
+    });
+
+    test('as inquiry tells it again', async () => {
+      const key = bench.newKey();
+      const outcome = await bench.authorize({ key, capture: true });
+      const { history, subject } = bench.known(key, { capture: true });
+      assert.deepEqual(await bench.inquire(history, subject), outcome);
+      assert.deepEqual(await bench.inquire(UNTOLD, subject), outcome);
+    });
+
+    test('and captures a sale', async () => {
+      assert.equal(short(await bench.authorize({ capture: true, amount: money('10.50') })), 'approved 1050');
+      assert.equal(short(await bench.authorize({ amount: money('10.50') })), 'approved');
+    });
+
+    for (const [amount, expected] of [
+      ['5001', 'Declined Rejected 05'],
+      ['10001', 'Declined InsufficientFunds 51'],
+      ['40001', 'ProcessorError ConnectionRejected 91'],
+      ['60000', 'pending'],
+      ['59999.99', 'ProcessorError InvalidConfiguration 03'],
+    ] as const)
+      test(`${amount}: ${expected}, and so by inquiry`, async () => {
+        const key = bench.newKey();
+        assert.equal(short(await bench.authorize({ key, amount: money(amount) })), expected);
+        assert.equal(await inquired(bench.known(key)), expected);
+      });
+
+    test('from the e-mail of the cardholder, else of the billing party', async () => {
+      const rejecting = 'a_autoreject@example.com';
+      assert.equal(short(await bench.authorize({ email: rejecting })), 'Declined Antifraud 59');
+      assert.equal(short(await bench.authorize({ billToEmail: rejecting })), 'Declined Antifraud 59');
+      assert.equal(short(await bench.authorize({ email: 'a@example.com', billToEmail: rejecting })), 'approved');
+    });
+
+    test('in every currency, and amounts beyond 2^53', async () => {
+      const codes = 'JPY USD KWD CLF XAU ZWG'.split(' ');
+      const amounts = codes.map((code) => ({
+        minor: 9_999_999_999_999_999n,
+        currency: readCurrency(code) ?? money('1').currency,
+      }));
+      for (const amount of amounts) {
+        const { key, history } = await bench.authorized({ amount });
+        assert.equal(short(await bench.move('capture', history, amount)), 'approved');
+        assert.equal(await inquired(bench.known(key, { amount })), `approved ${amount.minor}`);
+        const all = await bench.move('payment_refund', history, { ...amount, minor: amount.minor + 1n });
+        assert.equal(short(all), 'Declined InvalidData 12');
+        assert.equal(short(await bench.move('payment_refund', history, amount)), 'approved');
+      }
+    });
+
+    test('in one row, with nothing of the card in the files', async () => {
+      const pan = '4539578763621486' as typeof CARD.pan;
+      const before = [await bench.rows('payments'), await bench.rows('movements')];
+      const { history } = await bench.authorized({
+        card: { pan, securityCode: '9173' },
+        email: 'canary+x@example.com',
+      });
+      assert.deepEqual(
+        [await bench.rows('payments'), await bench.rows('movements')],
+        [Number(before[0]) + 1, before[1]],
+      );
+      await bench.move('capture', history);
+      const bytes = bench.bytes();
+      assert.ok(bytes.includes(history.operations[0]?.key ?? '-'));
+      for (const canary of [pan, pan.slice(0, 6), '9173', 'canary', 'Lopez', 'order 7'])
+        assert.ok(!bytes.includes(canary), canary);
+    });
+
+    test('without ids that read as a card number', async () => {
+      const outcome = await bench.authorize();
+      const runs = JSON.stringify(outcome).match(/[0-9]{12,}/g) ?? [];
+      assert.ok(!runs.some(passesLuhn));
+    });
+  });
+
+  describe('a key', () => {
+    test('is executed once: again it is answered what it was answered first', async () => {
+      const key = bench.newKey();
+      const first = await bench.authorize({ key });
+      assert.deepEqual(await bench.authorize({ key, amount: money('5001'), capture: true }), first);
+      const { history, subject } = bench.known(key);
+      await bench.move('authorization_void', history);
+      assert.deepEqual(await bench.authorize({ key }), first, 'also when the payment has changed since');
+      assert.equal(short(await bench.inquire(history, subject)), 'reversed');
+    });
+
+    test('of a refused, a pending or an unanswered authorization, too', async () => {
+      for (const [amount, expected] of [
+        ['15001', 'Declined InvalidCard 14'],
+        ['60001', 'pending'],
+      ] as const) {
+        const key = bench.newKey();
+        assert.equal(short(await bench.authorize({ key, amount: money(amount) })), expected);
+        assert.equal(short(await bench.authorize({ key })), expected);
+      }
+      const key = bench.newKey();
+      const unanswered = await bench.authorize({ key, amount: money('65001'), patience: 300 });
+      assert.equal(short(unanswered), 'unknown timeout');
+      assert.equal(short(await bench.authorize({ key })), 'approved');
+    });
+
+    test('of a capture, refund or void, too', async () => {
+      const { history } = await bench.authorized({ amount: money('10') });
+      const [capture, refund, ending] = [bench.newKey(), bench.newKey(), bench.newKey()];
+      const first = await bench.move('capture', history, money('6'), { key: capture });
+      assert.deepEqual(await bench.move('capture', history, money('6'), { key: capture }), first);
+      const refused = await bench.move('authorization_void', history, undefined, { key: ending });
+      assert.equal(short(refused), 'Declined InvalidData 12');
+      const again = await bench.move('authorization_void', history, undefined, { key: ending });
+      assert.equal(short(again), short(refused));
+      for (let time = 0; time < 3; time++)
+        assert.equal(short(await bench.move('payment_refund', history, money('4'), { key: refund })), 'approved');
+      assert.equal(short(await bench.move('payment_refund', history, money('2'))), 'approved');
+      assert.equal(short(await bench.move('payment_refund', history, money('0.01'))), 'Declined InvalidData 12');
+    });
+
+    test('of a void that was refused may be tried again, others not', async () => {
+      const held = await bench.authorized({ email: 'a_void_decline@x', amount: money('10') });
+      const key = bench.newKey();
+      const again = () => bench.move('authorization_void', held.history, undefined, { key });
+      assert.equal(short(await again()), 'Declined Rejected 05');
+      assert.equal(short(await bench.move('capture', held.history, money('1'), { key })), 'Declined Rejected 05');
+      assert.equal(short(await again()), 'approved');
+      assert.equal(short(await again()), 'approved');
+      assert.equal(await inquired(held), 'reversed');
+      const refused = await bench.authorized({ email: 'a_capture_decline@x' });
+      for (const type of ['capture', 'authorization_void', 'capture'] as const)
+        assert.equal(
+          short(await bench.move(type, refused.history, undefined, { key: refused.key })),
+          'Declined Rejected 05',
+        );
+      assert.equal(await inquired(refused), 'approved');
+    });
+
+    test('is another one in another account or environment', async () => {
+      const { key, history } = await bench.authorized();
+      for (const tenant of [
+        { account: 'acc_2', environment: 'sandbox' },
+        { account: 'acc_1', environment: 'production' },
+      ] as const) {
+        assert.equal(short(await bench.move('capture', history, undefined, { tenant })), 'Declined InvalidData 12');
+        assert.equal(short(await bench.authorize({ key, tenant, amount: money('5001') })), 'Declined Rejected 05');
+      }
+      assert.equal(short(await bench.move('capture', history)), 'approved');
+    });
+
+    test('that was asked after before it came is refused when it comes', async () => {
+      for (const ask of ['inquire', 'abandon'] as const) {
+        const key = bench.newKey();
+        const { history, subject } = bench.known(key);
+        assert.equal(short(await bench[ask](UNTOLD, subject)), 'absent');
+        assert.equal(short(await bench[ask](UNTOLD, subject)), 'absent', 'again');
+        assert.equal(short(await bench.authorize({ key })), 'Declined InvalidData 12');
+        assert.equal(short(await bench.inquire(history, subject)), 'absent');
+        assert.equal(short(await bench.move('capture', history)), 'Declined InvalidData 12');
+      }
+    });
+
+    test('of a capture, refund or void that was asked after before it came is refused, too', async () => {
+      for (const ask of ['inquire', 'abandon'] as const)
+        for (const type of ['capture', 'payment_refund', 'authorization_void'] as const) {
+          const { history } = await bench.authorized({ capture: type === 'payment_refund' });
+          const key = bench.newKey();
+          assert.equal(short(await bench[ask](history, bench.subject(type, key))), 'absent');
+          assert.equal(short(await bench.move(type, history, undefined, { key })), 'Declined InvalidData 12');
+          assert.equal(short(await bench[ask](history, bench.subject(type, key))), 'absent');
+          assert.equal(short(await bench.move(type, history)), 'approved', 'with another key it works');
+        }
+    });
+
+    test('is not booked when the time is over before it is sent', async () => {
+      const key = bench.newKey();
+      assert.equal(short(await bench.authorize({ key, patience: 0 })), 'not-sent');
+      const { history } = await bench.authorized();
+      assert.equal(short(await bench.move('capture', history, undefined, { key, patience: 0 })), 'not-sent');
+      assert.equal(short(await bench.inquire(history, bench.known(key).subject, { patience: 0 })), 'unknown timeout');
+      assert.equal(short(await bench.authorize({ key })), 'approved');
+    });
+  });
+
+  describe('keeps its books', () => {
+    test('one capture, full or partial, never above the authorized amount', async () => {
+      for (const [amount, expected] of [
+        ['10', 'approved'],
+        ['0.01', 'approved'],
+        ['10.01', 'Declined InvalidData 12'],
+      ] as const) {
+        const { history } = await bench.authorized({ amount: money('10') });
+        assert.equal(short(await bench.move('capture', history, money(amount))), expected);
+        const again = expected === 'approved' ? 'Declined InvalidData 12' : 'approved';
+        assert.equal(short(await bench.move('capture', history, money('0.01'))), again);
+      }
+    });
+
+    test('no amount of nothing, none in another currency', async () => {
+      const { history } = await bench.authorized({ amount: money('10') });
+      for (const amount of [money('0'), money('1', 'EUR'), { ...money('1'), minor: -1n }])
+        assert.equal(short(await bench.move('capture', history, amount)), 'Declined InvalidData 12');
+      await bench.move('capture', history);
+      for (const amount of [money('0'), money('1', 'EUR'), { ...money('1'), minor: -1n }])
+        assert.equal(short(await bench.move('payment_refund', history, amount)), 'Declined InvalidData 12');
+    });
+
+    test('captured or voided, never both; voided twice does no harm', async () => {
+      const captured = await bench.authorized();
+      await bench.move('capture', captured.history, money('1'));
+      assert.equal(short(await bench.move('authorization_void', captured.history)), 'Declined InvalidData 12');
+      assert.equal(await inquired(captured), 'approved 100');
+      const voided = await bench.authorized();
+      assert.equal(short(await bench.move('authorization_void', voided.history)), 'approved');
+      assert.equal(short(await bench.move('authorization_void', voided.history)), 'approved');
+      assert.equal(short(await bench.move('capture', voided.history)), 'Declined InvalidData 12');
+      assert.equal(await inquired(voided), 'reversed');
+    });
+
+    test('a sale is not voided, and refunded up to its amount', async () => {
+      const sale = await bench.authorized({ capture: true, amount: money('10') });
+      assert.equal(short(await bench.move('authorization_void', sale.history)), 'Declined InvalidData 12');
+      assert.equal(short(await bench.move('capture', sale.history)), 'Declined InvalidData 12');
+      assert.equal(short(await bench.move('payment_refund', sale.history, money('10.01'))), 'Declined InvalidData 12');
+      assert.equal(short(await bench.move('payment_refund', sale.history, money('9.99'))), 'approved');
+      assert.equal(short(await bench.move('payment_refund', sale.history, money('0.02'))), 'Declined InvalidData 12');
+      assert.equal(short(await bench.move('payment_refund', sale.history, money('0.01'))), 'approved');
+      assert.equal(await inquired(sale), 'approved 1000', 'what was captured stays what it was');
+    });
+
+    test('what is open can only be voided, what was refused nothing', async () => {
+      const open = await bench.authorized({ amount: money('60000'), capture: true });
+      assert.equal(short(await bench.move('capture', open.history)), 'Declined InvalidData 12');
+      assert.equal(short(await bench.move('payment_refund', open.history)), 'Declined InvalidData 12');
+      assert.equal(short(await bench.move('authorization_void', open.history)), 'approved');
+      assert.equal(await inquired(open), 'reversed');
+      const refused = await bench.authorized({ amount: money('5001') });
+      for (const type of ['capture', 'payment_refund', 'authorization_void'] as const)
+        assert.equal(short(await bench.move(type, refused.history)), 'Declined InvalidData 12');
+      for (const type of ['capture', 'payment_refund', 'authorization_void'] as const)
+        assert.equal(short(await bench.move(type, UNTOLD)), 'Declined InvalidData 12');
+    });
+
+    test('inquiry by key tells what became of a capture, refund or void', async () => {
+      const { history } = await bench.authorized({ amount: money('10') });
+      const key = bench.newKey();
+      const outcome = await bench.move('capture', history, money('6'), { key });
+      assert.deepEqual(await bench.inquire(history, bench.subject('capture', key)), outcome);
+      const refused = bench.newKey();
+      await bench.move('payment_refund', history, money('7'), { key: refused });
+      assert.equal(
+        short(await bench.inquire(history, bench.subject('payment_refund', refused))),
+        'Declined InvalidData 12',
+      );
+    });
+  });
+
+  describe('gives up', () => {
+    test('an authorization, open, authorized or captured', async () => {
+      for (const asked of [{}, { capture: true }, { amount: money('60000') }]) {
+        const given = await bench.authorized(asked);
+        assert.equal(short(await bench.abandon(UNTOLD, given.subject)), 'approved');
+        assert.equal(short(await bench.abandon(UNTOLD, given.subject)), 'approved', 'again');
+        assert.equal(await inquired(given), 'reversed');
+        assert.equal(short(await bench.move('capture', given.history)), 'Declined InvalidData 12');
+        assert.equal(short(await bench.move('payment_refund', given.history)), 'Declined InvalidData 12');
+      }
+      const refused = await bench.authorized({ amount: money('5001') });
+      assert.equal(short(await bench.abandon(UNTOLD, refused.subject)), 'approved');
+      assert.equal(await inquired(refused), 'Declined Rejected 05');
+    });
+
+    test('a capture: the authorization stands as before', async () => {
+      const { history, subject } = await bench.authorized({ amount: money('10') });
+      const key = bench.newKey();
+      await bench.move('capture', history, money('6'), { key });
+      const capture = bench.subject('capture', key);
+      assert.equal(short(await bench.abandon(history, capture)), 'approved');
+      assert.equal(short(await bench.abandon(history, capture)), 'approved', 'again');
+      assert.equal(short(await bench.inquire(history, capture)), 'absent');
+      assert.equal(short(await bench.inquire(history, subject)), 'approved');
+      assert.equal(short(await bench.move('capture', history, money('6'), { key })), 'approved', 'the first answer');
+      assert.equal(short(await bench.inquire(history, subject)), 'approved', 'and nothing moved');
+      assert.equal(short(await bench.move('capture', history, money('10'))), 'approved');
+    });
+
+    test('a refund, and no capture below one', async () => {
+      const { history } = await bench.authorized({ amount: money('10') });
+      const [captureKey, refundKey] = [bench.newKey(), bench.newKey()];
+      await bench.move('capture', history, money('10'), { key: captureKey });
+      await bench.move('payment_refund', history, money('6'), { key: refundKey });
+      const built = await bench.abandon(history, bench.subject('capture', captureKey));
+      assert.deepEqual(built, { kind: 'unknown', why: 'built-upon' });
+      assert.equal(short(await bench.abandon(history, bench.subject('payment_refund', refundKey))), 'approved');
+      assert.equal(short(await bench.move('payment_refund', history, money('10'))), 'approved');
+    });
+
+    test('a void: what was given back stays so', async () => {
+      for (const type of ['authorization_void', 'expiry'] as const) {
+        const given = await bench.authorized();
+        const key = bench.newKey();
+        await bench.move('authorization_void', given.history, undefined, { key });
+        assert.equal(short(await bench.inquire(given.history, bench.subject(type, key))), 'approved');
+        assert.equal(short(await bench.abandon(given.history, bench.subject(type, key))), 'reversed');
+        assert.equal(await inquired(given), 'reversed');
+      }
+    });
+  });
+
+  test('the books survive a restart', async () => {
+    const keys = await Promise.all([
+      bench.authorized(),
+      bench.authorized({ email: 'a_capture_decline@x', amount: money('7') }),
+    ]);
+    const [plain, faulty] = keys;
+    await bench.restart();
+    assert.equal(await inquired(plain), 'approved');
+    assert.equal(short(await bench.authorize({ key: plain.key, amount: money('5001') })), 'approved');
+    assert.equal(short(await bench.move('capture', plain.history)), 'approved');
+    assert.equal(short(await bench.move('capture', faulty.history, money('7'))), 'Declined Rejected 05');
+    await bench.restart();
+    assert.equal(await inquired(plain), 'approved 10000');
+    assert.equal(short(await bench.move('capture', faulty.history, money('7'))), 'approved');
+  });
+
+  test('whatever the database does, there is an outcome', async () => {
+    const other = await Bench.open();
+    const { history, subject } = await other.authorized();
+    await other.close();
+    assert.equal(short(await other.authorize()), 'unknown books');
+    assert.equal(short(await other.move('capture', history)), 'unknown books');
+    assert.equal(short(await other.inquire(history, subject)), 'unknown books');
+    assert.equal(short(await other.abandon(history, subject)), 'unknown books');
+  });
+
+  test('its settings are those of all processors with other defaults', () => {
+    const { settings } = bench.simulator;
+    assert.deepEqual(
+      Object.entries(settings).map(([name, { fallback }]) => [name, fallback]),
+      [
+        ['timeout-ms', '1000'],
+        ['recovery-delay-ms', '5000'],
+      ],
+    );
+    assert.ok(settings['timeout-ms'].accepts('50') && !settings['timeout-ms'].accepts('49'));
+  });
+
+  test('amounts below the authorized one are captured, others not, whatever they are', async () => {
+    const amount = fc.bigInt({ min: 1n, max: 500_000n });
+    await fc.assert(
+      fc.asyncProperty(
+        amount,
+        fc.bigInt({ min: 0n, max: 500_001n }),
+        fc.bigInt({ min: 0n, max: 500_001n }),
+        async (whole, part, back) => {
+          const { currency } = money('1');
+          const { history } = await bench.authorized({ amount: { minor: whole, currency } });
+          const captured = short(await bench.move('capture', history, { minor: part, currency }));
+          assert.equal(captured === 'approved', part > 0n && part <= whole);
+          const refunded = short(await bench.move('payment_refund', history, { minor: back, currency }));
+          assert.equal(refunded === 'approved', captured === 'approved' && back > 0n && back <= part);
+        },
+      ),
+      {
+        numRuns: 60,
+        examples: [
+          [5n, 5n, 5n],
+          [5n, 6n, 1n],
+          [5n, 4n, 5n],
+        ],
+      },
+    );
+    assert.equal(bench.now, NOON);
+  });
+});

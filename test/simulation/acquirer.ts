@@ -1,0 +1,164 @@
+import type { Tenant } from '../../src/kernel/environment.ts';
+import type { Money } from '../../src/kernel/money.ts';
+import type {
+  Finding,
+  History,
+  News,
+  Order,
+  Outcome,
+  Processor,
+  ProcessorCall,
+  Subject,
+} from '../../src/payments/processor.ts';
+import { AcquirerBooks, type Habits, type Said } from './acquirer-books.ts';
+import type { Dice } from './dice.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** What becomes of a request on its way. */
+const FATES = {
+  good: 66,
+  /** Surely not sent. */
+  refused_connection: 5,
+  /** Never arrives. */
+  lost: 6,
+  /** Done, and never answered. */
+  unanswered: 9,
+  /** Arrives when nobody waits for it any more. */
+  late: 7,
+  /** Done, and answered with something that nobody can read. */
+  garbled: 4,
+  /** The client for this processor has a fault, before or after it was sent. */
+  failed: 3,
+} as const;
+
+/** Faults that no service can make good: to see that they are noticed. */
+export type Spoilt = 'mute' | 'forgets-captures';
+
+const NEVER: Promise<never> = new Promise(() => undefined);
+const GARBLED = { kind: 'unknown', why: 'garbled' } as const;
+
+/** A processor that is as unpleasant as real ones, over a line on which everything goes wrong, with books of its own. */
+export class Acquirer {
+  readonly habits: Habits;
+  readonly books: AcquirerBooks;
+  readonly #time: VirtualTime;
+  readonly #dice: Dice;
+  readonly #tell: (line: string) => void;
+  /** Requests that are still on their way arrive before this much later, milliseconds. */
+  readonly #lateMost: number;
+  readonly #spoilt: Spoilt | undefined;
+  /** The line works from now on; what is late stays so. */
+  isCalm = false;
+  #onTheWay = 0;
+
+  constructor(options: {
+    habits: Habits;
+    time: VirtualTime;
+    dice: Dice;
+    lateMost: number;
+    tell: (line: string) => void;
+    spoilt: Spoilt | undefined;
+  }) {
+    this.habits = options.habits;
+    this.#time = options.time;
+    this.#dice = options.dice;
+    this.#tell = options.tell;
+    this.#lateMost = options.lateMost;
+    this.#spoilt = options.spoilt;
+    this.books = new AcquirerBooks({ habits: options.habits, dice: options.dice.branch(), now: () => this.#time.now });
+  }
+
+  /** Requests that have not arrived, and answers that have not. */
+  get onTheWay(): number {
+    return this.#onTheWay;
+  }
+
+  calmDown(): void {
+    this.isCalm = true;
+    this.books.isCalm = true;
+  }
+
+  /** What one process sees of it; after its crash it asks and hears nothing any more. */
+  seenBy(isDead: () => boolean, tenant: Tenant): Processor {
+    const { sale, partialCapture, absences } = this.habits;
+    const send = <Word extends Outcome | Finding>(what: string, call: ProcessorCall, act: () => Said): Promise<Word> =>
+      isDead() ? NEVER : (this.#send(what, call.key, act, isDead) as Promise<Word>);
+    return {
+      capabilities: { sale, partialCapture, absences },
+      settings: {},
+      check: () => undefined,
+      authorize: (call, order: Order) =>
+        send('authorize', call, () => this.books.authorize(call.key, order.amount.minor, order.capture)),
+      capture: (call, history, amount: Money) =>
+        send('capture', call, () =>
+          this.#spoilt === 'forgets-captures'
+            ? { kind: 'approved' }
+            : this.books.capture(call.key, paymentOf(history), amount.minor),
+        ),
+      refund: (call, history, amount: Money) =>
+        send('refund', call, () => this.books.refund(call.key, paymentOf(history), amount.minor)),
+      void: (call, history) => send('void', call, () => this.books.void(call.key, paymentOf(history))),
+      inquire: (call, history, subject) =>
+        send('inquire', call, () =>
+          isFirst(subject) ? this.books.standing(subject.key) : this.books.movement(subject.key, paymentOf(history)),
+        ),
+      abandon: (call, history, subject) =>
+        send('abandon', call, () =>
+          isFirst(subject)
+            ? this.books.giveUpPayment(subject.key)
+            : this.books.giveUpMovement(subject.key, paymentOf(history)),
+        ),
+      news: async (): Promise<News[]> => {
+        if (isDead()) return NEVER;
+        const keys = this.books.news();
+        // Duplicates, too.
+        return [...keys, ...keys.filter(() => this.#dice.percent(30))].map((key) => ({ tenant, key }));
+      },
+    };
+  }
+
+  #send(what: string, key: string, act: () => Said, isDead: () => boolean): Promise<Outcome | Finding> {
+    const isLost = this.#spoilt === 'mute';
+    const fate = isLost ? 'lost' : this.isCalm ? 'good' : this.#dice.weighed(FATES);
+    const name = `${what} ${key}`;
+    return new Promise((resolve, reject) => {
+      const arrive = (answered: (word: Outcome | Finding) => void): void => {
+        const said = act();
+        this.#tell(`acquirer: ${name} ${fate}: ${said.kind}`);
+        this.#later(this.#dice.between(0, 200), () => (isDead() ? undefined : answered(wordOf(said, key))));
+      };
+      const soon = this.#dice.between(0, 300);
+      if (fate === 'good') return this.#later(soon, () => arrive(resolve));
+      if (fate === 'unanswered') return this.#later(soon, () => arrive(() => undefined));
+      if (fate === 'garbled') return this.#later(soon, () => arrive(() => resolve(GARBLED)));
+      if (fate === 'late') return this.#later(this.#dice.between(1000, this.#lateMost), () => arrive(() => undefined));
+      this.#tell(`acquirer: ${name} ${fate}`);
+      if (fate === 'refused_connection')
+        return resolve(what === 'inquire' || what === 'abandon' ? GARBLED : { kind: 'not-sent' });
+      if (fate === 'failed') {
+        if (this.#dice.percent(50)) this.#later(soon, () => arrive(() => undefined));
+        reject(new Error('a fault of the client'));
+      }
+    });
+  }
+
+  #later(milliseconds: number, run: () => void): void {
+    this.#onTheWay++;
+    this.#time.after(milliseconds, () => {
+      this.#onTheWay--;
+      run();
+    });
+  }
+}
+
+const paymentOf = ({ operations }: History): string => operations[0]?.key ?? '';
+
+const isFirst = ({ type }: Subject): boolean => type === 'authorization' || type === 'payment';
+
+function wordOf(said: Said, key: string): Outcome | Finding {
+  const particulars = { processorId: `at-${key}`, responseCode: said.kind === 'refused' ? '05' : '00' };
+  if (said.kind === 'absent') return { kind: 'absent' };
+  if (said.kind !== 'approved') return { ...said, particulars } as Outcome | Finding;
+  const captured = said.captured === undefined ? undefined : { minor: said.captured, currency: 'USD' as never };
+  return { kind: 'approved', captured, particulars };
+}

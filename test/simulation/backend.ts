@@ -1,0 +1,160 @@
+import type { Clock, Random } from '../../src/kernel/clock.ts';
+import type { Tenant } from '../../src/kernel/environment.ts';
+import type { Processor } from '../../src/payments/processor.ts';
+import { findEntry } from '../../src/payments/processors/simulator/books.ts';
+import { standingOf } from '../../src/payments/processors/simulator/entry.ts';
+import { Simulator } from '../../src/payments/processors/simulator/simulator.ts';
+import type { GivenSettings } from '../../src/payments/settings.ts';
+import { type Database, text } from '../../src/storage/database.ts';
+import { Acquirer, type Spoilt } from './acquirer.ts';
+import { type Habits, refundedOf } from './acquirer-books.ts';
+import type { Dice } from './dice.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** How a payment stands in the books of a processor. */
+export interface Stand {
+  readonly state: 'pending' | 'approved' | 'refused' | 'reversed';
+  readonly amount: bigint;
+  readonly captured: bigint;
+  readonly refunded: bigint;
+  /** It changed by itself, and nobody was told. */
+  readonly isSecret: boolean;
+}
+
+/** What a process is to the processor. */
+export interface Process {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly random: Random;
+  isDead(): boolean;
+}
+
+/** A processor with its books, as the simulation needs it. */
+export interface Backend {
+  readonly name: string;
+  readonly settings: GivenSettings;
+  readonly partialCapture: boolean;
+  seenBy(process: Process): Processor;
+  /** From now on nothing goes wrong that has not gone wrong yet. */
+  calmDown(): void;
+  /** Something is on its way between us and it. */
+  isBusy(): boolean;
+  /** When something changes by itself. */
+  nextTurn(): number | undefined;
+  stands(database: Database): Promise<Map<string, Stand>>;
+  violations(): readonly string[];
+  /** Resolves when what goes over a real network has gone over it. */
+  reach?(): Promise<void>;
+  close?(): Promise<void>;
+  /** The e-mail of a new payment, and whole units of its amount. */
+  wish(dice: Dice): { readonly email: string; readonly units: number };
+}
+
+export const SETTINGS: GivenSettings = {
+  'timeout-ms': '1000',
+  'recovery-delay-ms': '1000',
+  'recovery-max': '60s',
+  'opened-expiry': '10m',
+  'authorization-expiry': '1h',
+};
+/** Twice `recovery-max`: so long is looked for what nobody confirmed. */
+const LATE_MOST = 110_000;
+
+function habitsOf(dice: Dice): Habits {
+  const absences = dice.pick([1, 3, Number.POSITIVE_INFINITY]);
+  return {
+    absences,
+    sale: dice.percent(60),
+    partialCapture: dice.percent(75),
+    undoing: dice.pick(['capture', 'authorization', 'nothing']),
+    indexDelay: absences === 1 ? 0 : dice.pick([0, 0, 4000]),
+    remembersRefusals: dice.percent(60),
+  };
+}
+
+export function acquirerBackend(options: {
+  time: VirtualTime;
+  dice: Dice;
+  tenant: Tenant;
+  tell: (line: string) => void;
+  spoilt: Spoilt | undefined;
+}): Backend {
+  const { time, dice, tenant, tell, spoilt } = options;
+  const habits = habitsOf(dice);
+  tell(`acquirer: ${JSON.stringify({ ...habits, absences: String(habits.absences) })}`);
+  const acquirer = new Acquirer({ habits, time, dice: dice.branch(), lateMost: LATE_MOST, tell, spoilt });
+  const { books } = acquirer;
+  const standOf = (key: string): Stand | undefined => {
+    const payment = books.payments.get(key);
+    return (
+      payment && {
+        state: payment.state,
+        amount: payment.amount,
+        captured: payment.capture?.amount ?? 0n,
+        refunded: refundedOf(payment),
+        isSecret: payment.silent && payment.untold,
+      }
+    );
+  };
+  return {
+    name: 'acquirer',
+    settings: SETTINGS,
+    partialCapture: habits.partialCapture,
+    seenBy: ({ isDead }) => acquirer.seenBy(isDead, tenant),
+    calmDown: () => acquirer.calmDown(),
+    isBusy: () => acquirer.onTheWay > 0,
+    nextTurn: () => books.nextTurn(),
+    stands: async () => {
+      // What is due to change has changed.
+      books.settle();
+      return new Map([...books.payments.keys()].map((key) => [key, standOf(key) as Stand]));
+    },
+    violations: () => books.violations,
+    wish: (wishes) => ({ email: 'ana@example.com', units: wishes.between(1, 900) }),
+  };
+}
+
+const WORDS = [
+  ...['lost', 'refused_connection', 'late_accept', 'late_reject', 'late_failure', 'silent_accept', 'autoreject'],
+  ...['autoinprogress', 'duplicate_news', 'late_news', 'delay_800', 'delay_1500', 'arrival_1500', 'arrival_9000'],
+  ...['capture', 'refund', 'void'].flatMap((move) =>
+    ['timeout', 'lost', 'decline', 'error', 'unsent'].map((fault) => `${move}_${fault}`),
+  ),
+  ...['inquiry_timeout', 'abandon_timeout'],
+];
+
+/** The simulator of the sandbox, by the words of e-mails and by amounts. */
+export function simulatorBackend({ time, tenant }: { time: VirtualTime; tenant: Tenant }): Backend {
+  return {
+    name: 'simulator',
+    settings: { ...SETTINGS, 'recovery-delay-ms': '2000' },
+    partialCapture: true,
+    seenBy: ({ database, clock, random }) => new Simulator({ database, clock, random }),
+    calmDown: () => undefined,
+    isBusy: () => false,
+    nextTurn: () => undefined,
+    stands: async (database) => {
+      const stands = new Map<string, Stand>();
+      for (const row of await database.read('select key from simulator_payments')) {
+        const entry = await findEntry(database, tenant, text(row, 'key'));
+        const standing = entry && standingOf(entry, time.now);
+        if (entry === undefined || standing === undefined || standing.kind === 'absent') continue;
+        const { kind } = standing;
+        stands.set(entry.key, {
+          state: kind === 'opened' ? 'pending' : kind === 'authorized' ? 'approved' : kind,
+          amount: entry.amount.minor,
+          captured: kind === 'authorized' ? standing.captured : 0n,
+          refunded: entry.refunded,
+          isSecret: entry.verdict === 'silent_accept',
+        });
+      }
+      return stands;
+    },
+    violations: () => [],
+    wish: (wishes) => {
+      const words = Array.from({ length: wishes.below(4) }, () => `+${wishes.pick(WORDS)}`);
+      const units = wishes.percent(85) ? wishes.between(1, 900) : wishes.pick([6000, 12_000, 42_000, 61_000, 66_000]);
+      return { email: `ana${words.join('')}@example.com`, units };
+    },
+  };
+}

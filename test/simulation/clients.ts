@@ -1,0 +1,146 @@
+import type { Backend } from './backend.ts';
+import type { Dice } from './dice.ts';
+import type { Answered, Asked, EndpointName, Machine } from './machine.ts';
+
+/** A request as its sender knows it. Its reference tells it apart from all others. */
+export interface Request {
+  readonly asked: Asked;
+  readonly reference: string;
+  /** The capture that its card comes from. */
+  readonly capture: string | undefined;
+  /** All answers that came, in their order. */
+  readonly answers: Answered[];
+  sent: number;
+}
+
+/** A request that somebody waits for; the same one may be sent twice at once. */
+interface Waiting {
+  readonly machine: Machine;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+export const jsonOf = ({ text }: Answered): any => JSON.parse(text);
+
+const PANS = ['4111111111111111', '5200828282828210', '4242424242424242'];
+
+/** How many of the latest payments clients choose from: few, so that they get in each other's way. */
+const FRESH = 6;
+
+/** Shops that send whatever comes to their mind, often the same thing twice, often at the same moment. */
+export class Clients {
+  readonly requests: Request[] = [];
+  readonly #dice: Dice;
+  readonly #backend: Backend;
+  readonly #tell: (line: string) => void;
+  readonly #underWay = new Set<Waiting>();
+  /** Captures that no request has used. */
+  readonly #captures: string[];
+  /** The status that was told last. */
+  readonly #payments = new Map<string, string>();
+  #count = 0;
+
+  constructor(options: { dice: Dice; backend: Backend; captures: readonly string[]; tell: (line: string) => void }) {
+    this.#dice = options.dice;
+    this.#backend = options.backend;
+    this.#captures = [...options.captures];
+    this.#tell = options.tell;
+  }
+
+  get underWay(): number {
+    return this.#underWay.size;
+  }
+
+  /** Sends a request to each of these and does not wait for the answers. */
+  start(machines: readonly Machine[]): void {
+    const payments = [...this.#payments.keys()].slice(-FRESH);
+    const id = payments.length === 0 ? '' : this.#dice.pick(payments);
+    for (const machine of machines) {
+      const again = this.requests.filter(({ asked }) => asked.key !== undefined);
+      const isRepeated = again.length > 0 && this.#dice.percent(18);
+      this.send(isRepeated ? this.#dice.pick(again) : this.#next(id), machine);
+    }
+  }
+
+  send(request: Request, machine: Machine): void {
+    const name = `client: ${request.reference} ${request.asked.endpoint} ${request.asked.id}`;
+    this.#tell(`${name}${request.sent > 0 ? ' again' : ''}`);
+    request.sent++;
+    const waiting: Waiting = { machine };
+    this.#underWay.add(waiting);
+    const done = (answer: Answered): void => {
+      if (!this.#underWay.delete(waiting)) return;
+      this.#heard(request, answer);
+      this.#tell(`${name} <- ${answer.status}${answer.replayed ? ' again' : ''} ${summaryOf(answer)}`);
+    };
+    machine.ask(request.asked).then(done);
+  }
+
+  /** Nobody waits any more for what this process was asked. */
+  lost(machine: Machine): void {
+    for (const each of this.#underWay) if (each.machine === machine) this.#underWay.delete(each);
+  }
+
+  #heard(request: Request, answer: Answered): void {
+    request.answers.push(answer);
+    if (answer.status !== 200) return;
+    const { payment_id: id, status } = jsonOf(answer).data.transaction_info;
+    this.#payments.set(id, status);
+  }
+
+  #next(id: string): Request {
+    const what = id === '' ? 'create' : this.#dice.weighed(this.#wishesFor(id));
+    const reference = `r${++this.#count}.`;
+    const key = what === 'show' || this.#dice.percent(35) ? undefined : `key-${reference}`;
+    if (what === 'create') return this.#creation(reference, key);
+    const body = what === 'show' ? undefined : this.#change(what, reference);
+    return this.#made({ endpoint: what, id, body, key }, reference);
+  }
+
+  /** Mostly what fits the payment as it was told last, sometimes anything. */
+  #wishesFor(id: string): Readonly<Record<EndpointName, number>> {
+    const status = this.#payments.get(id);
+    const all = { create: 36, capture: 8, refund: 8, void: 6, show: 6 };
+    if (status === 'Authorized') return { ...all, capture: 40, void: 14 };
+    if (status === 'Collected') return { ...all, refund: 30 };
+    return status === 'Opened' ? { ...all, void: 20, show: 12 } : all;
+  }
+
+  #made(asked: Asked, reference: string, capture?: string): Request {
+    const request: Request = { asked, reference, capture, answers: [], sent: 0 };
+    this.requests.push(request);
+    return request;
+  }
+
+  #creation(reference: string, key: string | undefined): Request {
+    const type = this.#dice.pick(['authorization', 'authorization', 'payment']);
+    const { email, units } = this.#backend.wish(this.#dice);
+    const capture = this.#dice.percent(40) ? this.#captures.pop() : undefined;
+    const field = `{{${capture}:transaction}}`;
+    const card =
+      capture === undefined
+        ? { number: this.#dice.pick(PANS), expiration_date: '12/2029', security_code: '737', holder: 'Ana Lopez' }
+        : { number: field, expiration_date: field, security_code: field, holder: 'Ana Lopez' };
+    const body = {
+      transaction_info: { type, reference_code: reference },
+      card,
+      order_info: { amount_details: { total_amount: `${units}.50`, currency: 'USD' } },
+      cardholder_info: { first_name: 'Ana', email },
+    };
+    return this.#made({ endpoint: 'create', id: '', body, key }, reference, capture);
+  }
+
+  #change(what: 'capture' | 'refund' | 'void', reference: string): object {
+    const isPart = what === 'refund' ? this.#dice.percent(70) : this.#backend.partialCapture && this.#dice.percent(40);
+    const part = isPart ? { amount_details: { total_amount: `${this.#dice.between(1, 300)}.25` } } : {};
+    const info = (type: string) => ({ transaction_info: { type, reference_code: reference } });
+    if (what === 'capture') return { ...info('capture'), capture_info: part };
+    if (what === 'refund') return { ...info('payment_refund'), refund_info: part };
+    return info('authorization_void');
+  }
+}
+
+function summaryOf(answer: Answered): string {
+  const { status, message, data } = jsonOf(answer);
+  const { transaction_id: id, status: stands, reason } = data.transaction_info ?? {};
+  return [status, `“${message}”`, stands, reason, id].filter((word) => word !== undefined).join(' ');
+}

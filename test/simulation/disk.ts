@@ -1,0 +1,86 @@
+import type { Database, Outcome, Row, Unit, Value } from '../../src/storage/database.ts';
+import type { Dice } from './dice.ts';
+
+interface Waiting {
+  readonly owner: MortalDatabase;
+  readonly unit: Unit;
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const never = <T>(): Promise<T> => new Promise(() => undefined);
+
+/** The one database of all nodes: it takes one unit at a time, in an order that the dice decide. */
+export class Disk {
+  readonly database: Database;
+  readonly #dice: Dice;
+  #waiting: Waiting[] = [];
+
+  constructor(database: Database, dice: Dice) {
+    this.database = database;
+    this.#dice = dice;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Of those, the ones whose process runs. */
+  get ready(): number {
+    return this.#ready().length;
+  }
+
+  #ready(): Waiting[] {
+    return this.#waiting.filter(({ owner }) => !owner.isHeldUp);
+  }
+
+  commit(owner: MortalDatabase, unit: Unit): Promise<Outcome> {
+    return new Promise((resolve, reject) => this.#waiting.push({ owner, unit, resolve, reject }));
+  }
+
+  /** Commits one of the units; a crash of its process comes before or after. */
+  async step(crash: ((owner: MortalDatabase) => void) | undefined): Promise<void> {
+    const ready = this.#ready();
+    const next = ready[this.#dice.below(ready.length)];
+    if (next === undefined) return;
+    this.#waiting.splice(this.#waiting.indexOf(next), 1);
+    if (crash !== undefined && this.#dice.percent(50)) return crash(next.owner);
+    try {
+      const outcome = await this.database.commit(next.unit);
+      if (crash !== undefined) crash(next.owner);
+      else if (!next.owner.isDead) next.resolve(outcome);
+    } catch (error) {
+      next.reject(error);
+    }
+  }
+
+  /** Of what a crashed process had handed over, some is still written. */
+  abandon(owner: MortalDatabase): void {
+    this.#waiting = this.#waiting.filter((each) => each.owner !== owner || this.#dice.percent(50));
+  }
+}
+
+/** The database as one process sees it: once that has crashed nothing of it comes back. */
+export class MortalDatabase implements Database {
+  isDead = false;
+  /** Its process stands still, as when its machine sleeps. */
+  isHeldUp = false;
+  readonly #disk: Disk;
+
+  constructor(disk: Disk) {
+    this.#disk = disk;
+  }
+
+  async read(sql: string, ...values: readonly Value[]): Promise<Row[]> {
+    return this.isDead ? never() : this.#disk.database.read(sql, ...values);
+  }
+
+  commit(unit: Unit): Promise<Outcome> {
+    return this.isDead ? never() : this.#disk.commit(this, unit);
+  }
+
+  migrate = never<void>;
+  scrub = never<void>;
+  backup = never<void>;
+  close = never<void>;
+}

@@ -1,0 +1,151 @@
+import type { KeyObject } from 'node:crypto';
+import fastJson from 'fast-json-stringify';
+import { Captures } from '../../src/captures/captures.ts';
+import { Keyring } from '../../src/crypto/keyring.ts';
+import type { Endpoint, Services } from '../../src/http/endpoint.ts';
+import { capturePayment } from '../../src/http/endpoints/capture-payment.ts';
+import { createPayment } from '../../src/http/endpoints/create-payment.ts';
+import { refundPayment } from '../../src/http/endpoints/refund-payment.ts';
+import { showPayment } from '../../src/http/endpoints/show-payment.ts';
+import { voidPayment } from '../../src/http/endpoints/void-payment.ts';
+import { ENVELOPES } from '../../src/http/envelopes.ts';
+import { serializable } from '../../src/http/fields.ts';
+import type { Admission } from '../../src/http/gate.ts';
+import { Performer } from '../../src/http/perform.ts';
+import { failureOf, PROBLEMS } from '../../src/http/problems.ts';
+import { Turns } from '../../src/http/turns.ts';
+import { Idempotency } from '../../src/idempotency/idempotency.ts';
+import type { Clock, Random } from '../../src/kernel/clock.ts';
+import type { Tenant } from '../../src/kernel/environment.ts';
+import { Activations, type Processors } from '../../src/payments/activations.ts';
+import { Books } from '../../src/payments/books.ts';
+import { Notifications } from '../../src/payments/notifications.ts';
+import { Payments } from '../../src/payments/payments.ts';
+import { Recovery } from '../../src/payments/recovery.ts';
+import { Placeholders } from '../../src/placeholders/placeholders.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { wrappedKeyStore } from '../../src/storage/key-store.ts';
+import { Vault } from '../../src/vault/vault.ts';
+
+export const ENDPOINTS = {
+  create: createPayment,
+  capture: capturePayment,
+  refund: refundPayment,
+  void: voidPayment,
+  show: showPayment,
+} as const;
+export type EndpointName = keyof typeof ENDPOINTS;
+
+export interface Asked {
+  readonly endpoint: EndpointName;
+  /** In the path. */
+  readonly id: string;
+  readonly body: unknown;
+  readonly key: string | undefined;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly replayed: boolean;
+  readonly text: string;
+  /** Of a failure. */
+  readonly cause: unknown;
+}
+
+const serializers = new Map<Endpoint, (envelope: unknown) => string>();
+
+/** As listeners have it; making one is slow. */
+function serializerOf(endpoint: Endpoint): (envelope: unknown) => string {
+  const { family, data } = endpoint;
+  const made =
+    serializers.get(endpoint) ??
+    (fastJson(serializable(ENVELOPES[family].successSchema(data.schema))) as (envelope: unknown) => string);
+  serializers.set(endpoint, made);
+  return made;
+}
+
+const PERMISSIONS = ['payments:write', 'payments:read', 'tokens:detokenize', 'captures:retrieve'] as const;
+
+/** The payments of one process, put together as the service does, without its listeners. */
+export class Machine {
+  readonly activations: Activations;
+  readonly books: Books;
+  readonly captures: Captures;
+  readonly recovery: Recovery;
+  readonly notifications: Notifications;
+  readonly keyring: Keyring;
+  readonly #performers: Readonly<Record<EndpointName, Performer>>;
+  readonly #tenant: Tenant;
+  readonly #clock: Clock;
+
+  constructor(options: {
+    database: Database;
+    root: KeyObject;
+    clock: Clock;
+    random: Random;
+    processors: Processors;
+    tenant: Tenant;
+    failed: (error: unknown) => void;
+  }) {
+    const { database, root, clock, random, processors, tenant, failed } = options;
+    const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });
+    const parts = { database, keyring, clock, random };
+    const vault = new Vault(parts);
+    const captures = new Captures({ ...parts, vault });
+    const placeholders = new Placeholders({ database, vault, captures, clock });
+    const activations = new Activations({ ...parts, processors });
+    const books = new Books({ ...parts, observe: () => undefined });
+    const notifications = new Notifications({ ...parts, processors, books });
+    const payments = new Payments({ ...parts, vault, placeholders, activations, books, notifications });
+    const idempotency = new Idempotency(parts);
+    const services = { database, vault, captures, payments } as unknown as Services;
+    const turns = new Turns();
+    const performerOf = (endpoint: Endpoint): Performer =>
+      new Performer({ endpoint, services, idempotency, clock, turns, serialize: serializerOf(endpoint) });
+    const performers = Object.entries(ENDPOINTS).map(([name, endpoint]) => [name, performerOf(endpoint)] as const);
+    this.#performers = Object.fromEntries(performers) as Record<EndpointName, Performer>;
+    this.recovery = new Recovery({ database, activations, books, payments, idempotency, clock, failed });
+    this.activations = activations;
+    this.books = books;
+    this.captures = captures;
+    this.notifications = notifications;
+    this.keyring = keyring;
+    this.#tenant = tenant;
+    this.#clock = clock;
+  }
+
+  /** What the clockwork of the service does once a second. */
+  async round(): Promise<void> {
+    await this.notifications.gather();
+    await this.recovery.round();
+  }
+
+  /** A request of a caller who was let in. */
+  async ask({ endpoint, id, body, key }: Asked): Promise<Answered> {
+    const admission = {
+      key: { id: 'key_1', name: 'shop', permissions: PERMISSIONS },
+      tenant: this.#tenant,
+      origin: { actor: { type: 'key', id: 'key_1', name: 'shop' } },
+      rate: undefined,
+      at: this.#clock(),
+    } as unknown as Admission;
+    try {
+      const { path } = ENDPOINTS[endpoint];
+      const answer = await this.#performers[endpoint].perform({
+        admission,
+        params: { id },
+        path: path.replace(':id', id),
+        query: '',
+        headers: {},
+        idempotencyKey: key,
+        body: body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body)),
+      });
+      return { status: answer.status, replayed: answer.replayed, text: answer.body, cause: undefined };
+    } catch (error) {
+      const failure = failureOf(error);
+      const { status } = PROBLEMS[failure.code];
+      const text = JSON.stringify(ENVELOPES.payments.failure(failure, status));
+      return { status, replayed: false, text, cause: error };
+    }
+  }
+}

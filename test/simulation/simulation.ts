@@ -1,0 +1,339 @@
+import { createSecretKey } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Tenant } from '../../src/kernel/environment.ts';
+import type { Pan } from '../../src/kernel/pan.ts';
+import type { Lane } from '../../src/payments/books.ts';
+import { SqliteDatabase } from '../../src/storage/sqlite/sqlite.ts';
+import type { Spoilt } from './acquirer.ts';
+import { acquirerBackend, type Backend, simulatorBackend } from './backend.ts';
+import { Clients } from './clients.ts';
+import { Dice } from './dice.ts';
+import { Disk, MortalDatabase } from './disk.ts';
+import { Machine } from './machine.ts';
+import { reckon } from './reckoning.ts';
+import { cyberSourceBackend, koinBackend } from './stand-ins.ts';
+import { VirtualTime } from './virtual-time.ts';
+
+export interface Plan {
+  readonly seed: number;
+  readonly processor: 'acquirer' | 'simulator' | 'koin' | 'cybersource';
+  /** How many requests clients send. */
+  readonly requests: number;
+  /** Of the acquirer. */
+  readonly spoilt?: Spoilt;
+}
+
+export interface Report {
+  /** What must not be; empty is good. */
+  readonly faults: readonly string[];
+  readonly trace: readonly string[];
+  readonly crashes: number;
+  readonly payments: number;
+  /** Operations that have not ended. */
+  readonly open: number;
+  /** Payments that operators are shown. */
+  readonly doubtful: number;
+  readonly acknowledged: number;
+}
+
+const NODES = 2;
+const CLIENTS = 8;
+const CAPTURES = 30;
+const TENANT: Tenant = { account: 'acc_1', environment: 'sandbox' };
+const OPERATOR = { actor: { type: 'operator' as const, name: 'simulation' } };
+/** Of a thousand commits. */
+const CRASHES = 12;
+/** Of a thousand steps. */
+const HOLD_UPS = 4;
+/** Looks at the clock until payments must have ended. */
+const PATIENCE = 3000;
+const NO_PATIENCE = 30;
+/** The last news are told, crashed nodes are back. */
+const NEWS_WITHIN = 40_000;
+
+/** Something is still to be found out about it. */
+const isUnsettled = ({ payment, schedule }: Lane): boolean =>
+  payment.operation !== undefined || payment.watched.length > 0 || schedule.doubtfulAt !== undefined;
+
+/** Taken before timers are put on virtual time. */
+const laterInReality = setImmediate;
+/** Everything that needs no disk and no clock has happened. */
+async function quiet({ reach }: Backend): Promise<void> {
+  await reach?.();
+  for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => laterInReality(resolve));
+}
+
+const BACKENDS = {
+  acquirer: acquirerBackend,
+  simulator: simulatorBackend,
+  koin: koinBackend,
+  cybersource: cyberSourceBackend,
+} as const;
+
+type Three = [number, number, number];
+
+interface Node {
+  readonly database: MortalDatabase;
+  readonly machine: Machine;
+  stop(): void;
+}
+
+/**
+ * Two nodes of the service over one database, clients, and a processor, all in one process and one thread, with a clock of
+ * its own. One seed decides what is asked, what gets lost, which unit is committed next, and which process ends when: the
+ * same seed does the same again.
+ */
+class Simulation {
+  readonly #plan: Plan;
+  readonly #time: VirtualTime;
+  readonly #dice: Dice;
+  readonly #trace: string[];
+  readonly #backend: Backend;
+  readonly #directory = mkdtempSync(join(tmpdir(), 'cardvault-simulation-'));
+  readonly #real: SqliteDatabase;
+  readonly #disk: Disk;
+  readonly #nodes: (Node | undefined)[] = [];
+  readonly #root: ReturnType<typeof createSecretKey>;
+  readonly #faults: string[] = [];
+  #crashes = 0;
+  #isCalm = false;
+
+  private constructor(plan: Plan, dice: Dice, time: VirtualTime, backend: Backend, trace: string[]) {
+    this.#plan = plan;
+    this.#dice = dice;
+    this.#time = time;
+    this.#backend = backend;
+    this.#trace = trace;
+    this.#real = new SqliteDatabase(join(this.#directory, 'vault.db'));
+    this.#disk = new Disk(this.#real, this.#dice.branch());
+    this.#root = createSecretKey(this.#dice.bytes(32));
+  }
+
+  static async open(plan: Plan): Promise<Simulation> {
+    const time = new VirtualTime();
+    const dice = new Dice(plan.seed);
+    const trace: string[] = [];
+    const tell = (line: string): number => trace.push(`${((time.now % 100_000_000) / 1000).toFixed(3)} ${line}`);
+    const parts = { time, dice: dice.branch(), tenant: TENANT, tell, spoilt: plan.spoilt };
+    return new Simulation(plan, dice, time, await BACKENDS[plan.processor](parts), trace);
+  }
+
+  async run(): Promise<Report> {
+    const uninstall = this.#time.install();
+    try {
+      return await this.#run();
+    } finally {
+      for (const node of this.#nodes) if (node !== undefined) this.#end(node);
+      uninstall();
+      await this.#backend.close?.();
+      await this.#real.close();
+      rmSync(this.#directory, { recursive: true, force: true });
+    }
+  }
+
+  async #run(): Promise<Report> {
+    const desk = await this.#prepare();
+    const clients = new Clients({
+      dice: this.#dice.branch(),
+      backend: this.#backend,
+      captures: await this.#captures(desk),
+      tell: (line) => this.#tell(line),
+    });
+    for (let node = 0; node < NODES; node++) this.#startNode(node);
+    await this.#work(clients);
+    await this.#calmDown(clients);
+    const faults = await this.#reckon(desk, clients);
+    const [counts] = await this.#real.read(
+      'select count(*) as payments, count(operation) as open, count(doubtful_at) as doubtful from payments',
+    );
+    const [payments, open, doubtful] = ['payments', 'open', 'doubtful'].map((name) => Number(counts?.[name])) as Three;
+    const acknowledged = clients.requests.filter(({ answers }) => answers.length > 0).length;
+    return { faults, payments, open, doubtful, acknowledged, crashes: this.#crashes, trace: this.#trace };
+  }
+
+  /** A node without crashes, to prepare and to look at what there is. */
+  async #prepare(): Promise<Machine> {
+    const clock = () => this.#time.now;
+    await this.#real.migrate(clock);
+    await this.#real.useJournalKey(createSecretKey(this.#dice.bytes(32)));
+    const desk = this.#machine({ database: this.#real, clock, random: this.#dice.branch(), isDead: () => false });
+    await desk.keyring.prepare(['service', 'sandbox']);
+    const { name, settings } = this.#backend;
+    await desk.activations.enable(TENANT, { processor: name, settings, force: false }, OPERATOR);
+    return desk;
+  }
+
+  async #captures(desk: Machine): Promise<string[]> {
+    const ids: string[] = [];
+    const card = { pan: '4111111111111111' as Pan, name: 'Ana Lopez', expiry: { month: '12', year: '29' } };
+    const more = { amount: 100, currency: 'USD', additionalInfo: {}, ttlMinutes: 10_000 };
+    const request = { ...card, ...more, sensitive: { cvv: '737', track2: undefined } };
+    for (let count = 0; count < CAPTURES; count++)
+      ids.push(await desk.captures.create(TENANT, request, { origin: OPERATOR }));
+    return ids;
+  }
+
+  #machine(process: Parameters<Backend['seenBy']>[0]): Machine {
+    const processors = { [this.#backend.name]: this.#backend.seenBy(process) };
+    const { database, clock, random } = process;
+    const failed = (error: unknown): void => {
+      this.#tell(`recovery failed: ${error}`);
+      this.#faults.push(`recovery failed: ${error instanceof Error ? error.stack : error}`);
+    };
+    return new Machine({ database, root: this.#root, clock, random, processors, tenant: TENANT, failed });
+  }
+
+  #startNode(at: number): void {
+    const database = new MortalDatabase(this.#disk);
+    const skew = this.#dice.between(-200, 200);
+    const clock = (): number => this.#time.now + skew;
+    const machine = this.#machine({ database, clock, random: this.#dice.branch(), isDead: () => database.isDead });
+    let running = false;
+    const round = async (): Promise<void> => {
+      if (running || database.isDead) return;
+      running = true;
+      await machine.round();
+      running = false;
+    };
+    const failed = (error: unknown): void => {
+      running = false;
+      this.#faults.push(`a round failed: ${error instanceof Error ? error.stack : error}`);
+    };
+    const stop = this.#time.every(1000, () => round().catch(failed));
+    this.#nodes[at] = { database, machine, stop };
+  }
+
+  #crash(database: MortalDatabase, clients: Clients): void {
+    const at = this.#nodes.findIndex((node) => node?.database === database);
+    const node = this.#nodes[at];
+    // A unit that was handed over before an earlier crash.
+    if (node === undefined) return;
+    this.#crashes++;
+    this.#tell(`node ${at} crashes`);
+    this.#end(node);
+    this.#disk.abandon(database);
+    clients.lost(node.machine);
+    this.#nodes[at] = undefined;
+    this.#time.after(this.#dice.between(0, 5000), () => this.#startNode(at));
+  }
+
+  /** Others do its work meanwhile. */
+  #holdUp(): void {
+    const at = this.#dice.below(NODES);
+    const database = this.#nodes[at]?.database;
+    if (database === undefined || database.isHeldUp) return;
+    const milliseconds = this.#dice.between(500, 30_000);
+    this.#tell(`node ${at} is held up for ${milliseconds} ms`);
+    database.isHeldUp = true;
+    this.#time.after(milliseconds, () => {
+      database.isHeldUp = false;
+    });
+  }
+
+  #end(node: Node): void {
+    node.database.isDead = true;
+    node.stop();
+  }
+
+  async #work(clients: Clients): Promise<void> {
+    let left = this.#plan.requests;
+    while (left > 0 || clients.underWay > 0) {
+      const alive = this.#nodes.filter((node) => node !== undefined);
+      const mayStart = left > 0 && alive.length > 0 && clients.underWay < CLIENTS;
+      if (mayStart && this.#dice.percent(12)) {
+        // Often at the same moment, and about the same payment.
+        const size = this.#dice.weighed({ 1: 6, 2: 3, 3: 1 });
+        const senders = Array.from({ length: Number(size) }, () => this.#dice.pick(alive).machine);
+        left -= senders.length;
+        clients.start(senders);
+        await quiet(this.#backend);
+      } else await this.#step(clients);
+    }
+  }
+
+  /** One unit is committed, or time goes on. */
+  async #step(clients: Clients): Promise<void> {
+    await quiet(this.#backend);
+    if (!this.#isCalm && this.#dice.below(1000) < HOLD_UPS) this.#holdUp();
+    if (this.#disk.ready > 0 && this.#dice.percent(this.#isCalm ? 95 : 85)) {
+      const isLast = !this.#isCalm && this.#dice.below(1000) < CRASHES;
+      await this.#disk.step(isLast ? (owner) => this.#crash(owner as MortalDatabase, clients) : undefined);
+    } else if (!this.#isCalm && this.#dice.below(2000) === 0) {
+      this.#time.jumpTo(this.#time.now + this.#dice.pick([2000, 20_000, 200_000]));
+      this.#tell('time jumps');
+    } else if (this.#dice.percent(20)) this.#time.jumpTo(this.#time.now + this.#dice.between(1, 100));
+    else this.#time.fire();
+    await quiet(this.#backend);
+  }
+
+  /** No more crashes, no more accidents: until nothing is on its way. */
+  async #calmDown(clients: Clients): Promise<void> {
+    this.#isCalm = true;
+    this.#backend.calmDown();
+    this.#tell('calm');
+    await this.#pass(NEWS_WITHIN, clients);
+  }
+
+  /** So much time passes, and then as much as it takes until nothing is on its way. */
+  async #pass(milliseconds: number, clients: Clients): Promise<void> {
+    const until = this.#time.now + milliseconds;
+    do await this.#step(clients);
+    while (this.#time.now < until || this.#disk.waiting > 0 || this.#backend.isBusy() || clients.underWay > 0);
+  }
+
+  async #reckon(desk: Machine, clients: Clients): Promise<string[]> {
+    const faults = [...this.#faults];
+    const look = { desk, clients, backend: this.#backend, database: this.#real, tenant: TENANT };
+    const settle = () => this.#settle(clients, () => this.#nextDue(desk, isUnsettled, this.#backend.nextTurn()));
+    const stuck = await settle();
+    await this.#repeat(clients);
+    const stuckAgain = await settle();
+    faults.push(...[stuck, stuckAgain].filter((each) => each !== undefined));
+    faults.push(...(await reckon({ ...look, isOver: false })));
+    const open = await this.#settle(clients, () => this.#nextDue(desk, () => true));
+    if (open !== undefined) faults.push(open);
+    faults.push(...(await reckon({ ...look, isOver: true })), ...this.#faults.slice(faults.length));
+    return [...new Set(faults)];
+  }
+
+  /** When one of these payments is to be looked at next; undefined when none is. */
+  async #nextDue(desk: Machine, which: (lane: Lane) => boolean, turn?: number): Promise<number | undefined> {
+    const dues = turn === undefined ? [] : [turn];
+    for (const row of await this.#real.read('select id from payments where due_at is not null')) {
+      const lane = await desk.books.find(TENANT, String(row['id']));
+      if (lane?.schedule.dueAt !== undefined && which(lane)) dues.push(lane.schedule.dueAt);
+    }
+    return dues.length === 0 ? undefined : Math.min(...dues);
+  }
+
+  /** Lets time go on until nothing is left to wait for. */
+  async #settle(clients: Clients, next: () => Promise<number | undefined>): Promise<string | undefined> {
+    for (let looks = 0; looks < (this.#plan.spoilt === undefined ? PATIENCE : NO_PATIENCE); looks++) {
+      const due = await next();
+      if (due === undefined) return undefined;
+      this.#time.jumpTo(due);
+      await this.#pass(1500, clients);
+    }
+    const rows = await this.#real.read('select id from payments where due_at is not null');
+    return `no end of ${rows.map(({ id }) => id).join(', ')}`;
+  }
+
+  /** Everything with an Idempotency-Key is sent once more, where it was begun before. */
+  async #repeat(clients: Clients): Promise<void> {
+    const [node] = this.#nodes.filter((each) => each !== undefined);
+    if (node === undefined) return;
+    const begun = clients.requests.filter(({ asked, answers }) => asked.key !== undefined && answers.length > 0);
+    for (const request of begun) {
+      clients.send(request, node.machine);
+      await this.#pass(0, clients);
+    }
+  }
+
+  #tell(line: string): void {
+    this.#trace.push(`${((this.#time.now % 100_000_000) / 1000).toFixed(3)} ${line}`);
+  }
+}
+
+export const simulate = async (plan: Plan): Promise<Report> => (await Simulation.open(plan)).run();

@@ -1,0 +1,35 @@
+import { parseArgs } from 'node:util';
+import { traceOf } from './report.ts';
+import { type Plan, simulate } from './simulation.ts';
+
+/** Many seeds, one after the other: `node bin/cardvault.mjs --run test/simulation/soak.ts --seeds 500`. */
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '100' },
+    from: { type: 'string', default: '1' },
+    requests: { type: 'string', default: '60' },
+    processor: { type: 'string', default: 'acquirer,simulator' },
+    /** Goes on after a seed that fails. */
+    all: { type: 'boolean', default: false },
+  },
+});
+const say = (text: string): boolean => process.stdout.write(`${text}\n`);
+
+const totals = { seeds: 0, failed: 0, payments: 0, crashes: 0, acknowledged: 0 };
+for (let seed = Number(values.from); seed < Number(values.from) + Number(values.seeds); seed++) {
+  for (const processor of values.processor.split(',') as Plan['processor'][]) {
+    const report = await simulate({ seed, processor, requests: Number(values.requests) });
+    totals.seeds++;
+    totals.payments += report.payments;
+    totals.crashes += report.crashes;
+    totals.acknowledged += report.acknowledged;
+    if (report.faults.length === 0) continue;
+    totals.failed++;
+    say(
+      `seed ${seed}, ${processor}, ${values.requests} requests\n${values.all ? report.faults.join('\n') : traceOf(report)}`,
+    );
+    if (!values.all) process.exitCode = 1;
+  }
+  if (process.exitCode === 1) break;
+}
+say(JSON.stringify(totals));
