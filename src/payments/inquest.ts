@@ -80,9 +80,11 @@ async function completed(
   if (found.kind !== 'approved' || found.captured !== undefined || !lacksCapture) return found;
   const authorized = { ...subject, processorId: found.particulars.processorId };
   const captured = await asking.complete(payment, operation, { ...history, operations: [authorized] });
-  if (captured.kind === 'approved') return { ...found, captured: subject.amount };
-  if (captured.kind === 'refused') return asking.inquire(history, authorized);
-  return { kind: 'unknown', why: 'capture' };
+  if (captured.kind === 'approved' || captured.kind === 'pending') return { ...found, captured: subject.amount };
+  const stands: Finding =
+    captured.kind === 'refused' ? await asking.inquire(history, authorized) : { kind: 'unknown', why: 'capture' };
+  // This repetition was refused, and the first request may still arrive: only giving the payment back ends that.
+  return stands.kind === 'approved' && stands.captured === undefined ? { kind: 'unknown', why: 'capture' } : stands;
 }
 
 /** Of a void or an expiry: how does the payment stand there? A void that is missing is repeated. */

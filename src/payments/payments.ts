@@ -20,7 +20,7 @@ import type { Notifications } from './notifications.ts';
 import { admit, type Command, newOperation, standingOf } from './payment.ts';
 import { paymentEvent, SERVICE } from './payment-events.ts';
 import type { Finding, Order, Outcome } from './processor.ts';
-import { timesOf } from './schedule.ts';
+import { firstLook, timesOf } from './schedule.ts';
 import { type Pair, settle, standing } from './settle.ts';
 
 /** Who asks. */
@@ -223,10 +223,13 @@ export class Payments {
     stands: Finding | undefined,
     claimed: Claimed | undefined,
   ): Promise<Pair> {
-    const { lifetimes } = timesOf(configured.settings);
+    const times = timesOf(configured.settings);
+    const { lifetimes } = times;
     const now = this.#clock();
+    // A process that was held up leaves the result to recovery, which may have begun to act already.
+    const isLate = now >= firstLook(lane.operation, times);
     const change = (current: Lane): Pair | undefined => {
-      if (current.operation.state !== 'in_progress' || current.payment.isGivenUp === true) return undefined;
+      if (current.operation.state !== 'in_progress' || current.payment.isGivenUp === true || isLate) return undefined;
       const ended = settle(current, word, now, lifetimes);
       const stood = ended && stands && standing(ended.payment, stands, now, lifetimes);
       if (ended === undefined || stood === undefined) return ended;

@@ -107,9 +107,7 @@ export class AcquirerBooks {
     if (payment.capture !== undefined || amount > payment.amount) return this.#no(key, CANNOT);
     if (!this.#habits.partialCapture && amount !== payment.amount)
       this.violations.push(`${key} captures a part of ${of}`);
-    // Not of a payment's own capture: refused when repeated, and done when the first request arrives after all, it would
-    // be noticed by the expiry only.
-    if (key !== of && this.#whim()) return this.#no(key, NO);
+    if (this.#whim()) return this.#no(key, NO);
     payment.capture = { key, amount, at: this.#now() };
     payment.turn = undefined;
     return this.#dice.percent(5) ? { kind: 'pending' } : YES;
