@@ -306,6 +306,14 @@ describe('cardvault payments', () => {
     }
   });
 
+  test('a mistyped option is named without its value', async () => {
+    const account = await desk.newAccount();
+    for (const more of [[], ['--json']]) {
+      const ran = await refused(payments('enable', account, `--seting=shared-secret=${SECRET}'`, ...more), /--seting'/);
+      assert.ok(!ran.err.includes(SECRET), ran.err);
+    }
+  });
+
   test('a value that begins with @ is a file, whose line end is none of it', async () => {
     const account = await desk.newAccount();
     const file = join(desk.files, 'expiry');

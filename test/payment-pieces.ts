@@ -1,6 +1,6 @@
-import type { Currency } from '../src/kernel/currency.ts';
+import { type Currency, readCurrency } from '../src/kernel/currency.ts';
 import type { Operation, Payment } from '../src/payments/payment.ts';
-import type { Finding, OperationType, Outcome } from '../src/payments/processor.ts';
+import type { Finding, OperationType, Order, Outcome } from '../src/payments/processor.ts';
 import type { Lifetimes, Pair } from '../src/payments/settle.ts';
 
 /** Payments and operations for tests of what may become of them. */
@@ -10,6 +10,29 @@ export const NOW = Date.UTC(2026, 10, 21, 12);
 export const LIFETIMES: Lifetimes = { opened: 1000, authorization: 5000 };
 export const FIRST = 'first';
 export const NEXT = 'next';
+
+const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+/** Every currency that there is. */
+export const CURRENCIES: readonly Currency[] = LETTERS.flatMap((a) =>
+  LETTERS.flatMap((b) => LETTERS.flatMap((c) => readCurrency(a + b + c) ?? [])),
+);
+
+/** An authorization of 100.00, and nothing said that need not be. */
+export const bareOrder = (changes: Partial<Order> = {}): Order => ({
+  capture: false,
+  amount: { minor: 10_000n, currency: USD },
+  itemsAmount: undefined,
+  referenceCode: undefined,
+  installments: undefined,
+  descriptor: undefined,
+  cardholder: undefined,
+  billTo: undefined,
+  ipAddress: undefined,
+  fingerprintSessionId: undefined,
+  lineItems: [],
+  notificationUrl: undefined,
+  ...changes,
+});
 
 /** An authorization of 100.00 that is Opened, nothing under way. */
 export const paymentOf = (changes: Partial<Payment> = {}): Payment => ({

@@ -58,3 +58,42 @@ describe('a processor that is away for longer than recovery-max', () => {
     await eventually(async () => (await me.standing(id)).amounts['refunded_amount'] === 125.5);
   });
 });
+
+/** More than are looked into at once. */
+const MANY = 160;
+
+test('an account whose gateway does not answer keeps no other waiting', { timeout: 60_000 }, async () => {
+  const gateways = [0, 1].map(() => new KoinStandIn({ privateKey: 'sk_of_this_test', account: 'ACC' }));
+  const house = await startHouse();
+  try {
+    const [silent, good] = await Promise.all(gateways.map((koin) => merchantOf(house, koin)));
+    if (silent === undefined || good === undefined) throw new Error('two gateways, two merchants');
+    for (const on of ['get', 'find'] as const) gateways[0]?.inject({ on, do: 'hang-before', times: 100_000 });
+    house.advance(5000);
+    await Promise.all(Array.from({ length: MANY }, () => inDoubt(silent)));
+    const id = await inDoubt(good);
+    house.advance(30_000);
+    await eventually(async () => (await good.standing(id)).status === 'Authorized');
+  } finally {
+    await Promise.all(gateways.map((koin) => koin.stop()));
+    await house.stop();
+  }
+});
+
+/** Whose authorizations are all booked, and never answered. */
+async function merchantOf(house: House, koin: KoinStandIn): Promise<Merchant> {
+  const { url } = await koin.start();
+  const me = await newMerchant(house);
+  const settings = {
+    'private-key': 'sk_of_this_test',
+    account: 'ACC',
+    'recovery-delay-ms': '0',
+    'timeout-ms': '20000',
+  };
+  await house.enablePayments(me.account, { ...settings, 'base-url': url }, 'koin');
+  koin.inject({ on: 'create', do: 'drop-after', times: 100_000 });
+  return me;
+}
+
+const inDoubt = async (me: Merchant): Promise<string> =>
+  idOf(await me.send('POST', PAYMENTS, { ...order(), bill_to: { ...order().bill_to, country: 'BR' } }));

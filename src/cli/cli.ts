@@ -25,7 +25,10 @@ export async function runCommandLine(args: readonly string[], tools: Tools): Pro
     .exitOverride()
     .configureOutput({
       writeOut: (text) => tools.out(text),
-      writeErr: (text) => tools.err(json ? `${JSON.stringify({ error: firstLine(text) })}\n` : text),
+      writeErr: (text) => {
+        const told = withoutValue(text);
+        tools.err(json ? `${JSON.stringify({ error: firstLine(told) })}\n` : told);
+      },
     });
   serveCommand(program, tools);
   accountCommands(program, tools);
@@ -48,6 +51,9 @@ export async function runCommandLine(args: readonly string[], tools: Tools): Pro
     return error instanceof OperatorError && error.wrongUse ? EXIT.wrongUse : EXIT.failed;
   }
 }
+
+/** A mistyped option stands there with its value, which may be a secret. */
+const withoutValue = (text: string): string => text.replace(/^(error: unknown option '[^'=]*)=.*'/s, "$1'");
 
 const everyCommand = (command: Command): Command[] =>
   command.commands.flatMap((child) => [child, ...everyCommand(child)]);

@@ -3,13 +3,13 @@ import type { ApiKey } from '../accounts/api-key.ts';
 import type { Permission } from '../accounts/permission.ts';
 import type { Origin } from '../audit/audit.ts';
 import type { Captures } from '../captures/captures.ts';
-import type { Effect } from '../idempotency/effect.ts';
+import type { Claimed, Effect } from '../idempotency/effect.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { FailureCode } from '../kernel/failure.ts';
 import type { Spans } from '../kernel/json.ts';
 import type { Payments } from '../payments/payments.ts';
 import type { PayloadProxy } from '../proxy/proxy.ts';
-import type { Database, Write } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Family } from './envelopes.ts';
 import type { Field, JsonSchema } from './fields.ts';
@@ -33,14 +33,6 @@ export interface Services {
   readonly captures: Captures;
   readonly payments: Payments;
   readonly proxy: PayloadProxy;
-}
-
-/** An Idempotency-Key that waits for the answer. */
-interface Claimed<Data> {
-  /** Keeps the answer, in the unit of the effect. */
-  keep(data: Data): Promise<readonly Write[]>;
-  /** Ties the key to what the request begins, in the unit that begins it; `recall` then finds the answer. */
-  bind(begun: string): Write;
 }
 
 /** One request of a known caller, its body read. */

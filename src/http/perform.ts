@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer';
+import type { Claimed } from '../idempotency/effect.ts';
 import type { Answer, Claim, Idempotency } from '../idempotency/idempotency.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { parseJson, type Spans } from '../kernel/json.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { commitAll, type Database, type Write } from '../storage/database.ts';
-import type { Call, Endpoint, Services, TextBody } from './endpoint.ts';
+import type { Endpoint, Services, TextBody } from './endpoint.ts';
 import { ENVELOPES } from './envelopes.ts';
 import type { Field } from './fields.ts';
 import type { Admission } from './gate.ts';
@@ -35,8 +36,7 @@ interface Source {
   readonly spans: Spans;
 }
 
-type Claimed = NonNullable<Call<unknown, unknown>['claimed']>;
-type Keep = Claimed['keep'];
+type Keep = Claimed<unknown>['keep'];
 
 const NO_SOURCE: Source = { text: '', spans: new Map() };
 
@@ -145,7 +145,7 @@ export class Performer {
     return { status: 200, body: this.#serialize(ENVELOPES[this.#endpoint.family].success(data)) };
   }
 
-  async #handle(incoming: Incoming, claimed: Claimed | undefined): Promise<unknown> {
+  async #handle(incoming: Incoming, claimed: Claimed<unknown> | undefined): Promise<unknown> {
     const { key, tenant, origin } = incoming.admission;
     const { body: field, text } = this.#endpoint;
     if (incoming.body.length > LIMITS.smallBodyBytes) await this.#turns.take();

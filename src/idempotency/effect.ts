@@ -11,6 +11,14 @@ export interface Effect<Result> {
   readonly also?: ((result: Result) => Promise<readonly Write[]>) | undefined;
 }
 
+/** An Idempotency-Key that waits for the answer. */
+export interface Claimed<Answer> {
+  /** Keeps the answer, in the unit of the effect. */
+  keep(answer: Answer): Promise<readonly Write[]>;
+  /** Ties the key to what the request begins, in the unit that begins it; the end of that then tells the answer. */
+  bind(begun: string): Write;
+}
+
 export const alsoWrites = async <Result>(effect: Effect<Result>, result: Result): Promise<readonly Write[]> =>
   effect.also === undefined ? [] : effect.also(result);
 

@@ -1,10 +1,11 @@
 import { listEnablements, putEnablement, removeEnablement } from '../accounts/account-store.ts';
 import { auditEntry, type Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
-import { type Clock, SECOND } from '../kernel/clock.ts';
+import type { Clock } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import type { Database } from '../storage/database.ts';
+import { Remembered } from '../storage/remembered.ts';
 import { findSettings, putSettings, type StoredSettings } from './activation-store.ts';
 import type { Processor, ProcessorSettings } from './processor.ts';
 import {
@@ -50,10 +51,6 @@ class ActivationError extends OperatorError {
 const CAPABILITY = 'payments';
 const SIMULATOR = 'simulator';
 
-/** Shorter than the 5 seconds within which a change holds on every node. */
-const REMEMBERED_MS = 2 * SECOND;
-const REMEMBERED_TENANTS = 10_000;
-
 interface Known {
   readonly enabled: string | undefined;
   readonly settings: ReadonlyMap<string, ProcessorSettings>;
@@ -65,13 +62,14 @@ export class Activations {
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #processors: Processors;
-  readonly #remembered = new Map<string, { readonly at: number; readonly known: Promise<Known> }>();
+  readonly #remembered: Remembered<Known>;
 
   constructor(options: { database: Database; keyring: Keyring; clock: Clock; processors: Processors }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
     this.#processors = options.processors;
+    this.#remembered = new Remembered(options.clock, ({ enabled }) => enabled !== undefined);
   }
 
   /** All that there are, by name. */
@@ -115,7 +113,7 @@ export class Activations {
       journal: [auditEntry(this.#clock, origin, event)],
     });
     if (!outcome.committed) throw new ActivationError('payments are not enabled there');
-    this.#remembered.delete(nameOf(tenant));
+    this.#remembered.forget(tenant);
     return this.show(tenant);
   }
 
@@ -163,25 +161,11 @@ export class Activations {
       erases: true,
     });
     if (!outcome.committed) throw new ActivationError('somebody else changed this at the same moment; try again');
-    this.#remembered.delete(nameOf(tenant));
+    this.#remembered.forget(tenant);
   }
 
   #known(tenant: Tenant): Promise<Known> {
-    const name = nameOf(tenant);
-    const now = this.#clock();
-    const remembered = this.#remembered.get(name);
-    const age = remembered === undefined ? REMEMBERED_MS : now - remembered.at;
-    if (remembered !== undefined && age >= 0 && age < REMEMBERED_MS) return remembered.known;
-    const known = this.#read(tenant);
-    const entry = { at: now, known };
-    if (this.#remembered.size >= REMEMBERED_TENANTS) this.#remembered.clear();
-    this.#remembered.set(name, entry);
-    const forget = (): void => {
-      if (this.#remembered.get(name) === entry) this.#remembered.delete(name);
-    };
-    // That there is none is not remembered, so that the first activation holds at once.
-    known.then(({ enabled }) => (enabled === undefined ? forget() : undefined), forget);
-    return known;
+    return this.#remembered.get(tenant, () => this.#read(tenant));
   }
 
   async #read(tenant: Tenant): Promise<Known> {
@@ -191,5 +175,3 @@ export class Activations {
     return { enabled, settings: new Map(settings) };
   }
 }
-
-const nameOf = ({ environment, account }: Tenant): string => `${environment}/${account}`;

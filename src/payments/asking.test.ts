@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, mock } from 'node:test';
 import {
+  bareOrder,
   captured,
   FIRST,
   LIFETIMES,
@@ -26,20 +27,7 @@ const card: CardData = {
   securityCode: undefined,
   holder: undefined,
 };
-const order = (capture: boolean): Order => ({
-  capture,
-  amount: { minor: 10_000n, currency: USD },
-  itemsAmount: undefined,
-  referenceCode: 'A-1',
-  installments: undefined,
-  descriptor: undefined,
-  cardholder: undefined,
-  billTo: undefined,
-  ipAddress: undefined,
-  fingerprintSessionId: undefined,
-  lineItems: [],
-  notificationUrl: undefined,
-});
+const order = (capture: boolean): Order => bareOrder({ capture, referenceCode: 'A-1' });
 
 type Method = 'authorize' | 'capture' | 'refund' | 'void' | 'inquire' | 'abandon';
 type Answers = { readonly [M in Method]?: (call: ProcessorCall) => Promise<Outcome | Finding> };

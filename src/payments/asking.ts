@@ -2,7 +2,18 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Configured } from './activations.ts';
 import type { Operation, Payment } from './payment.ts';
-import type { CardData, Finding, History, Order, Outcome, Processor, ProcessorCall, Subject } from './processor.ts';
+import {
+  type CardData,
+  type Finding,
+  type History,
+  type Order,
+  type Outcome,
+  type Processor,
+  type ProcessorCall,
+  type Subject,
+  type Unknown,
+  unknown,
+} from './processor.ts';
 import { timesOf } from './schedule.ts';
 
 /** The processor of a payment, asked within its time. What it does wrong becomes an unknown outcome. */
@@ -76,20 +87,16 @@ export class Asking {
     return this.#within(operation.id, act, this.#timeout - age);
   }
 
-  #within<T>(
-    key: string,
-    act: (call: ProcessorCall) => Promise<T>,
-    time = this.#timeout,
-  ): Promise<T | { readonly kind: 'unknown'; readonly why: string }> {
+  #within<T>(key: string, act: (call: ProcessorCall) => Promise<T>, time = this.#timeout): Promise<T | Unknown> {
     const controller = new AbortController();
     const { settings } = this.#configured;
     return new Promise((resolve) => {
       const end = setTimeout(() => {
         controller.abort();
-        resolve({ kind: 'unknown', why: 'timeout' });
+        resolve(unknown('timeout'));
       }, time);
       Promise.try(act, { tenant: this.#tenant, settings, key, signal: controller.signal })
-        .then(resolve, () => resolve({ kind: 'unknown', why: 'failed' }))
+        .then(resolve, () => resolve(unknown('failed')))
         .finally(() => clearTimeout(end));
     });
   }

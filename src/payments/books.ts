@@ -1,23 +1,18 @@
 import { eraseSensitive } from '../captures/capture-store.ts';
 import type { Keyring } from '../crypto/keyring.ts';
+import { refuseIfTakenOver } from '../idempotency/effect.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import type { Outcome as Committed, Database, JournalEntry, Write } from '../storage/database.ts';
+import type { Database, JournalEntry, Write } from '../storage/database.ts';
 import type { Configured } from './activations.ts';
-import { findOperation, insertOperation, listOperations, updateOperation, withoutRow } from './operation-store.ts';
+import { isToBeLookedAt, type Lane, laneOf } from './lane.ts';
+import { findOperation, insertOperation, listOperations, updateOperation } from './operation-store.ts';
 import type { Operation, Payment } from './payment.ts';
 import { findPayment, insertPayment, type Schedule, updatePayment } from './payment-store.ts';
 import { backOff, firstLook, nextLook, timesOf } from './schedule.ts';
 import type { Pair } from './settle.ts';
-
-/** A payment and one of its operations as they were read. */
-export interface Lane extends Pair {
-  readonly tenant: Tenant;
-  readonly schedule: Schedule;
-  readonly revisions: { readonly payment: number; readonly operation: number };
-}
 
 /** What goes along in the unit that ends an operation. */
 export type Along = (pair: Pair) => Promise<readonly Write[]>;
@@ -52,7 +47,8 @@ export class Books {
     notification: Uint8Array | undefined,
   ): Promise<Write[]> {
     const seal = await this.#keyring.sealer(tenant, 'payments', 1);
-    return [insertPayment(seal, tenant, pair.payment, this.#underWay(pair.operation, settings), notification)];
+    const schedule = this.#underWay(pair.operation, settings);
+    return [insertPayment(seal, tenant, { payment: pair.payment, first: pair.operation }, schedule, notification)];
   }
 
   /** A new payment as `opening` wrote it. */
@@ -60,26 +56,28 @@ export class Books {
     return {
       ...pair,
       tenant,
+      first: pair.operation,
       schedule: this.#underWay(pair.operation, settings),
-      revisions: { payment: 1, operation: 0 },
+      revisions: { payment: 1, operation: 1 },
     };
   }
 
   /** By the id of an operation, ours or the processor's. */
   async find(tenant: Tenant, id: string): Promise<Lane | undefined> {
-    const found = await findOperation(this.#database, this.#keyring, tenant, id);
-    const stored = await findPayment(this.#database, this.#keyring, tenant, found?.operation.payment ?? id);
-    if (stored === undefined) return undefined;
-    if (found !== undefined) return laneOf(tenant, stored, found);
-    // It ended between the two readings, and has a row now.
-    const ended =
-      stored.payment.operation === id ? undefined : await findOperation(this.#database, this.#keyring, tenant, id);
-    return laneOf(tenant, stored, ended ?? withoutRow(stored));
+    for (const column of ['id', 'processor_id'] as const) {
+      const stored = await findPayment(this.#database, this.#keyring, tenant, column, id);
+      if (stored !== undefined) return laneOf(tenant, stored);
+      const found = await findOperation(this.#database, this.#keyring, tenant, column, id);
+      const { operation } = found ?? {};
+      const of = operation && (await findPayment(this.#database, this.#keyring, tenant, 'id', operation.payment));
+      if (of !== undefined) return laneOf(tenant, of, found);
+    }
+    return undefined;
   }
 
-  async operations(tenant: Tenant, payment: string): Promise<Operation[]> {
-    const stored = await listOperations(this.#database, this.#keyring, tenant, payment);
-    return stored.map(({ operation }) => operation);
+  /** All of the payment, in the order of time. */
+  async operations({ tenant, payment, first }: Lane): Promise<Operation[]> {
+    return [first, ...(await listOperations(this.#database, this.#keyring, tenant, payment.id))];
   }
 
   /** The intent of a further operation; undefined when the payment was changed since it was read. */
@@ -94,13 +92,13 @@ export class Books {
     const schedule = this.#underWay(operation, settings);
     const seal = await this.#keyring.sealer(tenant, 'payments', 2);
     const own = [
-      updatePayment(seal, tenant, payment, schedule, revisions.payment),
+      updatePayment(seal, tenant, { payment, first: lane.first }, schedule, revisions.payment),
       insertOperation(seal, tenant, operation),
     ];
     const outcome = await this.#database.commit({ writes: [...own, ...along.writes], journal: along.journal });
-    mustNotBeTakenOver(outcome, own.length);
+    refuseIfTakenOver(outcome, own.length);
     if (!outcome.committed) return undefined;
-    return { tenant, payment, operation, schedule, revisions: { payment: revisions.payment + 1, operation: 1 } };
+    return { ...lane, payment, operation, schedule, revisions: { payment: revisions.payment + 1, operation: 1 } };
   }
 
   /**
@@ -122,18 +120,21 @@ export class Books {
       const schedule = this.#free(pair.payment, current.schedule, settings);
       const { tenant, revisions } = current;
       const seal = await this.#keyring.sealer(tenant, 'payments', 2);
+      const isFirst = pair.operation.id === pair.payment.id;
+      const first = isFirst ? pair.operation : current.first;
       const own = [
-        updatePayment(seal, tenant, pair.payment, schedule, revisions.payment),
-        updateOperation(seal, tenant, pair.operation, revisions.operation),
+        updatePayment(seal, tenant, { payment: pair.payment, first }, schedule, revisions.payment),
+        ...(isFirst ? [] : [updateOperation(seal, tenant, pair.operation, revisions.operation)]),
       ];
       const writes = [...own, ...erased, ...(await along(pair))];
       const outcome = await this.#database.commit({ writes, journal, erases: erased.length > 0 });
-      mustNotBeTakenOver(outcome, own.length);
+      refuseIfTakenOver(outcome, own.length);
       if (outcome.committed) {
         this.#tell(current, pair);
         return {
           ...pair,
           tenant,
+          first,
           schedule,
           revisions: { payment: revisions.payment + 1, operation: revisions.operation + 1 },
         };
@@ -144,7 +145,13 @@ export class Books {
   }
 
   /** Notes another attempt at what is under way, or watched, and when the next one is due. */
-  async postpone(lane: Lane, { settings }: Configured, now: number, absences: number): Promise<void> {
+  async postpone(
+    lane: Lane,
+    { settings }: Configured,
+    now: number,
+    absences: number,
+    isInDoubt = lane.payment.operation !== undefined,
+  ): Promise<void> {
     const { tenant, schedule, revisions } = lane;
     const payment = { ...lane.payment, absences };
     const attempts = schedule.attempts + 1;
@@ -153,24 +160,28 @@ export class Books {
     const next: Schedule = {
       attempts,
       dueAt: isUnderWay ? again : nextLook(payment, again),
-      doubtfulAt: isUnderWay ? (schedule.doubtfulAt ?? now) : undefined,
+      doubtfulAt: isInDoubt ? (schedule.doubtfulAt ?? now) : undefined,
     };
     const seal = await this.#keyring.sealer(tenant, 'payments', 1);
     // When it conflicts somebody else has dealt with the payment, and scheduled it.
-    await this.#database.commit({ writes: [updatePayment(seal, tenant, payment, next, revisions.payment)] });
+    await this.#database.commit({
+      writes: [updatePayment(seal, tenant, { payment, first: lane.first }, next, revisions.payment)],
+    });
   }
 
   /** Has an operation that has ended looked into at once. */
   async watch(lane: Lane): Promise<void> {
     let current = lane;
     for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
-      const { tenant, payment, schedule, operation, revisions } = current;
+      const now = this.#clock();
+      if (isToBeLookedAt(current, now)) return;
+      const { tenant, payment, first, schedule, operation, revisions } = current;
       const others = payment.watched.filter((id) => id !== operation.id);
       const watching = { ...payment, watched: [...others, operation.id] };
       const seal = await this.#keyring.sealer(tenant, 'payments', 1);
-      const now = { ...schedule, dueAt: payment.operation === undefined ? this.#clock() : schedule.dueAt };
+      const next = { ...schedule, dueAt: payment.operation === undefined ? now : schedule.dueAt };
       const outcome = await this.#database.commit({
-        writes: [updatePayment(seal, tenant, watching, now, revisions.payment)],
+        writes: [updatePayment(seal, tenant, { payment: watching, first }, next, revisions.payment)],
       });
       if (outcome.committed) return;
       current = await this.#again(current);
@@ -179,11 +190,13 @@ export class Books {
 
   /** Makes an unknown outcome visible; recovery comes by itself. */
   async doubt(lane: Lane): Promise<void> {
-    const { tenant, payment, operation, schedule, revisions } = lane;
+    const { tenant, payment, first, operation, schedule, revisions } = lane;
     this.#observe(tenant.environment, payment.processor, operation.type, 'unknown');
     const doubtful = { ...schedule, doubtfulAt: schedule.doubtfulAt ?? this.#clock() };
     const seal = await this.#keyring.sealer(tenant, 'payments', 1);
-    await this.#database.commit({ writes: [updatePayment(seal, tenant, payment, doubtful, revisions.payment)] });
+    await this.#database.commit({
+      writes: [updatePayment(seal, tenant, { payment, first }, doubtful, revisions.payment)],
+    });
   }
 
   #tell({ tenant, operation: before }: Lane, { payment, operation }: Pair): void {
@@ -210,18 +223,6 @@ export class Books {
   }
 }
 
-const laneOf = (
-  tenant: Tenant,
-  stored: { payment: Payment; revision: number; schedule: Schedule },
-  found: { operation: Operation; revision: number },
-): Lane => ({
-  tenant,
-  payment: stored.payment,
-  operation: found.operation,
-  schedule: stored.schedule,
-  revisions: { payment: stored.revision, operation: found.revision },
-});
-
 /** Captures that a payment used lose their sensitive data in the unit that answers it (PCI DSS 3.3.1). */
 function withoutSensitive(tenant: Tenant, pair: Pair, erases: boolean): { pair: Pair; erased: Write[] } {
   const { payment } = pair;
@@ -230,9 +231,4 @@ function withoutSensitive(tenant: Tenant, pair: Pair, erases: boolean): { pair: 
     pair: { ...pair, payment: { ...payment, captures: [] } },
     erased: erases ? [eraseSensitive(tenant, payment.captures)] : [],
   };
-}
-
-/** Behind our own writes stands the claim of an Idempotency-Key: lost to another process, this one must have no effect. */
-function mustNotBeTakenOver(outcome: Committed, own: number): void {
-  if (!outcome.committed && outcome.write >= own) throw new Failure('operation_in_progress');
 }

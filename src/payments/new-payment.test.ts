@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { FIRST, NOW, paymentOf, USD } from '../../test/payment-pieces.ts';
+import { bareOrder, FIRST, NOW, paymentOf, USD } from '../../test/payment-pieces.ts';
 import { DAY, HOUR } from '../kernel/clock.ts';
 import { readPan } from '../kernel/pan.ts';
 import type { Configured } from './activations.ts';
@@ -12,20 +12,7 @@ import { COMMON_SETTINGS, settingsInForce } from './settings.ts';
 const pan = readPan('4111111111111111') ?? assert.fail('a card number');
 const card = { pan, expiry: { month: '12', year: '29' }, securityCode: '987', holder: 'Ana Lopez' };
 const read: ReadCard = { card, inClear: true, captures: ['capture-1'] };
-const order: Order = {
-  capture: false,
-  amount: { minor: 9_007_199_254_740_993n, currency: USD },
-  itemsAmount: undefined,
-  referenceCode: 'A-1',
-  installments: undefined,
-  descriptor: undefined,
-  cardholder: undefined,
-  billTo: undefined,
-  ipAddress: undefined,
-  fingerprintSessionId: undefined,
-  lineItems: [],
-  notificationUrl: undefined,
-};
+const order = bareOrder({ amount: { minor: 9_007_199_254_740_993n, currency: USD }, referenceCode: 'A-1' });
 const configured = (given: Readonly<Record<string, string>> = {}): Configured => ({
   name: 'simulator',
   processor: {} as Processor,

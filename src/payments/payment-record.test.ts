@@ -7,10 +7,12 @@ import { operationFrom, operationRecord, paymentFrom, paymentRecord } from './pa
 import type { Particulars } from './processor.ts';
 import { REASONS, STATUSES } from './transitions.ts';
 
-const again = (payment: Payment): Payment => {
+const bothAgain = (payment: Payment, first: Operation): { payment: Payment; first: Operation } => {
   const { id, processor, status, operation, createdAt } = payment;
-  return paymentFrom(paymentRecord(payment), { id, processor, status, operation, createdAt });
+  return paymentFrom(paymentRecord(payment, first), { id, processor, status, operation, createdAt });
 };
+
+const again = (payment: Payment): Payment => bothAgain(payment, operationOf()).payment;
 
 const operationAgain = (operation: Operation): Operation => {
   const { id, payment, type, state, createdAt } = operation;
@@ -97,6 +99,17 @@ describe('the record of a payment', () => {
     fc.assert(fc.property(payments, (payment) => assert.deepEqual(told(again(payment)), told(payment))));
   });
 
+  it('holds the first operation, which shares all with the payment but how it went', () => {
+    fc.assert(
+      fc.property(payments, operations, (payment, { state, particulars, failed, after }) => {
+        const { id, type, amount, referenceCode, createdAt } = payment;
+        const shared = { id, payment: id, type, amount, referenceCode, createdAt };
+        const first: Operation = { ...shared, state, particulars, failed, after };
+        assert.deepEqual(told(bothAgain(payment, first).first), told(first));
+      }),
+    );
+  });
+
   it('keeps amounts above 2^53 to the last unit, each in its place', () => {
     const payment = paymentOf({ amount: HUGE, authorized: HUGE + 1n, collected: HUGE + 2n, refunded: HUGE + 3n });
     const { amount, authorized, collected, refunded } = again(payment);
@@ -105,7 +118,8 @@ describe('the record of a payment', () => {
   });
 
   it('leaves the columns to their place', () => {
-    const record = paymentRecord(paymentOf({ id: 'own-id', processor: 'own-processor', operation: 'own-operation' }));
+    const payment = paymentOf({ id: 'own-id', processor: 'own-processor', operation: 'own-operation' });
+    const record = paymentRecord(payment, operationOf());
     assert.doesNotMatch(record, /own-|Opened/);
     assert.equal(record.includes(String(NOW - 500)), false);
   });

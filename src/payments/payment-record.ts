@@ -1,5 +1,13 @@
 import type { Currency } from '../kernel/currency.ts';
-import type { Operation, OperationState, Payment, PaymentCard, PaymentType, Standing } from './payment.ts';
+import {
+  firstOperation,
+  type Operation,
+  type OperationState,
+  type Payment,
+  type PaymentCard,
+  type PaymentType,
+  type Standing,
+} from './payment.ts';
 import type { OperationType, Particulars } from './processor.ts';
 import type { Failed, Reason, Status } from './transitions.ts';
 
@@ -19,12 +27,14 @@ interface PaymentRecord {
   readonly watched?: readonly string[] | undefined;
   readonly expires_at?: number | undefined;
   readonly expired?: true | undefined;
+  readonly first: { readonly state: OperationState } & Told;
 }
 
 /** What stands beside the record, in columns. */
 export type PaymentColumns = Pick<Payment, 'id' | 'processor' | 'status' | 'operation' | 'createdAt'>;
 
-export function paymentRecord(payment: Payment): string {
+/** Of a payment and its first operation. */
+export function paymentRecord(payment: Payment, first: Operation): string {
   const { amount, authorized, collected, refunded, captures, watched, absences } = payment;
   const record: PaymentRecord = {
     type: payment.type,
@@ -40,14 +50,15 @@ export function paymentRecord(payment: Payment): string {
     watched: watched.length === 0 ? undefined : watched,
     expires_at: payment.expiresAt,
     expired: payment.expired ? true : undefined,
+    first: { state: first.state, ...toldOf(first) },
   };
   return JSON.stringify(record);
 }
 
-export function paymentFrom(record: string, columns: PaymentColumns): Payment {
+export function paymentFrom(record: string, columns: PaymentColumns): { payment: Payment; first: Operation } {
   const read = JSON.parse(record) as PaymentRecord;
   const [amount, authorized, collected, refunded] = read.amounts;
-  return {
+  const payment: Payment = {
     ...columns,
     type: read.type,
     reason: read.reason,
@@ -66,11 +77,12 @@ export function paymentFrom(record: string, columns: PaymentColumns): Payment {
     expiresAt: read.expires_at,
     expired: read.expired === true,
   };
+  const { state, ...told } = read.first;
+  return { payment, first: { ...firstOperation(payment), state, ...toldFrom(told) } };
 }
 
-interface OperationRecord {
-  readonly amount: string;
-  readonly reference?: string | undefined;
+/** What a processor told of an operation. */
+interface Told {
   readonly particulars?: Particulars | undefined;
   readonly failed?: Failed | undefined;
   readonly after?: {
@@ -78,6 +90,29 @@ interface OperationRecord {
     readonly reason?: Reason | undefined;
     readonly amounts: readonly string[];
   };
+}
+
+const toldOf = ({ particulars, failed, after }: Operation): Told => ({
+  particulars,
+  failed,
+  ...(after && {
+    after: {
+      status: after.status,
+      reason: after.reason,
+      amounts: [`${after.authorized}`, `${after.collected}`, `${after.refunded}`],
+    },
+  }),
+});
+
+const toldFrom = ({ particulars = {}, failed, after }: Told): Pick<Operation, 'particulars' | 'failed' | 'after'> => ({
+  particulars,
+  failed,
+  after: after && standingFrom(after),
+});
+
+interface OperationRecord extends Told {
+  readonly amount: string;
+  readonly reference?: string | undefined;
 }
 
 export interface OperationColumns {
@@ -88,36 +123,18 @@ export interface OperationColumns {
   readonly createdAt: number;
 }
 
-export function operationRecord({ amount, referenceCode, particulars, failed, after }: Operation): string {
-  const record: OperationRecord = {
-    amount: `${amount}`,
-    reference: referenceCode,
-    particulars,
-    failed,
-    ...(after && {
-      after: {
-        status: after.status,
-        reason: after.reason,
-        amounts: [`${after.authorized}`, `${after.collected}`, `${after.refunded}`],
-      },
-    }),
-  };
+export function operationRecord(operation: Operation): string {
+  const { amount, referenceCode } = operation;
+  const record: OperationRecord = { amount: `${amount}`, reference: referenceCode, ...toldOf(operation) };
   return JSON.stringify(record);
 }
 
 export function operationFrom(record: string, columns: OperationColumns): Operation {
-  const { amount, reference, particulars = {}, failed, after } = JSON.parse(record) as OperationRecord;
-  return {
-    ...columns,
-    amount: BigInt(amount),
-    referenceCode: reference,
-    particulars,
-    failed,
-    after: after && standingFrom(after),
-  };
+  const { amount, reference, ...told } = JSON.parse(record) as OperationRecord;
+  return { ...columns, amount: BigInt(amount), referenceCode: reference, ...toldFrom(told) };
 }
 
-function standingFrom({ status, reason, amounts }: NonNullable<OperationRecord['after']>): Standing {
+function standingFrom({ status, reason, amounts }: NonNullable<Told['after']>): Standing {
   const [authorized = '0', collected = '0', refunded = '0'] = amounts;
   return {
     status,

@@ -14,7 +14,7 @@ import {
   type Write,
   write,
 } from '../storage/database.ts';
-import type { Payment } from './payment.ts';
+import type { Operation, Payment } from './payment.ts';
 import { type PaymentColumns, paymentFrom, paymentRecord } from './payment-record.ts';
 import type { Status } from './transitions.ts';
 
@@ -25,8 +25,13 @@ export interface Schedule {
   readonly doubtfulAt: number | undefined;
 }
 
-export interface StoredPayment {
+/** What one row holds: a payment and its first operation. */
+export interface FiledPayment {
   readonly payment: Payment;
+  readonly first: Operation;
+}
+
+export interface StoredPayment extends FiledPayment {
   readonly revision: number;
   readonly schedule: Schedule;
 }
@@ -35,7 +40,7 @@ const PAYMENT = 'id, processor, status, operation, record, revision, attempts, c
 
 const INSERT_PAYMENT = `insert into payments (account, environment, id, processor, status, operation, record, revision,
   attempts, notification, created_at, due_at, doubtful_at) values (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`;
-const UPDATE_PAYMENT = `update payments set status = ?, operation = ?, record = ?, attempts = ?, due_at = ?,
+const UPDATE_PAYMENT = `update payments set status = ?, operation = ?, processor_id = ?, record = ?, attempts = ?, due_at = ?,
   doubtful_at = ?, revision = revision + 1 where account = ? and environment = ? and id = ? and revision = ?`;
 const OF_TENANT = 'where account = ? and environment = ?';
 
@@ -50,12 +55,12 @@ const scheduled = ({ attempts, dueAt, doubtfulAt }: Schedule): Value[] => [attem
 export function insertPayment(
   seal: Seal,
   tenant: Tenant,
-  payment: Payment,
+  { payment, first }: FiledPayment,
   schedule: Schedule,
   notification: Uint8Array | undefined,
 ): Write {
   const { id, processor, status, operation, createdAt } = payment;
-  const record = seal(placeOfPayment(tenant, payment), paymentRecord(payment));
+  const record = seal(placeOfPayment(tenant, payment), paymentRecord(payment, first));
   const [attempts = null, ...times] = scheduled(schedule);
   const values = [tenant.account, tenant.environment, id, processor, status, operation ?? null, record, attempts];
   return write(INSERT_PAYMENT, [...values, notification ?? null, createdAt, ...times], 1);
@@ -65,23 +70,26 @@ export function insertPayment(
 export function updatePayment(
   seal: Seal,
   tenant: Tenant,
-  payment: Payment,
+  { payment, first }: FiledPayment,
   schedule: Schedule,
   revision: number,
 ): Write {
   const { id, status, operation } = payment;
-  const record = seal(placeOfPayment(tenant, payment), paymentRecord(payment));
+  const record = seal(placeOfPayment(tenant, payment), paymentRecord(payment, first));
+  const processorId = first.particulars.processorId ?? null;
   const where = [tenant.account, tenant.environment, id, revision];
-  return write(UPDATE_PAYMENT, [status, operation ?? null, record, ...scheduled(schedule), ...where], 1);
+  return write(UPDATE_PAYMENT, [status, operation ?? null, processorId, record, ...scheduled(schedule), ...where], 1);
 }
 
+/** By its own id, or by that which the processor gave to its first operation. */
 export async function findPayment(
   database: Database,
   keyring: Keyring,
   tenant: Tenant,
+  column: 'id' | 'processor_id',
   id: string,
 ): Promise<StoredPayment | undefined> {
-  const sql = `select ${PAYMENT} from payments ${OF_TENANT} and id = ?`;
+  const sql = `select ${PAYMENT} from payments ${OF_TENANT} and ${column} = ? order by id limit 1`;
   const [row] = await database.read(sql, tenant.account, tenant.environment, id);
   return row && openPayment(keyring, tenant, row);
 }
@@ -89,8 +97,11 @@ export async function findPayment(
 async function openPayment(keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredPayment> {
   const columns = columnsOf(row);
   const record = await keyring.open(tenant, 'payments', placeOfPayment(tenant, columns), blob(row, 'record'));
-  const payment = paymentFrom(record.toString('utf8'), columns);
-  return { payment, revision: integer(row, 'revision'), schedule: scheduleOf(row) };
+  return {
+    ...paymentFrom(record.toString('utf8'), columns),
+    revision: integer(row, 'revision'),
+    schedule: scheduleOf(row),
+  };
 }
 
 const columnsOf = (row: Row): PaymentColumns => ({
@@ -114,11 +125,19 @@ export interface Due {
   readonly dueAt: number;
 }
 
-/** The longest due first. */
-export async function duePayments(database: Database, processor: string, now: number, limit: number): Promise<Due[]> {
+/** The longest due first, without those of `except`. */
+export async function duePayments(
+  database: Database,
+  processor: string,
+  now: number,
+  limit: number,
+  except: readonly Tenant[] = [],
+): Promise<Due[]> {
+  const others = except.map(() => 'and not (account = ? and environment = ?)').join(' ');
   const sql = `select account, environment, id, due_at from payments
-    where due_at <= ? and processor = ? order by due_at limit ?`;
-  return (await database.read(sql, now, processor, limit)).map((row) => ({
+    where due_at <= ? and processor = ? ${others} order by due_at limit ?`;
+  const tenants = except.flatMap(({ account, environment }) => [account, environment]);
+  return (await database.read(sql, now, processor, ...tenants, limit)).map((row) => ({
     tenant: { account: text(row, 'account'), environment: text(row, 'environment') as Environment },
     id: text(row, 'id'),
     dueAt: integer(row, 'due_at'),

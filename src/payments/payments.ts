@@ -1,5 +1,6 @@
 import type { Permission } from '../accounts/permission.ts';
 import { auditEntry, type Origin } from '../audit/audit.ts';
+import type { Claimed } from '../idempotency/effect.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
@@ -13,8 +14,9 @@ import type { TokenizationResult } from '../vault/tokenization.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Activations, Configured } from './activations.ts';
 import { Asking, historyOf, subjectOf } from './asking.ts';
-import type { Books, Lane } from './books.ts';
+import type { Books } from './books.ts';
 import { type CardSource, type ReadCard, readCard } from './card-source.ts';
+import type { Lane } from './lane.ts';
 import { newPayment } from './new-payment.ts';
 import type { Notifications } from './notifications.ts';
 import { admit, type Command, newOperation, standingOf } from './payment.ts';
@@ -29,12 +31,6 @@ export interface Caller {
   readonly permissions: readonly Permission[];
   readonly origin: Origin;
   readonly key: Creator;
-}
-
-/** An Idempotency-Key that waits for the answer. */
-export interface Claimed {
-  bind(operation: string): Write;
-  keep(pair: Pair): Promise<readonly Write[]>;
 }
 
 export interface NewPayment {
@@ -74,7 +70,7 @@ export class Payments {
   }
 
   /** Authorizes, with `order.capture` captures as well. Throws `access_denied` and what reading the card throws. */
-  async authorize(caller: Caller, request: NewPayment, claimed: Claimed | undefined): Promise<Pair> {
+  async authorize(caller: Caller, request: NewPayment, claimed: Claimed<Pair> | undefined): Promise<Pair> {
     const { tenant, permissions, origin } = caller;
     const configured = await this.#enabled(caller);
     const use = request.order.capture ? 'payment' : 'authorization';
@@ -96,7 +92,7 @@ export class Payments {
     id: string,
     command: Command,
     referenceCode: string | undefined,
-    claimed: Claimed | undefined,
+    claimed: Claimed<Pair> | undefined,
   ): Promise<Pair> {
     await this.#enabled(caller);
     const begun = await this.#begin(caller, id, command, referenceCode, claimed);
@@ -148,7 +144,7 @@ export class Payments {
     order: Order,
     read: ReadCard,
     notification: Uint8Array | undefined,
-    claimed: Claimed | undefined,
+    claimed: Claimed<Pair> | undefined,
   ): Promise<Lane> {
     const { tenant, origin } = caller;
     let pair = newPayment(this.#ids.next(), this.#clock(), configured, order, read);
@@ -181,7 +177,7 @@ export class Payments {
     id: string,
     command: Command,
     referenceCode: string | undefined,
-    claimed: Claimed | undefined,
+    claimed: Claimed<Pair> | undefined,
   ): Promise<{ lane: Lane; configured: Configured }> {
     const { tenant, origin } = caller;
     for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
@@ -202,10 +198,10 @@ export class Payments {
     throw new Failure('unavailable');
   }
 
-  async #carryOut(lane: Lane, configured: Configured, claimed: Claimed | undefined): Promise<Pair> {
+  async #carryOut(lane: Lane, configured: Configured, claimed: Claimed<Pair> | undefined): Promise<Pair> {
     const { tenant, payment, operation } = lane;
     const asking = new Asking({ tenant, configured, clock: this.#clock });
-    const operations = await this.#books.operations(tenant, payment.id);
+    const operations = await this.#books.operations(lane);
     const word = await asking.operate(payment, operation, historyOf(payment, operations, operation));
     // A refusal may mean that the payment stands otherwise there than here.
     const [first] = operations;
@@ -221,7 +217,7 @@ export class Payments {
     configured: Configured,
     word: Outcome,
     stands: Finding | undefined,
-    claimed: Claimed | undefined,
+    claimed: Claimed<Pair> | undefined,
   ): Promise<Pair> {
     const times = timesOf(configured.settings);
     const { lifetimes } = times;

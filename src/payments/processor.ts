@@ -4,7 +4,7 @@ import type { Json } from '../kernel/json.ts';
 import type { Money } from '../kernel/money.ts';
 import type { Pan } from '../kernel/pan.ts';
 import type { SettingTable } from './settings.ts';
-import type { Failed } from './transitions.ts';
+import { type Failed, failedFor, RESPONSE_CODES, type Reason } from './transitions.ts';
 
 /**
  * The one seam between payments and whoever processes them. A processor is a protocol file (what is sent, in which form)
@@ -43,7 +43,7 @@ export interface News {
   readonly key: string;
 }
 
-/** Each method resolves, whatever happens: what goes wrong is an outcome. Nothing is ever sent twice. */
+/** What goes wrong is an outcome; what a method throws counts as unknown. Nothing is ever sent twice. */
 export interface ProcessorCall {
   readonly tenant: Tenant;
   /** Checked and with defaults, by name. */
@@ -171,6 +171,11 @@ export interface Refused {
   readonly particulars: Particulars;
 }
 
+export const refused = (
+  reason: Reason,
+  particulars: Particulars = { responseCode: RESPONSE_CODES[reason] },
+): Refused => ({ kind: 'refused', failed: failedFor(reason), particulars });
+
 /** Received, and decided later. */
 export interface Pending {
   readonly kind: 'pending';
@@ -193,6 +198,8 @@ export interface Unknown {
   readonly kind: 'unknown';
   readonly why: string;
 }
+
+export const unknown = (why: string): Unknown => ({ kind: 'unknown', why });
 
 /** The processor's books do not have it at present. */
 export interface Absent {

@@ -1,23 +1,28 @@
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
 import type { Database } from '../storage/database.ts';
 import type { Activations, Configured } from './activations.ts';
 import { Asking, historyOf, subjectOf } from './asking.ts';
-import type { Books, Lane } from './books.ts';
+import type { Books } from './books.ts';
 import { inquest, type Verdict } from './inquest.ts';
+import type { Lane } from './lane.ts';
 import type { Operation } from './payment.ts';
 import { paymentEvent, SERVICE } from './payment-events.ts';
 import { type Due, duePayments, moveDue } from './payment-store.ts';
 import type { Payments } from './payments.ts';
 import type { Finding } from './processor.ts';
 import { lateUntil, type Times, timesOf } from './schedule.ts';
-import { expectsMore, overtaken, type Pair, refusedForNow, resettle, settle, unwatched } from './settle.ts';
+import { expectsMore, isBeyondUs, overtaken, type Pair, refusedForNow, resettle, settle, unwatched } from './settle.ts';
 
 /** How often to see what is due: an expiry may be as short as a second. */
 export const LOOK_EVERY_MS = SECOND;
 
 /** How many payments of one processor are looked at at once, so that a slow one does not keep the others waiting. */
-const AT_ONCE = 32;
+const AT_ONCE = 64;
+
+/** Of them, how many of one account: one whose gateway does not answer must not keep the others waiting either. */
+const OF_ONE_ACCOUNT = 16;
 
 /** Beyond all calls of one look, so that nobody else takes the payment meanwhile. */
 const CALLS_OF_A_LOOK = 5;
@@ -25,6 +30,12 @@ const MARGIN_MS = 5 * SECOND;
 
 /** How long a payment that could not be looked into waits. */
 const PUT_OFF_MS = MINUTE;
+
+interface UnderWay {
+  readonly processor: string;
+  readonly tenant: Tenant;
+  readonly done: Promise<void>;
+}
 
 /** One payment that is due, with all that is needed to look into it. */
 interface Look {
@@ -49,7 +60,7 @@ export class Recovery {
   readonly #clock: Clock;
   readonly #failed: (error: unknown, due: Due) => void;
   /** Under way, by payment. */
-  readonly #looks = new Map<string, { readonly processor: string; readonly done: Promise<void> }>();
+  readonly #looks = new Map<string, UnderWay>();
 
   constructor(options: {
     database: Database;
@@ -81,19 +92,26 @@ export class Recovery {
 
   /** Looks at what is due with one processor, as many as there is room for; each look that ends makes room for the next. */
   async #fill(processor: string): Promise<void> {
-    const busy = (): number => [...this.#looks.values()].filter((look) => look.processor === processor).length;
-    const due = await duePayments(this.#database, processor, this.#clock(), 2 * AT_ONCE);
+    const busy = (): UnderWay[] => [...this.#looks.values()].filter((look) => look.processor === processor);
+    const isFull = (tenant: Tenant): boolean =>
+      busy().filter((look) => isSame(look.tenant, tenant)).length >= OF_ONE_ACCOUNT;
+    const full = busy().flatMap(({ tenant }, index, all) =>
+      isFull(tenant) && all.findIndex((look) => isSame(look.tenant, tenant)) === index ? [tenant] : [],
+    );
+    const due = await duePayments(this.#database, processor, this.#clock(), 2 * AT_ONCE, full);
     for (const each of due) {
       const name = `${each.tenant.environment}/${each.tenant.account}/${each.id}`;
-      if (this.#looks.has(name) || busy() >= AT_ONCE) continue;
+      if (this.#looks.has(name) || busy().length >= AT_ONCE || isFull(each.tenant)) continue;
       const done = this.#lookAt(each)
         .catch((error: unknown) => this.#putOff(each, error))
         .catch((error: unknown) => this.#failed(error, each))
         .then(() => {
           this.#looks.delete(name);
-          return due.length > AT_ONCE ? this.#fill(processor).catch((error) => this.#failed(error, each)) : undefined;
+          return due.length > OF_ONE_ACCOUNT
+            ? this.#fill(processor).catch((error) => this.#failed(error, each))
+            : undefined;
         });
-      this.#looks.set(name, { processor, done });
+      this.#looks.set(name, { processor, tenant: each.tenant, done });
     }
   }
 
@@ -130,7 +148,7 @@ export class Recovery {
     let lane = await this.#books.find(tenant, id);
     if (lane === undefined || !isUnderWay(lane)) return;
     const { capabilities } = configured.processor;
-    const operations = await this.#books.operations(tenant, lane.payment.id);
+    const operations = await this.#books.operations(lane);
     const evidence = { operations, asking, capabilities, times, now };
     // A void may be repeated now: the process that began it must no longer find that nothing was sent.
     if (isEnding(lane)) lane = await this.#noteGivenUp(lane, configured, lane.payment.absences);
@@ -160,14 +178,18 @@ export class Recovery {
 
   /** Operations that have ended here, and about which the processor may have more to say. */
   async #watch({ lane, configured, asking, times, now }: Look): Promise<void> {
-    const operations = await this.#books.operations(lane.tenant, lane.payment.id);
+    const operations = await this.#books.operations(lane);
+    let isInDoubt = false;
     for (const id of lane.payment.watched) {
       const watched = await this.#books.find(lane.tenant, id);
       if (watched === undefined) continue;
       const word = await wordAbout(asking, watched, operations);
-      const change = (current: Lane): Pair => {
+      const change = (current: Lane): Pair | undefined => {
+        // Another operation has begun since: the word may speak of what that one did, and is asked for again after it.
+        if (current.payment.begun !== lane.payment.begun) return undefined;
         const pair = resettle(current, word, now, times.lifetimes);
-        const isOver = !expectsMore(pair, word, now, lateUntil(pair.operation, times));
+        isInDoubt ||= isBeyondUs(current, pair, word);
+        const isOver = !isInDoubt && !expectsMore(pair, word, now, lateUntil(pair.operation, times));
         return isOver ? { ...pair, payment: unwatched(pair.payment, id) } : pair;
       };
       const after = await this.#books.change(watched, configured, change);
@@ -175,7 +197,7 @@ export class Recovery {
     }
     const left = await this.#books.find(lane.tenant, lane.payment.id);
     if (left !== undefined && left.payment.operation === undefined && left.payment.watched.length > 0)
-      await this.#books.postpone({ ...left, schedule: lane.schedule }, configured, now, 0);
+      await this.#books.postpone({ ...left, schedule: lane.schedule }, configured, now, 0, isInDoubt);
   }
 
   /** A payment that was pending, and is authorized now, still lacks its capture where that is a call of its own. */
@@ -186,6 +208,9 @@ export class Recovery {
     await this.#payments.operateAlone({ ...lane, payment }, configured, { type: 'capture', amount: undefined });
   }
 }
+
+const isSame = (one: Tenant, other: Tenant): boolean =>
+  one.account === other.account && one.environment === other.environment;
 
 const isUnderWay = ({ operation }: Pair): boolean => operation.state === 'in_progress';
 

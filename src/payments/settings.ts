@@ -17,7 +17,6 @@ export interface Setting {
   readonly required?: true;
   /** Never shown. */
   readonly secret?: true;
-  /** Of what `expected` names; the value as it is kept, undefined when it does not fit. */
   accepts(text: string): boolean;
   readonly expected: string;
 }
@@ -38,7 +37,7 @@ type Options = Pick<Setting, 'fallback' | 'required' | 'secret'>;
 const duration = (about: string, max: number, options: Options): Setting => ({
   about,
   ...options,
-  expected: `1s to ${max / DAY >= 1 ? `${max / DAY}d` : `${max / HOUR}h`}, as 30s, 15m, 24h or 7d`,
+  expected: `1s to ${max / DAY}d, as 30s, 15m, 24h or 7d`,
   accepts: (text) => /^[1-9][0-9]{0,6}[smhd]$/.test(text) && milliseconds(text) <= max,
 });
 
@@ -71,10 +70,11 @@ export const url = (about: string, options: Options): Setting => ({
   accepts: isGoodUrl,
 });
 
+/** Paths are put behind it as it was written, so blanks and `\` are refused, which reading an address drops or changes. */
 function isGoodUrl(value: string): boolean {
   if (!URL.canParse(value)) return false;
   const { protocol, hostname, username, password, search, hash } = new URL(value);
-  if (username !== '' || password !== '' || search !== '' || hash !== '' || /[?#]/.test(value)) return false;
+  if (username !== '' || password !== '' || search !== '' || hash !== '' || /[?#\\\s]/.test(value)) return false;
   const isLoopback = hostname === 'localhost' || hostname === '[::1]' || /^127(\.[0-9]{1,3}){3}$/.test(hostname);
   return protocol === 'https:' || (protocol === 'http:' && isLoopback);
 }

@@ -15,10 +15,12 @@ import {
   WORDS,
   type Word,
 } from '../../test/payment-pieces.ts';
+import type { Currency } from '../kernel/currency.ts';
 import type { Operation, Payment } from './payment.ts';
 import type { Finding, OperationType } from './processor.ts';
 import {
   expectsMore,
+  isBeyondUs,
   NEVER_CONFIRMED,
   NEVER_RECEIVED,
   overtaken,
@@ -29,6 +31,8 @@ import {
   unwatched,
 } from './settle.ts';
 import { STATUSES, type Status } from './transitions.ts';
+
+const CLP = 'CLP' as Currency;
 
 describe('an operation that ends without effect', () => {
   it('leaves the payment as it is, unless it is the first', () => {
@@ -244,7 +248,8 @@ describe('a later word about an operation that has ended', () => {
     const givenUp = ended(STANDING.Authorized, { type: 'capture', state: 'refused' });
     for (const word of ['unknown', 'absent', 'pending', 'approved'] as const) {
       assert.equal(more(givenUp, word, NOW + 9), true, word);
-      assert.equal(more(givenUp, word, NOW + 10), false, word);
+      // The last look is repeated until it is answered.
+      assert.equal(more(givenUp, word, NOW + 10), word === 'unknown', word);
     }
     assert.equal(more(givenUp, 'refused', NOW), false);
     for (const status of STATUSES) {
@@ -252,7 +257,7 @@ describe('a later word about an operation that has ended', () => {
       for (const word of FINDINGS) {
         const refusedVoid = ended(STANDING[status], { type: 'authorization_void', state: 'refused' });
         assert.equal(more(refusedVoid, word, NOW + 9), isHeld, `${status}, ${word}`);
-        assert.equal(more(refusedVoid, word, NOW + 10), false);
+        assert.equal(more(refusedVoid, word, NOW + 10), isHeld && word === 'unknown');
       }
     }
     for (const status of STATUSES) {
@@ -270,5 +275,62 @@ describe('a later word about an operation that has ended', () => {
       for (const word of FINDINGS) assert.equal(more(ended(STANDING.Collected, { type }), word), false);
     const refund = ended(STANDING.Collected, { type: 'payment_refund' });
     for (const word of FINDINGS) assert.equal(more(refund, word, NOW + 99), WORDS[word].kind !== 'approved', word);
+  });
+});
+
+describe('what turns up late and cannot be entered', () => {
+  const refund = (changes: Partial<Payment> = {}): Pair => ({
+    payment: paymentOf({ ...STANDING.Collected, ...changes }),
+    operation: operationOf({ type: 'payment_refund', amount: 6000n, state: 'refused', failed: NEVER_CONFIRMED }),
+  });
+
+  it('is beyond us when the processor has done it: the amount is used up here', () => {
+    const before = refund();
+    const after = resettle(before, WORDS.approved, NOW, LIFETIMES);
+    assert.deepEqual(after, before);
+    assert.equal(isBeyondUs(before, after, WORDS.approved), true);
+  });
+
+  it('is not, when there is room for it, or when it was not done', () => {
+    const roomy = refund({ refunded: 0n });
+    assert.equal(isBeyondUs(roomy, resettle(roomy, WORDS.approved, NOW, LIFETIMES), WORDS.approved), false);
+    const before = refund();
+    for (const word of [WORDS.unknown, WORDS.absent, WORDS.refused] as const)
+      assert.equal(isBeyondUs(before, resettle(before, word, NOW, LIFETIMES), word), false);
+  });
+
+  it('is not, of a void whose payment stands, nor of a first operation', () => {
+    const type = 'authorization_void';
+    const ended: Pair = {
+      payment: paymentOf(STANDING.Authorized),
+      operation: operationOf({ type, state: 'refused', failed: NEVER_CONFIRMED }),
+    };
+    assert.equal(isBeyondUs(ended, ended, WORDS.approved), false);
+    const first: Pair = {
+      payment: paymentOf(STANDING.ProcessorError),
+      operation: operationOf({ state: 'refused', failed: NEVER_CONFIRMED }),
+    };
+    assert.equal(isBeyondUs(first, first, WORDS.approved), false);
+  });
+});
+
+describe('a payment that fails after its approval', () => {
+  it('does not keep the code of the approval', () => {
+    const before: Pair = {
+      payment: paymentOf(STANDING.Authorized),
+      operation: operationOf({ state: 'accepted', particulars: told }),
+    };
+    const word: Finding = { kind: 'refused', failed, particulars: {} };
+    const { payment, operation } = resettle(before, word, NOW, LIFETIMES);
+    assert.equal(payment.status, 'Declined');
+    assert.equal(operation.particulars.responseCode, undefined);
+    assert.equal(operation.particulars.approvalCode, told.approvalCode);
+  });
+});
+
+describe('a capture in another currency', () => {
+  it('is not believed', () => {
+    const word: Finding = { kind: 'approved', captured: { minor: 10_000n, currency: CLP }, particulars: told };
+    assert.equal(standing(paymentOf(), word, NOW, LIFETIMES), undefined);
   });
 });

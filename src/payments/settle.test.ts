@@ -244,6 +244,21 @@ describe('a capture', () => {
     assert.equal(after?.operation.state, 'refused');
     assert.equal(after?.payment.collected, 0n);
   });
+
+  it('ends where news have told of it, or of its undoing, before its own answer', () => {
+    const told = (amount: bigint): Pair => underWay(STANDING.Collected, { type: 'capture', amount });
+    for (const word of ['approved', 'pending'] as const) {
+      const after = settled(told(8000n), word);
+      assert.deepEqual([after?.payment.status, after?.payment.collected], ['Collected', 8000n]);
+      assert.equal(after?.payment.operation, undefined);
+      assert.equal(after?.operation.state, 'accepted');
+      assert.equal(settled(told(2000n), word), undefined, 'another capture');
+    }
+    const undone = settled(underWay(STANDING.Voided, { type: 'capture' }), 'reversed');
+    assert.equal(undone?.payment.status, 'Voided');
+    assert.equal(undone?.payment.operation, undefined);
+    assert.deepEqual(undone?.operation.failed, NEVER_CONFIRMED);
+  });
 });
 
 describe('a refund', () => {

@@ -56,9 +56,10 @@ export function standing(
 function approved(payment: Payment, word: Approved, now: number, lifetimes: Lifetimes): Payment | undefined {
   const authorized = { ...payment, authorized: payment.amount };
   if (word.captured !== undefined) {
-    // More than was asked for cannot be: then it stays in doubt.
-    if (word.captured.minor > payment.amount) return undefined;
-    return moved({ ...authorized, collected: word.captured.minor }, 'Collected', 'answer');
+    // More than was asked for, or another currency, cannot be: then it stays in doubt.
+    const { minor, currency } = word.captured;
+    if (minor > payment.amount || currency !== payment.currency) return undefined;
+    return moved({ ...authorized, collected: minor }, 'Collected', 'answer');
   }
   const ours = now + lifetimes.authorization;
   return moved(
@@ -73,17 +74,22 @@ function settleCapture(pair: Pair, word: Outcome | Finding): Pair | undefined {
   switch (word.kind) {
     case 'approved':
     case 'pending': {
-      const collected = moved({ ...payment, collected: operation.amount }, 'Collected', 'capture');
+      const told = isTold(pair) ? payment : undefined;
+      const collected = told ?? moved({ ...payment, collected: operation.amount }, 'Collected', 'capture');
       return collected && ended({ ...pair, payment: collected }, 'accepted', { particulars: word.particulars });
     }
     case 'reversed': {
-      const voided = moved(payment, 'Voided', 'answer');
+      const voided = payment.status === 'Voided' ? payment : moved(payment, 'Voided', 'answer');
       return voided && refused({ ...pair, payment: voided }, NEVER_CONFIRMED);
     }
     default:
       return settleRefusal(pair, word);
   }
 }
+
+/** Has news, for which the processor was asked in the same moment, told of this very capture before its own answer? */
+const isTold = ({ payment, operation }: Pair): boolean =>
+  operation.state === 'in_progress' && payment.status === 'Collected' && payment.collected === operation.amount;
 
 function settleRefund(pair: Pair, word: Outcome | Finding): Pair | undefined {
   const { payment, operation } = pair;
@@ -168,10 +174,20 @@ export function resettle(pair: Pair, word: Finding, now: number, lifetimes: Life
   return { ...late, payment: { ...late.payment, operation: busy, absences, isGivenUp } };
 }
 
+/** Done at the processor, and beyond what can be entered here: only people can tell what to do. */
+export const isBeyondUs = (before: Pair, after: Pair, word: Finding): boolean =>
+  word.kind === 'approved' &&
+  after.operation.state === 'refused' &&
+  before.operation.id !== before.payment.id &&
+  !isVoid(before.operation);
+
 /** Is there more to expect of an operation that is watched? */
 export function expectsMore({ payment, operation }: Pair, word: Finding, now: number, lateUntil: number): boolean {
-  if (operation.state === 'refused')
-    return now < lateUntil && (isVoid(operation) ? isHeld(payment) : word.kind !== 'refused');
+  if (operation.state === 'refused') {
+    // The last look has to be answered: what turned up before it would be forgotten.
+    const isDue = now < lateUntil || word.kind === 'unknown';
+    return isDue && (isVoid(operation) ? isHeld(payment) : word.kind !== 'refused');
+  }
   // News came of it, and the question that they led to was lost.
   const isUnheard = word.kind === 'unknown' && payment.status === 'Authorized';
   if (operation.id === payment.id) return payment.status === 'Opened' || isUnheard;
@@ -188,8 +204,13 @@ export const unwatched = (payment: Payment, id: string): Payment => ({
   watched: payment.watched.filter((each) => each !== id),
 });
 
-const merged = (operation: Operation, word: Finding): Operation =>
-  'particulars' in word ? { ...operation, particulars: together(operation.particulars, word.particulars) } : operation;
+function merged(operation: Operation, word: Finding): Operation {
+  if (!('particulars' in word)) return operation;
+  const particulars = together(operation.particulars, word.particulars);
+  // The code of an approval says nothing any more.
+  const told = word.kind === 'refused' ? { ...particulars, responseCode: word.particulars.responseCode } : particulars;
+  return { ...operation, particulars: told };
+}
 
 /** What was told earlier stays unless it is told anew: a later answer often tells less. */
 function together(earlier: Particulars, later: Particulars): Particulars {

@@ -49,6 +49,11 @@ export type Failed = {
   readonly [S in keyof typeof REASONS]: { status: S; reason: (typeof REASONS)[S][number] };
 }[keyof typeof REASONS];
 
+const DECLINED: readonly string[] = REASONS.Declined;
+
+export const failedFor = (reason: Reason): Failed =>
+  ({ status: DECLINED.includes(reason) ? 'Declined' : 'ProcessorError', reason }) as Failed;
+
 /** Why a payment changes; `answer` is the processor's word, whenever it comes. */
 export type Trigger = 'request' | 'answer' | 'capture' | 'refund' | 'void' | 'expiry';
 

@@ -1,10 +1,11 @@
 import { type AuditAction, auditEntry, type Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { keyFingerprint } from '../crypto/rsa-keys.ts';
-import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts';
+import { type Clock, MINUTE } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import type { Database } from '../storage/database.ts';
+import { Remembered } from '../storage/remembered.ts';
 import { type Configuration, certificateFingerprint, EMPTY } from './configuration.ts';
 import {
   type CertificateEnd,
@@ -34,47 +35,28 @@ class ProxyError extends OperatorError {
   override readonly name = 'ProxyError';
 }
 
-/** Shorter than the 5 seconds within which a change holds on every node. */
-const REMEMBERED_MS = 2 * SECOND;
-const REMEMBERED_TENANTS = 10_000;
-
 type Detail = Readonly<Record<string, string | number | readonly string[]>>;
 
-interface Remembered {
-  readonly at: number;
-  readonly stored: Promise<StoredConfiguration | undefined>;
-}
+type Found = StoredConfiguration | undefined;
 
 /** Keys, certificates and settings of the proxy: checked at entry, stored sealed, replaced with an overlap. */
 export class Configurations {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
-  readonly #remembered = new Map<string, Remembered>();
+  readonly #remembered: Remembered<Found>;
 
   constructor(options: { database: Database; keyring: Keyring; clock: Clock }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
+    this.#remembered = new Remembered(options.clock, (found) => found !== undefined);
   }
 
   /** As it is at most 2 seconds later than changed; keys are parsed once for each change. */
   async remembered(tenant: Tenant): Promise<Configuration> {
-    const name = `${tenant.environment}/${tenant.account}`;
-    const now = this.#clock();
-    const known = this.#remembered.get(name);
-    const age = known === undefined ? REMEMBERED_MS : now - known.at;
-    if (known !== undefined && age >= 0 && age < REMEMBERED_MS) return (await known.stored)?.configuration ?? EMPTY;
-    const stored = this.#newer(tenant, known?.stored);
-    if (this.#remembered.size >= REMEMBERED_TENANTS) this.#remembered.clear();
-    const remembered = { at: now, stored };
-    this.#remembered.set(name, remembered);
-    const forget = (): void => {
-      if (this.#remembered.get(name) === remembered) this.#remembered.delete(name);
-    };
-    // That there is none is not remembered, so that the first configuration holds at once.
-    stored.then((found) => found ?? forget(), forget);
-    return (await stored)?.configuration ?? EMPTY;
+    const found = await this.#remembered.get(tenant, (before) => this.#newer(tenant, before));
+    return found?.configuration ?? EMPTY;
   }
 
   async get(tenant: Tenant): Promise<Configuration> {
@@ -125,8 +107,8 @@ export class Configurations {
     return certificateEnds(this.#database);
   }
 
-  async #newer(tenant: Tenant, known: Remembered['stored'] | undefined): ReturnType<typeof findConfiguration> {
-    const old = await known?.catch(() => undefined);
+  async #newer(tenant: Tenant, before: Promise<Found> | undefined): Promise<Found> {
+    const old = await before?.catch(() => undefined);
     if (old !== undefined && old.revision === (await findRevision(this.#database, tenant))) return old;
     return findConfiguration(this.#database, this.#keyring, tenant);
   }
@@ -142,6 +124,6 @@ export class Configurations {
     const journal = [auditEntry(this.#clock, origin, { ...event, outcome: 'success', ...tenant, targets: [] })];
     const outcome = await this.#database.commit({ writes: [put], journal, erases: true });
     if (!outcome.committed) throw new ProxyError('somebody else changed this at the same moment; try again');
-    this.#remembered.delete(`${tenant.environment}/${tenant.account}`);
+    this.#remembered.forget(tenant);
   }
 }

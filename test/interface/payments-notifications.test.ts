@@ -112,6 +112,45 @@ describe('news from KOIN', () => {
     }
   });
 
+  test('in any number keep nobody from changing the payment', async () => {
+    const { id, secret } = await open();
+    koin.turn(id, 'Authorized');
+    await tell(secret);
+    await eventually(async () => (await me.standing(id)).status === 'Authorized');
+    const revision = async (): Promise<number> => {
+      const [row] = await house.core.database.read('select revision from payments where id = ?', id);
+      return Number(row?.['revision']);
+    };
+    const before = await revision();
+    const news = Promise.all(Array.from({ length: 200 }, () => tell(secret)));
+    const captured = await me.send('POST', `${PAYMENTS}/${id}/capture`, { transaction_info: { type: 'capture' } });
+    assert.equal(infoOf(captured).status, 'Collected', captured.text);
+    for (const { status } of await news) assert.equal(status, 204);
+    assert.ok((await revision()) - before < 40, 'most of them had nothing to note');
+  });
+
+  test('that speak of a capture under way leave it to its own end', async () => {
+    const { id, secret } = await open();
+    koin.turn(id, 'Authorized');
+    await tell(secret);
+    await eventually(async () => (await me.standing(id)).status === 'Authorized');
+    await house.enablePayments(me.account, { 'timeout-ms': '1000', 'recovery-delay-ms': '0' }, 'koin');
+    house.advance(5000);
+    koin.inject({ on: 'get', do: { delay: 300 } });
+    koin.inject({ on: 'capture', do: 'hang-after' });
+    const asked = koin.nextWait();
+    await tell(secret);
+    await eventually(async () => asked.aborted);
+    const captured = await me.send('POST', `${PAYMENTS}/${id}/capture`, { transaction_info: { type: 'capture' } });
+    assert.equal(captured.json.message, 'Outcome unknown, being resolved', captured.text);
+    const body = { transaction_info: { type: 'payment_refund' } };
+    await eventually(async () => (await me.send('POST', `${PAYMENTS}/${id}/refund`, body)).status === 200);
+    assert.equal(
+      (await me.standing(id)).amounts['refunded_amount'],
+      (await me.standing(id)).amounts['collected_amount'],
+    );
+  });
+
   test('leave their secret in no log line', async () => {
     const { secret } = await open();
     await tell(secret);

@@ -19,6 +19,7 @@ import type {
 import { Connections } from '../../src/payments/processors/connection.ts';
 import { CyberSource } from '../../src/payments/processors/cybersource/cybersource.ts';
 import { settingsInForce } from '../../src/payments/settings.ts';
+import { bareOrder } from '../payment-pieces.ts';
 import { CyberSourceStandIn } from './cybersource-stand-in.ts';
 
 const KEYS = {
@@ -85,26 +86,8 @@ export function money(decimal: string, code = 'USD'): Money {
   return { minor, currency };
 }
 
-const NOTHING = {
-  itemsAmount: undefined,
-  referenceCode: undefined,
-  installments: undefined,
-  descriptor: undefined,
-  cardholder: undefined,
-  billTo: undefined,
-  ipAddress: undefined,
-  fingerprintSessionId: undefined,
-  lineItems: [],
-  notificationUrl: undefined,
-};
-
-export const order = (changes: Partial<Order> = {}): Order => ({
-  ...NOTHING,
-  capture: false,
-  amount: money('10.50'),
-  referenceCode: 'REF-1',
-  ...changes,
-});
+export const order = (changes: Partial<Order> = {}): Order =>
+  bareOrder({ amount: money('10.50'), referenceCode: 'REF-1', ...changes });
 
 export function card(pan = PAN): CardData {
   const number = readPan(pan);

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { CYBERSOURCE_SETTINGS } from '../../src/payments/processors/cybersource/client.ts';
 import { ACCEPTED, HTTP_STATUSES, REASONS } from '../../src/payments/processors/cybersource/mapping.ts';
-import { CYBERSOURCE_SETTINGS } from '../../src/payments/processors/cybersource/settings.ts';
+import { failedFor, type Reason } from '../../src/payments/transitions.ts';
 
 const text = readFileSync(join(import.meta.dirname, '../../docs/processors/cybersource.md'), 'utf8');
 
@@ -25,20 +26,20 @@ function table(heading: string): [string, string][] {
     });
 }
 
-const shown = (failed: { status: string; reason: string } | 'unknown'): string =>
-  failed === 'unknown' ? 'unknown' : `${failed.status} / ${failed.reason}`;
+const shown = (reason: Reason | 'unknown'): string =>
+  reason === 'unknown' ? 'unknown' : `${failedFor(reason).status} / ${reason}`;
 
 describe('docs/processors/cybersource.md', () => {
   test('has every reason with what it means', () => {
     const rows = table('| Reason | Payment |').flatMap(([reasons, meaning]) =>
       [...reasons.matchAll(/`([A-Z_]+)`/g)].map(([, reason = '']) => [reason, meaning] as const),
     );
-    const expected = Object.entries(REASONS).map(([reason, failed]) => [reason, shown(failed)] as const);
+    const expected = Object.entries(REASONS).map(([reason, meaning]) => [reason, shown(meaning)] as const);
     assert.deepEqual([...rows].sort(), [...expected].sort());
   });
 
   test('has every HTTP status with what it means', () => {
-    const expected = Object.entries(HTTP_STATUSES).map(([status, failed]) => [status, shown(failed)]);
+    const expected = Object.entries(HTTP_STATUSES).map(([status, reason]) => [status, shown(reason)]);
     assert.deepEqual(
       table('| HTTP | Payment |').flatMap(([cell, meaning]) => cell.split(', ').map((status) => [status, meaning])),
       expected,

@@ -4,8 +4,11 @@ import { createPrivateKey, generateKeyPairSync, webcrypto } from 'node:crypto';
 import { after, describe, test } from 'node:test';
 import { X509CertificateGenerator } from '@peculiar/x509';
 import { systemRandom } from '../../src/crypto/random.ts';
-import { encryptedBody, readRecipient } from '../../src/payments/processors/cybersource/encryption.ts';
-import { CYBERSOURCE_SETTINGS } from '../../src/payments/processors/cybersource/settings.ts';
+import {
+  CYBERSOURCE_SETTINGS,
+  encryptedBody,
+  readRecipient,
+} from '../../src/payments/processors/cybersource/client.ts';
 import { approvedId, card, history, money, openDesk, order, subject } from './cybersource-desk.ts';
 
 const SIGNING = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };

@@ -186,6 +186,27 @@ describe('abandoning', () => {
     }
   }
 
+  for (const reason of ['MISSING_AUTH', 'TRANSACTION_ALREADY_REVERSED_OR_SETTLED']) {
+    test(`of an authorization, 400 ${reason}: as the books have it`, async () => {
+      const verdict = { status: '', http: 400, reason };
+      const after = async (first: Parameters<typeof standIn.inject>[0] | undefined): Promise<Finding['kind']> => {
+        const call = desk.call();
+        if (first !== undefined) standIn.inject(first);
+        await cybersource.authorize(call, order(), card());
+        const asked = subject('authorization', call.key);
+        if (first === undefined) await cybersource.abandon(desk.call(), history(), asked);
+        standIn.inject({ on: 'timeout-reversal', fault: 'verdict', verdict });
+        return (await cybersource.abandon(desk.call(), history(), asked)).kind;
+      };
+      const declined = { status: 'DECLINED', reason: 'PROCESSOR_DECLINED' };
+      assert.equal(await after({ on: 'payment', fault: 'verdict', verdict: declined }), 'approved');
+      assert.equal(await after(undefined), 'approved', 'reversed before');
+      assert.equal(await after({ on: 'payment', fault: 'drop-after' }), 'unknown', 'held');
+      const lost = await after({ on: 'payment', fault: 'drop-before' });
+      assert.equal(lost, reason === 'MISSING_AUTH' ? 'absent' : 'unknown', 'not found');
+    });
+  }
+
   test('of nothing at all: absent', async () => {
     for (const type of ['authorization', 'payment', 'capture', 'payment_refund'] as const) {
       const finding = await cybersource.abandon(desk.call(), history(), subject(type, desk.newKey()));

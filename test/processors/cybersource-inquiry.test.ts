@@ -32,6 +32,16 @@ describe('how a payment stands now', () => {
     assert.deepEqual('captured' in finding && finding.captured, money('7.25'));
   });
 
+  test('is enough to refund a capture that we do not know of', async () => {
+    const { cybersource, call, standIn } = main;
+    const { key, id } = await authorized(main);
+    const past = history(subject('authorization', key, id));
+    assert.deepEqual(await cybersource.refund(call(), past, money('7.25')), { kind: 'not-sent' });
+    approvedId(await cybersource.capture(call(), past, money('7.25')));
+    approvedId(await cybersource.refund(call(), past, money('7.25')));
+    assert.equal(standIn.requests.at(-1), 'refund');
+  });
+
   test('is told with a void that followed, also without an id', async () => {
     const { cybersource, call } = main;
     const { key, id } = await authorized(main);

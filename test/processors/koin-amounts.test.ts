@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { placesOf } from '../../src/kernel/currency.ts';
-import { CURRENCIES, inShort, KoinBench, money } from './koin-bench.ts';
+import { CURRENCIES } from '../payment-pieces.ts';
+import { inShort, KoinBench, money } from './koin-bench.ts';
 import { decimalOfUnits } from './koin-books.ts';
 
 const bench = new KoinBench();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Currency, readCurrency } from '../../src/kernel/currency.ts';
+import { readCurrency } from '../../src/kernel/currency.ts';
 import type { Money } from '../../src/kernel/money.ts';
 import { readPan } from '../../src/kernel/pan.ts';
 import type {
@@ -15,6 +15,7 @@ import type {
 import { Connections } from '../../src/payments/processors/connection.ts';
 import { Koin } from '../../src/payments/processors/koin/koin.ts';
 import { settingsInForce } from '../../src/payments/settings.ts';
+import { bareOrder } from '../payment-pieces.ts';
 import { KoinStandIn } from './koin-stand-in.ts';
 
 export const PAN = '4111111111111111';
@@ -26,30 +27,15 @@ export function money(minor: bigint, code = 'BRL'): Money {
   return { minor, currency };
 }
 
-const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
-/** Every currency that there is. */
-export const CURRENCIES: readonly Currency[] = LETTERS.flatMap((a) =>
-  LETTERS.flatMap((b) => LETTERS.flatMap((c) => readCurrency(a + b + c) ?? [])),
-);
-
 const pan = readPan(PAN);
 assert.ok(pan);
 export const CARD: CardData = { pan, expiry: { month: '04', year: '31' }, securityCode: CVV, holder: 'ANA SILVA' };
 
-export const ORDER: Order = {
-  capture: false,
+export const ORDER = bareOrder({
   amount: money(150056n),
-  itemsAmount: undefined,
   referenceCode: 'shop-1',
-  installments: undefined,
-  descriptor: undefined,
   cardholder: { country: 'BR', firstName: 'Ana', lastName: 'Silva', email: 'ana@example.com' },
-  billTo: undefined,
-  ipAddress: undefined,
-  fingerprintSessionId: undefined,
-  lineItems: [],
-  notificationUrl: undefined,
-};
+});
 
 export const ITEM = {
   type: 'Generic',

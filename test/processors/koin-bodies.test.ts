@@ -4,7 +4,7 @@ import type { Environment } from '../../src/kernel/environment.ts';
 import { parseJson } from '../../src/kernel/json.ts';
 import type { Order, Party, ProcessorCall, ProcessorSettings } from '../../src/payments/processor.ts';
 import { countryOf, orderBody, refundBody, tokenizeBody } from '../../src/payments/processors/koin/bodies.ts';
-import { addressOf, KOIN_SETTINGS } from '../../src/payments/processors/koin/settings.ts';
+import { addressOf, KOIN_SETTINGS } from '../../src/payments/processors/koin/client.ts';
 import { type GivenSettings, mergeSettings, SettingError } from '../../src/payments/settings.ts';
 import { CARD, clean, ITEM, money, ORDER } from './koin-bench.ts';
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Failure } from '../../src/kernel/failure.ts';
 import { type Json, parseJson } from '../../src/kernel/json.ts';
 import type { CardData, Order } from '../../src/payments/processor.ts';
-import { checkOrder } from '../../src/payments/processors/koin/check.ts';
+import { checkOrder } from '../../src/payments/processors/koin/bodies.ts';
 import { CARD, clean, GUARDED, ITEM, money, ORDER } from './koin-bench.ts';
 
 const PLAIN = { antifraud: 'false' };

@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { type Json, parseJson } from '../../src/kernel/json.ts';
 import { decimalOf } from '../../src/kernel/money.ts';
 import { amountBody, idAt, readAmountBody, timeAt } from '../../src/payments/processors/koin/fields.ts';
-import { CURRENCIES, money, PAN } from './koin-bench.ts';
+import { CURRENCIES } from '../payment-pieces.ts';
+import { money, PAN } from './koin-bench.ts';
 
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type Json, parseJson } from '../../src/kernel/json.ts';
+import { refused } from '../../src/payments/processor.ts';
 import {
   FAILURE_REASONS,
   ORDER_STATUSES,
@@ -19,7 +20,7 @@ const status = (type: string, reason?: string, antifraud?: string): Json => ({
 const failureOf = (body: Json): string => {
   const standing = standingOf(body);
   assert.ok(standing?.kind === 'failed');
-  return inShort({ kind: 'refused', failed: standing.failed, particulars: {} });
+  return inShort(refused(standing.reason));
 };
 
 /** Any case, blanks anywhere. */

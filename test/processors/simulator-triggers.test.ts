@@ -12,8 +12,8 @@ import {
   remembered,
   WAITS,
   waitOf,
+  wordsIn,
 } from '../../src/payments/processors/simulator/triggers.ts';
-import { wordsIn } from '../../src/payments/processors/simulator/words.ts';
 import { Bench, money, short } from './simulator.ts';
 
 const TYPES = { capture: 'capture', refund: 'payment_refund', void: 'authorization_void' } as const;

@@ -20,6 +20,7 @@ import type {
 } from '../../src/payments/processor.ts';
 import { Simulator } from '../../src/payments/processors/simulator/simulator.ts';
 import { SqliteDatabase } from '../../src/storage/sqlite/sqlite.ts';
+import { bareOrder } from '../payment-pieces.ts';
 
 /** 2026-11-21T12:00:00Z. */
 export const NOON = Date.UTC(2026, 10, 21, 12);
@@ -50,20 +51,14 @@ export interface Asked {
   readonly patience?: number;
 }
 
-export const orderOf = ({ amount = money('100.00'), capture = false, email, billToEmail }: Asked): Order => ({
-  capture,
-  amount,
-  itemsAmount: undefined,
-  referenceCode: 'order 7',
-  installments: undefined,
-  descriptor: undefined,
-  cardholder: email === undefined ? undefined : { email },
-  billTo: billToEmail === undefined ? undefined : { email: billToEmail },
-  ipAddress: undefined,
-  fingerprintSessionId: undefined,
-  lineItems: [],
-  notificationUrl: undefined,
-});
+export const orderOf = ({ amount = money('100.00'), capture = false, email, billToEmail }: Asked): Order =>
+  bareOrder({
+    capture,
+    amount,
+    referenceCode: 'order 7',
+    cardholder: email === undefined ? undefined : { email },
+    billTo: billToEmail === undefined ? undefined : { email: billToEmail },
+  });
 
 type Moving = 'capture' | 'payment_refund' | 'authorization_void';
 

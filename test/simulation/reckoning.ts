@@ -1,5 +1,5 @@
 import type { Tenant } from '../../src/kernel/environment.ts';
-import type { Lane } from '../../src/payments/books.ts';
+import type { Lane } from '../../src/payments/lane.ts';
 import type { Operation, Payment } from '../../src/payments/payment.ts';
 import type { Status } from '../../src/payments/transitions.ts';
 import { type Database, text } from '../../src/storage/database.ts';
@@ -31,8 +31,9 @@ export async function reckon(look: Look): Promise<string[]> {
   const known = new Map<string, Known>();
   for (const row of await look.database.read('select id from payments order by id')) {
     const id = text(row, 'id');
-    const { payment, schedule } = (await look.desk.books.find(look.tenant, id)) as Lane;
-    const operations = await look.desk.books.operations(look.tenant, id);
+    const lane = (await look.desk.books.find(look.tenant, id)) as Lane;
+    const { payment, schedule } = lane;
+    const operations = await look.desk.books.operations(lane);
     known.set(id, { payment, operations, stand: stands.get(id), isDoubtful: schedule.doubtfulAt !== undefined });
   }
   const faults = [...look.backend.violations()];

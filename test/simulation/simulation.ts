@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Pan } from '../../src/kernel/pan.ts';
-import type { Lane } from '../../src/payments/books.ts';
+import type { Lane } from '../../src/payments/lane.ts';
 import { SqliteDatabase } from '../../src/storage/sqlite/sqlite.ts';
 import type { Spoilt } from './acquirer.ts';
 import { acquirerBackend, type Backend, simulatorBackend } from './backend.ts';

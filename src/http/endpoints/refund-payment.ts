@@ -1,7 +1,7 @@
-import { defineEndpoint, param } from '../endpoint.ts';
+import { defineEndpoint } from '../endpoint.ts';
 import { object, word } from '../fields.ts';
-import { answerFor, paymentAnswer, renderOperation } from '../payment-answer.ts';
-import { callerOf, claimedOf, recallPayment, referenceCode } from '../payment-call.ts';
+import { answerFor, paymentAnswer } from '../payment-answer.ts';
+import { operateOn, recallPayment, referenceCode } from '../payment-call.ts';
 import { partInfo, partOf } from '../payment-fields.ts';
 
 /** POST /v1/payments/{transactionId}/refund (interface: Payments). */
@@ -33,13 +33,9 @@ export const refundPayment = defineEndpoint({
       currency: 'USD',
     }),
   },
-  async handle(call) {
+  handle(call) {
     const { transaction_info: info, refund_info: part } = call.body;
-    const command = { type: info.type, amount: partOf(part) };
-    const { payments } = call.services;
-    return renderOperation(
-      await payments.operate(callerOf(call), param(call, 'id'), command, info.reference_code, claimedOf(call)),
-    );
+    return operateOn(call, { type: info.type, amount: partOf(part) }, info.reference_code);
   },
   recall: recallPayment,
 });

@@ -1,7 +1,7 @@
-import { defineEndpoint, param } from '../endpoint.ts';
+import { defineEndpoint } from '../endpoint.ts';
 import { object, word } from '../fields.ts';
-import { answerFor, paymentAnswer, renderOperation } from '../payment-answer.ts';
-import { callerOf, claimedOf, recallPayment, referenceCode } from '../payment-call.ts';
+import { answerFor, paymentAnswer } from '../payment-answer.ts';
+import { operateOn, recallPayment, referenceCode } from '../payment-call.ts';
 
 /** POST /v1/payments/{transactionId}/void (interface: Payments). */
 export const voidPayment = defineEndpoint({
@@ -27,13 +27,9 @@ export const voidPayment = defineEndpoint({
       currency: 'USD',
     }),
   },
-  async handle(call) {
+  handle(call) {
     const { transaction_info: info } = call.body;
-    const { payments } = call.services;
-    const command = { type: info.type };
-    return renderOperation(
-      await payments.operate(callerOf(call), param(call, 'id'), command, info.reference_code, claimedOf(call)),
-    );
+    return operateOn(call, { type: info.type }, info.reference_code);
   },
   recall: recallPayment,
 });

@@ -56,6 +56,11 @@ export class Connections {
         });
     });
     outgoing.on('response', (incoming) => readAnswer(incoming, resolve));
+    // Status 101, which nobody asked for: without a listener nothing else would ever be heard.
+    outgoing.on('upgrade', (_incoming, socket) => {
+      socket.destroy();
+      resolve({ kind: 'unknown', why: 'upgrade' });
+    });
     outgoing.on('error', (error) => resolve({ kind: mayBeSent ? 'unknown' : 'not-sent', why: wordOf(error) }));
     outgoing.end(body);
   }

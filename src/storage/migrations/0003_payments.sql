@@ -12,7 +12,9 @@ create table processor_configurations (
   primary key (account, environment, processor)
 );
 
+-- A payment and its first operation, which has the id of the payment, are one row.
 -- operation: the one under way; until it has ended no other may begin.
+-- processor_id: that of the first operation.
 -- due_at: when the clock has to look at the payment again, for recovery, news or expiry.
 -- attempts: how often that was done for the operation under way.
 -- doubtful_at: since when an outcome is unknown.
@@ -24,6 +26,7 @@ create table payments (
   processor text not null,
   status text not null,
   operation text,
+  processor_id text,
   record blob not null,
   revision integer not null,
   attempts integer not null,
@@ -33,11 +36,12 @@ create table payments (
   doubtful_at bigint
 );
 create unique index payments_by_id on payments (account, environment, id);
+create index payments_by_processor on payments (account, environment, processor_id) where processor_id is not null;
 create index payments_by_due on payments (due_at) where due_at is not null;
 create index payments_by_doubt on payments (doubtful_at) where doubtful_at is not null;
 create unique index payments_by_notification on payments (environment, notification) where notification is not null;
 
--- The first operation of a payment has the id of the payment.
+-- What was done on a payment after its first operation.
 create table payment_operations (
   account text not null,
   environment text not null,
@@ -51,6 +55,6 @@ create table payment_operations (
   created_at bigint not null
 );
 create unique index payment_operations_by_id on payment_operations (account, environment, id);
-create index payment_operations_by_payment on payment_operations (account, environment, payment) where id <> payment;
+create index payment_operations_by_payment on payment_operations (account, environment, payment);
 create index payment_operations_by_processor on payment_operations (account, environment, processor_id)
   where processor_id is not null;

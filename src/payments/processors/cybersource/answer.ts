@@ -1,5 +1,6 @@
 import { isExactNumber, isJsonObject, type Json, parseJson } from '../../../kernel/json.ts';
 import { type Money, readAmount } from '../../../kernel/money.ts';
+import { holdsPan } from '../../../kernel/pan.ts';
 import type { Particulars } from '../../processor.ts';
 
 /**
@@ -27,6 +28,9 @@ const WORD = /^[A-Z][A-Z0-9_]{0,63}$/;
 const ID = /^[A-Za-z0-9-]{1,60}$/;
 const CODE = /^[A-Za-z0-9]{1,12}$/;
 const NETWORK_ID = /^[A-Za-z0-9]{1,30}$/;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** Of an amount as it is written; what is longer is none, and would take long to read. */
+const AMOUNT_CHARACTERS = 64;
 const AMOUNT_PATHS = [
   'orderInformation.amountDetails.totalAmount',
   'refundAmountDetails.refundAmount',
@@ -64,18 +68,27 @@ export function readAnswer(text: string): Answer | undefined {
 }
 
 export function particularsOf(body: Json): Particulars {
-  const code = textAt(body, 'processorInformation.avs.code', CODE);
-  const codeRaw = textAt(body, 'processorInformation.avs.codeRaw', CODE) ?? code;
+  const code = told(body, 'processorInformation.avs.code', CODE);
+  const codeRaw = told(body, 'processorInformation.avs.codeRaw', CODE) ?? code;
   return {
-    processorId: textAt(body, 'id', ID),
-    responseCode: textAt(body, 'processorInformation.responseCode', CODE),
-    reconciliationId: textAt(body, 'reconciliationId', ID),
-    approvalCode: textAt(body, 'processorInformation.approvalCode', CODE),
+    processorId: told(body, 'id', ID),
+    responseCode: told(body, 'processorInformation.responseCode', CODE),
+    reconciliationId: told(body, 'reconciliationId', ID),
+    approvalCode: told(body, 'processorInformation.approvalCode', CODE),
     networkId:
-      textAt(body, 'processorInformation.transactionId', NETWORK_ID) ??
-      textAt(body, 'processorInformation.networkTransactionId', NETWORK_ID),
+      told(body, 'processorInformation.transactionId', NETWORK_ID) ??
+      told(body, 'processorInformation.networkTransactionId', NETWORK_ID),
     avs: code === undefined || codeRaw === undefined ? undefined : { code, codeRaw },
   };
+}
+
+/**
+ * An id or code fit to be kept and shown: none that reads as a card number. UUIDs are not asked, because a few of them do
+ * by chance.
+ */
+function told(body: Json, path: string, form: RegExp): string | undefined {
+  const text = textAt(body, path, form);
+  return text === undefined || UUID.test(text) || !holdsPan(text) ? text : undefined;
 }
 
 /** Does it speak of another request than ours? What it leaves out is no contradiction. */
@@ -110,7 +123,9 @@ const isOtherAmount = (found: string | undefined, { minor, currency }: Money): b
 
 /** Zeros beyond the places of the currency say nothing: 100.00 yen are 100. */
 const minorOf = (text: string | undefined, currency: Money['currency']): bigint | undefined =>
-  text === undefined ? undefined : readAmount(text.includes('.') ? text.replace(/\.?0+$/, '') : text, currency);
+  text === undefined || text.length > AMOUNT_CHARACTERS
+    ? undefined
+    : readAmount(text.includes('.') ? text.replace(/\.?0+$/, '') : text, currency);
 
 /** A text or number at a path like `a.b`, a number as it is written; undefined when it is none, or not of the form. */
 export function textAt(value: Json, path: string, form?: RegExp): string | undefined {

@@ -1,7 +1,8 @@
 import type { Money } from '../../../kernel/money.ts';
-import type { Finding, History, ProcessorCall, Subject } from '../../processor.ts';
+import { type Finding, type History, type ProcessorCall, refused, type Subject, unknown } from '../../processor.ts';
 import { type Asked, authorizedIn } from './answer.ts';
-import { searchBody } from './fields.ts';
+import { searchBody } from './bodies.ts';
+import type { CyberSourceClient } from './client.ts';
 import {
   capturedIn,
   did,
@@ -17,7 +18,6 @@ import {
   undoes,
 } from './ledger.ts';
 import type { Verdict } from './mapping.ts';
-import type { Wire } from './wire.ts';
 
 type Unclear = Extract<Finding, { kind: 'absent' | 'unknown' }>;
 
@@ -33,18 +33,16 @@ type GiveBack = (call: ProcessorCall, asked: Asked, id: string | undefined) => P
 /** Transactions of one payment that are looked at; one with more is for people to judge. */
 const MAX_RELATED = 20;
 
-const unknown = (why: string): { kind: 'unknown'; why: string } => ({ kind: 'unknown', why });
-
 /**
  * What became of an operation. It is looked up by CyberSource's id, else searched by our key, and a transaction counts
  * only when key, merchant, amount and currency are ours. An inquiry that fails tells nothing about the operation.
  */
 export class Inquiry {
-  readonly #wire: Wire;
+  readonly #client: CyberSourceClient;
   readonly #giveBack: GiveBack;
 
-  constructor(wire: Wire, giveBack: GiveBack) {
-    this.#wire = wire;
+  constructor(client: CyberSourceClient, giveBack: GiveBack) {
+    this.#client = client;
     this.#giveBack = giveBack;
   }
 
@@ -60,6 +58,16 @@ export class Inquiry {
       default:
         return this.#void(call, history, subject);
     }
+  }
+
+  /** CyberSource's id of the capture of an authorization, whoever made it; undefined when that cannot be told. */
+  async captureOf(call: ProcessorCall, history: History): Promise<string | undefined> {
+    const [first] = history.operations;
+    if (first?.processorId === undefined) return undefined;
+    const found = await this.#locate(call, first, NAMES.authorization);
+    if (found.kind !== 'found') return undefined;
+    const others = await this.#others(call, found.entry, history);
+    return others?.find((entry) => did(entry, NAMES.capture) && !isUndone(entry))?.id;
   }
 
   async #payment(call: ProcessorCall, history: History, subject: Subject): Promise<Finding> {
@@ -90,10 +98,10 @@ export class Inquiry {
       case 'undo': {
         const held = authorizedIn(entry.body, amount) ?? amount;
         const isBack = await this.#giveBack(call, { key, amount: held }, entry.id);
-        return isBack ? { kind: 'refused', failed: verdict.failed, particulars } : unknown('not-reversed');
+        return isBack ? refused(verdict.reason, particulars) : unknown('not-reversed');
       }
       case 'refused':
-        return { kind: 'refused', failed: verdict.failed, particulars };
+        return refused(verdict.reason, particulars);
       case 'unknown':
         return verdict;
       default:
@@ -109,11 +117,9 @@ export class Inquiry {
     const verdict = movementVerdict(found.entry, name);
     if (verdict.kind === 'approved' && (found.undone || isUndone(found.entry)))
       // Undoing a capture by key gives its authorization back; undoing a refund leaves the money where it was.
-      return name === NAMES.capture
-        ? { kind: 'reversed', particulars }
-        : { kind: 'refused', failed: { status: 'Declined', reason: 'Rejected' }, particulars };
+      return name === NAMES.capture ? { kind: 'reversed', particulars } : refused('Rejected', particulars);
     if (verdict.kind === 'approved') return { kind: 'approved', particulars };
-    if (verdict.kind === 'refused') return { kind: 'refused', failed: verdict.failed, particulars };
+    if (verdict.kind === 'refused') return refused(verdict.reason, particulars);
     return verdict.kind === 'unknown' ? verdict : unknown('unclear');
   }
 
@@ -148,14 +154,14 @@ export class Inquiry {
 
   /** Transactions with exactly this code; undefined when nobody can say. */
   async #search(call: ProcessorCall, key: string): Promise<readonly Entry[] | undefined> {
-    const reply = await this.#wire.post(call, '/tss/v2/searches', searchBody(key));
+    const reply = await this.#client.post(call, '/tss/v2/searches', searchBody(key));
     const isRead = reply.kind === 'answered' && (reply.status === 201 || reply.status === 200);
     const hits = isRead ? readHits(reply.body) : undefined;
     return hits?.filter(({ code }) => code === key);
   }
 
   async #details(call: ProcessorCall, id: string): Promise<Entry | 'absent' | undefined> {
-    const reply = await this.#wire.get(call, `/tss/v2/transactions/${id}`);
+    const reply = await this.#client.get(call, `/tss/v2/transactions/${id}`);
     if (reply.kind !== 'answered') return undefined;
     if (reply.status === 404) return 'absent';
     return reply.status === 200 ? readEntry(reply.body) : undefined;
@@ -185,8 +191,7 @@ function isUndoneBy(others: readonly Entry[]): boolean | undefined {
 
 function reversedFinding(verdict: Verdict, { particulars }: Entry): Finding {
   if (verdict.kind === 'unknown') return verdict;
-  if (verdict.kind === 'undo' || verdict.kind === 'refused')
-    return { kind: 'refused', failed: verdict.failed, particulars };
+  if (verdict.kind === 'undo' || verdict.kind === 'refused') return refused(verdict.reason, particulars);
   return { kind: 'reversed', particulars };
 }
 

@@ -34,7 +34,7 @@ function entry({ applications = [], ...told }: Told): Parameters<typeof paymentV
 }
 
 const brief = (verdict: ReturnType<typeof paymentVerdict>): string =>
-  'failed' in verdict ? `${verdict.kind} ${verdict.failed.reason}` : verdict.kind;
+  'reason' in verdict ? `${verdict.kind} ${verdict.reason}` : verdict.kind;
 const payment = (told: Told, policy: 'accept' | 'reverse' = 'reverse'): string =>
   brief(paymentVerdict(entry(told), policy));
 
@@ -87,10 +87,10 @@ describe('an authorization in the books', () => {
 
   for (const [number, reason] of Object.entries(NUMERIC_REASONS)) {
     test(`${number} means what ${reason} does`, () => {
-      const failed = REASONS[reason];
-      assert.ok(failed);
+      const meaning = REASONS[reason];
+      assert.ok(meaning);
       for (const rCode of ['0', '-1']) {
-        const expected: string = failed === 'unknown' ? 'unknown' : `refused ${failed.reason}`;
+        const expected: string = meaning === 'unknown' ? 'unknown' : `refused ${meaning}`;
         assert.equal(payment(auth(rCode, number)), expected);
         const refund = entry({ applications: [['ics_credit', rCode, number]], approvalCode: '1' });
         assert.equal(brief(movementVerdict(refund, NAMES.refund)), expected);

@@ -1,8 +1,8 @@
 import type { Json } from '../../../kernel/json.ts';
 import type { Money } from '../../../kernel/money.ts';
-import type { Particulars } from '../../processor.ts';
+import { type Particulars, unknown } from '../../processor.ts';
 import { type Asked, contradicts, listAt, particularsOf, readBody, textAt, totalIn } from './answer.ts';
-import { failedBy, refusedOrUndone, type SoftDecline, softVerdict, type Verdict } from './mapping.ts';
+import { meaningOf, refusedOrUndone, type SoftDecline, softVerdict, type Verdict } from './mapping.ts';
 
 /**
  * What CyberSource's books say (transaction details and search). A transaction is one request; what it did stands in its
@@ -134,18 +134,18 @@ export const isOther = (entry: Entry, asked: Asked, merchantId: string | undefin
 export function movementVerdict(entry: Entry, name: string): Verdict {
   if (did(entry, name)) return { kind: 'approved' };
   const verdict = refusalOf(entry, name);
-  return verdict.kind === 'undo' ? { kind: 'refused', failed: verdict.failed } : verdict;
+  return verdict.kind === 'undo' ? { kind: 'refused', reason: verdict.reason } : verdict;
 }
 
 /** What an authorization or sale came to, whatever was done with it later. */
 export function paymentVerdict(entry: Entry, softDecline: SoftDecline): Verdict {
   const { reasonCode, applications } = entry;
   const authorization = applications.find(({ name }) => name === NAMES.authorization);
-  if (authorization === undefined) return { kind: 'unknown', why: 'contradiction' };
+  if (authorization === undefined) return unknown('contradiction');
   const overall = [reasonCode, authorization.reasonCode];
   if (overall.includes('480')) return { kind: 'pending' };
-  if (overall.includes('481')) return refusedOrUndone({ status: 'Declined', reason: 'Antifraud' }, entry);
-  if (overall.includes('110')) return { kind: 'undo', failed: { status: 'Declined', reason: 'InsufficientFunds' } };
+  if (overall.includes('481')) return refusedOrUndone('Antifraud', entry);
+  if (overall.includes('110')) return { kind: 'undo', reason: 'InsufficientFunds' };
   if (did(entry, NAMES.authorization)) return { kind: did(entry, NAMES.capture) ? 'approved' : 'held' };
   const soft = NUMERIC_REASONS[authorization.reasonCode];
   const isHeld = authorization.rCode === '0' && entry.particulars.approvalCode !== undefined;
@@ -156,12 +156,10 @@ export function paymentVerdict(entry: Entry, softDecline: SoftDecline): Verdict 
 /** An error (-1) counts as a refusal only with a reason that says so. */
 function refusalOf(entry: Entry, name: string): Verdict {
   const application = entry.applications.find((each) => each.name === name);
-  const failed = failedBy(NUMERIC_REASONS[application?.reasonCode ?? ''] ?? '');
-  if (failed === 'unknown' || application?.rCode === '1') return { kind: 'unknown', why: 'unclear' };
-  if (failed !== undefined) return refusedOrUndone(failed, entry);
-  return application?.rCode === '0'
-    ? refusedOrUndone({ status: 'Declined', reason: 'Rejected' }, entry)
-    : { kind: 'unknown', why: 'unclear' };
+  const reason = meaningOf(NUMERIC_REASONS[application?.reasonCode ?? ''] ?? '');
+  if (reason === 'unknown' || application?.rCode === '1') return unknown('unclear');
+  if (reason !== undefined) return refusedOrUndone(reason, entry);
+  return application?.rCode === '0' ? refusedOrUndone('Rejected', entry) : unknown('unclear');
 }
 
 /** What the capture among these captured; undefined when there is none. */

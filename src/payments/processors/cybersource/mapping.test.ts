@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { readCurrency } from '../../../kernel/currency.ts';
+import { failedFor } from '../../transitions.ts';
 import { readAnswer } from './answer.ts';
 import { NUMERIC_REASONS } from './ledger.ts';
 import { type Call, HTTP_STATUSES, REASONS, type SoftDecline, verdictOf } from './mapping.ts';
@@ -28,7 +29,7 @@ function verdict(told: Told): string {
   const processorInformation = { approvalCode: told.approvalCode };
   const body = JSON.stringify({ id: '1', status, ...why, processorInformation });
   const found = verdictOf(call, http, readAnswer(body), ASKED, softDecline);
-  const more = 'failed' in found ? [found.failed.status, found.failed.reason] : 'why' in found ? [found.why] : [];
+  const more = 'reason' in found ? Object.values(failedFor(found.reason)) : 'why' in found ? [found.why] : [];
   return [found.kind, ...more].join(' ');
 }
 
@@ -128,8 +129,9 @@ describe('HTTP statuses', () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), fc.constantFrom('AUTHORIZED', 'DECLINED', ''), (http, status) => {
         if ([200, 201, 202, 400].includes(http)) return;
-        const failed = HTTP_STATUSES[http];
-        const expected = failed === undefined ? `unknown http-${http}` : `refused ${failed.status} ${failed.reason}`;
+        const reason = HTTP_STATUSES[http];
+        const expected =
+          reason === undefined ? `unknown http-${http}` : `refused ${failedFor(reason).status} ${reason}`;
         assert.equal(verdict({ http, status }), expected);
       }),
     );

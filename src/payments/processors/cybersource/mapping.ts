@@ -1,4 +1,5 @@
-import type { Failed } from '../../transitions.ts';
+import { type Unknown, unknown } from '../../processor.ts';
+import type { Reason } from '../../transitions.ts';
 import { type Answer, type Asked, contradicts, isOtherAuthorized } from './answer.ts';
 
 /** Their words and what they mean here; `docs/processors/cybersource.md` shows the same tables. Pure. */
@@ -9,22 +10,13 @@ import { type Answer, type Asked, contradicts, isOtherAuthorized } from './answe
  */
 export type Verdict =
   | { readonly kind: 'approved' | 'held' | 'pending' }
-  | { readonly kind: 'refused' | 'undo'; readonly failed: Failed }
-  | { readonly kind: 'unknown'; readonly why: string };
+  | { readonly kind: 'refused' | 'undo'; readonly reason: Reason }
+  | Unknown;
 
 /** What is done with approvals that CyberSource marked for their AVS or card code result. */
 export type SoftDecline = 'reverse' | 'accept';
 
 export type Call = 'payment' | 'capture' | 'refund' | 'reversal' | 'void';
-
-const declined = (reason: Extract<Failed, { status: 'Declined' }>['reason']): Failed => ({
-  status: 'Declined',
-  reason,
-});
-const broken = (reason: Extract<Failed, { status: 'ProcessorError' }>['reason']): Failed => ({
-  status: 'ProcessorError',
-  reason,
-});
 
 /** Statuses that mean yes, by call. */
 export const ACCEPTED: Readonly<Record<Call, readonly string[]>> = {
@@ -36,58 +28,58 @@ export const ACCEPTED: Readonly<Record<Call, readonly string[]>> = {
 };
 
 /** Why something was refused; CyberSource adds reasons at any time, so the status decides about those not listed. */
-export const REASONS: Readonly<Record<string, Failed | 'unknown'>> = {
-  INSUFFICIENT_FUND: declined('InsufficientFunds'),
-  EXCEEDS_CREDIT_LIMIT: declined('InsufficientFunds'),
-  EXPIRED_CARD: declined('ExpiredCard'),
-  STOLEN_LOST_CARD: declined('StolenCard'),
-  INVALID_ACCOUNT: declined('InvalidCard'),
-  CVN_NOT_MATCH: declined('InvalidCard'),
-  INVALID_CVN: declined('InvalidCard'),
-  CV_FAILED: declined('InvalidCard'),
-  UNAUTHORIZED_CARD: declined('InvalidCard'),
-  INVALID_CARD: declined('InvalidCard'),
-  INVALID_CARD_TYPE: declined('InvalidCard'),
-  CARD_TYPE_NOT_ACCEPTED: declined('InvalidCard'),
-  CONTACT_PROCESSOR: declined('Referred'),
-  AVS_FAILED: declined('Rejected'),
-  PROCESSOR_DECLINED: declined('Rejected'),
-  GENERAL_DECLINE: declined('Rejected'),
-  PAYMENT_REFUSED: declined('Rejected'),
-  SUSPENDED_ACCOUNT: declined('Rejected'),
-  BLOCKED_BY_CARDHOLDER: declined('Rejected'),
-  DECLINED_CHECK: declined('Rejected'),
-  ALLOWABLE_PIN_RETRIES_EXCEEDED: declined('Rejected'),
-  DAGGREJECTED: declined('Rejected'),
-  DAGGDENIED: declined('Rejected'),
-  DSYSREJECTED: declined('Rejected'),
-  PENDING_AUTHENTICATION: declined('Rejected'),
-  CONSUMER_AUTHENTICATION_REQUIRED: declined('Rejected'),
-  CONSUMER_AUTHENTICATION_FAILED: declined('Rejected'),
-  SCORE_EXCEEDS_THRESHOLD: declined('Antifraud'),
-  DECISION_PROFILE_REJECT: declined('Antifraud'),
-  CUSTOMER_WATCHLIST_MATCH: declined('Antifraud'),
-  ADDRESS_COUNTRY_WATCHLIST_MATCH: declined('Antifraud'),
-  EMAIL_COUNTRY_WATCHLIST_MATCH: declined('Antifraud'),
-  IP_COUNTRY_WATCHLIST_MATCH: declined('Antifraud'),
-  BLACKLISTED_CUSTOMER: declined('Antifraud'),
-  MISSING_FIELD: declined('InvalidData'),
-  INVALID_DATA: declined('InvalidData'),
-  INVALID_AMOUNT: declined('InvalidData'),
-  INVALID_PAYMENT_ID: declined('InvalidData'),
-  EXCEEDS_AUTH_AMOUNT: declined('InvalidData'),
-  AUTH_ALREADY_REVERSED: declined('Rejected'),
-  TRANSACTION_ALREADY_SETTLED: declined('Rejected'),
-  TRANSACTION_ALREADY_REVERSED_OR_SETTLED: declined('Rejected'),
-  MISSING_AUTH: declined('Rejected'),
-  CAPTURE_ALREADY_VOIDED: declined('Rejected'),
-  NOT_VOIDABLE: declined('Rejected'),
-  ISSUER_UNAVAILABLE: broken('ConnectionRejected'),
-  PROCESSOR_ERROR: broken('ConnectionRejected'),
-  PROCESSOR_UNAVAILABLE: broken('ConnectionRejected'),
-  INVALID_MERCHANT_CONFIGURATION: broken('InvalidConfiguration'),
-  NOT_SUPPORTED: broken('InvalidConfiguration'),
-  ACCOUNT_NOT_ALLOWED_CREDIT: broken('InvalidConfiguration'),
+export const REASONS: Readonly<Record<string, Reason | 'unknown'>> = {
+  INSUFFICIENT_FUND: 'InsufficientFunds',
+  EXCEEDS_CREDIT_LIMIT: 'InsufficientFunds',
+  EXPIRED_CARD: 'ExpiredCard',
+  STOLEN_LOST_CARD: 'StolenCard',
+  INVALID_ACCOUNT: 'InvalidCard',
+  CVN_NOT_MATCH: 'InvalidCard',
+  INVALID_CVN: 'InvalidCard',
+  CV_FAILED: 'InvalidCard',
+  UNAUTHORIZED_CARD: 'InvalidCard',
+  INVALID_CARD: 'InvalidCard',
+  INVALID_CARD_TYPE: 'InvalidCard',
+  CARD_TYPE_NOT_ACCEPTED: 'InvalidCard',
+  CONTACT_PROCESSOR: 'Referred',
+  AVS_FAILED: 'Rejected',
+  PROCESSOR_DECLINED: 'Rejected',
+  GENERAL_DECLINE: 'Rejected',
+  PAYMENT_REFUSED: 'Rejected',
+  SUSPENDED_ACCOUNT: 'Rejected',
+  BLOCKED_BY_CARDHOLDER: 'Rejected',
+  DECLINED_CHECK: 'Rejected',
+  ALLOWABLE_PIN_RETRIES_EXCEEDED: 'Rejected',
+  DAGGREJECTED: 'Rejected',
+  DAGGDENIED: 'Rejected',
+  DSYSREJECTED: 'Rejected',
+  PENDING_AUTHENTICATION: 'Rejected',
+  CONSUMER_AUTHENTICATION_REQUIRED: 'Rejected',
+  CONSUMER_AUTHENTICATION_FAILED: 'Rejected',
+  SCORE_EXCEEDS_THRESHOLD: 'Antifraud',
+  DECISION_PROFILE_REJECT: 'Antifraud',
+  CUSTOMER_WATCHLIST_MATCH: 'Antifraud',
+  ADDRESS_COUNTRY_WATCHLIST_MATCH: 'Antifraud',
+  EMAIL_COUNTRY_WATCHLIST_MATCH: 'Antifraud',
+  IP_COUNTRY_WATCHLIST_MATCH: 'Antifraud',
+  BLACKLISTED_CUSTOMER: 'Antifraud',
+  MISSING_FIELD: 'InvalidData',
+  INVALID_DATA: 'InvalidData',
+  INVALID_AMOUNT: 'InvalidData',
+  INVALID_PAYMENT_ID: 'InvalidData',
+  EXCEEDS_AUTH_AMOUNT: 'InvalidData',
+  AUTH_ALREADY_REVERSED: 'Rejected',
+  TRANSACTION_ALREADY_SETTLED: 'Rejected',
+  TRANSACTION_ALREADY_REVERSED_OR_SETTLED: 'Rejected',
+  MISSING_AUTH: 'Rejected',
+  CAPTURE_ALREADY_VOIDED: 'Rejected',
+  NOT_VOIDABLE: 'Rejected',
+  ISSUER_UNAVAILABLE: 'ConnectionRejected',
+  PROCESSOR_ERROR: 'ConnectionRejected',
+  PROCESSOR_UNAVAILABLE: 'ConnectionRejected',
+  INVALID_MERCHANT_CONFIGURATION: 'InvalidConfiguration',
+  NOT_SUPPORTED: 'InvalidConfiguration',
+  ACCOUNT_NOT_ALLOWED_CREDIT: 'InvalidConfiguration',
   DUPLICATE_REQUEST: 'unknown',
   PROCESSOR_TIMEOUT: 'unknown',
   SYSTEM_ERROR: 'unknown',
@@ -96,13 +88,13 @@ export const REASONS: Readonly<Record<string, Failed | 'unknown'>> = {
 };
 
 /** HTTP statuses with which nothing was processed, whatever the body says. */
-export const HTTP_STATUSES: Readonly<Record<number, Failed>> = {
-  401: broken('InvalidConfiguration'),
-  403: broken('InvalidConfiguration'),
-  404: broken('InvalidConfiguration'),
-  405: broken('InvalidConfiguration'),
-  415: broken('InvalidConfiguration'),
-  429: broken('ConnectionRejected'),
+export const HTTP_STATUSES: Readonly<Record<number, Reason>> = {
+  401: 'InvalidConfiguration',
+  403: 'InvalidConfiguration',
+  404: 'InvalidConfiguration',
+  405: 'InvalidConfiguration',
+  415: 'InvalidConfiguration',
+  429: 'ConnectionRejected',
 };
 
 /** What an answer to an order that moves money means. */
@@ -113,27 +105,26 @@ export function verdictOf(
   asked: Asked,
   softDecline: SoftDecline,
 ): Verdict {
-  const failed = HTTP_STATUSES[http];
-  if (failed !== undefined) return { kind: 'refused', failed };
-  if (![200, 201, 202, 400].includes(http)) return { kind: 'unknown', why: `http-${http}` };
-  if (answer?.status === undefined) return { kind: 'unknown', why: 'unreadable' };
-  if (contradicts(answer.body, asked)) return { kind: 'unknown', why: 'contradiction' };
+  const reason = HTTP_STATUSES[http];
+  if (reason !== undefined) return { kind: 'refused', reason };
+  if (![200, 201, 202, 400].includes(http)) return unknown(`http-${http}`);
+  if (answer?.status === undefined) return unknown('unreadable');
+  if (contradicts(answer.body, asked)) return unknown('contradiction');
   const verdict = http === 400 ? refusal(answer, 'InvalidData') : judged(call, answer, asked, softDecline);
   // Only an authorization holds something when it fails.
-  return verdict.kind === 'undo' && call !== 'payment' ? { kind: 'refused', failed: verdict.failed } : verdict;
+  return verdict.kind === 'undo' && call !== 'payment' ? { kind: 'refused', reason: verdict.reason } : verdict;
 }
 
 function judged(call: Call, answer: Answer, asked: Asked, softDecline: SoftDecline): Verdict {
   const { status = '', body, particulars } = answer;
   if (ACCEPTED[call].includes(status)) {
     const isWhole = call !== 'payment' || !isOtherAuthorized(body, asked.amount);
-    return isWhole && particulars.processorId !== undefined
-      ? { kind: 'approved' }
-      : { kind: 'unknown', why: 'contradiction' };
+    return isWhole && particulars.processorId !== undefined ? { kind: 'approved' } : unknown('contradiction');
   }
   return (
     (call === 'payment' ? paymentStatus(answer, softDecline) : undefined) ??
-    refusalStatus(answer) ?? { kind: 'unknown', why: 'unknown-status' }
+    refusalStatus(answer) ??
+    unknown('unknown-status')
   );
 }
 
@@ -141,15 +132,15 @@ function judged(call: Call, answer: Answer, asked: Asked, softDecline: SoftDecli
 function paymentStatus(answer: Answer, softDecline: SoftDecline): Verdict | undefined {
   switch (answer.status) {
     case 'PARTIAL_AUTHORIZED':
-      return { kind: 'undo', failed: declined('InsufficientFunds') };
+      return { kind: 'undo', reason: 'InsufficientFunds' };
     case 'AUTHORIZED_PENDING_REVIEW':
       return reviewed(answer, softDecline);
     case 'PENDING_REVIEW':
       return { kind: 'pending' };
     case 'AUTHORIZED_RISK_DECLINED':
-      return refusedOrUndone(declined('Antifraud'), answer);
+      return refusedOrUndone('Antifraud', answer);
     case 'PENDING_AUTHENTICATION':
-      return { kind: 'refused', failed: declined('Rejected') };
+      return { kind: 'refused', reason: 'Rejected' };
     default:
       return undefined;
   }
@@ -161,7 +152,7 @@ function reviewed(answer: Answer, softDecline: SoftDecline): Verdict {
     case 'CV_FAILED':
       return softVerdict(answer.reason, softDecline);
     case 'CONTACT_PROCESSOR':
-      return refusedOrUndone(declined('Referred'), answer);
+      return refusedOrUndone('Referred', answer);
     default:
       return { kind: 'pending' };
   }
@@ -170,7 +161,7 @@ function reviewed(answer: Answer, softDecline: SoftDecline): Verdict {
 /** The issuer holds the amount, and CyberSource took offence at the address or the card code. */
 export function softVerdict(reason: 'AVS_FAILED' | 'CV_FAILED', softDecline: SoftDecline): Verdict {
   if (softDecline === 'accept') return { kind: 'held' };
-  return { kind: 'undo', failed: declined(reason === 'AVS_FAILED' ? 'Rejected' : 'InvalidCard') };
+  return { kind: 'undo', reason: reason === 'AVS_FAILED' ? 'Rejected' : 'InvalidCard' };
 }
 
 function refusalStatus(answer: Answer): Verdict | undefined {
@@ -182,18 +173,18 @@ function refusalStatus(answer: Answer): Verdict | undefined {
 function refusal(answer: Answer, otherwise: 'Rejected' | 'InvalidData'): Verdict {
   const { reason = '' } = answer;
   // A key that was sent before: what it did then is not told here.
-  if (reason === 'INVALID_DATA' && namesKey(answer)) return { kind: 'unknown', why: 'duplicate' };
-  const failed = failedBy(reason) ?? declined(otherwise);
-  return failed === 'unknown' ? { kind: 'unknown', why: reason.toLowerCase() } : refusedOrUndone(failed, answer);
+  if (reason === 'INVALID_DATA' && namesKey(answer)) return unknown('duplicate');
+  const meaning = meaningOf(reason) ?? otherwise;
+  return meaning === 'unknown' ? unknown(reason.toLowerCase()) : refusedOrUndone(meaning, answer);
 }
 
-export const failedBy = (reason: string): Failed | 'unknown' | undefined =>
+export const meaningOf = (reason: string): Reason | 'unknown' | undefined =>
   Object.hasOwn(REASONS, reason) ? REASONS[reason] : undefined;
 
 export const namesKey = ({ fields }: Answer): boolean => fields.some((field) => /transactionId$/i.test(field));
 
 /** With an approval code the issuer holds the amount although CyberSource refused. */
-export const refusedOrUndone = (failed: Failed, { particulars }: Pick<Answer, 'particulars'>): Verdict => ({
+export const refusedOrUndone = (reason: Reason, { particulars }: Pick<Answer, 'particulars'>): Verdict => ({
   kind: particulars.approvalCode === undefined ? 'refused' : 'undo',
-  failed,
+  reason,
 });

@@ -1,26 +1,24 @@
 import type { Json } from '../../../kernel/json.ts';
 import type { Money } from '../../../kernel/money.ts';
-import type {
-  Capabilities,
-  CardData,
-  Finding,
-  History,
-  Order,
-  Outcome,
-  Processor,
-  ProcessorCall,
-  Subject,
+import {
+  type Capabilities,
+  type CardData,
+  type Finding,
+  type History,
+  type Order,
+  type Outcome,
+  type Processor,
+  type ProcessorCall,
+  refused,
+  type Subject,
+  unknown,
 } from '../../processor.ts';
 import type { Connections } from '../connection.ts';
-import { abandon } from './abandonment.ts';
-import { orderBody, refundBody, tokenizeBody } from './bodies.ts';
-import { checkOrder } from './check.ts';
-import { type Answered, isFinding, isOk, KoinClient, type Place, placeIn, placeOf } from './client.ts';
+import { checkOrder, orderBody, refundBody, tokenizeBody } from './bodies.ts';
+import { type Answered, isFinding, isOk, KOIN_SETTINGS, KoinClient, type Place, placeIn, placeOf } from './client.ts';
 import { at, textAt } from './fields.ts';
-import { captureFinding, paymentFinding, refundOutcome, refused, unknown, voidFinding } from './findings.ts';
-import { inquire } from './inquiry.ts';
-import { INVALID_CARD, INVALID_CONFIGURATION, INVALID_DATA, readOrder, readRefund } from './mapping.ts';
-import { KOIN_SETTINGS } from './settings.ts';
+import { abandon, inquire } from './inquiry.ts';
+import { captureFinding, paymentFinding, readOrder, readRefund, refundOutcome, voidFinding } from './mapping.ts';
 
 /**
  * KOIN Payments API 1.0. A card is first exchanged for a secure token, then the order is made; until that request leaves,
@@ -45,7 +43,7 @@ export class Koin implements Processor {
 
   async capture(call: ProcessorCall, history: History, amount: Money): Promise<Outcome> {
     // KOIN would capture it whole without a word.
-    if (amount.minor !== history.operations[0]?.amount.minor) return refused(INVALID_DATA);
+    if (amount.minor !== history.operations[0]?.amount.minor) return refused('InvalidData');
     return this.#onOrder(call, history, async (orderId, place) => {
       const answer = await this.#client.capture(call, orderId);
       if (answer.kind !== 'answered') return answer;
@@ -57,7 +55,7 @@ export class Koin implements Processor {
       // An account that KOIN captures for by itself refuses, too, and then the money has moved.
       const subject = { type: 'capture', key: call.key, processorId: undefined, amount } as const;
       const now = await inquire(this.#client, call, history, subject);
-      return now.kind === 'absent' || now.kind === 'reversed' ? refused(INVALID_DATA) : now;
+      return now.kind === 'absent' || now.kind === 'reversed' ? refused('InvalidData') : now;
     });
   }
 
@@ -66,7 +64,7 @@ export class Koin implements Processor {
       const answer = await this.#client.refund(call, orderId, refundBody(call.key, amount));
       if (answer.kind !== 'answered') return answer;
       if (isOk(answer)) return refundOutcome(readRefund(answer.body), amount);
-      return answer.status === 400 || answer.status === 404 ? refused(INVALID_DATA) : whyNot(answer);
+      return answer.status === 400 || answer.status === 404 ? refused('InvalidData') : whyNot(answer);
     });
   }
 
@@ -81,7 +79,7 @@ export class Koin implements Processor {
       // Cancelled before is cancelled.
       const now = await this.#client.find(call, place);
       const before = isFinding(now) ? now : voidFinding(now);
-      return before.kind === 'approved' ? before : refused(INVALID_DATA);
+      return before.kind === 'approved' ? before : refused('InvalidData');
     });
   }
 
@@ -98,11 +96,11 @@ export class Koin implements Processor {
     if (answer.kind !== 'answered') return answer;
     const subject = { type: 'authorization', key: call.key, processorId: undefined, amount } as const;
     if (answer.status === 409) return this.#confirmed(call, subject);
-    if (answer.status === 404) return refused(INVALID_CONFIGURATION);
+    if (answer.status === 404) return refused('InvalidConfiguration');
     // KOIN does not tell whether failed orders come with 200 or 400, so both may bring one.
     const isOrder = isOk(answer) || answer.status === 400;
     const order = isOrder ? readOrder(answer.body) : undefined;
-    if (order === undefined) return answer.status === 400 ? refused(INVALID_DATA) : whyNot(answer);
+    if (order === undefined) return answer.status === 400 ? refused('InvalidData') : whyNot(answer);
     if (!isAbout(placeOf(subject), order)) return unknown('contradiction');
     const { standing } = order;
     if (standing.kind === 'failed' && standing.mayHideApproval)
@@ -123,18 +121,18 @@ export class Koin implements Processor {
     run: (orderId: string, place: Place) => Promise<Outcome>,
   ): Promise<Outcome> {
     const place = placeIn(history);
-    if (place === undefined) return refused(INVALID_DATA);
+    if (place === undefined) return refused('InvalidData');
     if (place.orderId !== undefined) return run(place.orderId, place);
     const order = await this.#client.find(call, place);
-    if (isFinding(order)) return order.kind === 'absent' ? refused(INVALID_DATA) : { kind: 'not-sent' };
+    if (isFinding(order)) return order.kind === 'absent' ? refused('InvalidData') : { kind: 'not-sent' };
     return order.id === undefined ? { kind: 'not-sent' } : run(order.id, place);
   }
 }
 
 /** No order was made, and none will be with this token. */
 function withoutToken(answer: Answered): Outcome {
-  if (answer.status === 400) return refused(blamesNumber(answer) ? INVALID_CARD : INVALID_DATA);
-  if (answer.status === 404 || isForbidden(answer)) return refused(INVALID_CONFIGURATION);
+  if (answer.status === 400) return refused(blamesNumber(answer) ? 'InvalidCard' : 'InvalidData');
+  if (answer.status === 404 || isForbidden(answer)) return refused('InvalidConfiguration');
   // The reference was used before, by an order that we know nothing of.
   return answer.status === 409 ? unknown('http-409') : { kind: 'not-sent' };
 }
@@ -151,7 +149,9 @@ const isForbidden = ({ status }: Answered): boolean => status === 401 || status 
 const isRefusal = ({ status }: Answered): boolean => [400, 404, 409, 422].includes(status);
 
 const whyNot = (answer: Answered): Outcome =>
-  isForbidden(answer) ? refused(INVALID_CONFIGURATION) : unknown(isOk(answer) ? 'unreadable' : `http-${answer.status}`);
+  isForbidden(answer)
+    ? refused('InvalidConfiguration')
+    : unknown(isOk(answer) ? 'unreadable' : `http-${answer.status}`);
 
 /** What an answer leaves out contradicts nothing. */
 const isAbout = (

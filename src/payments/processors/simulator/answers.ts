@@ -1,7 +1,14 @@
-import type { Approved, Outcome, Particulars, Pending, Refused, Reversed } from '../../processor.ts';
+import {
+  type Approved,
+  type Finding,
+  type Outcome,
+  type Particulars,
+  type Refused,
+  refused,
+  type Unknown,
+} from '../../processor.ts';
 import { RESPONSE_CODES, type Reason } from '../../transitions.ts';
 import { type Entry, firstStanding, type Movement, type Standing } from './entry.ts';
-import { failedFor } from './outcomes.ts';
 
 /** What the simulator's books say, in the words of the seam. Pure. */
 
@@ -35,10 +42,7 @@ export function firstAnswerOf(entry: Entry): Outcome {
 }
 
 /** How a payment stands. */
-export function findingOf(
-  { reference, amount }: Entry,
-  standing: Standing,
-): Approved | Pending | Reversed | Refused | { readonly kind: 'absent' } {
+export function findingOf({ reference, amount }: Entry, standing: Standing): Exclude<Finding, Unknown> {
   switch (standing.kind) {
     case 'absent':
       return { kind: 'absent' };
@@ -65,8 +69,5 @@ export function answerOf({ reference, verdict, reason }: Movement): Approved | R
 }
 
 /** Without a reference for what the books do not keep. */
-export const refusal = (reason: Reason, reference?: string): Refused => ({
-  kind: 'refused',
-  failed: failedFor(reason),
-  particulars: { processorId: reference, responseCode: RESPONSE_CODES[reason] },
-});
+export const refusal = (reason: Reason, reference?: string): Refused =>
+  refused(reason, { processorId: reference, responseCode: RESPONSE_CODES[reason] });

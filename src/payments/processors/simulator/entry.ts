@@ -1,4 +1,4 @@
-import { SECOND } from '../../../kernel/clock.ts';
+import { HOUR, SECOND } from '../../../kernel/clock.ts';
 import type { Money } from '../../../kernel/money.ts';
 import type { Reason } from '../../transitions.ts';
 import type { LateChange } from './outcomes.ts';
@@ -11,6 +11,10 @@ import { type Fault, type Move, nextFault } from './triggers.ts';
 
 const LATE_MS = 5 * SECOND;
 const LATE_NEWS_MS = 20 * SECOND;
+
+/** News are told again until somebody asks after the payment: whoever took them may have crashed. */
+const AGAIN_MS = 10 * SECOND;
+const GIVEN_UP_MS = HOUR;
 
 /** An authorization or payment in the books. It holds nothing of the card. */
 export interface Entry {
@@ -105,13 +109,19 @@ export function firstNewsAt(entry: Entry): number | undefined {
   return changesAt(entry) + (behaviour.includes('late_news') ? LATE_NEWS_MS : 0);
 }
 
+/** Were the news told at least once, and do they still wait for somebody who asks? */
+export const isTold = (entry: Entry): boolean => entry.newsAt !== undefined && entry.newsAt !== firstNewsAt(entry);
+
+/** When they are told after now; less and less often, and undefined in the end. */
+export function nextNewsAt(entry: Entry, now: number): number | undefined {
+  const since = now - (firstNewsAt(entry) ?? now);
+  return since < GIVEN_UP_MS ? now + Math.max(AGAIN_MS, since) : undefined;
+}
+
 /** What a request for a capture, refund or void leads to. */
-export interface Plan {
+interface Plan {
   /** What the books have under its key from now on; undefined: nothing, it never arrived. */
-  readonly booked:
-    | { readonly verdict: 'approved' }
-    | { readonly verdict: 'refused'; readonly reason: Reason }
-    | undefined;
+  readonly booked: Pick<Movement, 'verdict' | 'reason'> | undefined;
   /** The payment after it; the same object when it does not change. */
   readonly after: Entry;
   readonly answer: 'given' | 'none' | 'not-sent';
@@ -124,7 +134,7 @@ export function planOf(entry: Entry, move: Move, amount: Money, now: number): Pl
   if (fault === 'unsent') return { booked: undefined, after: before, answer: 'not-sent' };
   const answer = fault === 'timeout' ? 'none' : 'given';
   const after = refusalBy(fault) ?? moved(before, move, amount, now);
-  if (typeof after !== 'string') return { booked: { verdict: 'approved' }, after, answer };
+  if (typeof after !== 'string') return { booked: { verdict: 'approved', reason: undefined }, after, answer };
   return { booked: { verdict: 'refused', reason: after }, after: before, answer };
 }
 

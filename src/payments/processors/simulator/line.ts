@@ -1,7 +1,7 @@
-import type { Unknown } from '../../processor.ts';
+import { type Unknown, unknown } from '../../processor.ts';
 
-const TIMED_OUT: Unknown = { kind: 'unknown', why: 'timeout' };
-const OUT_OF_ORDER: Unknown = { kind: 'unknown', why: 'books' };
+const TIMED_OUT = unknown('timeout');
+const OUT_OF_ORDER = unknown('books');
 
 /**
  * The line between the simulator and who calls it. Whoever stops waiting leaves the work to go on, as at a processor that

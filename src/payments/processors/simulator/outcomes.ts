@@ -1,7 +1,7 @@
 import { placesOf } from '../../../kernel/currency.ts';
 import type { Expiry } from '../../../kernel/expiry.ts';
 import type { Money } from '../../../kernel/money.ts';
-import { type Failed, REASONS, type Reason } from '../../transitions.ts';
+import type { Reason } from '../../transitions.ts';
 
 /**
  * What the simulator makes of an authorization or payment: one closed table, decided by its first rule that fits
@@ -15,7 +15,7 @@ export type LateChange = (typeof LATE_CHANGES)[number];
 export type Verdict =
   /** Authorized, a sale captured; without an answer where nobody is told. */
   | { readonly kind: 'approved'; readonly answered: boolean }
-  | { readonly kind: 'refused'; readonly failed: Failed }
+  | { readonly kind: 'refused'; readonly reason: Reason }
   | { readonly kind: 'opened' }
   | { readonly kind: LateChange }
   /** The request never arrives, and its sender cannot know. */
@@ -37,19 +37,7 @@ export interface Rule {
   readonly verdict: Verdict;
 }
 
-const FAILED: ReadonlyMap<Reason, Failed> = new Map<Reason, Failed>([
-  ...REASONS.Declined.map((reason) => [reason, { status: 'Declined', reason }] as const),
-  ...REASONS.ProcessorError.map((reason) => [reason, { status: 'ProcessorError', reason }] as const),
-]);
-
-/** The failure that a reason belongs to. */
-export function failedFor(reason: Reason): Failed {
-  const failed = FAILED.get(reason);
-  if (failed === undefined) throw new Error('a reason without a status');
-  return failed;
-}
-
-const refused = (reason: Reason): Verdict => ({ kind: 'refused', failed: failedFor(reason) });
+const refused = (reason: Reason): Verdict => ({ kind: 'refused', reason });
 const card = (digits: string, reason: Reason): Rule => ({
   number: '4',
   when: { by: 'card', card: digits },
@@ -113,7 +101,7 @@ export const RULES: readonly Rule[] = [
 export interface Facts {
   /** Milliseconds. */
   readonly now: number;
-  /** Of the payer's e-mail, see `words.ts`. */
+  /** Of the payer's e-mail, see `triggers.ts`. */
   readonly words: readonly string[];
   readonly pan: string;
   readonly expiry: Expiry;

@@ -13,9 +13,8 @@ import {
   untilSettled,
   updateEntry,
 } from './books.ts';
-import { abandoned, type Entry, type Movement, newEntry, standingOf, without } from './entry.ts';
+import { abandoned, type Entry, isTold, type Movement, newEntry, standingOf, without } from './entry.ts';
 import { noAnswer } from './line.ts';
-import { isTold } from './news.ts';
 import { type Move, nextFault, type Question } from './triggers.ts';
 
 const ABSENT: Absent = { kind: 'absent' };

@@ -1,7 +1,8 @@
 import type { Clock, Random } from '../../../kernel/clock.ts';
+import type { Tenant } from '../../../kernel/environment.ts';
 import { AscendingIds } from '../../../kernel/ids.ts';
 import type { Money } from '../../../kernel/money.ts';
-import type { Database } from '../../../storage/database.ts';
+import type { Database, Write } from '../../../storage/database.ts';
 import {
   type Capabilities,
   type CardData,
@@ -16,16 +17,13 @@ import {
   type Subject,
 } from '../../processor.ts';
 import { COMMON_SETTINGS } from '../../settings.ts';
-import { firstAnswerOf } from './answers.ts';
-import { findEntry, insertEntry } from './books.ts';
-import { type Entry, firstNewsAt, newEntry } from './entry.ts';
+import { answerOf, firstAnswerOf, refusal } from './answers.ts';
+import { findEntry, findMovement, findNews, insertEntry, insertMovement, untilSettled, updateEntry } from './books.ts';
+import { type Entry, firstNewsAt, type Movement, newEntry, nextNewsAt, planOf } from './entry.ts';
 import { noAnswer, overTheLine, pause } from './line.ts';
-import { Moves } from './moves.ts';
-import { takeNews } from './news.ts';
 import { decide, type Verdict } from './outcomes.ts';
 import { Questions } from './questions.ts';
-import { type Move, remembered, waitOf } from './triggers.ts';
-import { wordsIn } from './words.ts';
+import { type Move, remembered, waitOf, wordsIn } from './triggers.ts';
 
 const NOT_SENT: Outcome = { kind: 'not-sent' };
 
@@ -46,14 +44,12 @@ export class Simulator implements Processor {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #ids: AscendingIds;
-  readonly #moves: Moves;
   readonly #questions: Questions;
 
   constructor({ database, clock, random }: { database: Database; clock: Clock; random: Random }) {
     this.#database = database;
     this.#clock = clock;
     this.#ids = new AscendingIds(clock, random);
-    this.#moves = new Moves(database, clock, this.#ids);
     this.#questions = new Questions(database, clock, this.#ids);
   }
 
@@ -94,8 +90,19 @@ export class Simulator implements Processor {
     return overTheLine(call.signal, () => this.#questions.abandon(call.tenant, history, subject));
   }
 
-  news(): Promise<readonly News[]> {
-    return takeNews(this.#database, this.#clock);
+  /** Each is taken by one caller only, whichever node it runs on. */
+  async news(): Promise<readonly News[]> {
+    const now = this.#clock();
+    const due = await findNews(this.#database, now);
+    return (await Promise.all(due.map(({ tenant, entry }) => this.#take(tenant, entry, now)))).flat();
+  }
+
+  async #take(tenant: Tenant, entry: Entry, now: number): Promise<readonly News[]> {
+    const taken = { ...entry, newsAt: nextNewsAt(entry, now) };
+    const { committed } = await this.#database.commit({ writes: [updateEntry(tenant, taken)] });
+    const news: News = { tenant, key: entry.key };
+    if (!committed) return [];
+    return entry.behaviour.includes('duplicate_news') ? [news, news] : [news];
   }
 
   #arrived(key: string, { amount, capture }: Order, verdict: Arriving, words: readonly string[]): Entry {
@@ -103,7 +110,7 @@ export class Simulator implements Processor {
       key,
       reference: this.#ids.next(),
       verdict: verdict.kind,
-      reason: verdict.kind === 'refused' ? verdict.failed.reason : undefined,
+      reason: verdict.kind === 'refused' ? verdict.reason : undefined,
       amount,
       sale: capture,
       behaviour: remembered(words),
@@ -119,9 +126,45 @@ export class Simulator implements Processor {
     return firstAnswerOf(booked ?? entry);
   }
 
-  #move({ tenant, key, signal }: ProcessorCall, history: History, move: Move, amount?: Money): Promise<Outcome> {
-    if (signal.aborted) return Promise.resolve(NOT_SENT);
+  #move(call: ProcessorCall, history: History, move: Move, amount?: Money): Promise<Outcome> {
+    if (call.signal.aborted) return Promise.resolve(NOT_SENT);
     const payment = history.operations[0]?.key ?? '';
-    return overTheLine(signal, () => this.#moves.execute({ tenant, key, payment, move, amount }));
+    return overTheLine(call.signal, () =>
+      untilSettled(async () => {
+        const entry = await findEntry(this.#database, call.tenant, payment);
+        return entry === undefined ? refusal('InvalidData') : this.#carryOut(call, entry, move, amount ?? entry.amount);
+      }),
+    );
+  }
+
+  /**
+   * Commits the line of a capture, refund or void and the payment's new state, or neither. Undefined when others changed the
+   * payment meanwhile.
+   */
+  async #carryOut(
+    { tenant, key }: ProcessorCall,
+    entry: Entry,
+    move: Move,
+    amount: Money,
+  ): Promise<Outcome | undefined> {
+    const { booked, after, answer } = planOf(entry, move, amount, this.#clock());
+    const movement: Movement | undefined = booked && {
+      ...booked,
+      key,
+      reference: this.#ids.next(),
+      payment: entry.key,
+      move,
+      amount,
+    };
+    const writes: Write[] = movement === undefined ? [] : [insertMovement(tenant, movement)];
+    if (after !== entry) writes.push(updateEntry(tenant, after));
+    const outcome = await this.#database.commit({ writes });
+    if (!outcome.committed) {
+      if (movement === undefined || outcome.write > 0) return undefined;
+      const first = await findMovement(this.#database, tenant, key);
+      return first && answerOf(first);
+    }
+    if (answer === 'not-sent') return NOT_SENT;
+    return answer === 'none' || movement === undefined ? noAnswer() : answerOf(movement);
   }
 }

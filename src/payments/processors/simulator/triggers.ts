@@ -1,6 +1,8 @@
+import { RULES } from './outcomes.ts';
+
 /**
- * Words of an e-mail that make a payment behave badly later, beside those that decide about it (`outcomes.ts`). Closed
- * tables: what is remembered, what is read and what is documented derive from them. Pure.
+ * The words of an e-mail: those that decide about a payment (`outcomes.ts`), and those that make it behave badly later.
+ * Closed tables: what is remembered, what is read and what is documented derive from them. Pure.
  */
 
 /** What can go wrong with a capture, refund or void. */
@@ -43,11 +45,32 @@ const FAULT_WORDS = [
 
 const REMEMBERED = [...FAULT_WORDS, ...Object.keys(NEWS_WORDS)];
 
-export const TRIGGER_WORDS: readonly string[] = [
+const TRIGGER_WORDS: readonly string[] = [
   ...REMEMBERED,
   // As patterns: up to four digits are below the maximum.
   ...Object.keys(WAITS).map((wait) => `${wait}_(?:[0-9]{1,4}|${MAX_WAIT_MS})`),
 ];
+
+/** Ends in acceptance; known so that no shorter word is read out of it. */
+const ACCEPTING_WORDS = ['auto_inprogress_3ds2_autoaccept'];
+
+const DECIDING_WORDS = RULES.flatMap(({ when }) => (when.by === 'words' ? when.words : []));
+
+// The longest first: a word may contain others.
+const ALL = [...ACCEPTING_WORDS, ...DECIDING_WORDS, ...TRIGGER_WORDS].sort((a, b) => b.length - a.length);
+
+const WORD = new RegExp(`(?<=[_+])(?:${ALL.join('|')})(?=[_+]|$)`, 'g');
+
+/**
+ * The simulator's words in an e-mail address, in lower case: each stands in the local part after `_` or `+`, and ends
+ * with the local part or before another of these. Other words mean nothing.
+ */
+export function wordsIn(email: string | undefined): readonly string[] {
+  if (email === undefined) return [];
+  const at = email.lastIndexOf('@');
+  const local = at < 0 ? email : email.slice(0, at);
+  return local.toLowerCase().match(WORD) ?? [];
+}
 
 /** Those that the books keep with the payment, in the order of the e-mail. */
 export const remembered = (words: readonly string[]): string[] => words.filter((word) => REMEMBERED.includes(word));

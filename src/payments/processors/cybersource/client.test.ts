@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { mergeSettings, SettingError, settingsInForce, shownSettings } from '../../settings.ts';
-import { baseUrl, CYBERSOURCE_SETTINGS } from './settings.ts';
+import { baseUrl, CYBERSOURCE_SETTINGS } from './client.ts';
 
 const GIVEN = {
   'merchant-id': 'mymid',

@@ -1,39 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { placesOf, readCurrency } from '../../../kernel/currency.ts';
+import { bareOrder, CURRENCIES, USD } from '../../../../test/payment-pieces.ts';
+import { placesOf } from '../../../kernel/currency.ts';
 import { readExpiry } from '../../../kernel/expiry.ts';
 import { readPan } from '../../../kernel/pan.ts';
 import type { CardData, Order } from '../../processor.ts';
-import { amountBody, cardTypeOf, paymentBody, reversalBody, searchBody, timeoutVoidBody } from './fields.ts';
+import { amountBody, cardTypeOf, paymentBody, reversalBody, searchBody, timeoutVoidBody } from './bodies.ts';
 
 const KEY = 'abcdefghijklmnopqrstuvwxy';
-const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
-const CURRENCIES = LETTERS.flatMap((one) =>
-  LETTERS.flatMap((two) => LETTERS.flatMap((three) => readCurrency(one + two + three) ?? [])),
-);
-const [currency] = CURRENCIES.filter((code) => code === 'USD');
-assert.ok(currency);
-const amount = { minor: 1050n, currency };
+const amount = { minor: 1050n, currency: USD };
 
 const pan = readPan('4111111111111111');
 const expiry = readExpiry('03/29');
 assert.ok(pan && expiry);
 const card: CardData = { pan, expiry, securityCode: undefined, holder: undefined };
-const bare: Order = {
-  capture: false,
-  amount,
-  itemsAmount: undefined,
-  referenceCode: undefined,
-  installments: undefined,
-  descriptor: undefined,
-  cardholder: undefined,
-  billTo: undefined,
-  ipAddress: undefined,
-  fingerprintSessionId: undefined,
-  lineItems: [],
-  notificationUrl: undefined,
-};
+const bare = bareOrder({ amount });
 
 type Sent = { orderInformation: { amountDetails: unknown; billTo?: Record<string, string> } };
 
@@ -120,6 +102,11 @@ describe('a payment', () => {
     assert.deepEqual(billTo(bare, 'Ana'), { lastName: 'Ana' });
     assert.equal(billTo(bare, ' '), undefined);
     assert.deepEqual(billTo({ ...bare, billTo: { lastName: 'Ruiz' } }, 'Ana Lopez'), { lastName: 'Ruiz' });
+  });
+
+  test('cuts no character of a descriptor in two', () => {
+    const sent = paymentBody(KEY, { ...bare, descriptor: `${'x'.repeat(21)}😀yz` }, card);
+    assert.deepEqual(sent['merchantInformation'], { merchantDescriptor: { name: `${'x'.repeat(21)}😀` } });
   });
 
   test('in one installment says nothing of installments', () => {

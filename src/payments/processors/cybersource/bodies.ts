@@ -37,7 +37,7 @@ export const paymentBody = (key: string, order: Order, card: CardData): Body =>
     installmentInformation: {
       totalCount: order.installments !== undefined && order.installments > 1 ? order.installments : undefined,
     },
-    merchantInformation: { merchantDescriptor: { name: order.descriptor?.slice(0, DESCRIPTOR_CHARACTERS) } },
+    merchantInformation: { merchantDescriptor: { name: firstOf(order.descriptor, DESCRIPTOR_CHARACTERS) } },
   });
 
 /** Of a capture or refund. */
@@ -65,6 +65,10 @@ export const searchBody = (key: string): Body => ({
   limit: 20,
   save: false,
 });
+
+/** No character is cut in two. */
+const firstOf = (text: string | undefined, characters: number): string | undefined =>
+  text === undefined ? undefined : [...text].slice(0, characters).join('');
 
 const amountOf = (money: Money): Body => ({ totalAmount: decimalOf(money), currency: money.currency });
 

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { readCurrency } from '../../../kernel/currency.ts';
+import { contradicts, particularsOf, readAnswer } from './answer.ts';
+
+const PAN = '4111111111111111';
+const ID = '6461731521426399003473';
+
+describe('ids and codes of answers', () => {
+  test('are taken over', () => {
+    const processorInformation = {
+      responseCode: '100',
+      approvalCode: '888888',
+      networkTransactionId: '016153570198200',
+      avs: { code: 'Y', codeRaw: 'YYY' },
+    };
+    assert.deepEqual(particularsOf({ id: ID, reconciliationId: '34557351U5IVCGQM', processorInformation }), {
+      processorId: ID,
+      responseCode: '100',
+      reconciliationId: '34557351U5IVCGQM',
+      approvalCode: '888888',
+      networkId: '016153570198200',
+      avs: { code: 'Y', codeRaw: 'YYY' },
+    });
+  });
+
+  test('are not taken over when they read as a card number', () => {
+    const short = '411111111117';
+    const processorInformation = {
+      responseCode: short,
+      approvalCode: short,
+      transactionId: PAN,
+      networkTransactionId: `VISA${PAN}`,
+      avs: { code: short, codeRaw: short },
+    };
+    const told = particularsOf({ id: PAN, reconciliationId: '4111-1111-1111-1111', processorInformation });
+    assert.deepEqual(
+      Object.values(told).filter((value) => value !== undefined),
+      [],
+    );
+  });
+
+  test('are taken over when they are UUIDs, which read so by chance', () => {
+    const uuid = 'a4111111-1111-4111-8111-b08c94330f61';
+    assert.equal(particularsOf({ id: uuid }).processorId, uuid);
+  });
+});
+
+describe('amounts of answers', () => {
+  const currency = readCurrency('USD') ?? assert.fail();
+  const asked = { key: 'k', amount: { minor: 10000n, currency } };
+  const withTotal = (totalAmount: string) =>
+    readAnswer(JSON.stringify({ orderInformation: { amountDetails: { totalAmount } } }))?.body ?? assert.fail();
+
+  test('may have zeros at the end', () => {
+    for (const text of ['100', '100.0', '100.00', '100.00000']) assert.ok(!contradicts(withTotal(text), asked), text);
+    for (const text of ['100.01', '10', '100.001']) assert.ok(contradicts(withTotal(text), asked), text);
+  });
+
+  test('of any length are read in no time', () => {
+    const began = performance.now();
+    assert.ok(contradicts(withTotal(`1.${'0'.repeat(500_000)}1`), asked));
+    assert.ok(performance.now() - began < 1000);
+  });
+});

@@ -1,0 +1,143 @@
+import { type KeyObject, X509Certificate } from 'node:crypto';
+import { encryptGcm, GCM_IV_BYTES } from '../../../crypto/aes.ts';
+import { encryptRsa } from '../../../crypto/rsa.ts';
+import { readPublicKey } from '../../../crypto/rsa-keys.ts';
+import type { Clock, Random } from '../../../kernel/clock.ts';
+import type { Environment } from '../../../kernel/environment.ts';
+import type { ProcessorCall } from '../../processor.ts';
+import { oneOf, type SettingTable, text, url } from '../../settings.ts';
+import type { Connections, Reply } from '../connection.ts';
+import { jwtHeaders, secretOf, signatureHeaders } from './signature.ts';
+
+const HOSTS: Readonly<Record<Environment, string>> = {
+  production: 'https://api.cybersource.com',
+  sandbox: 'https://apitest.cybersource.com',
+};
+
+export const CYBERSOURCE_SETTINGS = {
+  'base-url': url(`Where CyberSource answers; ${HOSTS.production}, in the sandbox ${HOSTS.sandbox}, when not set`, {}),
+  'merchant-id': text('The merchant id of the transactions', /^[A-Za-z0-9_.-]{1,64}$/, '1 to 64 of A-Z a-z 0-9 _ . -', {
+    required: true,
+  }),
+  'key-id': text('The id of the REST key', /^[A-Za-z0-9_-]{1,64}$/, '1 to 64 of A-Z a-z 0-9 _ -', { required: true }),
+  'shared-secret': text(
+    'The shared secret of the REST key',
+    /^(?:[A-Za-z0-9+/]{4}){4,128}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/,
+    'base64 as CyberSource shows it, of 12 bytes at least',
+    { required: true, secret: true },
+  ),
+  auth: oneOf('How requests are signed', ['jwt', 'http-signature'], { fallback: 'jwt' }),
+  'mle-certificate': {
+    about: 'The certificate for message-level encryption; needs auth=jwt',
+    expected: 'base64 of the DER of a certificate for RSA, on one line, whose subject has a serialNumber',
+    accepts: (value) => readRecipient(value) !== undefined,
+  },
+  'soft-decline': oneOf(
+    'What becomes of an authorization that the issuer approved and CyberSource marked for its AVS or card code result',
+    ['reverse', 'accept'],
+    { fallback: 'reverse' },
+  ),
+} satisfies SettingTable;
+
+/** Without a slash at the end. */
+export const baseUrl = (setting: string | undefined, environment: Environment): string =>
+  (setting ?? HOSTS[environment]).replace(/\/+$/, '');
+
+export interface ClientOptions {
+  readonly connections: Connections;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+const MEDIA_TYPE = 'application/json;charset=utf-8';
+
+/** Signs a request and sends it, once. */
+export class CyberSourceClient {
+  readonly #options: ClientOptions;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+  }
+
+  post(call: ProcessorCall, path: string, body: object): Promise<Reply> {
+    return this.#send(call, 'POST', path, JSON.stringify(body));
+  }
+
+  /** With `mle-certificate` encrypted; that it cannot be encrypted is no reason to send it in clear. */
+  postEncrypted(call: ProcessorCall, path: string, body: object): Promise<Reply> {
+    const { 'mle-certificate': certificate, auth } = call.settings;
+    if (certificate === undefined) return this.post(call, path, body);
+    const recipient = readRecipient(certificate);
+    if (recipient === undefined || auth === 'http-signature')
+      return Promise.resolve({ kind: 'not-sent', why: 'mle-certificate' });
+    const { clock, random } = this.#options;
+    return this.#send(call, 'POST', path, encryptedBody(JSON.stringify(body), recipient, clock, random));
+  }
+
+  get(call: ProcessorCall, path: string): Promise<Reply> {
+    return this.#send(call, 'GET', path, undefined);
+  }
+
+  #send(call: ProcessorCall, method: 'GET' | 'POST', path: string, body: string | undefined): Promise<Reply> {
+    const { connections, clock, random } = this.#options;
+    const { settings, tenant, signal } = call;
+    const url = new URL(`${baseUrl(settings['base-url'], tenant.environment)}${path}`);
+    const credentials = {
+      merchantId: settings['merchant-id'] ?? '',
+      keyId: settings['key-id'] ?? '',
+      secret: secretOf(settings['shared-secret'] ?? ''),
+    };
+    const signed = { method, url, body };
+    const proof =
+      settings['auth'] === 'http-signature'
+        ? signatureHeaders(credentials, signed, clock)
+        : jwtHeaders(credentials, signed, clock, random);
+    const headers = {
+      ...proof,
+      accept: 'application/hal+json;charset=utf-8',
+      ...(body === undefined ? {} : { 'content-type': MEDIA_TYPE }),
+    };
+    return connections.send({ method, url, headers, signal, ...(body === undefined ? {} : { body }) });
+  }
+}
+
+/** Message-level encryption: the body of a request as a JWE for CyberSource's key, beside TLS. */
+
+interface Recipient {
+  readonly key: KeyObject;
+  readonly kid: string;
+}
+
+const CONTENT_KEY_BYTES = 32;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/**
+ * Whose certificate this is, in base64 of its DER. CyberSource knows its keys by an attribute of the subject, not by the
+ * number of the certificate. Undefined when it is no such certificate.
+ */
+export function readRecipient(base64: string): Recipient | undefined {
+  if (!BASE64.test(base64)) return undefined;
+  try {
+    const { subject, raw } = new X509Certificate(Buffer.from(base64, 'base64'));
+    const kid = /^serialNumber=([A-Za-z0-9]{1,64})$/m.exec(subject)?.[1];
+    return kid === undefined ? undefined : { key: readPublicKey(raw), kid };
+  } catch {
+    return undefined;
+  }
+}
+
+export function encryptedBody(body: string, { key, kid }: Recipient, clock: Clock, random: Random): string {
+  const header = { alg: 'RSA-OAEP-256', enc: 'A256GCM', cty: 'JWT', kid, iat: Math.floor(clock() / 1000) };
+  const protectedHeader = Buffer.from(JSON.stringify(header), 'utf8').toString('base64url');
+  const contentKey = random.bytes(CONTENT_KEY_BYTES);
+  try {
+    const iv = random.bytes(GCM_IV_BYTES);
+    const wrapped = encryptRsa('oaep-sha256', key, contentKey);
+    const additional = Buffer.from(protectedHeader, 'ascii');
+    const { ciphertext, tag } = encryptGcm(contentKey, iv, Buffer.from(body, 'utf8'), additional);
+    const parts = [wrapped, iv, ciphertext, tag].map((part) => Buffer.from(part).toString('base64url'));
+    return JSON.stringify({ encryptedRequest: [protectedHeader, ...parts].join('.') });
+  } finally {
+    contentKey.fill(0);
+  }
+}
