@@ -79,6 +79,9 @@ function effect(
       model.status = 'Voided';
       return false;
     }
+    if (says === 'reversed' && model.status === 'Voided') return false;
+    // News told of it first.
+    if (isYes && model.status === 'Collected' && model.collected === amount) return true;
     if (!isYes || !isAuthorized(model.status)) return isNo ? false : undefined;
     model.status = 'Collected';
     model.collected = amount;

@@ -189,7 +189,10 @@ export class Recovery {
         if (current.payment.begun !== lane.payment.begun) return undefined;
         const pair = resettle(current, word, now, times.lifetimes);
         isInDoubt ||= isBeyondUs(current, pair, word);
-        const isOver = !isInDoubt && !expectsMore(pair, word, now, lateUntil(pair.operation, times));
+        const isOver =
+          !isInDoubt &&
+          !lacksCapture(pair, configured) &&
+          !expectsMore(pair, word, now, lateUntil(pair.operation, times));
         return isOver ? { ...pair, payment: unwatched(pair.payment, id) } : pair;
       };
       const after = await this.#books.change(watched, configured, change);
@@ -201,13 +204,16 @@ export class Recovery {
   }
 
   /** A payment that was pending, and is authorized now, still lacks its capture where that is a call of its own. */
-  async #captureLate({ payment, ...lane }: Lane, configured: Configured, word: Finding): Promise<void> {
-    const lacksCapture =
-      payment.type === 'payment' && payment.status === 'Authorized' && payment.operation === undefined;
-    if (!lacksCapture || configured.processor.capabilities.sale || word.kind !== 'approved') return;
-    await this.#payments.operateAlone({ ...lane, payment }, configured, { type: 'capture', amount: undefined });
+  async #captureLate(lane: Lane, configured: Configured, word: Finding): Promise<void> {
+    const { payment } = lane;
+    if (word.kind !== 'approved' || payment.operation !== undefined || !lacksCapture(lane, configured)) return;
+    await this.#payments.operateAlone(lane, configured, { type: 'capture', amount: undefined });
   }
 }
+
+/** It is watched until the capture has begun, so that a crash in between does not forget it. */
+const lacksCapture = ({ payment }: Pair, { processor }: Configured): boolean =>
+  payment.type === 'payment' && payment.status === 'Authorized' && payment.begun === 1 && !processor.capabilities.sale;
 
 const isSame = (one: Tenant, other: Tenant): boolean =>
   one.account === other.account && one.environment === other.environment;

@@ -312,6 +312,14 @@ describe('what turns up late and cannot be entered', () => {
     };
     assert.equal(isBeyondUs(first, first, WORDS.approved), false);
   });
+
+  it('is beyond us when a first operation that was given up cannot be undone', () => {
+    const first: Pair = {
+      payment: paymentOf(STANDING.ProcessorError),
+      operation: operationOf({ state: 'refused', failed: NEVER_CONFIRMED }),
+    };
+    assert.equal(isBeyondUs(first, first, WORDS.refused), true);
+  });
 });
 
 describe('a payment that fails after its approval', () => {

@@ -175,11 +175,12 @@ export function resettle(pair: Pair, word: Finding, now: number, lifetimes: Life
 }
 
 /** Done at the processor, and beyond what can be entered here: only people can tell what to do. */
-export const isBeyondUs = (before: Pair, after: Pair, word: Finding): boolean =>
-  word.kind === 'approved' &&
-  after.operation.state === 'refused' &&
-  before.operation.id !== before.payment.id &&
-  !isVoid(before.operation);
+export function isBeyondUs(before: Pair, after: Pair, word: Finding): boolean {
+  const { payment, operation } = before;
+  if (after.operation.state !== 'refused' || isVoid(operation)) return false;
+  // One that was given up is given up again, and that is refused when it cannot be undone.
+  return operation.id === payment.id ? word.kind === 'refused' : word.kind === 'approved';
+}
 
 /** Is there more to expect of an operation that is watched? */
 export function expectsMore({ payment, operation }: Pair, word: Finding, now: number, lateUntil: number): boolean {
