@@ -285,6 +285,29 @@ describe('cardvault payments', () => {
       assert.match((await doubtful()).out, /no payment is in doubt/);
     });
 
+    test('ends by the word of the operator, who looked it up', async () => {
+      const me = await newMerchant(house, { 'timeout-ms': '300', 'recovery-delay-ms': '600000' });
+      const settle = (id: string, as: string): Promise<Ran> => {
+        const of = ['--account', me.account, '--environment', 'sandbox', '--transaction', id];
+        return runHere(directory, 'payments', 'settle', ...of, '--as', as, '--json');
+      };
+      const id = await me.opened('authorization', { amount: 999, words: '_capture_timeout' });
+      const lost = idOf(await me.order('authorization', { amount: '66000' }));
+      const capture = idOf(await me.move('capture', id, 500));
+      const sure = await me.opened('authorization', { amount: 10 });
+      assert.match((await refused(settle(sure, 'accepted'), /no such transaction in doubt/)).err, /doubtful/);
+      await refused(settle(capture, 'perhaps'), /accepted or refused/);
+      const done_ = (await done(settle(capture, 'accepted'))) as Record<string, string>;
+      assert.deepEqual(
+        [done_['payment_id'], done_['operation'], done_['operation_state'], done_['status']],
+        [id, 'capture', 'accepted', 'Collected'],
+      );
+      assert.deepEqual((await me.standing(id)).status, 'Collected');
+      assert.equal((await done(settle(lost, 'refused')))['status'], 'ProcessorError');
+      await refused(settle(capture, 'accepted'), /no such transaction in doubt/);
+      assert.ok(!JSON.stringify((await doubtful('--json')).json).includes(me.account));
+    });
+
     test('counts the attempts that found nothing out', async () => {
       const me = await newMerchant(house, { 'timeout-ms': '300', 'recovery-delay-ms': '0' });
       const id = await me.opened('authorization', { amount: TIMES_OUT, words: '_inquiry_timeout_always' });

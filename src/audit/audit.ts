@@ -27,6 +27,7 @@ const AUDIT_ACTIONS = [
   'payments.disabled',
   'payment.requested',
   'payment.resolved',
+  'payment.settled',
   'payment.expired',
 ] as const;
 

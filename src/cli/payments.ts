@@ -1,10 +1,13 @@
 import type { Command } from 'commander';
+import { Idempotency } from '../idempotency/idempotency.ts';
 import { iso8601, timeOrNull } from '../kernel/clock.ts';
 import { numberOf } from '../kernel/money.ts';
 import type { ShownActivation } from '../payments/activations.ts';
+import { Books } from '../payments/books.ts';
+import { ByHand, SETTLED_AS, type SettledAs } from '../payments/by-hand.ts';
 import { doubtfulPayments } from '../payments/payment-store.ts';
 import { type Tools, withCore } from './core.ts';
-import { ofTenant, type TenantOptions, tenantOf } from './options.ts';
+import { ofTenant, type TenantOptions, tenantOf, wrong } from './options.ts';
 import { details, operator, print, table } from './output.ts';
 import { readSetting, valuesOf } from './settings.ts';
 
@@ -32,6 +35,7 @@ export function paymentsCommands(program: Command, tools: Tools): void {
       }),
   );
   doubtfulCommand(payments, tools);
+  settleCommand(payments, tools);
 }
 
 function enableCommand(payments: Command, tools: Tools): void {
@@ -108,3 +112,39 @@ function doubtfulCommand(payments: Command, tools: Tools): void {
       }),
     );
 }
+
+interface SettleOptions extends TenantOptions {
+  readonly transaction: string;
+  readonly as: SettledAs;
+}
+
+function settleCommand(payments: Command, tools: Tools): void {
+  ofTenant(payments.command('settle').description('end a doubt by hand, after a look into the processor’s own console'))
+    .requiredOption('--transaction <id>', 'the transaction in doubt')
+    .requiredOption(
+      '--as <outcome>',
+      'accepted, when it was done there; refused, when nothing of it is there',
+      readSettledAs,
+    )
+    .action((options: SettleOptions) =>
+      withCore(tools, async ({ accounts, activations, database, keyring, clock, random }) => {
+        const tenant = await tenantOf(accounts, options);
+        const books = new Books({ database, keyring, clock, random, observe: () => undefined });
+        const idempotency = new Idempotency({ database, keyring, clock, random });
+        const byHand = new ByHand({ activations, books, idempotency, clock });
+        const { payment, operation } = await byHand.settle(tenant, options.transaction, options.as, operator());
+        const shown = {
+          ...tenant,
+          payment_id: payment.id,
+          transaction_id: operation.id,
+          operation: operation.type,
+          operation_state: operation.state,
+          status: payment.status,
+        };
+        print(tools, options.json, shown, details(Object.entries(shown)));
+      }),
+    );
+}
+
+const readSettledAs = (text: string): SettledAs =>
+  SETTLED_AS.find((each) => each === text) ?? wrong(`expected ${SETTLED_AS.join(' or ')}`);
