@@ -267,6 +267,7 @@ describe('cardvault payments', () => {
         processor: 'simulator',
         currency: 'USD',
         attempts: 0,
+        problem: 'timeout',
       };
       assert.deepEqual(
         json.map(({ created_at, doubtful_since, next_attempt_at, ...rest }: Record<string, string>) => {

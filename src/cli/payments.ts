@@ -84,6 +84,7 @@ function doubtfulCommand(payments: Command, tools: Tools): void {
             doubtful_since: timeOrNull(schedule.doubtfulAt),
             attempts: schedule.attempts,
             next_attempt_at: timeOrNull(schedule.dueAt),
+            problem: payment?.problem ?? null,
           }),
         );
         const head = [
@@ -96,6 +97,7 @@ function doubtfulCommand(payments: Command, tools: Tools): void {
           'SINCE',
           'ATTEMPTS',
           'NEXT',
+          'PROBLEM',
         ];
         const rows = doubtful.map((each) => [
           each.account,
@@ -107,6 +109,7 @@ function doubtfulCommand(payments: Command, tools: Tools): void {
           each.doubtful_since ?? '-',
           String(each.attempts),
           each.next_attempt_at ?? '-',
+          each.problem ?? '-',
         ]);
         print(tools, json, doubtful, rows.length === 0 ? 'no payment is in doubt' : table(head, rows));
       }),

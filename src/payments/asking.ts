@@ -18,6 +18,8 @@ import { timesOf } from './schedule.ts';
 
 /** The processor of a payment, asked within its time. What it does wrong becomes an unknown outcome. */
 export class Asking {
+  /** Why the last question that was not answered was not, in a word for operators. */
+  problem: string | undefined;
   readonly #tenant: Tenant;
   readonly #configured: Configured;
   readonly #clock: Clock;
@@ -87,7 +89,18 @@ export class Asking {
     return this.#within(operation.id, act, this.#timeout - age);
   }
 
-  #within<T>(key: string, act: (call: ProcessorCall) => Promise<T>, time = this.#timeout): Promise<T | Unknown> {
+  async #within<T extends Outcome | Finding>(
+    key: string,
+    act: (call: ProcessorCall) => Promise<T>,
+    time = this.#timeout,
+  ): Promise<T | Unknown> {
+    const answer = await this.#inTime(key, act, time);
+    if (answer.kind === 'unknown') this.problem = answer.why;
+    else if (answer.kind === 'absent') this.problem = 'absent';
+    return answer;
+  }
+
+  #inTime<T>(key: string, act: (call: ProcessorCall) => Promise<T>, time: number): Promise<T | Unknown> {
     const controller = new AbortController();
     const { settings } = this.#configured;
     return new Promise((resolve) => {

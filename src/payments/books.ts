@@ -20,6 +20,13 @@ export type Along = (pair: Pair) => Promise<readonly Write[]>;
 /** Told of each operation how it went: the status of the payment, `failed` or `unknown`. */
 export type Observe = (environment: string, processor: string, operation: string, result: string) => void;
 
+/** What an attempt to find something out came to. */
+interface Attempt {
+  readonly absences?: number;
+  readonly problem: string | undefined;
+  readonly isInDoubt?: boolean;
+}
+
 /** Statuses in which nothing needs the sensitive authentication data any more. */
 const ANSWERED = ['Authorized', 'Collected', 'Declined', 'Voided', 'Cancelled'];
 
@@ -149,11 +156,10 @@ export class Books {
     lane: Lane,
     { settings }: Configured,
     now: number,
-    absences: number,
-    isInDoubt = lane.payment.operation !== undefined,
+    { absences = 0, problem, isInDoubt = lane.payment.operation !== undefined }: Attempt,
   ): Promise<void> {
     const { tenant, schedule, revisions } = lane;
-    const payment = { ...lane.payment, absences };
+    const payment = { ...lane.payment, absences, problem };
     const attempts = schedule.attempts + 1;
     const again = now + backOff(attempts, timesOf(settings), this.#random);
     const isUnderWay = payment.operation !== undefined;
@@ -189,8 +195,9 @@ export class Books {
   }
 
   /** Makes an unknown outcome visible; recovery comes by itself. */
-  async doubt(lane: Lane): Promise<void> {
-    const { tenant, payment, first, operation, schedule, revisions } = lane;
+  async doubt(lane: Lane, problem: string | undefined): Promise<void> {
+    const { tenant, first, operation, schedule, revisions } = lane;
+    const payment = { ...lane.payment, problem };
     this.#observe(tenant.environment, payment.processor, operation.type, 'unknown');
     const doubtful = { ...schedule, doubtfulAt: schedule.doubtfulAt ?? this.#clock() };
     const seal = await this.#keyring.sealer(tenant, 'payments', 1);

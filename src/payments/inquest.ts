@@ -2,7 +2,7 @@ import { type Asking, historyOf, subjectOf } from './asking.ts';
 import type { Operation } from './payment.ts';
 import type { Capabilities, Finding, History, Outcome, Subject } from './processor.ts';
 import type { Times } from './schedule.ts';
-import { NEVER_CONFIRMED, NEVER_RECEIVED, type Pair, settle } from './settle.ts';
+import { NEVER_CONFIRMED, NEVER_RECEIVED, overtaken, type Pair, refusedForNow, settle } from './settle.ts';
 import type { Failed } from './transitions.ts';
 
 /** What is to be done about an operation whose outcome is unknown. */
@@ -113,3 +113,21 @@ const isDefinite = ({ pair, now, times }: Evidence, word: Finding | Outcome): bo
   word.kind !== 'not-sent' && settle(pair, word, now, times.lifetimes) !== undefined;
 
 const isOver = ({ pair, now, times }: Evidence): boolean => now - pair.operation.createdAt >= times.recoveryMax;
+
+/** On disk before anything is undone; undefined when the operation has ended. */
+export const givenUp = (pair: Pair, absences: number): Pair | undefined =>
+  pair.operation.state === 'in_progress'
+    ? { ...pair, payment: { ...pair.payment, absences, isGivenUp: true } }
+    : undefined;
+
+/** What a verdict makes of an operation under way. */
+export function passed(current: Pair, verdict: Verdict, { lifetimes }: Times, now: number): Pair | undefined {
+  if (verdict.kind === 'word') {
+    const { word } = verdict;
+    // The repetition was refused; the first one may still be on its way.
+    const isRefusedVoid = word.kind === 'refused' && current.operation.type === 'authorization_void';
+    return isRefusedVoid ? refusedForNow(current, word.failed) : settle(current, word, now, lifetimes);
+  }
+  if (verdict.kind === 'given-up') return refusedForNow(current, verdict.failed);
+  return verdict.kind === 'overtaken' ? overtaken(current, verdict.stands, now, lifetimes) : undefined;
+}

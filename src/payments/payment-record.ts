@@ -24,6 +24,7 @@ interface PaymentRecord {
   readonly begun: number;
   readonly absences?: number | undefined;
   readonly given_up?: true | undefined;
+  readonly problem?: string | undefined;
   readonly watched?: readonly string[] | undefined;
   readonly expires_at?: number | undefined;
   readonly expired?: true | undefined;
@@ -47,6 +48,7 @@ export function paymentRecord(payment: Payment, first: Operation): string {
     begun: payment.begun,
     absences: absences === 0 ? undefined : absences,
     given_up: payment.isGivenUp,
+    problem: payment.problem,
     watched: watched.length === 0 ? undefined : watched,
     expires_at: payment.expiresAt,
     expired: payment.expired ? true : undefined,
@@ -73,6 +75,7 @@ export function paymentFrom(record: string, columns: PaymentColumns): { payment:
     begun: read.begun,
     absences: read.absences ?? 0,
     ...(read.given_up === true && { isGivenUp: true }),
+    ...(read.problem !== undefined && { problem: read.problem }),
     watched: read.watched ?? [],
     expiresAt: read.expires_at,
     expired: read.expired === true,

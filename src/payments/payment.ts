@@ -34,6 +34,8 @@ export interface Payment {
   readonly absences: number;
   /** The operation under way is being undone, or a void repeated, by recovery: from then on nothing else may end it. */
   readonly isGivenUp?: true | undefined;
+  /** Why nobody could say, when that was asked last: a word for operators. */
+  readonly problem?: string | undefined;
   /** Operations that have ended here, and about which the processor may have more to say. */
   readonly watched: readonly string[];
   readonly createdAt: number;

@@ -232,7 +232,8 @@ export class Payments {
       return { payment: stood, operation: { ...ended.operation, after: standingOf(stood) } };
     };
     const ended = await this.#books.change(lane, configured, change, async (pair) => (await claimed?.keep(pair)) ?? []);
-    if (ended.operation.state === 'in_progress') await this.#books.doubt(ended);
+    if (ended.operation.state === 'in_progress')
+      await this.#books.doubt(ended, word.kind === 'unknown' ? word.why : undefined);
     // Recovery gave it up while this process was held up.
     else if (word.kind === 'approved' && ended.operation.state === 'refused') await this.#books.watch(ended);
     return ended;

@@ -5,7 +5,7 @@ import type { Database } from '../storage/database.ts';
 import type { Activations, Configured } from './activations.ts';
 import { Asking, historyOf, subjectOf } from './asking.ts';
 import type { Books } from './books.ts';
-import { inquest, type Verdict } from './inquest.ts';
+import { givenUp, inquest, passed } from './inquest.ts';
 import type { Lane } from './lane.ts';
 import type { Operation } from './payment.ts';
 import { paymentEvent, SERVICE } from './payment-events.ts';
@@ -13,7 +13,7 @@ import { type Due, duePayments, moveDue } from './payment-store.ts';
 import type { Payments } from './payments.ts';
 import type { Finding } from './processor.ts';
 import { lateUntil, type Times, timesOf } from './schedule.ts';
-import { expectsMore, isBeyondUs, overtaken, type Pair, refusedForNow, resettle, settle, unwatched } from './settle.ts';
+import { expectsMore, isBeyondUs, type Pair, resettle, unwatched } from './settle.ts';
 
 /** How often to see what is due: an expiry may be as short as a second. */
 export const LOOK_EVERY_MS = SECOND;
@@ -159,7 +159,8 @@ export class Recovery {
       if (!isUnderWay(lane)) return;
       verdict = await inquest({ ...evidence, pair: lane });
     }
-    if (verdict.kind === 'open') return this.#books.postpone(lane, configured, now, verdict.absences);
+    if (verdict.kind === 'open')
+      return this.#books.postpone(lane, configured, now, { absences: verdict.absences, problem: asking.problem });
     const { isGivenUp } = lane.payment;
     const change = (current: Lane): Pair | undefined =>
       isUnderWay(current) && current.payment.isGivenUp === isGivenUp ? passed(current, verdict, times, now) : undefined;
@@ -167,7 +168,8 @@ export class Recovery {
     const after = await this.#books.change(lane, configured, change, along, [
       paymentEvent(this.#clock, 'payment.resolved', lane, SERVICE, verdict.kind),
     ]);
-    if (after.operation.state === 'in_progress') await this.#books.postpone(after, configured, now, 0);
+    if (after.operation.state === 'in_progress')
+      await this.#books.postpone(after, configured, now, { problem: asking.problem });
   }
 
   /** On disk before anything is undone, or repeated. */
@@ -200,7 +202,10 @@ export class Recovery {
     }
     const left = await this.#books.find(lane.tenant, lane.payment.id);
     if (left !== undefined && left.payment.operation === undefined && left.payment.watched.length > 0)
-      await this.#books.postpone({ ...left, schedule: lane.schedule }, configured, now, 0, isInDoubt);
+      await this.#books.postpone({ ...left, schedule: lane.schedule }, configured, now, {
+        isInDoubt,
+        problem: isInDoubt ? 'contradiction' : asking.problem,
+      });
   }
 
   /** A payment that was pending, and is authorized now, still lacks its capture where that is a call of its own. */
@@ -221,20 +226,6 @@ const isSame = (one: Tenant, other: Tenant): boolean =>
 const isUnderWay = ({ operation }: Pair): boolean => operation.state === 'in_progress';
 
 const isEnding = ({ operation: { type } }: Pair): boolean => type === 'authorization_void' || type === 'expiry';
-
-const givenUp = (pair: Pair, absences: number): Pair | undefined =>
-  isUnderWay(pair) ? { ...pair, payment: { ...pair.payment, absences, isGivenUp: true } } : undefined;
-
-function passed(current: Lane, verdict: Verdict, { lifetimes }: Times, now: number): Pair | undefined {
-  if (verdict.kind === 'word') {
-    const { word } = verdict;
-    // The repetition was refused; the first one may still be on its way.
-    const isRefusedVoid = word.kind === 'refused' && current.operation.type === 'authorization_void';
-    return isRefusedVoid ? refusedForNow(current, word.failed) : settle(current, word, now, lifetimes);
-  }
-  if (verdict.kind === 'given-up') return refusedForNow(current, verdict.failed);
-  return verdict.kind === 'overtaken' ? overtaken(current, verdict.stands, now, lifetimes) : undefined;
-}
 
 /**
  * A first operation that was given up must not live on at the processor: it is given up again. Whether a void arrived late
