@@ -44,6 +44,15 @@ describe('cardvault payments', () => {
     return finished;
   };
 
+  test('after another processor the sandbox does not go back to the simulator by itself', async () => {
+    const account = await desk.newAccount();
+    const koin = settings('account=SBX000', 'private-key=sk_0123456789abcdefghijklmnopqrstuv');
+    await done(payments('enable', account, '--processor', 'koin', ...koin, '--json'));
+    await done(payments('disable', account, '--json'));
+    await refused(payments('enable', account), /which processor\? give --processor/);
+    assert.equal((await done(payments('enable', account, '--processor', 'koin', '--json')))['processor'], 'koin');
+  });
+
   test('the sandbox has the simulator, with its settings in force', async () => {
     const account = await desk.newAccount();
     const none = { account, environment: 'sandbox', enabled: false, processor: null, settings: {} };

@@ -95,7 +95,8 @@ function infoOf(pair: Pair): Omit<Answer['data']['transaction_info'], 'type'> {
   const { particulars, state } = operation;
   const code = failureOf(pair) ?? (state === 'accepted' ? 'approved' : undefined);
   const own = code && RESPONSE_CODES[code];
-  const isOpen = payment.status === 'Opened' && state === 'accepted';
+  // Never decided: whatever was accepted later is another operation.
+  const isOpen = operation.id === payment.id && ['Opened', 'Cancelled'].includes(payment.status);
   return {
     reference_code: operation.referenceCode ?? payment.referenceCode,
     transaction_id: operation.id,
@@ -142,6 +143,13 @@ export function renderOperation(pair: Pair): Answer {
   };
 }
 
+/** A payment that is Opened has not been decided, also when the processor has accepted it. */
+function resultOf(pair: Pair): (typeof RESULTS)[keyof typeof RESULTS] {
+  if (failureOf(pair) !== undefined) return RESULTS.refused;
+  const isUndecided = isFirst(pair) && pair.payment.status === 'Opened';
+  return isUndecided ? RESULTS.in_progress : RESULTS[pair.operation.state];
+}
+
 /** The answer of a lookup: the payment as it stands now. */
 export function renderDetails(pair: Pair): Answer {
   const { payment, operation } = pair;
@@ -153,7 +161,7 @@ export function renderDetails(pair: Pair): Answer {
       transaction_info: {
         type: 'transaction_details_response',
         operation: expired ? 'expiry' : operation.type,
-        operation_status: failureOf(pair) === undefined ? RESULTS[operation.state] : RESULTS.refused,
+        operation_status: resultOf(pair),
         ...infoOf(pair),
       },
       order_info: {

@@ -38,6 +38,8 @@ interface Source {
 
 type Keep = Claimed<unknown>['keep'];
 
+const NOT_KNOWN_YET = 'The outcome of this request is not known yet; it is being resolved.';
+
 const NO_SOURCE: Source = { text: '', spans: new Map() };
 
 /** Carries out requests of one endpoint: reads the body, keeps idempotent answers, renders. */
@@ -92,7 +94,7 @@ export class Performer {
   /** The answer of what the key was bound to. Throws `operation_in_progress` while there is none. */
   async #recalled({ admission }: Incoming, bound: string): Promise<Answer> {
     const data = await this.#endpoint.recall?.(this.#services, admission.tenant, bound);
-    if (data === undefined) throw new Failure('operation_in_progress');
+    if (data === undefined) throw new Failure('operation_in_progress', { message: NOT_KNOWN_YET });
     return this.#success(data);
   }
 

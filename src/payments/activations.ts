@@ -12,6 +12,7 @@ import {
   COMMON_SETTINGS,
   type GivenSettings,
   mergeSettings,
+  SettingError,
   type SettingTable,
   settingsInForce,
   shownSettings,
@@ -94,13 +95,16 @@ export class Activations {
   /** Throws `SettingError` or another error for the operator; then nothing has changed. */
   async enable(tenant: Tenant, request: ActivationRequest, origin: Origin): Promise<ShownActivation> {
     const present = await this.#enabledName(tenant);
-    const name = request.processor ?? present ?? (tenant.environment === 'sandbox' ? SIMULATOR : undefined);
+    const all = await findSettings(this.#database, this.#keyring, tenant);
+    const name = request.processor ?? present ?? defaultOf(tenant, [...all.keys()]);
     if (name === undefined) throw new ActivationError('which processor? give --processor');
     if (name === SIMULATOR && tenant.environment === 'production' && !request.force)
       throw new ActivationError('the simulator moves no money; to have it in production nevertheless, add --force');
     const table = this.#table(name);
-    const stored = (await findSettings(this.#database, this.#keyring, tenant)).get(name);
+    const stored = all.get(name);
     const given = mergeSettings(table, stored?.given ?? {}, request.settings);
+    const conflict = this.#processor(name).conflict?.(settingsInForce(table, given));
+    if (conflict !== undefined) throw new SettingError(conflict);
     await this.#put(tenant, name, given, stored, request, origin);
     return { enabled: true, processor: name, settings: shownSettings(table, given) };
   }
@@ -175,3 +179,7 @@ export class Activations {
     return { enabled, settings: new Map(settings) };
   }
 }
+
+/** The sandbox begins with the simulator, and does not go back to it by itself. */
+const defaultOf = ({ environment }: Tenant, configured: readonly string[]): string | undefined =>
+  environment === 'sandbox' && configured.every((name) => name === SIMULATOR) ? SIMULATOR : undefined;

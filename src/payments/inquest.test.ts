@@ -14,10 +14,10 @@ import {
   WORDS,
 } from '../../test/payment-pieces.ts';
 import type { Asking } from './asking.ts';
-import { type Evidence, inquest, type Verdict } from './inquest.ts';
+import { type Evidence, givenUp, inquest, passed, type Verdict } from './inquest.ts';
 import type { Operation, Payment } from './payment.ts';
 import type { Finding, History, OperationType, Outcome, Subject } from './processor.ts';
-import { NEVER_CONFIRMED, NEVER_RECEIVED } from './settle.ts';
+import { NEVER_CONFIRMED, NEVER_RECEIVED, type Pair } from './settle.ts';
 
 /** What the processor says when it is asked, in turn. */
 interface Script {
@@ -339,5 +339,55 @@ describe('an inquest into a void or an expiry', () => {
     const script = { inquire: [WORDS.approved], voidAgain: WORDS.refused };
     assert.deepEqual((await hold('authorization_void', script)).verdict, { kind: 'word', word: WORDS.refused });
     assert.deepEqual((await hold('expiry', script)).verdict, { kind: 'open', absences: 0 });
+  });
+});
+
+describe('a verdict', () => {
+  const capture = (): Pair => underWay(STANDING.Authorized, { type: 'capture' });
+  const void_ = (): Pair => underWay(STANDING.Authorized, { type: 'authorization_void' });
+  const times = { timeout: 10, recoveryDelay: 10, recoveryMax: RECOVERY_MAX, lifetimes: LIFETIMES };
+  const pass = (pair: Pair, verdict: Verdict): Pair | undefined => passed(pair, verdict, times, NOW);
+
+  it('that is the word of the processor ends the operation as that word says', () => {
+    const after = pass(capture(), { kind: 'word', word: WORDS.approved });
+    assert.deepEqual([after?.payment.status, after?.operation.state], ['Collected', 'accepted']);
+    const refused = pass(capture(), { kind: 'word', word: WORDS.refused });
+    assert.deepEqual([refused?.operation.state, refused?.payment.watched], ['refused', []]);
+  });
+
+  it('that refuses a repeated void has it watched: the first may still arrive', () => {
+    const after = pass(void_(), { kind: 'word', word: WORDS.refused });
+    assert.deepEqual([after?.operation.state, after?.payment.watched], ['refused', [after?.operation.id]]);
+    const done = pass(void_(), { kind: 'word', word: WORDS.approved });
+    assert.deepEqual([done?.payment.status, done?.payment.watched], ['Voided', []]);
+  });
+
+  it('that gives up has the operation watched', () => {
+    const after = pass(capture(), { kind: 'given-up', failed: NEVER_RECEIVED });
+    assert.deepEqual(after?.operation.failed, NEVER_RECEIVED);
+    assert.deepEqual(after?.payment.watched, [after?.operation.id]);
+  });
+
+  it('that finds it overtaken takes over how the payment stands', () => {
+    const after = pass(void_(), { kind: 'overtaken', stands: WORDS.captured });
+    assert.deepEqual([after?.payment.status, after?.operation.state], ['Collected', 'refused']);
+  });
+
+  it('that is open decides nothing', () => {
+    assert.equal(pass(capture(), { kind: 'open', absences: 1 }), undefined);
+    assert.equal(pass(capture(), { kind: 'hopeless', absences: 1 }), undefined);
+  });
+});
+
+describe('giving up', () => {
+  it('marks the payment, and counts what was absent', () => {
+    const before = underWay(STANDING.Authorized, { type: 'capture' });
+    const after = givenUp(before, 3);
+    assert.deepEqual(after, { ...before, payment: { ...before.payment, absences: 3, isGivenUp: true } });
+  });
+
+  it('is too late when the operation has ended', () => {
+    const ended = underWay(STANDING.Authorized, { type: 'capture', state: 'accepted' });
+    assert.equal(givenUp(ended, 3), undefined);
   });
 });

@@ -1,6 +1,6 @@
 import { type Asking, historyOf, subjectOf } from './asking.ts';
 import type { Operation } from './payment.ts';
-import type { Capabilities, Finding, History, Outcome, Subject } from './processor.ts';
+import { type Capabilities, type Finding, type History, type Outcome, type Subject, unknown } from './processor.ts';
 import type { Times } from './schedule.ts';
 import { NEVER_CONFIRMED, NEVER_RECEIVED, overtaken, type Pair, refusedForNow, settle } from './settle.ts';
 import type { Failed } from './transitions.ts';
@@ -81,11 +81,12 @@ async function completed(
   const authorized = { ...subject, processorId: found.particulars.processorId };
   const captured = await asking.complete(payment, operation, { ...history, operations: [authorized] });
   if (captured.kind === 'approved' || captured.kind === 'pending') return { ...found, captured: subject.amount };
-  const stands: Finding =
-    captured.kind === 'refused' ? await asking.inquire(history, authorized) : { kind: 'unknown', why: 'capture' };
+  const stands = captured.kind === 'refused' ? await asking.inquire(history, authorized) : UNSURE;
   // This repetition was refused, and the first request may still arrive: only giving the payment back ends that.
-  return stands.kind === 'approved' && stands.captured === undefined ? { kind: 'unknown', why: 'capture' } : stands;
+  return stands.kind === 'approved' && stands.captured === undefined ? UNSURE : stands;
 }
+
+const UNSURE: Finding = unknown('capture');
 
 /** Of a void or an expiry: how does the payment stand there? A void that is missing is repeated. */
 async function ofEnding(evidence: Evidence): Promise<Verdict> {

@@ -14,6 +14,8 @@ export interface Processor {
   readonly capabilities: Capabilities;
   /** The settings that it has beside those of all processors. */
   readonly settings: SettingTable;
+  /** Why these settings cannot go together, for the operator; undefined when they can. */
+  conflict?(settings: ProcessorSettings): string | undefined;
   /** Refuses what this processor cannot process, before anything is kept or sent. Throws `invalid_field`. */
   check(order: Order, card: CardData, settings: ProcessorSettings): void;
   /** Sends an authorization, with `order.capture` a sale where `capabilities.sale`. */

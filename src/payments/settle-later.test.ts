@@ -10,6 +10,7 @@ import {
   paymentOf,
   STANDING,
   told,
+  USD,
   underWay,
   WORD_NAMES,
   WORDS,
@@ -27,6 +28,7 @@ import {
   type Pair,
   refusedForNow,
   resettle,
+  settle,
   standing,
   unwatched,
 } from './settle.ts';
@@ -340,5 +342,40 @@ describe('a capture in another currency', () => {
   it('is not believed', () => {
     const word: Finding = { kind: 'approved', captured: { minor: 10_000n, currency: CLP }, particulars: told };
     assert.equal(standing(paymentOf(), word, NOW, LIFETIMES), undefined);
+  });
+});
+
+describe('a capture that was given up', () => {
+  it('is not taken for another one of the same amount', () => {
+    const before: Pair = {
+      payment: paymentOf({ ...STANDING.Collected, refunded: 0n }),
+      operation: operationOf({ type: 'capture', amount: 8000n, state: 'refused', failed: NEVER_CONFIRMED }),
+    };
+    const after = resettle(before, WORDS.approved, NOW, LIFETIMES);
+    assert.deepEqual(after, before);
+    assert.equal(isBeyondUs(before, after, WORDS.approved), true);
+  });
+
+  it('that news told of first ends with its own answer, and only then', () => {
+    const running = (status: 'Collected' | 'Declined', amount: bigint): Pair =>
+      underWay({ ...STANDING[status], collected: 8000n, refunded: 0n }, { type: 'capture', amount });
+    const ended = settle(running('Collected', 8000n), WORDS.approved, NOW, LIFETIMES);
+    assert.deepEqual([ended?.operation.state, ended?.payment.collected], ['accepted', 8000n]);
+    assert.equal(settle(running('Collected', 7000n), WORDS.approved, NOW, LIFETIMES), undefined);
+    assert.equal(settle(running('Declined', 8000n), WORDS.approved, NOW, LIFETIMES), undefined);
+  });
+});
+
+describe('what was told of an operation', () => {
+  const accepted = (): Pair => ({
+    payment: paymentOf(STANDING.Authorized),
+    operation: operationOf({ state: 'accepted', particulars: told }),
+  });
+
+  it('keeps its code when the word is no refusal', () => {
+    const word: Finding = { kind: 'approved', captured: { minor: 10_000n, currency: USD }, particulars: {} };
+    const { payment, operation } = resettle(accepted(), word, NOW, LIFETIMES);
+    assert.equal(payment.status, 'Collected');
+    assert.deepEqual(operation.particulars, told);
   });
 });

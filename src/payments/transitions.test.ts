@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { mayBecome, REASONS, RESPONSE_CODES, STATUSES, type Status, TRANSITIONS, type Trigger } from './transitions.ts';
+import {
+  failedFor,
+  mayBecome,
+  REASONS,
+  RESPONSE_CODES,
+  STATUSES,
+  type Status,
+  TRANSITIONS,
+  type Trigger,
+} from './transitions.ts';
 
 const TRIGGERS: readonly Trigger[] = ['request', 'answer', 'capture', 'refund', 'void', 'expiry'];
 
@@ -95,5 +104,10 @@ describe('the words of a payment', () => {
     assert.deepEqual(RESPONSE_CODES, Object.fromEntries(codes.split(', ').map((pair) => pair.split(' '))));
     for (const reason of [...REASONS.Declined, ...REASONS.ProcessorError])
       assert.match(RESPONSE_CODES[reason], /^\d\d$/);
+  });
+
+  it('each belong to one status', () => {
+    for (const status of ['Declined', 'ProcessorError'] as const)
+      for (const reason of REASONS[status]) assert.deepEqual(failedFor(reason), { status, reason });
   });
 });

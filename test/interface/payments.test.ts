@@ -323,6 +323,16 @@ describe('answers about payments', () => {
       assert.deepEqual([state, status, code], ['in_progress', 'Opened', undefined]);
     });
 
+    test('of what the processor has not decided, and of what was voided before it did', async () => {
+      const id = idOf(await me.order('payment', { words: '_autoinprogress' }));
+      const undecided = infoOf(await me.show(id));
+      const pending = ['in_progress', 'Opened', undefined];
+      assert.deepEqual([undecided.operation_status, undecided.status, undecided.response_code], pending);
+      await me.move('void', id);
+      const gone = infoOf(await me.show(id));
+      assert.deepEqual([gone.operation_status, gone.status, gone.response_code], ['succeeded', 'Cancelled', undefined]);
+    });
+
     test('of a refused capture says so, beside the payment that it left as it was', async () => {
       const capture = await me.move('capture', await me.opened('authorization', { words: '_capture_decline' }));
       const info = infoOf(await me.show(idOf(capture)));

@@ -16,15 +16,9 @@ export const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     source: 'src/payments/inquest.ts',
-    line: "return { kind: 'unknown', why: 'capture' };",
-    replacement: '{}',
-    why: 'All that matters is that it is neither definite nor absent.',
-  },
-  {
-    source: 'src/payments/inquest.ts',
-    line: "return { kind: 'unknown', why: 'capture' };",
+    line: "const UNSURE: Finding = unknown('capture');",
     replacement: '""',
-    why: 'All that matters is that it is neither definite nor absent, for whatever reason.',
+    why: 'A word for operators.',
   },
   {
     source: 'src/payments/inquest.ts',
@@ -49,6 +43,12 @@ export const EQUIVALENT: readonly Equivalent[] = [
     line: "authorization: milliseconds(settings['authorization-expiry'] ?? ''),",
     replacement: '"Stryker was here!"',
     why: 'Neither is a duration.',
+  },
+  {
+    source: 'src/payments/settle.ts',
+    line: "if (!('particulars' in word)) return operation;",
+    replacement: 'false',
+    why: 'Only words with particulars come here.',
   },
   {
     source: 'src/payments/settle.ts',

@@ -11,6 +11,7 @@ import {
   type Particulars,
   type Processor,
   type ProcessorCall,
+  type ProcessorSettings,
   payerOf,
   refused,
   type Subject,
@@ -49,6 +50,11 @@ export class CyberSource implements Processor {
   readonly settings = CYBERSOURCE_SETTINGS;
   readonly #client: CyberSourceClient;
   readonly #inquiry: Inquiry;
+
+  conflict(settings: ProcessorSettings): string | undefined {
+    const isBoth = settings['mle-certificate'] !== undefined && settings['auth'] === 'http-signature';
+    return isBoth ? 'mle-certificate: goes with auth=jwt only' : undefined;
+  }
 
   constructor(options: ClientOptions) {
     this.#client = new CyberSourceClient(options);
