@@ -198,7 +198,7 @@ function paymentsOf(core: OpenCore, { vault, placeholders, idempotency, metrics,
   });
   const stop = async (): Promise<void> => {
     await rounds.stop();
-    await recovery.idle();
+    await recovery.stop();
   };
   return { payments, notifications, clockwork: { start: () => rounds.start(), stop } };
 }

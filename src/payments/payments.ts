@@ -202,11 +202,11 @@ export class Payments {
     const { tenant, payment, operation } = lane;
     const asking = new Asking({ tenant, configured, clock: this.#clock });
     const operations = await this.#books.operations(lane);
-    const word = await asking.operate(payment, operation, historyOf(payment, operations, operation));
+    const history = historyOf(payment, operations, operation);
+    const word = await asking.operate(payment, operation, history);
     // A refusal may mean that the payment stands otherwise there than here.
     const [first] = operations;
     const isRefused = word.kind === 'refused' && operation.type !== 'payment_refund' && first !== undefined;
-    const history = historyOf(payment, operations, operation);
     const stands = isRefused ? await asking.inquire(history, subjectOf(payment, first)) : undefined;
     return this.#end(lane, configured, word, stands, claimed);
   }

@@ -61,6 +61,7 @@ export class Recovery {
   readonly #failed: (error: unknown, due: Due) => void;
   /** Under way, by payment. */
   readonly #looks = new Map<string, UnderWay>();
+  #stopped = false;
 
   constructor(options: {
     database: Database;
@@ -85,6 +86,12 @@ export class Recovery {
     await Promise.all(this.#activations.processors.map((processor) => this.#fill(processor)));
   }
 
+  /** Begins no further look, and waits for those under way. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.idle();
+  }
+
   /** Resolves when nothing is looked at any more. */
   async idle(): Promise<void> {
     while (this.#looks.size > 0) await Promise.all([...this.#looks.values()].map(({ done }) => done));
@@ -101,6 +108,7 @@ export class Recovery {
     const due = await duePayments(this.#database, processor, this.#clock(), 2 * AT_ONCE, full);
     for (const each of due) {
       const name = `${each.tenant.environment}/${each.tenant.account}/${each.id}`;
+      if (this.#stopped) return;
       if (this.#looks.has(name) || busy().length >= AT_ONCE || isFull(each.tenant)) continue;
       const done = this.#lookAt(each)
         .catch((error: unknown) => this.#putOff(each, error))
@@ -190,9 +198,10 @@ export class Recovery {
         // Another operation has begun since: the word may speak of what that one did, and is asked for again after it.
         if (current.payment.begun !== lane.payment.begun) return undefined;
         const pair = resettle(current, word, now, times.lifetimes);
-        isInDoubt ||= isBeyondUs(current, pair, word);
+        const isBeyond = isBeyondUs(current, pair, word);
+        isInDoubt ||= isBeyond;
         const isOver =
-          !isInDoubt &&
+          !isBeyond &&
           !lacksCapture(pair, configured) &&
           !expectsMore(pair, word, now, lateUntil(pair.operation, times));
         return isOver ? { ...pair, payment: unwatched(pair.payment, id) } : pair;

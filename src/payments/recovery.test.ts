@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NOW, paymentOf } from '../../test/payment-pieces.ts';
+import type { Database } from '../storage/database.ts';
+import type { Activations } from './activations.ts';
+import type { Books } from './books.ts';
+import { Recovery } from './recovery.ts';
+
+const MANY = 40;
+const rows = Array.from({ length: MANY }, (_, index) => ({
+  account: `account-${index}`,
+  environment: 'sandbox',
+  id: paymentOf().id,
+  due_at: NOW,
+}));
+
+test('a stop waits for the looks under way, and begins no other, however many are due', async () => {
+  let looks = 0;
+  const recovery = new Recovery({
+    // What is due never ends.
+    database: { read: async () => rows } as unknown as Database,
+    activations: { processors: ['simulator'] } as unknown as Activations,
+    books: {
+      find: async () => {
+        looks++;
+        await new Promise((resolve) => setImmediate(resolve));
+      },
+    } as unknown as Books,
+    payments: {} as never,
+    idempotency: {} as never,
+    clock: () => NOW,
+    failed: (error) => assert.fail(String(error)),
+  });
+  await recovery.round();
+  assert.ok(looks > 0);
+  await recovery.stop();
+  const before = looks;
+  await recovery.round();
+  assert.equal(looks, before);
+});
