@@ -306,6 +306,7 @@ describe('cardvault payments', () => {
       const capture = idOf(await me.move('capture', id, 500));
       const sure = await me.opened('authorization', { amount: 10 });
       assert.match((await refused(settle(sure, 'accepted'), /no such transaction in doubt/)).err, /doubtful/);
+      await refused(settle(id, 'accepted'), new RegExp(`another transaction of the payment is in doubt: ${capture}`));
       await refused(settle(capture, 'perhaps'), /accepted or refused/);
       const done_ = (await done(settle(capture, 'accepted'))) as Record<string, string>;
       assert.deepEqual(

@@ -54,6 +54,8 @@ export class ByHand {
 
   #changed(current: Lane, as: SettledAs, { lifetimes }: ReturnType<typeof timesOf>): Pair {
     const { payment, operation } = current;
+    if (payment.operation !== undefined && payment.operation !== operation.id)
+      throw new ByHandError(`another transaction of the payment is in doubt: ${payment.operation}`);
     if (operation.state !== 'in_progress') return { operation, payment: { ...payment, watched: [] } };
     if (as === 'refused' && operation.type === 'expiry')
       throw new ByHandError('the payment has expired and is to be given back: do that there, then settle as accepted');
