@@ -5,6 +5,7 @@ import { Authentication } from './accounts/authentication.ts';
 import { auditEntry } from './audit/audit.ts';
 import { Captures } from './captures/captures.ts';
 import type { Core, Running } from './cli/core.ts';
+import { UsageError } from './cli/output.ts';
 import type { Config } from './config.ts';
 import { makeRootKey, readRootKey } from './crypto/custody.ts';
 import { Keyring } from './crypto/keyring.ts';
@@ -31,32 +32,44 @@ import { LOOK_EVERY_MS, Recovery } from './payments/recovery.ts';
 import { Placeholders } from './placeholders/placeholders.ts';
 import { Configurations } from './proxy/configurations.ts';
 import { PayloadProxy } from './proxy/proxy.ts';
-import { commitAll } from './storage/database.ts';
+import { unfinishedCopy } from './storage/copy.ts';
+import { commitAll, type Driver } from './storage/database.ts';
 import { holdsKeys, wrappedKeyStore } from './storage/key-store.ts';
-import { SqliteDatabase } from './storage/sqlite/sqlite.ts';
+import { Lease } from './storage/lease.ts';
+import { type Opened, openDatabase } from './storage/open.ts';
 import { SWEEP_EVERY_MS, Sweeper } from './storage/sweeper.ts';
+import { whenThere } from './storage/when-there.ts';
 import { Vault } from './vault/vault.ts';
 import { VERSION } from './version.ts';
 
+const NO_VAULT = 'there is no vault in this database; start the service once, or run: cardvault migrate';
+const UNFINISHED = 'a copy into this database was not finished; run the same cardvault copy again';
+
 interface OpenCore extends Core {
-  readonly database: SqliteDatabase;
+  readonly database: Driver;
+  readonly opened: Opened;
   readonly processors: Processors;
 }
 
 /** Database, keys and accounts: what the command line and the service share. Makes what is missing. */
-export async function openCore(config: Config, clock: Clock): Promise<OpenCore> {
+export async function openCore(config: Config, own: Clock, { make = true } = {}): Promise<OpenCore> {
   const random = systemRandom();
-  const database = new SqliteDatabase(config.databaseFile);
+  const opened = openDatabase(config.database, own, random);
+  const { database, clock } = opened;
   try {
+    if (!(await opened.meet()) && !make) throw new UsageError(NO_VAULT);
     await database.migrate(clock);
+    if (await unfinishedCopy(database)) throw new UsageError(UNFINISHED);
     const isNew = !(await holdsKeys(database));
+    // Another may just be making it, or was stopped while it did.
+    if (isNew && !make) throw new UsageError(NO_VAULT);
     if (isNew && !existsSync(config.rootKeyFile)) makeRootKey(config.rootKeyFile);
     const root = readRootKey(config.rootKeyFile);
     const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });
-    await keyring.prepare(['service', ...ENVIRONMENTS]);
+    const beganHere = await keyring.prepare(['service', ...ENVIRONMENTS]);
     const journalKey = await keyring.digestKey({ account: '', environment: 'service', purpose: 'journal' });
     await database.useJournalKey(journalKey);
-    if (isNew) {
+    if (beganHere) {
       const event = { action: 'service.initialised', outcome: 'success', account: '', environment: '' } as const;
       await commitAll(database, { writes: [], journal: [auditEntry(clock, { actor: { type: 'service' } }, event)] });
     }
@@ -69,22 +82,30 @@ export async function openCore(config: Config, clock: Clock): Promise<OpenCore> 
       await database.close();
     };
     const capabilities = { accounts, configurations, activations, processors: processors.byName };
-    return { database, keyring, journalKey, ...capabilities, clock, random, close };
+    return { database, opened, keyring, journalKey, ...capabilities, clock, random, close };
   } catch (error) {
     await database.close();
     throw error;
   }
 }
 
+const ID_BYTES = 16;
+const ALWAYS = (): Promise<boolean> => Promise.resolve(true);
+
 /** The wiring diagram: opens everything, listens, and returns how to stop. */
 export async function startService(
   config: Config,
-  clock: Clock,
+  own: Clock,
   log: Log,
   endpoints: readonly Endpoint[] = ENDPOINTS,
 ): Promise<Running> {
-  const core = await openCore(config, clock);
-  const { database, keyring, random, accounts, configurations } = core;
+  const waiting = (error: unknown): void => log.error('waiting for the database', describeError(error));
+  const core = await whenThere(() => openCore(config, own), { clock: own, waiting });
+  const { database, opened, keyring, clock, random, accounts, configurations } = core;
+  const owner = Buffer.from(random.bytes(ID_BYTES)).toString('hex');
+  const turns = ['sweeper', 'payments'].map((name) => new Lease({ database, clock, name, owner }));
+  // With a database of its own a service is always the one.
+  const [sweeping, clocking] = turns.map((lease) => (opened.isShared ? () => lease.isOurs() : ALWAYS));
   const vault = new Vault({ database, keyring, clock, random });
   const captures = new Captures({ database, keyring, vault, clock, random });
   const placeholders = new Placeholders({ database, vault, captures, clock });
@@ -95,7 +116,8 @@ export async function startService(
   const certificateEnds = () => configurations.certificateEnds();
   const doubtfulPayments = () => countDoubtful(database);
   const metrics = new Metrics({ waitingWrites: () => database.waiting, ready, certificateEnds, doubtfulPayments });
-  const { payments, notifications, clockwork } = paymentsOf(core, { vault, placeholders, idempotency, metrics, log });
+  const parts = { vault, placeholders, idempotency, metrics, log, isOurTurn: clocking ?? ALWAYS };
+  const { payments, notifications, clockwork } = paymentsOf(core, parts);
   const shared = { clock, random, log, metrics, trustedProxies: config.trustedProxies };
 
   const authentications = ENVIRONMENTS.map(
@@ -122,33 +144,35 @@ export async function startService(
   };
   const failed = (sweep: string, error: unknown): void => log.error('sweep failed', { ...describeError(error), sweep });
   const removed = (kind: string, count: number): void => metrics.swept(kind, count);
-  const sweeper = new Sweeper({
-    every: SWEEP_EVERY_MS,
-    sweeps: [
-      { kind: 'captures', run: () => captures.sweep() },
-      { kind: 'tokens', run: () => vault.sweep() },
-      { kind: 'answers', run: () => idempotency.sweep() },
-    ],
-    chores: [
-      { kind: 'uses', run: flushUses },
-      { kind: 'scrub', run: () => database.scrub() },
-    ],
-    removed,
-    failed,
-  });
+  const sweeps = [
+    { kind: 'captures', run: () => captures.sweep() },
+    { kind: 'tokens', run: () => vault.sweep() },
+    { kind: 'answers', run: () => idempotency.sweep() },
+  ];
+  const chores = [
+    { kind: 'uses', run: flushUses },
+    { kind: 'scrub', run: () => database.scrub() },
+  ];
+  const rounds = [
+    opened.watch(failed),
+    new Sweeper({ every: SWEEP_EVERY_MS, sweeps, chores: [], isOurTurn: sweeping ?? ALWAYS, removed, failed }),
+    new Sweeper({ every: SWEEP_EVERY_MS, sweeps: [], chores, removed, failed }),
+    clockwork,
+  ];
   const notRenewed = (error: unknown): void => log.error('certificate not renewed', describeError(error));
   const listeners = new Listeners(apps, () => tlsOf(config, clock), notRenewed);
   const stop = async (): Promise<void> => {
     state.draining = true;
     await listeners.close(config.drainMs);
-    await sweeper.stop();
-    await clockwork.stop();
+    for (const round of rounds) await round.stop();
+    for (const held of turns)
+      await held.giveBack().catch((error: unknown) => log.error('lease not given back', describeError(error)));
     await flushUses().catch((error: unknown) => log.error('uses not written', describeError(error)));
     await core.close();
     log.info('stopped', {});
   };
   // A process that cannot write is of no use; whoever supervises it starts a new one.
-  database.onBroken((error) => {
+  opened.onBroken((error) => {
     setImmediate(() => {
       throw error;
     });
@@ -159,8 +183,7 @@ export async function startService(
     await stop();
     throw error;
   }
-  sweeper.start();
-  clockwork.start();
+  for (const round of rounds) round.start();
   log.info('started', {});
   const authorityFile = config.tlsFiles === undefined ? authorityFileIn(tlsFolder(config)) : undefined;
   return { core, ports: listeners.ports, addresses: listeners.addresses, authorityFile, stop };
@@ -172,10 +195,11 @@ interface PaymentParts {
   readonly idempotency: Idempotency;
   readonly metrics: Metrics;
   readonly log: Log;
+  readonly isOurTurn: () => Promise<boolean>;
 }
 
 /** Payments, the news about them, and the clockwork that brings each to its end. */
-function paymentsOf(core: OpenCore, { vault, placeholders, idempotency, metrics, log }: PaymentParts) {
+function paymentsOf(core: OpenCore, { vault, placeholders, idempotency, metrics, log, isOurTurn }: PaymentParts) {
   const { database, keyring, clock, random, activations, processors } = core;
   const observe = metrics.operation.bind(metrics);
   const books = new Books({ database, keyring, clock, random, observe });
@@ -193,6 +217,7 @@ function paymentsOf(core: OpenCore, { vault, placeholders, idempotency, metrics,
       { kind: 'news', run: () => notifications.gather() },
       { kind: 'payments', run: () => recovery.round() },
     ],
+    isOurTurn,
     removed: () => undefined,
     failed,
   });

@@ -16,7 +16,7 @@ function problems(variables: Record<string, string>): readonly string[] {
 
 const DEFAULTS: Config = {
   dataDirectory: resolve('data'),
-  databaseFile: resolve('data/cardvault.db'),
+  database: { kind: 'sqlite', file: resolve('data/cardvault.db') },
   embedded: true,
   rootKeyFile: resolve('data/root.key'),
   ports: { production: 8443, sandbox: 8444, console: 8445 },
@@ -78,7 +78,7 @@ describe('settings', () => {
     });
     assert.deepEqual(config, {
       dataDirectory: '/var/lib/cardvault',
-      databaseFile: '/var/lib/cardvault/vault.db',
+      database: { kind: 'sqlite', file: '/var/lib/cardvault/vault.db' },
       embedded: false,
       rootKeyFile: '/etc/cardvault/root.key',
       ports: { production: 443, sandbox: 444, console: 65_535 },
@@ -97,9 +97,47 @@ describe('settings', () => {
   });
 
   it('put files into the data directory, absolute paths where they say', () => {
-    const { databaseFile, rootKeyFile } = readConfig({ CARDVAULT_DATA_DIR: '/a', CARDVAULT_ROOT_KEY_FILE: 'k/root' });
-    assert.deepEqual([databaseFile, rootKeyFile], ['/a/cardvault.db', '/a/k/root']);
-    assert.equal(readConfig({ CARDVAULT_DATABASE_URL: 'sqlite:/b/c.db' }).databaseFile, '/b/c.db');
+    const { database, rootKeyFile } = readConfig({ CARDVAULT_DATA_DIR: '/a', CARDVAULT_ROOT_KEY_FILE: 'k/root' });
+    assert.deepEqual([database, rootKeyFile], [{ kind: 'sqlite', file: '/a/cardvault.db' }, '/a/k/root']);
+    const elsewhere = readConfig({ CARDVAULT_DATABASE_URL: 'sqlite:/b/c.db' }).database;
+    assert.deepEqual(elsewhere, { kind: 'sqlite', file: '/b/c.db' });
+  });
+
+  it('of PostgreSQL', () => {
+    const { database, embedded } = readConfig({
+      CARDVAULT_DATABASE_URL: 'postgres://me:s%3Acret@db1,[::1]:5433/vault?sslmode=verify-ca',
+      CARDVAULT_DATABASE_PASSWORD_FILE: '/run/password',
+      CARDVAULT_DATABASE_WRITERS: '3',
+      CARDVAULT_DATABASE_READERS: '5',
+      CARDVAULT_DATABASE_CONNECT_TIMEOUT_MS: '100',
+      CARDVAULT_DATABASE_STATEMENT_TIMEOUT_MS: '600000',
+      CARDVAULT_DATABASE_SHARDED: 'true',
+      CARDVAULT_CLOCK: 'system',
+    });
+    assert.equal(embedded, false);
+    assert.deepEqual(database, {
+      kind: 'postgres',
+      address: {
+        hosts: [
+          { host: 'db1', port: 5432 },
+          { host: '::1', port: 5433 },
+        ],
+        database: 'vault',
+        user: 'me',
+        password: 's:cret',
+        sslMode: 'verify-ca',
+        sslRootCert: undefined,
+        sslCert: undefined,
+        sslKey: undefined,
+      },
+      passwordFile: '/run/password',
+      writers: 3,
+      readers: 5,
+      connectTimeoutMs: 100,
+      statementTimeoutMs: 600_000,
+      sharded: true,
+      clock: 'system',
+    });
   });
 
   it('of addresses that are chosen must exist on the machine', () => {
@@ -119,7 +157,13 @@ describe('settings', () => {
       ['CARDVAULT_METRICS_ALLOW', 'all', '10.1', '::/200'],
       ['CARDVAULT_TLS_MAX_VERSION', '1.1', 'TLSv1.3', '1.30'],
       ['CARDVAULT_LOG_LEVEL', 'INFO', 'loud', 'toString'],
-      ['CARDVAULT_DATABASE_URL', 'mysql://x', 'vault.db', 'sqlite:'],
+      ['CARDVAULT_DATABASE_URL', 'mysql://x', 'vault.db', 'sqlite:', 'postgres://host/x', 'postgres://me@h/d?x=1'],
+      ['CARDVAULT_DATABASE_WRITERS', '0', '65', 'many'],
+      ['CARDVAULT_DATABASE_READERS', '0', '65'],
+      ['CARDVAULT_DATABASE_CONNECT_TIMEOUT_MS', '99', '600001'],
+      ['CARDVAULT_DATABASE_STATEMENT_TIMEOUT_MS', '0', '5s'],
+      ['CARDVAULT_DATABASE_SHARDED', 'yes'],
+      ['CARDVAULT_CLOCK', 'mine'],
     ];
     for (const [name, ...texts] of refused) {
       for (const text of texts) {

@@ -5,10 +5,12 @@ import { LOG_LEVELS, type LogLevel } from './http/log.ts';
 import type { TlsFiles } from './http/tls.ts';
 import { SECOND } from './kernel/clock.ts';
 import { OperatorError } from './kernel/operator-error.ts';
+import type { DatabaseOptions } from './storage/open.ts';
+import { type PostgresAddress, readAddress } from './storage/postgres/address.ts';
 
 export interface Config {
   readonly dataDirectory: string;
-  readonly databaseFile: string;
+  readonly database: DatabaseOptions;
   /** True when the database is the one in the data directory. */
   readonly embedded: boolean;
   readonly rootKeyFile: string;
@@ -65,13 +67,41 @@ const oneOf = <W extends string>(words: readonly W[], about: string, fallback: W
 const DEFAULT_HOST = '127.0.0.1,::1';
 const MAX_RATE = 1_000_000;
 const MAX_DRAIN_SECONDS = 600;
+const MAX_CONNECTIONS = 64;
+const MAX_TIMEOUT_MS = 600_000;
 
 /** Every setting of the service. `docs/operations.md` has a line for each, held by a test. */
 export const SETTINGS = {
   CARDVAULT_DATA_DIR: setting('./data', 'Directory of everything that is made here', (text) => resolve(text)),
-  CARDVAULT_DATABASE_URL: setting('', 'Empty: SQLite in the data directory; otherwise sqlite:PATH', (text) =>
-    text === '' || /^sqlite:./.test(text) ? text.slice('sqlite:'.length) : expected('sqlite:PATH'),
+  CARDVAULT_DATABASE_URL: setting(
+    '',
+    'Empty: SQLite in the data directory; otherwise sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
+    (text): string | PostgresAddress => {
+      if (/^postgres(ql)?:/.test(text)) return readAddress(text);
+      return text === '' || /^sqlite:./.test(text)
+        ? text.slice('sqlite:'.length)
+        : expected('sqlite:PATH or postgres://…');
+    },
   ),
+  CARDVAULT_DATABASE_PASSWORD_FILE: setting(
+    '',
+    'PostgreSQL: a file with the password, instead of one in the address',
+    (text) => text,
+  ),
+  CARDVAULT_DATABASE_WRITERS: setting('2', 'PostgreSQL: connections that write', (text) =>
+    wholeNumber(text, 1, MAX_CONNECTIONS),
+  ),
+  CARDVAULT_DATABASE_READERS: setting('4', 'PostgreSQL: connections that read', (text) =>
+    wholeNumber(text, 1, MAX_CONNECTIONS),
+  ),
+  CARDVAULT_DATABASE_CONNECT_TIMEOUT_MS: setting('5000', 'PostgreSQL: how long to wait for a connection', (text) =>
+    wholeNumber(text, 100, MAX_TIMEOUT_MS),
+  ),
+  CARDVAULT_DATABASE_STATEMENT_TIMEOUT_MS: setting('10000', 'PostgreSQL: how long a statement may take', (text) =>
+    wholeNumber(text, 100, MAX_TIMEOUT_MS),
+  ),
+  CARDVAULT_DATABASE_SHARDED: oneOf(['false', 'true'], 'PostgreSQL: accounts are on different machines', 'false'),
+  CARDVAULT_CLOCK: oneOf(['database', 'system'], 'PostgreSQL: whose time counts', 'database'),
   CARDVAULT_ROOT_KEY_FILE: setting('', 'The root key; empty: root.key in the data directory', (text) => text),
   CARDVAULT_HOST: setting(DEFAULT_HOST, 'Addresses to listen on, separated by commas', (text) => {
     const hosts = commaList(text).map((address) => ({ address, mayBeMissing: text === DEFAULT_HOST }));
@@ -153,9 +183,26 @@ export function readConfig(variables: Variables): Config {
   return Object.freeze(configOf(values as Settings));
 }
 
+const databaseOf = (values: Settings): DatabaseOptions => {
+  const address = values.CARDVAULT_DATABASE_URL;
+  if (typeof address === 'string')
+    return { kind: 'sqlite', file: resolve(values.CARDVAULT_DATA_DIR, address || 'cardvault.db') };
+  return {
+    kind: 'postgres',
+    address,
+    passwordFile: values.CARDVAULT_DATABASE_PASSWORD_FILE || undefined,
+    writers: values.CARDVAULT_DATABASE_WRITERS,
+    readers: values.CARDVAULT_DATABASE_READERS,
+    connectTimeoutMs: values.CARDVAULT_DATABASE_CONNECT_TIMEOUT_MS,
+    statementTimeoutMs: values.CARDVAULT_DATABASE_STATEMENT_TIMEOUT_MS,
+    sharded: values.CARDVAULT_DATABASE_SHARDED === 'true',
+    clock: values.CARDVAULT_CLOCK,
+  };
+};
+
 const configOf = (values: Settings): Config => ({
   dataDirectory: values.CARDVAULT_DATA_DIR,
-  databaseFile: resolve(values.CARDVAULT_DATA_DIR, values.CARDVAULT_DATABASE_URL || 'cardvault.db'),
+  database: databaseOf(values),
   embedded: values.CARDVAULT_DATABASE_URL === '',
   rootKeyFile: resolve(values.CARDVAULT_DATA_DIR, values.CARDVAULT_ROOT_KEY_FILE || 'root.key'),
   ports: {

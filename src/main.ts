@@ -3,9 +3,14 @@ import { openCore, startService } from './app.ts';
 import { runCommandLine } from './cli/cli.ts';
 import { UsageError } from './cli/output.ts';
 import { type Config, readConfig } from './config.ts';
+import { systemRandom } from './crypto/random.ts';
 import { describeError, openLog } from './http/log.ts';
+import type { Clock } from './kernel/clock.ts';
+import { openDatabase } from './storage/open.ts';
 
-const clock = (): number => Date.now();
+const wallClock = (): number => Date.now();
+/** The wall clock as it was at the start, carried on by one that never jumps. */
+const steadyClock = (): number => performance.timeOrigin + performance.now();
 
 /** Read once, by whoever asks first: help and version need none. */
 let known: Config | undefined;
@@ -13,6 +18,12 @@ const configuration = (): Config => {
   known ??= readConfig(process.env);
   return known;
 };
+
+const withFile = (file: string | undefined): Config =>
+  file === undefined ? configuration() : { ...configuration(), database: { kind: 'sqlite', file } };
+
+const clockOf = ({ database }: Config): Clock =>
+  database.kind === 'postgres' && database.clock === 'database' ? steadyClock : wallClock;
 
 const PAUSE_MS = 5;
 
@@ -34,11 +45,24 @@ function writeAll(descriptor: number, text: string): void {
   }
 }
 
+const STOPS = ['SIGTERM', 'SIGINT'] as const;
+
 /** A second signal does not cut the first one's drain short. */
 const untilStopped = (): Promise<void> =>
   new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve());
+    for (const signal of STOPS) process.on(signal, () => resolve());
   });
+
+/** A start serves nobody yet, and may be waiting for its database: it is not finished only to be stopped then. */
+async function unlessStopped<T>(start: () => Promise<T>): Promise<T> {
+  const leave = (): void => process.exit();
+  for (const signal of STOPS) process.on(signal, leave);
+  try {
+    return await start();
+  } finally {
+    for (const signal of STOPS) process.off(signal, leave);
+  }
+}
 
 // Would open the debugger, and with it all memory, to whoever may send signals.
 process.on('SIGUSR1', () => undefined);
@@ -48,15 +72,20 @@ process.channel?.unref();
 process.on('disconnect', () => process.exit(1));
 
 process.exitCode = await runCommandLine(process.argv.slice(2), {
-  clock,
+  clock: wallClock,
   paths: configuration,
   open: async ({ make, databaseFile }) => {
-    const config = databaseFile === undefined ? configuration() : { ...configuration(), databaseFile };
-    if (make !== true && !existsSync(config.databaseFile)) {
+    const config = withFile(databaseFile);
+    const { database } = config;
+    if (make !== true && database.kind === 'sqlite' && !existsSync(database.file)) {
       const hint = 'start the service once, or run: cardvault migrate';
-      throw new UsageError(`there is no vault at ${config.databaseFile}; ${hint}`);
+      throw new UsageError(`there is no vault at ${database.file}; ${hint}`);
     }
-    return openCore(config, clock);
+    return openCore(config, clockOf(config), { make: make === true });
+  },
+  openDatabase: (address) => {
+    const { database } = readConfig({ ...process.env, CARDVAULT_DATABASE_URL: address });
+    return openDatabase(database, wallClock, systemRandom());
   },
   start: async () => {
     const config = configuration();
@@ -67,7 +96,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
       log.error('crashed', describeError(error));
       process.exit(1);
     });
-    return startService(config, clock, log);
+    return unlessStopped(() => startService(config, clockOf(config), log));
   },
   untilStopped,
   out: (text) => writeAll(1, text),

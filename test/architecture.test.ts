@@ -34,7 +34,7 @@ const BANNED: readonly { pattern: RegExp; home: string; instead: string }[] = [
   { pattern: /\bDate\.now\b/, home: 'main.ts', instead: 'the clock that is passed in' },
   { pattern: /\bnew Date\(\s*\)/, home: '', instead: 'the clock that is passed in' },
   { pattern: /(?<!new )\bDate\(/, home: '', instead: 'the clock that is passed in' },
-  { pattern: /\bperformance\.now\b/, home: '', instead: 'the clock that is passed in' },
+  { pattern: /\bperformance\.now\b/, home: 'main.ts', instead: 'the clock that is passed in' },
   { pattern: /\bMath\.random\b/, home: '', instead: 'the Random that is passed in' },
   {
     pattern: /\b(randomBytes|randomInt|randomUUID|randomFillSync|getRandomValues)\b/,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +37,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['audit', 'verify'],
   ['audit', 'export'],
   ['backup', '--to', '$file'],
+  ['copy', '--from', 'sqlite:cardvault.db', '--to', 'sqlite:$file.moved'],
   ['restore', '--from', '$file', '--force'],
 ];
 
@@ -360,13 +362,26 @@ describe('the command line', () => {
       const exported = (await run(own, 'audit', 'export', '--json')).json;
       assert.deepEqual(
         exported.map(({ action }: { action: string }) => action),
-        ['service.initialised', 'account.created'],
+        ['service.initialised', 'journal.opened', 'account.created'],
       );
-      const { ok, records, heads } = (await run(own, 'audit', 'verify', '--json')).json;
-      assert.deepEqual({ ok, records }, { ok: true, records: exported.length });
-      assert.deepEqual(heads, [{ lane: 1, sequence: records, hash: exported.at(-1).hash }]);
+      const { account, hash } = exported[2];
+      assert.deepEqual(exported[1].targets, [`chain:${account}/2`]);
+      const { ok, records, chains, digest, heads } = (await run(own, 'audit', 'verify', '--json')).json;
+      assert.deepEqual({ ok, records, chains }, { ok: true, records: exported.length, chains: 2 });
+      assert.deepEqual(heads, [
+        { account: '', lane: 2, sequence: 2, hash: exported[1].hash },
+        { account, lane: 2, sequence: 1, hash },
+      ]);
+      const lines = ` 2 2 ${exported[1].hash}\n${account} 2 1 ${hash}\n`;
+      assert.equal(digest, createHash('sha256').update(lines).digest('hex'));
+      const human = (await run(own, 'audit', 'verify')).out;
+      assert.equal(human, `3 records in 2 chains, all in order\nheads  SHA-256 ${digest}\n`);
+      const exportOf = async (id: string) => (await run(own, 'audit', 'export', '--account', id, '--json')).json;
+      assert.deepEqual(await exportOf(account), exported.slice(2));
+      assert.deepEqual(await exportOf(''), exported.slice(0, 2));
+      assert.match((await run(own, 'audit', 'export', '--account', 'acct_unknown')).err, /no such account/);
       const core = await openCore(readConfig({ CARDVAULT_DATA_DIR: own }), () => Date.now());
-      const forged = { sql: "update journal set account = 'other' where account <> ''", rows: [[]] };
+      const forged = { sql: "update journal set environment = 'other' where account <> ''", rows: [[]] };
       await core.database.commit({ writes: [forged] });
       await core.close();
       const { code, json } = await run(own, 'audit', 'verify', '--json');

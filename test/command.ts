@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { openCore } from '../src/app.ts';
 import { runCommandLine } from '../src/cli/cli.ts';
 import { readConfig } from '../src/config.ts';
+import { systemRandom } from '../src/crypto/random.ts';
+import { openDatabase } from '../src/storage/open.ts';
+import { databaseSettings } from './database.ts';
 
 /** The command line as an operator runs it: a process of its own. */
 export interface Finished {
@@ -16,12 +19,13 @@ export interface Finished {
 
 export const BIN = join(import.meta.dirname, '..', 'bin', 'cardvault.mjs');
 
-export function runCommand(
+export async function runCommand(
   args: readonly string[],
   variables: Readonly<Record<string, string>>,
   node = process.execPath,
 ): Promise<Finished> {
-  const env: NodeJS.ProcessEnv = { ...withoutSettings(process.env), ...variables };
+  const settings = await databaseSettings(variables['CARDVAULT_DATA_DIR']);
+  const env: NodeJS.ProcessEnv = { ...withoutSettings(process.env), ...settings, ...variables };
   const child = spawn(node, [BIN, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let stdout = '';
   let stderr = '';
@@ -54,11 +58,18 @@ export interface Ran {
 export async function runHere(directory: string, ...args: string[]): Promise<Ran> {
   const streams = { out: '', err: '' };
   const clock = (): number => Date.now();
-  const config = readConfig({ CARDVAULT_DATA_DIR: directory });
+  const config = readConfig({ CARDVAULT_DATA_DIR: directory, ...(await databaseSettings(directory)) });
   const code = await runCommandLine(args, {
     clock,
     paths: () => config,
-    open: ({ databaseFile = config.databaseFile }) => openCore({ ...config, databaseFile }, clock),
+    open: ({ databaseFile: file, make = false }) =>
+      openCore(file === undefined ? config : { ...config, database: { kind: 'sqlite', file } }, clock, { make }),
+    openDatabase: (address) =>
+      openDatabase(
+        readConfig({ CARDVAULT_DATA_DIR: directory, CARDVAULT_DATABASE_URL: address }).database,
+        clock,
+        systemRandom(),
+      ),
     start: () => Promise.reject(new Error('no command of this test serves')),
     untilStopped: () => Promise.resolve(),
     out: (text) => {

@@ -10,6 +10,7 @@ import type { Core } from '../src/cli/core.ts';
 import { readConfig } from '../src/config.ts';
 import { openLog } from '../src/http/log.ts';
 import type { Environment } from '../src/kernel/environment.ts';
+import { databaseSettings, dropDatabase } from './database.ts';
 
 /** A whole service in this process, on free ports and a folder of its own, with a clock that tests can advance. */
 export interface House {
@@ -25,7 +26,7 @@ export interface House {
   newAccount(name?: string): Promise<string>;
   newKey(account: string, options?: KeyOptions): Promise<{ id: string; secret: string }>;
   enablePayments(account: string, settings?: Readonly<Record<string, string>>, processor?: string): Promise<void>;
-  /** Stops, and removes the folder unless it was given. */
+  /** Stops, and removes the folder and its database unless it was given. */
   stop(): Promise<void>;
 }
 
@@ -74,6 +75,9 @@ export async function startHouse(
     CARDVAULT_RATE_LIMIT_PER_KEY: '0',
     CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '0',
     CARDVAULT_DRAIN_SECONDS: '2',
+    ...(await databaseSettings(directory)),
+    // The one that tests advance.
+    CARDVAULT_CLOCK: 'system',
     ...options.variables,
   };
   const running = await startService(
@@ -151,7 +155,9 @@ export async function startHouse(
     stop: async () => {
       agent.destroy();
       await running.stop();
-      if (options.directory === undefined) rmSync(directory, { recursive: true, force: true });
+      if (options.directory !== undefined) return;
+      rmSync(directory, { recursive: true, force: true });
+      await dropDatabase(directory);
     },
   };
 }

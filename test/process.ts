@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { databaseSettings } from './database.ts';
 
 /** The real service and its command line, each in a process of its own. */
 const COMMAND = join(import.meta.dirname, '..', 'bin', 'cardvault.mjs');
@@ -44,7 +45,7 @@ export interface Serving {
   stop(): Promise<number | null>;
 }
 
-const environmentOf = (directory: string, variables: Variables): NodeJS.ProcessEnv => {
+const environmentOf = async (directory: string, variables: Variables): Promise<NodeJS.ProcessEnv> => {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('CARDVAULT_'));
   return {
     ...Object.fromEntries(inherited),
@@ -54,6 +55,7 @@ const environmentOf = (directory: string, variables: Variables): NodeJS.ProcessE
     CARDVAULT_SANDBOX_PORT: '0',
     CARDVAULT_CONSOLE_PORT: '0',
     CARDVAULT_RATE_LIMIT_PER_KEY: '0',
+    ...(await databaseSettings(directory)),
     ...variables,
   };
 };
@@ -64,8 +66,8 @@ interface Spawned {
   readonly err: { text: string };
 }
 
-function spawnCommand(directory: string, args: readonly string[], variables: Variables): Spawned {
-  const env = environmentOf(directory, variables);
+async function spawnCommand(directory: string, args: readonly string[], variables: Variables): Promise<Spawned> {
+  const env = await environmentOf(directory, variables);
   const child = spawn(process.execPath, [COMMAND, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const out = { text: '' };
   const err = { text: '' };
@@ -84,14 +86,14 @@ export async function runCommand(
   args: readonly string[],
   variables: Variables = {},
 ): Promise<{ code: number | null; out: string; err: string }> {
-  const { child, out, err } = spawnCommand(directory, args, variables);
+  const { child, out, err } = await spawnCommand(directory, args, variables);
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, out: out.text, err: err.text };
 }
 
 /** Starts the service on free ports and waits until it says that it runs. */
 export async function serve(directory: string, variables: Variables = {}): Promise<Serving> {
-  const { child, out, err } = spawnCommand(directory, ['serve'], { CARDVAULT_LOG_LEVEL: 'error', ...variables });
+  const { child, out, err } = await spawnCommand(directory, ['serve'], { CARDVAULT_LOG_LEVEL: 'error', ...variables });
   const closed = once(child, 'close') as Promise<[number | null]>;
   const started = new Promise<void>((resolve, reject) => {
     const told = (what: string): Error => new Error(`${what}: ${out.text}${err.text}`);

@@ -1,50 +1,102 @@
 import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { isPostgres } from './database.ts';
+import { type Postgres, SHARED, startPostgres } from './postgres.ts';
+import { noPostgres } from './postgres-binaries.ts';
 import { installReceivers } from './receivers/install.ts';
 
 /**
- * `npm test`: types, style, then every test file, each in a process of its own. Arguments select files by a part of
- * their path. The last line is the count.
+ * `npm test`: types, style, then every test file, each in a process of its own; those that see the service as its clients
+ * do, or that are about payments, once more over PostgreSQL. Arguments select files by a part of their path. With
+ * TEST_DATABASE=postgres all of them run once, over PostgreSQL. The last line is the count.
  */
 const root = join(import.meta.dirname, '..');
 const bin = (name: string): string => join(root, 'node_modules', '.bin', name);
 const wanted = process.argv.slice(2);
+const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+
+/** What must be the same whatever the database. */
+const AGAIN = /^test\/(interface|simulation)\/|^test\/processors\/simulator|^test\/(crash|crash-payments|starters)\./;
+const CONCURRENCY = 2;
+const WITHIN_MS = 300_000;
+
+const counts = { passed: 0, failed: 0, skipped: 0 };
+process.on('exit', () => {
+  say(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+  if (counts.failed > 0 || counts.passed === 0) process.exitCode = 1;
+});
 
 function check(command: string, args: readonly string[]): boolean {
   const { status } = spawnSync(bin(command), args, { cwd: root, stdio: 'inherit' });
   return status === 0;
 }
 
-const checks = wanted.length > 0 || (check('tsc', []) && check('biome', ['check', '.']));
-if (!checks) {
-  process.stdout.write('types or style are at fault\n0 passed, 1 failed, 0 skipped\n');
-  process.exit(1);
+interface ReportEvent {
+  readonly type: string;
+  readonly data: { readonly name?: string; readonly nesting?: number };
 }
 
-// Before the files are run side by side; tests of what is still missing say so and are skipped.
-for (const tool of installReceivers()) process.stdout.write(`not on this machine: ${tool}\n`);
+/** Puts the label before the name of what stands at the top of a file. */
+const labelled = (label: string) =>
+  async function* (events: AsyncIterable<ReportEvent>): AsyncGenerator<ReportEvent> {
+    for await (const { type, data } of events) {
+      const { name, nesting } = data;
+      yield { type, data: name === undefined || nesting !== 0 ? data : { ...data, name: `${label}${name}` } };
+    }
+  };
 
-const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'], { cwd: root })
-  .sort()
-  .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
-  .map((file) => join(root, file));
+async function runAll(
+  files: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  label = '',
+): Promise<void> {
+  if (files.length === 0) return;
+  const env = { ...process.env, ...environment };
+  const paths = files.map((file) => join(root, file));
+  const stream = run({ files: paths, concurrency: CONCURRENCY, timeout: WITHIN_MS, cwd: root, env });
+  stream.on('test:pass', ({ details, skip }) => {
+    if (details.type === 'suite') return;
+    if (skip !== undefined && skip !== false) counts.skipped++;
+    else counts.passed++;
+  });
+  stream.on('test:fail', ({ details }) => {
+    if (details.type !== 'suite') counts.failed++;
+  });
+  const lines = Readable.from(labelled(label)(stream)).pipe(spec());
+  for await (const text of lines) process.stdout.write(text as string);
+}
 
-const counts = { passed: 0, failed: 0, skipped: 0 };
-const stream = run({ files, concurrency: 2, timeout: 300_000, cwd: root });
-stream.on('test:pass', ({ details, skip }) => {
-  if (details.type === 'suite') return;
-  if (skip !== undefined && skip !== false) counts.skipped++;
-  else counts.passed++;
-});
-stream.on('test:fail', ({ details }) => {
-  if (details.type !== 'suite') counts.failed++;
-});
-stream.compose(spec()).pipe(process.stdout);
-stream.on('close', () => undefined);
-process.on('exit', () => {
-  process.stdout.write(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
-  if (counts.failed > 0 || counts.passed === 0) process.exitCode = 1;
-});
+async function runPasses(): Promise<void> {
+  const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'], { cwd: root })
+    .sort()
+    .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)));
+  const again = files.filter((file) => isPostgres || AGAIN.test(file));
+  const why = again.length === 0 && wanted.length > 0 ? 'no file is about it' : noPostgres();
+  const postgres: Postgres | undefined = why === false ? await startPostgres({ isCareless: true }) : undefined;
+  try {
+    const shared = postgres && { [SHARED]: JSON.stringify(postgres.ways) };
+    if (!isPostgres) await runAll(files, { ...shared });
+    if (postgres !== undefined) {
+      say(`over PostgreSQL ${postgres.release}:`);
+      await runAll(again, { ...shared, TEST_DATABASE: 'postgres' }, 'PostgreSQL: ');
+    } else if (again.length > 0) {
+      for (const file of again) say(`skipped over PostgreSQL: ${file}: ${why}`);
+      counts.skipped += again.length;
+    }
+  } finally {
+    await postgres?.stop();
+  }
+}
+
+if (wanted.length > 0 || (check('tsc', []) && check('biome', ['check', '.']))) {
+  // Before the files are run side by side; tests of what is still missing say so and are skipped.
+  for (const tool of installReceivers()) say(`not on this machine: ${tool}`);
+  await runPasses();
+} else {
+  say('types or style are at fault');
+  counts.failed++;
+}

@@ -3,6 +3,7 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
+import { exportJournal, verifyJournal } from '../src/audit/verify.ts';
 import { type House, luhnPan, startHouse } from './house.ts';
 
 const CARD = { card: '4111111111111111', name: 'Ana Lopez', exp: '12/29' };
@@ -12,6 +13,7 @@ const CAPTURE = { chd: CARD, amount: 0, currency: 'USD', additional_info: {}, tt
 describe('a database that was tampered with', () => {
   let house: House;
   let victim: string;
+  let altered = 0;
   before(async () => {
     house = await startHouse();
     victim = await house.newAccount('Victim');
@@ -40,10 +42,36 @@ describe('a database that was tampered with', () => {
       if (what === 'no revocation') await house.core.accounts.revokeKey(id, { actor: { type: 'operator' } });
       tamper(`update api_keys set ${change} where id = ?`, value(), id);
       assert.equal((await house.call('GET', '/v1/account', { key: secret })).status, 403);
-      const [last] = await house.core.database.read('select record from journal order by sequence desc limit 1');
-      assert.equal(JSON.parse(String(last?.['record'])).outcome, 'key_altered');
+      const denials = (await Array.fromAsync(exportJournal(house.core.database)))
+        .map(({ record }) => JSON.parse(record))
+        .filter(({ action }) => action === 'access.denied');
+      altered += 1;
+      assert.deepEqual(
+        denials.map(({ outcome }) => outcome),
+        Array(altered).fill('key_altered'),
+      );
     });
   }
+
+  test('an account whose audit log was removed whole is named by the verification', async () => {
+    const { database, journalKey } = house.core;
+    const robbed = await house.newAccount('Robbed');
+    await house.newKey(robbed);
+    assert.equal((await verifyJournal(database, journalKey)).fault, undefined);
+    const remove = (table: string): void => {
+      const file = new DatabaseSync(join(house.directory, 'cardvault.db'));
+      assert.ok(file.prepare(`delete from ${table} where account = ?`).run(robbed).changes > 0);
+      file.close();
+    };
+    remove('journal');
+    remove('journal_heads');
+    const missing = `account ${robbed}, lane 2: the chain was announced and is missing`;
+    assert.equal((await verifyJournal(database, journalKey)).fault, missing);
+    // Not even what is recorded from now on hides it.
+    await house.newKey(robbed);
+    const twice = `account ${robbed}, lane 2: the chain was announced twice`;
+    assert.equal((await verifyJournal(database, journalKey)).fault, twice);
+  });
 
   test('a capture whose expiry or amount was changed is not given out', async () => {
     const { secret: key } = await house.newKey(victim);

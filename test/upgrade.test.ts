@@ -1,22 +1,29 @@
 import assert from 'node:assert/strict';
+import type { KeyObject } from 'node:crypto';
 import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
-import { verifyJournal } from '../src/audit/verify.ts';
+import { exportJournal, verifyJournal } from '../src/audit/verify.ts';
+import { chainsAnnouncedBy, isAnnouncement, type Link, MIXED_LANE } from '../src/storage/journal.ts';
 import { readMigrations, schemaVersion } from '../src/storage/migrate.ts';
 import { applyMigrations } from '../src/storage/sqlite/apply-migrations.ts';
+import { SqliteDatabase } from '../src/storage/sqlite/sqlite.ts';
 import { type House, startHouse } from './house.ts';
 import { order, PAYMENTS } from './interface/payments.ts';
 import { newSender, openJose, proxied } from './interface/proxy.ts';
 import { CAPTURES, capture, cards, dataOf, TOKENIZE } from './interface/vault.ts';
+import { writeMixed } from './journals.ts';
 
 const PERSISTENT = { type: 'persistent' };
 const MIGRATED_AT = Date.UTC(2026, 0, 15);
 
+/** Tables that are made in another way than by copying what the first version knew of them. */
+const JOURNAL = ['journal', 'journal_heads'];
+
 /** Makes of a database one that the first version of the schema made, with everything that version knew. */
-function takeBack(file: string): number {
+function takeBack(file: string, journalKey: KeyObject): number {
   const older = `${file}.older`;
   const database = new DatabaseSync(older);
   applyMigrations(database, readMigrations().slice(0, 1), MIGRATED_AT);
@@ -25,7 +32,7 @@ function takeBack(file: string): number {
     .prepare("select name from main.sqlite_schema where type = 'table' and name <> 'schema_migrations'")
     .all() as { name: string }[];
   let rows = 0;
-  for (const { name } of tables) {
+  for (const { name } of tables.filter((table) => !JOURNAL.includes(table.name))) {
     database.exec(`delete from main.${name}`);
     const columns = (database.prepare(`pragma main.table_info(${name})`).all() as { name: string }[])
       .map((column) => column.name)
@@ -33,6 +40,12 @@ function takeBack(file: string): number {
     const sql = `insert into main.${name} (${columns}) select ${columns} from newer.${name}`;
     rows += Number(database.prepare(sql).run().changes);
   }
+  const links = database.prepare('select * from newer.journal order by rowid').all() as unknown as Link[];
+  writeMixed(
+    database,
+    journalKey,
+    links.filter((link) => !isAnnouncement(link)),
+  );
   database.exec('detach database newer');
   database.close();
   for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
@@ -60,7 +73,7 @@ describe('a database of the first version', () => {
   let tokens: unknown;
   let captureId: string;
   let kept: string;
-  let records: number;
+  let records = 0;
   let freshSchema: unknown[];
   const once = { 'idempotency-key': 'before-the-upgrade' };
 
@@ -75,10 +88,10 @@ describe('a database of the first version', () => {
     ).tokens;
     captureId = dataOf(await house.call('POST', CAPTURES, { key, body: capture() })).id;
     kept = (await house.call('POST', CAPTURES, { key, body: capture(), headers: once })).text;
-    records = (await verifyJournal(house.core.database, house.core.journalKey)).records;
+    for await (const link of exportJournal(house.core.database)) if (!isAnnouncement(link)) records++;
     await house.stop();
     freshSchema = schemaOf(file);
-    assert.ok(takeBack(file) > 10);
+    assert.ok(takeBack(file, house.core.journalKey) > 10);
     const older = new DatabaseSync(file, { readOnly: true });
     for (const table of ['proxy_configurations', 'payments', 'payment_operations'])
       assert.throws(() => older.prepare(`select * from ${table}`), /no such table/);
@@ -133,10 +146,39 @@ describe('a database of the first version', () => {
     assert.equal(replayed.text, kept);
   });
 
-  test('keeps its audit log whole, and goes on with it', async () => {
-    const { fault, records: now } = await verifyJournal(house.core.database, house.core.journalKey);
+  test('keeps its audit log whole, in the chain it had, and goes on in chains of its accounts', async () => {
+    const { database, journalKey } = house.core;
+    const before = await verifyJournal(database, journalKey);
+    assert.equal(before.fault, undefined);
+    assert.ok(records >= 3, 'nothing was recorded before the upgrade');
+    assert.equal((await house.call('GET', `${CAPTURES}/${captureId}`, { key })).status, 200);
+    assert.equal((await house.call('GET', `${CAPTURES}/${captureId}`)).status, 403);
+    const { fault, records: now } = await verifyJournal(database, journalKey);
     assert.equal(fault, undefined);
-    assert.ok(now >= records);
+    assert.ok(now >= before.records + 2);
+    const links = await Array.fromAsync(exportJournal(database));
+    const mixed = links.filter(({ lane }) => lane === MIXED_LANE);
+    assert.equal(mixed.length, records);
+    assert.deepEqual(new Set(mixed.map((link) => link.account)), new Set(['', account]));
+    const announced = links.filter(isAnnouncement).flatMap(chainsAnnouncedBy);
+    assert.deepEqual(announced, [
+      { account: '', lane: MIXED_LANE },
+      { account, lane: MIXED_LANE + 1 },
+    ]);
+  });
+
+  test('does not lose the old chain of its audit log unseen', async () => {
+    const { database, journalKey } = house.core;
+    const copy = join(directory, 'copy.db');
+    await database.backup(copy);
+    const file = new DatabaseSync(copy);
+    for (const table of JOURNAL)
+      assert.ok(file.prepare(`delete from ${table} where lane = ?`).run(MIXED_LANE).changes > 0);
+    file.close();
+    const robbed = new SqliteDatabase(copy);
+    const { fault } = await verifyJournal(robbed, journalKey);
+    await robbed.close();
+    assert.equal(fault, 'lane 1: the chain was announced and is missing');
   });
 
   test('takes configurations of the proxy, which then reads what was there before', async () => {

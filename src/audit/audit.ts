@@ -8,6 +8,7 @@ import type { JournalEntry } from '../storage/database.ts';
  */
 const AUDIT_ACTIONS = [
   'service.initialised',
+  'journal.opened',
   'access.denied',
   'capture.retrieved',
   'capture.tokenized',

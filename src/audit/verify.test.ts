@@ -6,25 +6,16 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { emptyHead, type Head, type Link, linkAfter, sealHead } from '../storage/journal.ts';
+import { ACCOUNTS, type Chained, entryOf, LONG, MIXED, makeJournal, RECORDS, TOTAL } from '../../test/journals.ts';
+import { emptyHead, type Head, isAnnouncement, type Link, linkAfter, sealHead } from '../storage/journal.ts';
 import { SqliteDatabase } from '../storage/sqlite/sqlite.ts';
 import { exportJournal, type Verification, verifyJournal } from './verify.ts';
-
-/** More than a page of the verifier. */
-const RECORDS = 2500;
 
 describe('verifying the audit log', { timeout: 240_000 }, () => {
   const key = createSecretKey(randomBytes(32));
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-verify-'));
   const genuine = join(directory, 'genuine.db');
   let copies = 0;
-
-  const entry = (index: number) => ({
-    account: `acct_${index % 7}`,
-    environment: index % 2 === 0 ? 'sandbox' : 'production',
-    at: 1_700_000_000_000 + index,
-    record: JSON.stringify({ action: 'capture.retrieved', index }),
-  });
 
   async function opened(path: string): Promise<SqliteDatabase> {
     const database = new SqliteDatabase(path);
@@ -45,8 +36,8 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     return result;
   }
 
-  const linksOf = (file: DatabaseSync): Link[] =>
-    file.prepare('select * from journal order by sequence').all() as unknown as Link[];
+  const linksOf = (file: DatabaseSync, { where }: Chained): Link[] =>
+    file.prepare(`select * from journal where ${where} order by sequence`).all() as unknown as Link[];
   const put = (file: DatabaseSync, link: Link): void => {
     const { lane, sequence, account, environment, at, record, hash } = link;
     file
@@ -56,219 +47,344 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
       .run(lane, sequence, account, environment, at, record, hash);
   };
   /** Puts these records in the place of all from `first` on, with hashes that fit. */
-  function rewrite(file: DatabaseSync, first: number, records: readonly Link[]): Head {
-    const before = linksOf(file).find(({ sequence }) => sequence === first - 1);
-    let head: Head = before ?? emptyHead(1);
-    file.prepare('delete from journal where sequence >= ?').run(first);
+  function rewrite(file: DatabaseSync, chain: Chained, first: number, records: readonly Link[]): Head {
+    const { account, lane, where } = chain;
+    const found = linksOf(file, chain).find(({ sequence }) => sequence === first - 1);
+    let head: Head = found === undefined ? emptyHead(account, lane) : { ...found, account };
+    file.prepare(`delete from journal where ${where} and sequence >= ?`).run(first);
     for (const record of records) {
       const link = linkAfter(head, record);
       put(file, link);
-      head = link;
+      head = { ...link, account };
     }
     return head;
   }
-
-  before(async () => {
-    const database = await opened(genuine);
-    await database.migrate(() => 1);
-    for (let start = 0; start < RECORDS; start += 100) {
-      const journal = Array.from({ length: 100 }, (_, index) => entry(start + index));
-      await database.commit({ writes: [], journal });
-    }
-    await database.close();
-  });
-  after(() => rmSync(directory, { recursive: true, force: true }));
-
-  test('an untouched log is in order', async () => {
-    assert.deepEqual(await afterTampering(() => undefined), { ok: true, records: RECORDS });
-  });
-
-  const columns: Readonly<Record<string, string | number>> = {
-    record: '{"action":"nothing"}',
-    account: 'acct_other',
-    environment: '',
-    at: 1_700_000_000_000,
-    hash: 'e'.repeat(64),
-  };
-  for (const [column, value] of Object.entries(columns)) {
-    for (const sequence of [1, 1000, 1001, 1234, RECORDS]) {
-      test(`a changed ${column} of record ${sequence} is found`, async () => {
-        const { ok, fault } = await afterTampering((file) => {
-          // The first record has this time already.
-          const changed = column === 'at' ? Number(value) + 5 * sequence : value;
-          const { changes } = file
-            .prepare(`update journal set ${column} = ? where sequence = ?`)
-            .run(changed, sequence);
-          assert.equal(changes, 1);
-        });
-        assert.equal(ok, false);
-        assert.match(fault ?? '', new RegExp(`record ${sequence}: changed`));
-      });
-    }
-  }
-
   const run = (sql: string) => (file: DatabaseSync) => {
     assert.ok(file.prepare(sql).run().changes > 0);
   };
-
-  const tamperings: Readonly<Record<string, (file: DatabaseSync) => void>> = {
-    'a removed first record': run('delete from journal where sequence = 1'),
-    'a removed middle record': run('delete from journal where sequence = 1234'),
-    'a removed last record': run(`delete from journal where sequence = ${RECORDS}`),
-    'a removed page': run('delete from journal where sequence between 1001 and 2000'),
-    'removed records with the head left': run('delete from journal'),
-    'a removed head': run('delete from journal_heads'),
-    'all removed, heads too': (file) => {
-      run('delete from journal')(file);
-      run('delete from journal_heads')(file);
-    },
-    'a removed middle record whose successors moved up': (file) => {
-      run('delete from journal where sequence = 1234')(file);
-      for (const { sequence } of linksOf(file).slice(1233))
-        file.prepare('update journal set sequence = ? where sequence = ?').run(sequence - 1, sequence);
-    },
-    'two swapped records': (file) => {
-      const all = linksOf(file);
-      const [left, right] = [all[499], all[500]];
-      assert.ok(left !== undefined && right !== undefined);
-      put(file, { ...right, sequence: left.sequence });
-      put(file, { ...left, sequence: right.sequence });
-    },
-    'two swapped records, hashes left in their places': (file) => {
-      const all = linksOf(file);
-      const [left, right] = [all[499], all[500]];
-      assert.ok(left !== undefined && right !== undefined);
-      put(file, { ...right, sequence: left.sequence, hash: left.hash });
-      put(file, { ...left, sequence: right.sequence, hash: right.hash });
-    },
-    'a record added at the end': (file) => {
-      const last = linksOf(file).at(-1);
-      assert.ok(last !== undefined);
-      put(file, linkAfter(last, entry(1)));
-    },
-    'a record added before the first': (file) => {
-      const link = linkAfter(emptyHead(1), entry(1));
-      put(file, { ...link, sequence: 0 });
-    },
-    'a record with a negative number': (file) => put(file, { ...linkAfter(emptyHead(1), entry(1)), sequence: -5 }),
-    'a record between two numbers': (file) => put(file, { ...linkAfter(emptyHead(1), entry(1)), sequence: 7.5 }),
-    'a record added in a lane of its own': (file) => put(file, linkAfter(emptyHead(2), entry(1))),
-    'a lane of its own with a head that no key sealed': (file) => {
-      const link = linkAfter(emptyHead(2), entry(1));
-      put(file, link);
-      const seal = sealHead(createSecretKey(randomBytes(32)), link);
-      file.prepare('insert into journal_heads (lane, sequence, hash, seal) values (2, 1, ?, ?)').run(link.hash, seal);
-    },
-    'a head moved back without the key': (file) => {
-      const earlier = linksOf(file)[1999];
-      assert.ok(earlier !== undefined);
-      file.prepare('update journal_heads set sequence = 2000, hash = ?').run(earlier.hash);
-      run('delete from journal where sequence > 2000')(file);
-    },
-    'a head moved back while the records stay': (file) => {
-      file.prepare('update journal_heads set sequence = 2000, hash = ?').run(linksOf(file)[1999]?.hash ?? '');
-    },
-    'a head moved to another lane': (file) => {
-      run('update journal_heads set lane = 2')(file);
-      run('update journal set lane = 2')(file);
-    },
-    'a seal that is no seal': (file) => {
-      file.prepare('update journal_heads set seal = ?').run(new Uint8Array(32));
-    },
-    'a rewritten suffix with new hashes': (file) => {
-      const suffix = linksOf(file).slice(2000);
-      const head = rewrite(
-        file,
-        2001,
-        suffix.map((link) => ({ ...link, record: '{}' })),
-      );
-      file.prepare('update journal_heads set sequence = ?, hash = ?').run(head.sequence, head.hash);
-    },
-    'a rewritten suffix with new hashes, sealed with another key': (file) => {
-      const suffix = linksOf(file).slice(2000);
-      const head = rewrite(
-        file,
-        2001,
-        suffix.map((link) => ({ ...link, record: '{}' })),
-      );
-      const seal = sealHead(createSecretKey(randomBytes(32)), head);
-      file.prepare('update journal_heads set sequence = ?, hash = ?, seal = ?').run(head.sequence, head.hash, seal);
-    },
-    'a rewritten suffix with new hashes and the head left': (file) => {
-      rewrite(
-        file,
-        2001,
-        linksOf(file)
-          .slice(2000)
-          .map((link) => ({ ...link, record: '{}' })),
-      );
-    },
-    'a cut off suffix with a head that fits but for its seal': (file) => {
-      const head = rewrite(file, 2001, []);
-      file.prepare('update journal_heads set sequence = ?, hash = ?').run(head.sequence, head.hash);
-    },
+  const isFound = async (tamper: (file: DatabaseSync) => void, fault: RegExp = /./): Promise<void> => {
+    const found = await afterTampering(tamper);
+    assert.equal(found.ok, false);
+    assert.match(found.fault ?? '', fault);
   };
-  for (const [what, tamper] of Object.entries(tamperings)) {
-    test(`${what}: found`, async () => {
-      const { ok, fault } = await afterTampering(tamper);
-      assert.equal(ok, false);
-      assert.ok((fault ?? '').length > 0);
-    });
-  }
 
-  test('the fault names the place', async () => {
-    const { fault, records } = await afterTampering(run('delete from journal where sequence = 1234'));
-    assert.equal(fault, 'lane 1, record 1234: missing');
-    assert.equal(records, 1233);
+  before(() => makeJournal(genuine, key));
+  after(() => rmSync(directory, { recursive: true, force: true }));
+
+  test('an untouched log is in order', async () => {
+    assert.deepEqual(await afterTampering(() => undefined), { ok: true, records: TOTAL });
   });
 
-  test('a genuine suffix makes the same log again', async () => {
-    assert.deepEqual(await afterTampering((file) => void rewrite(file, 2001, linksOf(file).slice(2000))), {
-      ok: true,
-      records: RECORDS,
+  for (const chain of [MIXED, LONG])
+    describe(`of ${chain.name}`, () => {
+      const { where, account, lane, place, headWhere } = chain;
+      const entry = entryOf(chain.owner(1), 1);
+      const first = emptyHead(account, lane);
+      const firstLink = linkAfter(first, entry);
+
+      const columns: Readonly<Record<string, string | number>> = {
+        record: '{"action":"nothing"}',
+        account: 'acct_other',
+        environment: '',
+        at: 1_600_000_000_000,
+        hash: 'e'.repeat(64),
+      };
+      for (const [column, value] of Object.entries(columns)) {
+        for (const sequence of [1, 1000, 1001, 1234, RECORDS]) {
+          test(`a changed ${column} of record ${sequence} is found`, () =>
+            isFound(
+              (file) => {
+                const sql = `update journal set ${column} = ? where ${where} and sequence = ?`;
+                assert.equal(file.prepare(sql).run(value, sequence).changes, 1);
+              },
+              // A record that is given another account has left its chain.
+              new RegExp(`${place}, record ${sequence}: ${column === 'account' && lane !== 1 ? 'missing' : 'changed'}`),
+            ));
+        }
+      }
+
+      const moveHead = (file: DatabaseSync, head: Head, seal?: Uint8Array): void => {
+        file
+          .prepare(`update journal_heads set sequence = ?, hash = ? where ${headWhere}`)
+          .run(head.sequence, head.hash);
+        if (seal !== undefined) file.prepare(`update journal_heads set seal = ? where ${headWhere}`).run(seal);
+      };
+      const rewritten = (file: DatabaseSync): Head => {
+        const suffix = linksOf(file, chain).slice(2000);
+        return rewrite(
+          file,
+          chain,
+          2001,
+          suffix.map((link) => ({ ...link, record: '{}' })),
+        );
+      };
+      const swap = (file: DatabaseSync, isWhole: boolean): void => {
+        const [left, right] = linksOf(file, chain).slice(499, 501);
+        assert.ok(left !== undefined && right !== undefined);
+        file.prepare(`delete from journal where ${where} and sequence in (500, 501)`).run();
+        put(file, { ...right, sequence: left.sequence, ...(isWhole && { hash: left.hash }) });
+        put(file, { ...left, sequence: right.sequence, ...(isWhole && { hash: right.hash }) });
+      };
+      const tamperings: Readonly<Record<string, (file: DatabaseSync) => void>> = {
+        'a removed first record': run(`delete from journal where ${where} and sequence = 1`),
+        'a removed middle record': run(`delete from journal where ${where} and sequence = 1234`),
+        'a removed last record': run(`delete from journal where ${where} and sequence = ${RECORDS}`),
+        'a removed page': run(`delete from journal where ${where} and sequence between 1001 and 2000`),
+        'removed records with the head left': run(`delete from journal where ${where}`),
+        'a removed head': run(`delete from journal_heads where ${headWhere}`),
+        'all removed, its head too': (file) => {
+          run(`delete from journal where ${where}`)(file);
+          run(`delete from journal_heads where ${headWhere}`)(file);
+        },
+        'a removed middle record whose successors moved up': (file) => {
+          run(`delete from journal where ${where} and sequence = 1234`)(file);
+          const move = file.prepare(`update journal set sequence = ? where ${where} and sequence = ?`);
+          for (const { sequence } of linksOf(file, chain).slice(1233)) move.run(sequence - 1, sequence);
+        },
+        'two swapped records': (file) => swap(file, false),
+        'two swapped records, hashes left in their places': (file) => swap(file, true),
+        'a record added at the end': (file) => {
+          const last = linksOf(file, chain).at(-1);
+          assert.ok(last !== undefined);
+          put(file, linkAfter(last, entry));
+        },
+        'a record added before the first': (file) => put(file, { ...firstLink, sequence: 0 }),
+        'a record with a negative number': (file) => put(file, { ...firstLink, sequence: -5 }),
+        'a record between two numbers': (file) => put(file, { ...firstLink, sequence: 7.5 }),
+        'a head moved back without the key': (file) => {
+          const earlier = linksOf(file, chain)[1999];
+          assert.ok(earlier !== undefined);
+          moveHead(file, earlier);
+          run(`delete from journal where ${where} and sequence > 2000`)(file);
+        },
+        'a head moved back while the records stay': (file) => {
+          const earlier = linksOf(file, chain)[1999];
+          assert.ok(earlier !== undefined);
+          moveHead(file, earlier);
+        },
+        'a chain moved to another lane': (file) => {
+          run(`update journal_heads set lane = 8 where ${headWhere}`)(file);
+          run(`update journal set lane = 8 where ${where}`)(file);
+        },
+        'a seal that is no seal': (file) => {
+          file.prepare(`update journal_heads set seal = ? where ${headWhere}`).run(new Uint8Array(32));
+        },
+        'a rewritten suffix with new hashes': (file) => moveHead(file, rewritten(file)),
+        'a rewritten suffix with new hashes, sealed with another key': (file) => {
+          const head = rewritten(file);
+          moveHead(file, head, sealHead(createSecretKey(randomBytes(32)), head));
+        },
+        'a rewritten suffix with new hashes and the head left': (file) => void rewritten(file),
+        'a cut off suffix with a head that fits but for its seal': (file) =>
+          moveHead(file, rewrite(file, chain, 2001, [])),
+      };
+      for (const [what, tamper] of Object.entries(tamperings)) test(`${what}: found`, () => isFound(tamper));
+
+      test('the fault names the place', async () => {
+        const { fault } = await afterTampering(run(`delete from journal where ${where} and sequence = 1234`));
+        assert.equal(fault, `${place}, record 1234: missing`);
+      });
+
+      test('a genuine suffix makes the same log again', async () => {
+        const again = (file: DatabaseSync) => void rewrite(file, chain, 2001, linksOf(file, chain).slice(2000));
+        assert.deepEqual(await afterTampering(again), { ok: true, records: TOTAL });
+      });
     });
+
+  describe('as a whole', () => {
+    const small = ACCOUNTS[700] ?? '';
+    const removeChain = (file: DatabaseSync, account: string): void => {
+      for (const table of ['journal', 'journal_heads'])
+        assert.ok(file.prepare(`delete from ${table} where account = ? and lane = 2`).run(account).changes > 0);
+    };
+    const putHead = (file: DatabaseSync, head: Head, seal: Uint8Array): void => {
+      file
+        .prepare('insert into journal_heads (account, lane, sequence, hash, seal) values (?, ?, ?, ?, ?)')
+        .run(head.account, head.lane, head.sequence, head.hash, seal);
+    };
+
+    test('everything removed is found', () =>
+      isFound((file) => {
+        run('delete from journal')(file);
+        run('delete from journal_heads')(file);
+      }, /no head/));
+
+    test('a whole chain removed, with its head, is found by its announcement', async () => {
+      for (const account of [small, ACCOUNTS[0] ?? '', ACCOUNTS.at(-1) ?? '', LONG.account])
+        await isFound(
+          (file) => removeChain(file, account),
+          new RegExp(`^account ${account}, lane 2: the chain was announced and is missing$`),
+        );
+    });
+
+    test('the mixed chain removed, with its head, is found by the lane that came after it', () =>
+      isFound((file) => {
+        run('delete from journal where lane = 1')(file);
+        run('delete from journal_heads where lane = 1')(file);
+      }, /^lane 1: the chain was announced and is missing$/));
+
+    test('the chain of announcements removed, with its head, is found', () =>
+      isFound((file) => removeChain(file, ''), /^lane 2: the chain that announces the others is missing$/));
+
+    test('a chain that was removed and began anew is announced twice', async () => {
+      const path = join(directory, 'anew.db');
+      copyFileSync(genuine, path);
+      const file = new DatabaseSync(path);
+      removeChain(file, small);
+      file.close();
+      const database = await opened(path);
+      await database.commit({ writes: [], journal: [entryOf(small, 1)] });
+      const { fault } = await verifyJournal(database, key);
+      await database.close();
+      assert.equal(fault, `account ${small}, lane 2: the chain was announced twice`);
+    });
+
+    test('a chain that nobody announced is found, even when its seal is ours', () =>
+      isFound((file) => {
+        const link = linkAfter(emptyHead('acct_new', 2), entryOf('acct_new', 1));
+        put(file, link);
+        putHead(file, link, sealHead(key, link));
+      }, /^account acct_new, lane 2: the chain was never announced$/));
+
+    test('a record in a chain of its own without a head is found', () =>
+      isFound(
+        (file) => put(file, linkAfter(emptyHead('acct_new', 2), entryOf('acct_new', 1))),
+        /acct_new, lane 2: 1 rec/,
+      ));
+
+    test('a lane of its own with a head that no key sealed is found', () =>
+      isFound((file) => {
+        const link = linkAfter(emptyHead('', 3), entryOf('', 1));
+        put(file, link);
+        putHead(file, link, sealHead(createSecretKey(randomBytes(32)), link));
+      }, /^lane 3: the seal of record 1 is not ours$/));
+
+    test('a chain given to another account is found', () =>
+      isFound((file) => {
+        for (const table of ['journal', 'journal_heads'])
+          run(`update ${table} set account = 'acct_other' where account = '${small}' and lane = 2`)(file);
+      }));
+
+    test('the head of the mixed chain copied for an account is found', () =>
+      isFound((file) => {
+        run(`insert into journal_heads (account, lane, sequence, hash, seal)
+          select '${small}', lane, sequence, hash, seal from journal_heads where lane = 1`)(file);
+      }, /there is no such chain/));
+
+    test('a second record of one number in the mixed chain is found wherever it comes', async () => {
+      for (const account of ['', 'acct_1', 'zzzz']) {
+        for (const sequence of [1, 1000, RECORDS]) {
+          await isFound((file) => {
+            const [link] = linksOf(file, MIXED).filter((each) => each.sequence === sequence);
+            assert.ok(link !== undefined && link.account !== account);
+            put(file, { ...link, account });
+          }, /^lane 1/);
+        }
+      }
+    });
+
+    test('an announcement that was made unreadable, with hashes that fit, is a fault and no crash', () =>
+      isFound((file) => {
+        const all = file.prepare("select * from journal where account = '' and lane = 2 order by sequence").all();
+        const links = all as unknown as Link[];
+        const chain = { ...LONG, account: '', where: "account = '' and lane = 2" };
+        rewrite(
+          file,
+          chain,
+          5,
+          links.slice(4).map((link) => ({ ...link, record: '{"action":"journal.opened"' })),
+        );
+      }, /^lane 2, record [0-9]+: changed$/));
+
+    test('what was written into a database does not speak to the terminal', () =>
+      isFound((file) => {
+        put(file, linkAfter(emptyHead('\u001b[2J', 2), entryOf('\u001b[2J', 1)));
+      }, /^an account that is none, lane 2/));
   });
 
-  test('a log verifies while it grows', async () => {
+  test('a log verifies while it grows, and while chains begin before and behind the place that is read', async () => {
     const path = join(directory, 'growing.db');
     copyFileSync(genuine, path);
     const database = await opened(path);
     const other = await opened(path);
     let writing = true;
+    let made = 0;
     const writers = [database, other].map(async (instance) => {
-      for (let round = 0; writing; round++)
+      while (writing) {
+        const accounts = Array.from({ length: 20 }, () => `${made % 2 === 0 ? 'aaaa' : 'zzzz'}_${made++}`);
         await Promise.all(
-          Array.from({ length: 20 }, (_, index) => instance.commit({ writes: [], journal: [entry(round + index)] })),
+          [...accounts, LONG.account].map((account) =>
+            instance.commit({ writes: [], journal: [entryOf(account, 1), entryOf(account, 2)] }),
+          ),
         );
+        await pause(30);
+      }
     });
     let last = 0;
-    for (let round = 0; round < 25; round++) {
-      const { ok, records, fault } = await verifyJournal(database, key);
+    for (let round = 0; round < 8; round++) {
+      const { ok, records, fault } = await verifyJournal(slowly(database), key);
       assert.equal(ok, true, fault);
       assert.ok(records >= last);
       last = records;
-      await pause(10);
     }
     writing = false;
     await Promise.all(writers);
-    assert.ok(last > RECORDS, 'nothing was written meanwhile');
+    assert.ok(last > TOTAL && made > 100, 'nothing was written meanwhile');
     await other.close();
     await database.close();
   });
 
-  test('an export holds every record in order, across pages', async () => {
+  /** Lets the writers write between any two reads. */
+  const slowly = (database: SqliteDatabase): SqliteDatabase => {
+    let reads = 0;
+    return new Proxy(database, {
+      get: (target, name) =>
+        name === 'read'
+          ? async (...given: Parameters<SqliteDatabase['read']>) => {
+              if (reads++ % 50 === 0) await pause(1);
+              return target.read(...given);
+            }
+          : Reflect.get(target, name),
+    });
+  };
+
+  const exportOf = async (account?: string): Promise<Link[]> => {
     const database = await opened(genuine);
-    const exported: Link[] = [];
-    for await (const link of exportJournal(database)) exported.push(link);
+    const links = await Array.fromAsync(exportJournal(database, account));
     await database.close();
-    assert.deepEqual(
-      exported.map(({ record }) => record),
-      Array.from({ length: RECORDS }, (_, index) => entry(index).record),
-    );
-    let head: Head = emptyHead(1);
+    return links;
+  };
+
+  test('an export holds every record, chain after chain and in order, across pages', async () => {
+    const exported = await exportOf();
+    assert.equal(exported.length, TOTAL);
+    const heads = new Map<string, Head>();
     for (const link of exported) {
-      assert.deepEqual({ ...link }, linkAfter(head, link));
-      head = link;
+      const account = link.lane === 1 ? '' : link.account;
+      const name = `${account}/${link.lane}`;
+      assert.deepEqual({ ...link }, linkAfter(heads.get(name) ?? emptyHead(account, link.lane), link));
+      heads.set(name, { ...link, account });
     }
+    const of = (lane: number, account?: string) =>
+      exported.filter((link) => link.lane === lane && (account ?? link.account) === link.account);
+    assert.deepEqual(
+      of(1).map(({ record }) => record),
+      Array.from({ length: RECORDS }, (_, index) => entryOf('', index).record),
+    );
+    assert.deepEqual(
+      of(2, LONG.account).map(({ record }) => record),
+      of(1).map(({ record }) => record),
+    );
+    assert.equal(of(2, '').filter(isAnnouncement).length, ACCOUNTS.length + 2);
+  });
+
+  test('an export of one account holds its chains, and what the mixed chain has of it', async () => {
+    const exported = await exportOf();
+    for (const account of ['', 'acct_3', LONG.account, ACCOUNTS[0] ?? '', 'acct_unknown']) {
+      const own = exported.filter((link) => link.account === account).sort((a, b) => a.lane - b.lane);
+      assert.deepEqual(await exportOf(account), own);
+    }
+    assert.ok((await exportOf('acct_3')).length > 100);
+    assert.equal((await exportOf(LONG.account)).length, RECORDS);
   });
 });

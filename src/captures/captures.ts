@@ -55,7 +55,10 @@ export class Captures {
     const id = newUuid(this.#random);
     const capture: Capture = { ...request, id, createdAt, expiresAt: createdAt + request.ttlMinutes * MINUTE };
     const own = [await insertCapture(this.#keyring, tenant, capture)];
-    const outcome = await this.#database.commit({ writes: [...own, ...(await alsoWrites(effect, id))] });
+    const outcome = await this.#database.commit({
+      account: tenant.account,
+      writes: [...own, ...(await alsoWrites(effect, id))],
+    });
     refuseIfTakenOver(outcome, own.length);
     if (!outcome.committed) throw new Failure('internal');
     return id;
@@ -64,7 +67,11 @@ export class Captures {
   /** With everything in it; the audit record is on disk before it is returned. Throws `unknown_capture`. */
   async retrieve(tenant: Tenant, id: string, origin: Origin): Promise<OpenedCapture> {
     const stored = await this.#find(tenant, id);
-    await commitAll(this.#database, { writes: [], journal: [this.#retrieval(tenant, id, origin, stored)] });
+    await commitAll(this.#database, {
+      account: tenant.account,
+      writes: [],
+      journal: [this.#retrieval(tenant, id, origin, stored)],
+    });
     if (stored === undefined) throw new Failure('unknown_capture', { field: 'id' });
     return { capture: await this.#opened(tenant, stored), panIndex: stored.panIndex };
   }
@@ -82,7 +89,7 @@ export class Captures {
       if (sealed !== undefined) revealed.set(id, await this.#opened(tenant, sealed));
       journal.push(this.#retrieval(tenant, id, origin, stored, use));
     }
-    if (journal.length > 0) await commitAll(this.#database, { writes: [], journal });
+    if (journal.length > 0) await commitAll(this.#database, { account: tenant.account, writes: [], journal });
     return revealed;
   }
 
@@ -111,6 +118,7 @@ export class Captures {
     const own = [deleteCapture(tenant, isUuid(id) ? id : '', this.#clock())];
     const journal = [this.#entry('capture.deleted', tenant, id, effect.origin, 'success')];
     const outcome = await this.#database.commit({
+      account: tenant.account,
       writes: [...own, ...(await alsoWrites(effect, id))],
       journal,
       erases: true,
@@ -118,7 +126,7 @@ export class Captures {
     refuseIfTakenOver(outcome, own.length);
     if (!outcome.committed) {
       const missing = [this.#entry('capture.deleted', tenant, id, effect.origin, 'missing')];
-      await commitAll(this.#database, { writes: [], journal: missing });
+      await commitAll(this.#database, { account: tenant.account, writes: [], journal: missing });
       throw new Failure('unknown_capture', { field: 'id' });
     }
   }

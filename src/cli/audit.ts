@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { AuditRecord } from '../audit/audit.ts';
-import { exportJournal, journalHeads, verifyJournal } from '../audit/verify.ts';
+import { digestOfHeads } from '../audit/heads.ts';
+import { exportJournal, verifyJournal } from '../audit/verify.ts';
 import { iso8601 } from '../kernel/clock.ts';
-import type { Link } from '../storage/journal.ts';
+import type { Head, Link } from '../storage/journal.ts';
 import { type Tools, withCore } from './core.ts';
 import { EXIT, print } from './output.ts';
 
@@ -27,15 +28,16 @@ export function auditCommands(program: Command, tools: Tools, exit: (code: numbe
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
       withCore(tools, async ({ database, journalKey }) => {
-        const heads = await journalHeads(database);
+        const heads: Head[] = [];
+        // Read before they are verified: what is printed is no newer than what was found in order.
+        const { chains, digest } = await digestOfHeads(database, (head) => {
+          if (json === true) heads.push(head);
+        });
         const result = await verifyJournal(database, journalKey);
-        const newest = heads.map(
-          ({ lane, sequence, hash }) => `newest  lane ${lane}, record ${sequence}, hash ${hash}`,
-        );
         const human = result.ok
-          ? [`${result.records} records, all in order`, ...newest].join('\n')
-          : `NOT in order after ${result.records} records: ${result.fault}`;
-        print(tools, json, result.ok ? { ...result, heads } : result, human);
+          ? `${counted(result.records, 'record')} in ${counted(chains, 'chain')}, all in order\nheads  SHA-256 ${digest}`
+          : `NOT in order after ${counted(result.records, 'record')}: ${result.fault}`;
+        print(tools, json, result.ok ? { ...result, chains, digest, heads } : result, human);
         if (!result.ok) exit(EXIT.failed);
       }),
     );
@@ -43,11 +45,13 @@ export function auditCommands(program: Command, tools: Tools, exit: (code: numbe
   audit
     .command('export')
     .description('print every record, one JSON object a line; with --json one array')
+    .option('--account <id>', "the records of one account alone; '' for those of none")
     .option('--json', 'print one JSON array')
-    .action(({ json }: { json?: boolean }) =>
-      withCore(tools, async ({ database }) => {
+    .action(({ account, json }: { account?: string; json?: boolean }) =>
+      withCore(tools, async ({ database, accounts }) => {
+        if (account !== undefined && account !== '') await accounts.get(account);
         let count = 0;
-        for await (const link of exportJournal(database)) {
+        for await (const link of exportJournal(database, account)) {
           const text = JSON.stringify(exported(link));
           tools.out(json === true ? `${count === 0 ? '[' : ','}\n${text}` : `${text}\n`);
           count++;
@@ -56,3 +60,5 @@ export function auditCommands(program: Command, tools: Tools, exit: (code: numbe
       }),
     );
 }
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

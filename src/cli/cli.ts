@@ -3,6 +3,7 @@ import { OperatorError } from '../kernel/operator-error.ts';
 import { VERSION } from '../version.ts';
 import { accountCommands } from './account.ts';
 import { auditCommands } from './audit.ts';
+import { copyCommand } from './copy.ts';
 import type { Tools } from './core.ts';
 import { dataCommands } from './data.ts';
 import { keyCommands } from './key.ts';
@@ -39,6 +40,7 @@ export async function runCommandLine(args: readonly string[], tools: Tools): Pro
     code = wanted;
   });
   dataCommands(program, tools);
+  copyCommand(program, tools);
   keyringCommands(program, tools);
   for (const command of everyCommand(program)) command.copyInheritedSettings(program);
   try {

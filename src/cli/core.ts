@@ -5,6 +5,7 @@ import type { Clock, Random } from '../kernel/clock.ts';
 import type { Activations } from '../payments/activations.ts';
 import type { Configurations } from '../proxy/configurations.ts';
 import type { Database } from '../storage/database.ts';
+import type { DatabaseOptions, Opened } from '../storage/open.ts';
 
 /** What commands work with; opened by the composition root. */
 export interface Core {
@@ -32,7 +33,7 @@ export interface Running {
 
 export interface Paths {
   readonly dataDirectory: string;
-  readonly databaseFile: string;
+  readonly database: DatabaseOptions;
   readonly rootKeyFile: string;
   /** True when the database is the one in the data directory. */
   readonly embedded: boolean;
@@ -41,7 +42,7 @@ export interface Paths {
 export interface Opening {
   /** Make what is missing. */
   readonly make?: boolean;
-  /** Another database than the configured one. */
+  /** Another SQLite file than the configured database. */
   readonly databaseFile?: string;
 }
 
@@ -51,6 +52,8 @@ export interface Tools {
   /** Throws `UsageError` when there is no vault yet, unless it may be made. */
   open(options: Opening): Promise<Core>;
   start(): Promise<Running>;
+  /** Of an address as in `CARDVAULT_DATABASE_URL`. Throws an error of wrong use when it is malformed. */
+  openDatabase(address: string): Opened;
   /** Resolves when the process is asked to end. */
   untilStopped(): Promise<void>;
   readonly clock: Clock;

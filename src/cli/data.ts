@@ -55,7 +55,10 @@ function restoreCommand(program: Command, tools: Tools): void {
     .option('--force', 'put the present database aside')
     .option('--json', 'print JSON')
     .action(async ({ from, force, json }: { from: string; force?: boolean; json?: boolean }) => {
-      const { databaseFile } = tools.paths();
+      const { database } = tools.paths();
+      if (database.kind !== 'sqlite')
+        throw new UsageError('PostgreSQL is restored with its own tools; a SQLite file goes in by: cardvault copy');
+      const databaseFile = database.file;
       if (!existsSync(from)) throw new UsageError(`--from: there is no file ${from}`);
       refuseInUse(databaseFile);
       if (existsSync(databaseFile) && force !== true)

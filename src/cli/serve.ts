@@ -1,6 +1,8 @@
 import { relative } from 'node:path';
 import type { Command } from 'commander';
 import { iso8601 } from '../kernel/clock.ts';
+import type { DatabaseOptions } from '../storage/open.ts';
+import { describeAddress } from '../storage/postgres/address.ts';
 import type { Core, Running, Tools } from './core.ts';
 import { print } from './output.ts';
 
@@ -63,6 +65,7 @@ function startScreen(tools: Tools, running: Running, demoKey: string | undefined
     `  console     ${url(ports.console)}  (metrics, health)`,
     `  reference   ${url(ports.sandbox)}/docs`,
     `  data        ${shortest(tools.paths().dataDirectory)}  (back up root.key apart from the database)`,
+    ...databaseLine(tools.paths().database),
     ...(authority === undefined ? [] : [`  CA to trust ${authority}`]),
     '',
     ...(demoKey === undefined ? makeAKey() : tryIt(url(ports.sandbox), trust, demoKey)),
@@ -71,6 +74,9 @@ function startScreen(tools: Tools, running: Running, demoKey: string | undefined
   ];
   return lines.join('\n');
 }
+
+const databaseLine = (database: DatabaseOptions): string[] =>
+  database.kind === 'postgres' ? [`  database    ${describeAddress(database.address)}`] : [];
 
 const tryIt = (sandbox: string, trust: string, key: string): string[] => [
   'A demo account was made, with a sandbox key for this machine. It is shown this one time:',

@@ -96,6 +96,8 @@ export class Keyring {
   readonly #sealing = new Map<string, SealingState>();
   readonly #refills = new Map<string, Promise<void>>();
   readonly #unversioned = new Map<string, KeyObject>();
+  /** Ids of the keys that this process added to the store. */
+  readonly #added = new Set<string>();
 
   constructor(options: { root: KeyObject; store: WrappedKeyStore; clock: Clock; random: Random }) {
     this.#root = deriveKey(options.root, 'wrapping');
@@ -136,9 +138,15 @@ export class Keyring {
     return key;
   }
 
-  /** Makes sure that every environment has its key, and that the root key fits. */
-  async prepare(environments: readonly KeyEnvironment[]): Promise<void> {
-    for (const environment of environments) await this.#wrappingKey(environment);
+  /**
+   * Makes sure that every environment has its key, and that the root key fits. True for the one process that made the
+   * first of them: the vault began with it.
+   */
+  async prepare(environments: readonly KeyEnvironment[]): Promise<boolean> {
+    // One after the other: whose root key does not fit fails at the first, and has made nothing.
+    const keys: OpenKey[] = [];
+    for (const environment of environments) keys.push(await this.#wrappingKey(environment));
+    return this.#added.has(keys[0]?.hexId ?? '');
   }
 
   async #take(owner: KeyOwner, count: number): Promise<OpenKey> {
@@ -199,7 +207,7 @@ export class Keyring {
     const wrapped = seal(wrapping, this.#random.bytes(NONCE_BYTES), placeOfKey(owner, version, id), material);
     material.fill(0);
     const row: WrappedKey = { ...owner, version, id, wrapped, reserved: 0, createdAt: this.#clock() };
-    await this.#store.insert(row);
+    if (await this.#store.insert(row)) this.#added.add(id);
     const kept = (await this.#store.find(owner)).find((key) => key.version === version);
     if (kept === undefined) throw new Error('a key that was just added is gone');
     return this.#opened.get(kept.id) ?? this.#unwrap(kept);

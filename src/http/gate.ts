@@ -125,7 +125,7 @@ export class Gate {
       detail: { route: sender.route },
     };
     const entry = auditEntry(this.#clock, { actor, address, requestId: sender.requestId }, event);
-    await commitAll(this.#database, { writes: [], journal: [entry] });
+    await commitAll(this.#database, { account: event.account, writes: [], journal: [entry] });
     throw new Failure('access_denied');
   }
 }

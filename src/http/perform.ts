@@ -131,7 +131,8 @@ export class Performer {
       kept = false;
     }
     // Nothing was changed, so there was no unit for the answer to go along with.
-    if (!kept && !bound) await commitAll(this.#database, { writes: [await claim.keep(answer)] });
+    const { account } = incoming.admission.tenant;
+    if (!kept && !bound) await commitAll(this.#database, { account, writes: [await claim.keep(answer)] });
     return answer;
   }
 

@@ -22,8 +22,9 @@ const CLAIM = `insert into idempotency (account, environment, id, request, owner
   on conflict (account, environment, id) do update
     set request = excluded.request, owner = excluded.owner, lease_until = excluded.lease_until,
         status = null, answer = null, bound = null, expires_at = excluded.expires_at
-    where idempotency.expires_at <= ?
-      or (idempotency.status is null and idempotency.bound is null and idempotency.lease_until <= ?)`;
+    where idempotency.expires_at <= excluded.lease_until - ${LEASE_MS}
+      or (idempotency.status is null and idempotency.bound is null
+        and idempotency.lease_until <= excluded.lease_until - ${LEASE_MS})`;
 const FIND = `select request, status, answer, bound, expires_at from idempotency
   where account = ? and environment = ? and id = ?`;
 const RENEW = 'update idempotency set lease_until = ? where account = ? and environment = ? and id = ? and owner = ?';
@@ -97,8 +98,8 @@ export class Idempotency {
     const content = new Uint8Array(keyedDigest(digestKey, request.content));
     const owner = Buffer.from(this.#random.bytes(16)).toString('hex');
     const now = this.#clock();
-    const values = [tenant.account, tenant.environment, id, content, owner, now + LEASE_MS, now + KEPT_MS, now, now];
-    const { committed } = await this.#database.commit({ writes: [write(CLAIM, values, 1)] });
+    const values = [tenant.account, tenant.environment, id, content, owner, now + LEASE_MS, now + KEPT_MS];
+    const { committed } = await this.#database.commit({ account: tenant.account, writes: [write(CLAIM, values, 1)] });
     return committed ? { claim: this.#claim(tenant, id, owner) } : this.#kept(tenant, id, content);
   }
 
@@ -136,7 +137,9 @@ export class Idempotency {
     const where = [tenant.account, tenant.environment, id, owner];
     const renewal = setInterval(() => {
       const until = this.#clock() + LEASE_MS;
-      this.#database.commit({ writes: [write(RENEW, [until, ...where])] }).catch(() => undefined);
+      this.#database
+        .commit({ account: tenant.account, writes: [write(RENEW, [until, ...where])] })
+        .catch(() => undefined);
     }, RENEWAL_MS);
     renewal.unref();
     const stop = (): void => clearInterval(renewal);
@@ -146,7 +149,7 @@ export class Idempotency {
     };
     const release = async (): Promise<void> => {
       stop();
-      await this.#database.commit({ writes: [write(RELEASE, where)] });
+      await this.#database.commit({ account: tenant.account, writes: [write(RELEASE, where)] });
     };
     const bind = (bound: string): Write => write(BIND, [bound, FOR_NOW, ...where], 1);
     return { bind, keep, release, stop };

@@ -102,7 +102,8 @@ export class Books {
       updatePayment(seal, tenant, { payment, first: lane.first }, schedule, revisions.payment),
       insertOperation(seal, tenant, operation),
     ];
-    const outcome = await this.#database.commit({ writes: [...own, ...along.writes], journal: along.journal });
+    const writes = [...own, ...along.writes];
+    const outcome = await this.#database.commit({ account: tenant.account, writes, journal: along.journal });
     refuseIfTakenOver(outcome, own.length);
     if (!outcome.committed) return undefined;
     return { ...lane, payment, operation, schedule, revisions: { payment: revisions.payment + 1, operation: 1 } };
@@ -134,7 +135,8 @@ export class Books {
         ...(isFirst ? [] : [updateOperation(seal, tenant, pair.operation, revisions.operation)]),
       ];
       const writes = [...own, ...erased, ...(await along(pair))];
-      const outcome = await this.#database.commit({ writes, journal, erases: erased.length > 0 });
+      const unit = { account: tenant.account, writes, journal, erases: erased.length > 0 };
+      const outcome = await this.#database.commit(unit);
       refuseIfTakenOver(outcome, own.length);
       if (outcome.committed) {
         this.#tell(current, pair);
@@ -171,6 +173,7 @@ export class Books {
     const seal = await this.#keyring.sealer(tenant, 'payments', 1);
     // When it conflicts somebody else has dealt with the payment, and scheduled it.
     await this.#database.commit({
+      account: tenant.account,
       writes: [updatePayment(seal, tenant, { payment, first: lane.first }, next, revisions.payment)],
     });
   }
@@ -187,6 +190,7 @@ export class Books {
       const seal = await this.#keyring.sealer(tenant, 'payments', 1);
       const next = { ...schedule, dueAt: payment.operation === undefined ? now : schedule.dueAt };
       const outcome = await this.#database.commit({
+        account: tenant.account,
         writes: [updatePayment(seal, tenant, { payment: watching, first }, next, revisions.payment)],
       });
       if (outcome.committed) return;
@@ -202,6 +206,7 @@ export class Books {
     const doubtful = { ...schedule, doubtfulAt: schedule.doubtfulAt ?? this.#clock() };
     const seal = await this.#keyring.sealer(tenant, 'payments', 1);
     await this.#database.commit({
+      account: tenant.account,
       writes: [updatePayment(seal, tenant, { payment, first }, doubtful, revisions.payment)],
     });
   }

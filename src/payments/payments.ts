@@ -133,7 +133,11 @@ export class Payments {
     const configured = await this.#activations.enabled(tenant);
     if (configured !== undefined) return configured;
     const event = { action: 'access.denied', outcome: 'payments_not_enabled', ...tenant } as const;
-    await commitAll(this.#database, { writes: [], journal: [auditEntry(this.#clock, origin, event)] });
+    await commitAll(this.#database, {
+      account: tenant.account,
+      writes: [],
+      journal: [auditEntry(this.#clock, origin, event)],
+    });
     throw new Failure('access_denied');
   }
 
@@ -166,7 +170,7 @@ export class Payments {
       const tokenization = { cards, tags: [], format, persistent: true, creator: caller.key };
       await this.#vault.tokenize(tenant, tokenization, { origin, also }, journal);
     } else {
-      const outcome = await this.#database.commit({ writes: await writes(), journal });
+      const outcome = await this.#database.commit({ account: tenant.account, writes: await writes(), journal });
       if (!outcome.committed) throw new Failure('operation_in_progress');
     }
     return this.#books.opened(tenant, pair, configured);

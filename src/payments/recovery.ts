@@ -127,7 +127,7 @@ export class Recovery {
   async #putOff(due: Due, error: unknown): Promise<void> {
     this.#failed(error, due);
     // When it conflicts, the look had begun and has its time.
-    await this.#database.commit({ writes: [moveDue(due, this.#clock() + PUT_OFF_MS)] });
+    await this.#database.commit({ account: due.tenant.account, writes: [moveDue(due, this.#clock() + PUT_OFF_MS)] });
   }
 
   async #lookAt(due: Due): Promise<void> {
@@ -137,7 +137,8 @@ export class Recovery {
     const configured = await this.#activations.of(tenant, known.payment.processor);
     const times = timesOf(configured.settings);
     const until = this.#clock() + CALLS_OF_A_LOOK * times.timeout + MARGIN_MS;
-    if (!(await this.#database.commit({ writes: [moveDue(due, until)] })).committed) return;
+    if (!(await this.#database.commit({ account: due.tenant.account, writes: [moveDue(due, until)] })).committed)
+      return;
     // Read behind the move: what happened before is seen, what happens later conflicts.
     const lane = await this.#books.find(tenant, due.id);
     if (lane === undefined) return;

@@ -71,7 +71,7 @@ export class Placeholders {
     if (missing.length === 0) return;
     const event = { action: 'access.denied', outcome: 'permission_missing', ...tenant } as const;
     const entry = auditEntry(this.#clock, origin, { ...event, detail: { permissions: missing, use: reader.use } });
-    await commitAll(this.#database, { writes: [], journal: [entry] });
+    await commitAll(this.#database, { account: tenant.account, writes: [], journal: [entry] });
     throw new Failure('access_denied');
   }
 

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { OperatorError } from '../kernel/operator-error.ts';
 
 /**
@@ -29,6 +30,8 @@ export interface JournalEntry {
 }
 
 export interface Unit {
+  /** The one account whose rows these are; absent when they are of several, or of none. */
+  readonly account?: string;
   readonly writes: readonly Write[];
   readonly journal?: readonly JournalEntry[];
   /** What the unit removes has to be cleared from the write-ahead log too, see `scrub`. */
@@ -53,10 +56,32 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** A database as the service drives it. */
+export interface Driver extends Database {
+  /** Units that wait for the next commit. */
+  readonly waiting: number;
+  /** Can it read and write? */
+  isAlive(): Promise<boolean>;
+  /** The key that seals the journal; no journal entry can be written before it is known. */
+  useJournalKey(key: KeyObject): Promise<void>;
+}
+
 /** The database is away, full or damaged. Its message is for operators and holds no data. */
 export class StorageError extends OperatorError {
   override readonly name = 'StorageError';
 }
+
+/**
+ * Rows of a write have the same number of values, and nothing but values, in them; text has no U+0000, which PostgreSQL
+ * does not take. What is malformed is refused before it joins the units of others.
+ */
+export const isWellFormed = (unit: Unit): boolean =>
+  unit.writes.every(({ rows }) => rows.every((row) => row.length === rows[0]?.length && row.every(isValue)));
+
+export const isValue = (value: unknown): boolean =>
+  typeof value === 'string'
+    ? !value.includes('\0')
+    : Number.isSafeInteger(value) || value === null || value instanceof Uint8Array;
 
 /** One run of one statement. */
 export const write = (sql: string, values: readonly Value[], touches?: number): Write =>

@@ -39,7 +39,7 @@ async function rounds(): Promise<void> {
 describe('group commit', () => {
   test('a unit alone waits for no other', async () => {
     const sink = slowSink();
-    const group = new GroupCommit(sink.send);
+    const group = new GroupCommit(sink.send, 2);
     const outcome = group.commit(unit('alone'));
     await rounds();
     assert.deepEqual(
@@ -52,7 +52,7 @@ describe('group commit', () => {
 
   test('units that arrive together leave together', async () => {
     const sink = slowSink();
-    const group = new GroupCommit(sink.send);
+    const group = new GroupCommit(sink.send, 2);
     const outcomes = ['a', 'b', 'c'].map((name) => group.commit(unit(name)));
     await rounds();
     assert.deepEqual(
@@ -65,7 +65,7 @@ describe('group commit', () => {
 
   test('units gather while the sink is busy, and leave in their order', async () => {
     const sink = slowSink();
-    const group = new GroupCommit(sink.send);
+    const group = new GroupCommit(sink.send, 2);
     const names = Array.from({ length: 100 }, (_, index) => `${index}`);
     const outcomes: Promise<unknown>[] = [];
     for (const name of names) {
@@ -84,12 +84,11 @@ describe('group commit', () => {
   });
 
   test('each unit gets its own result', async () => {
-    const group = new GroupCommit(async (units) =>
-      units.map((each): GroupResult => {
-        const index = Number(nameOf(each));
-        return index % 3 === 0 ? { error: `fault ${index}` } : { committed: false, write: index, row: index + 1 };
-      }),
-    );
+    const answer = (each: Unit): GroupResult => {
+      const index = Number(nameOf(each));
+      return index % 3 === 0 ? { error: `fault ${index}` } : { committed: false, write: index, row: index + 1 };
+    };
+    const group = new GroupCommit(async (units) => units.map(answer), 2);
     const results = await Promise.allSettled(
       Array.from({ length: 30 }, (_, index) => group.commit({ writes: [write(SQL, [`${index}`])] })),
     );
@@ -106,7 +105,7 @@ describe('group commit', () => {
 
   test('an error of the sink rejects its group and no other', async () => {
     const sink = slowSink();
-    const group = new GroupCommit(sink.send);
+    const group = new GroupCommit(sink.send, 2);
     const first = [group.commit(unit('1')), group.commit(unit('2'))];
     await rounds();
     const second = [group.commit(unit('3')), group.commit(unit('4'))];
@@ -132,7 +131,7 @@ describe('group commit', () => {
   });
 
   test('a unit that the sink says nothing about is rejected', async () => {
-    const group = new GroupCommit(async () => [COMMITTED]);
+    const group = new GroupCommit(async () => [COMMITTED], 2);
     const results = await Promise.allSettled([group.commit(unit('told')), group.commit(unit('forgotten'))]);
     assert.equal(results[0].status, 'fulfilled');
     assert.equal(results[1].status, 'rejected');
@@ -141,7 +140,7 @@ describe('group commit', () => {
 
   test('too many waiting units are refused, and those that wait are not lost', async () => {
     const sink = slowSink();
-    const group = new GroupCommit(sink.send);
+    const group = new GroupCommit(sink.send, 2);
     const accepted: Promise<unknown>[] = [];
     let refused: unknown;
     while (refused === undefined && accepted.length < 2 * LIMITS.waitingUnits) {
@@ -167,7 +166,7 @@ describe('group commit', () => {
 
   test('a group has at most so many rows, but for a unit that has more alone', async () => {
     const sink = slowSink();
-    const group = new GroupCommit(sink.send);
+    const group = new GroupCommit(sink.send, 2);
     const half = LIMITS.rowsPerCommit / 2;
     const sizes = [half, half, 1, LIMITS.rowsPerCommit * 3, half, half + 1, 5, 5];
     const outcomes = sizes.map((rows, index) => group.commit(unit(`${index}`, rows)));
@@ -184,7 +183,7 @@ describe('group commit', () => {
 
   test('journal entries count as rows', async () => {
     const sink = slowSink();
-    const group = new GroupCommit(sink.send);
+    const group = new GroupCommit(sink.send, 2);
     const entry = { account: '', environment: '', at: 1, record: '' };
     const journal = Array(LIMITS.rowsPerCommit).fill(entry);
     const outcomes = ['a', 'b'].map((name) => group.commit({ writes: unit(name).writes, journal }));
@@ -199,7 +198,7 @@ describe('group commit', () => {
 
   test('drained waits for what was handed in, failures too', async () => {
     const sink = slowSink();
-    const group = new GroupCommit(sink.send);
+    const group = new GroupCommit(sink.send, 2);
     await group.drained();
     const failed = group.commit(unit('1')).catch(() => 'failed');
     await rounds();

@@ -10,8 +10,6 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** Groups on their way at once: while the disk takes one, the next is prepared behind it. */
-const ON_THE_WAY = 2;
 /** Rows that are worth leaving for at once; fewer wait for the end of the current round of I/O events. */
 const WORTH_LEAVING = 200;
 
@@ -21,14 +19,17 @@ const WORTH_LEAVING = 200;
  */
 export class GroupCommit {
   readonly #send: (units: Unit[]) => Promise<readonly GroupResult[]>;
+  readonly #mostOnTheWay: number;
   #waiting: Waiting[] = [];
   #waitingRows = 0;
   #onTheWay = 0;
   #scheduled = false;
   #idle: (() => void)[] = [];
 
-  constructor(send: (units: Unit[]) => Promise<readonly GroupResult[]>) {
+  /** `mostOnTheWay`: groups on their way at once; while the disk takes one, the next is prepared behind it. */
+  constructor(send: (units: Unit[]) => Promise<readonly GroupResult[]>, mostOnTheWay: number) {
     this.#send = send;
+    this.#mostOnTheWay = mostOnTheWay;
   }
 
   get waiting(): number {
@@ -42,7 +43,7 @@ export class GroupCommit {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ unit, resolve, reject });
       this.#waitingRows += rowsIn(unit);
-      if (this.#waitingRows >= WORTH_LEAVING && this.#onTheWay < ON_THE_WAY) this.#leave();
+      if (this.#waitingRows >= WORTH_LEAVING && this.#onTheWay < this.#mostOnTheWay) this.#leave();
       else this.#schedule();
     });
   }
@@ -59,7 +60,7 @@ export class GroupCommit {
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      if (this.#waiting.length > 0 && this.#onTheWay < ON_THE_WAY) this.#leave();
+      if (this.#waiting.length > 0 && this.#onTheWay < this.#mostOnTheWay) this.#leave();
     });
   }
 

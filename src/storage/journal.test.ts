@@ -1,13 +1,28 @@
 import assert from 'node:assert/strict';
 import { createHash, createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { emptyHead, type Head, hashOf, headIsSealed, linkAfter, sealHead } from './journal.ts';
+import fc from 'fast-check';
+import type { JournalEntry } from './database.ts';
+import {
+  chainsAnnouncedBy,
+  emptyHead,
+  extendChains,
+  type Head,
+  hashOf,
+  headIsSealed,
+  isAnnouncement,
+  type Link,
+  linkAfter,
+  MIXED_LANE,
+  type SealedHead,
+  sealHead,
+} from './journal.ts';
 
 const entry = { account: 'acct_1', environment: 'sandbox', at: 1_700_000_000_000, record: '{"action":"x"}' };
 const key = createSecretKey(Buffer.alloc(32, 7));
 
 describe('a link of the journal', () => {
-  test('is the SHA-256 of five lines and the record, as sha256sum makes it', () => {
+  test('is the SHA-256 of six lines and the record, as sha256sum makes it', () => {
     const zeros = '0'.repeat(64);
     const text = `${zeros}\n1\n1\nacct_1\nsandbox\n1700000000000\n{"action":"x"}`;
     assert.equal(hashOf(zeros, 1, 1, entry), createHash('sha256').update(text).digest('hex'));
@@ -16,7 +31,7 @@ describe('a link of the journal', () => {
   });
 
   test('follows the one before it', () => {
-    const first = linkAfter(emptyHead(3), entry);
+    const first = linkAfter(emptyHead('acct_1', 3), entry);
     assert.deepEqual(first, { ...entry, lane: 3, sequence: 1, hash: hashOf('0'.repeat(64), 3, 1, entry) });
     const second = linkAfter(first, { ...entry, record: '{}' });
     assert.equal(second.sequence, 2);
@@ -45,25 +60,35 @@ describe('a link of the journal', () => {
 });
 
 describe('the seal of a head', () => {
-  const head: Head = { lane: 1, sequence: 5, hash: 'c'.repeat(64) };
+  const head: Head = { account: 'acct_1', lane: 2, sequence: 5, hash: 'c'.repeat(64) };
+  const mixed: Head = { ...head, account: '', lane: MIXED_LANE };
+  const hmac = (text: string): Buffer => createHmac('sha256', Buffer.alloc(32, 7)).update(text).digest();
 
-  test('is HMAC-SHA-256 over lane, sequence and hash', () => {
-    const expected = createHmac('sha256', Buffer.alloc(32, 7))
-      .update(`1\n5\n${'c'.repeat(64)}`)
-      .digest();
-    assert.deepEqual(Buffer.from(sealHead(key, head)), expected);
+  test('is HMAC-SHA-256 over account, lane, sequence and hash', () => {
+    assert.deepEqual(Buffer.from(sealHead(key, head)), hmac(`acct_1\n2\n5\n${head.hash}`));
+    assert.deepEqual(Buffer.from(sealHead(key, { ...head, account: '' })), hmac(`\n2\n5\n${head.hash}`));
     assert.equal(headIsSealed(key, head, sealHead(key, head)), true);
+  });
+
+  test('of the mixed lane is HMAC-SHA-256 over lane, sequence and hash, as it always was', () => {
+    assert.deepEqual(Buffer.from(sealHead(key, mixed)), hmac(`1\n5\n${mixed.hash}`));
+    assert.equal(headIsSealed(key, mixed, sealHead(key, mixed)), true);
+    assert.equal(headIsSealed(key, { ...mixed, account: 'acct_1' }, sealHead(key, mixed)), false);
   });
 
   test('fits no other head', () => {
     const seal = sealHead(key, head);
     const others: Head[] = [
-      { ...head, lane: 2 },
+      { ...head, account: 'acct_2' },
+      { ...head, account: '' },
+      { ...head, lane: 1 },
+      { ...head, lane: 3 },
       { ...head, sequence: 4 },
       { ...head, sequence: 6 },
       { ...head, hash: 'd'.repeat(64) },
     ];
     for (const other of others) assert.equal(headIsSealed(key, other, seal), false);
+    assert.equal(headIsSealed(key, { ...mixed, lane: 2 }, sealHead(key, mixed)), false);
   });
 
   test('is made by the holder of the key alone', () => {
@@ -77,5 +102,111 @@ describe('the seal of a head', () => {
     for (const seal of [new Uint8Array(), sealHead(key, head).slice(0, 31), new Uint8Array(33)]) {
       assert.equal(headIsSealed(key, head, seal), false);
     }
+  });
+});
+
+describe('extending the chains of a lane', () => {
+  const of = (account: string, record = '{}'): JournalEntry => ({ ...entry, account, record });
+  const extended = (heads: readonly Head[], ...entries: JournalEntry[]) =>
+    extendChains(key, 2, new Map(heads.map((head) => [head.account, head])), entries);
+
+  test('begins a chain with an announcement in the chain of no account', () => {
+    const opening = {
+      account: '',
+      environment: 'sandbox',
+      at: entry.at,
+      record: '{"action":"journal.opened","outcome":"success","actor":{"type":"service"},"targets":["chain:acct_1/2"]}',
+    };
+    const announcement = linkAfter(emptyHead('', 2), opening);
+    const first = linkAfter(emptyHead('acct_1', 2), entry);
+    const { links, heads } = extended([], entry);
+    assert.deepEqual(links, [announcement, first]);
+    assert.deepEqual(
+      heads.map(({ account, sequence, hash, before }) => ({ account, sequence, hash, before })),
+      [
+        { account: '', sequence: 1, hash: announcement.hash, before: emptyHead('', 2) },
+        { account: 'acct_1', sequence: 1, hash: first.hash, before: emptyHead('acct_1', 2) },
+      ],
+    );
+  });
+
+  test('announces no chain that is there, none twice, and not that of no account', () => {
+    const head = { account: 'acct_1', lane: 2, sequence: 7, hash: 'a'.repeat(64) };
+    assert.deepEqual(extended([head], entry).links, [linkAfter(head, entry)]);
+    assert.deepEqual(
+      extended([head], entry).heads.map(({ before }) => before),
+      [head],
+    );
+    assert.equal(extended([], of('x'), of('x'), of('x')).links.filter(isAnnouncement).length, 1);
+    assert.deepEqual(extended([], of('')).links, [linkAfter(emptyHead('', 2), of(''))]);
+    assert.deepEqual(extended([]), { links: [], heads: [] });
+  });
+
+  test('a lane that begins announces the lanes before it, once', () => {
+    const earlier = [1, 4].map((lane) => ({ account: '', lane }));
+    const { links } = extendChains(key, 5, new Map(), [of(''), of('a')], earlier);
+    assert.deepEqual(links.filter(isAnnouncement).map(chainsAnnouncedBy), [earlier, [{ account: 'a', lane: 5 }]]);
+    assert.ok(links[0] !== undefined && isAnnouncement(links[0]));
+    const begun = new Map([['', { account: '', lane: 5, sequence: 1, hash: 'a'.repeat(64) }]]);
+    assert.deepEqual(extendChains(key, 5, begun, [of('')], earlier).links.filter(isAnnouncement), []);
+  });
+
+  test('never writes the mixed lane', () => {
+    assert.throws(() => extendChains(key, MIXED_LANE, new Map(), [entry]), /mixed lane/);
+  });
+
+  test('an account cannot announce, whatever its record says', () => {
+    const [announcement] = extended([], entry).links;
+    assert.ok(announcement !== undefined && isAnnouncement(announcement));
+    assert.equal(isAnnouncement({ ...announcement, account: 'acct_1' }), false);
+    assert.equal(isAnnouncement(of('', '{"action":"token.deleted"}')), false);
+  });
+
+  test('in groups of any size makes whole, sealed chains in the order of their entries', () => {
+    const account = fc.constantFrom('', 'a', 'b', 'a/b', '"', 'ü');
+    const entries = fc.array(fc.record({ account, record: fc.constantFrom('{}', '{"n":1}'), at: fc.nat() }));
+    let announced = 0;
+    fc.assert(
+      fc.property(fc.array(entries, { maxLength: 6 }), (groups) => {
+        const heads = new Map<string, SealedHead>();
+        const all: Link[] = [];
+        for (const group of groups) {
+          const given = group.map((each) => ({ ...each, environment: 'sandbox' }));
+          const grown = extendChains(key, 9, heads, given);
+          const told = grown.links.filter((link) => !isAnnouncement(link));
+          assert.deepEqual(
+            told.map(({ account, environment, at, record }) => ({ account, environment, at, record })),
+            given.map(({ account, environment, at, record }) => ({ account, environment, at, record })),
+          );
+          for (const head of grown.heads) {
+            assert.ok(headIsSealed(key, head, head.seal));
+            const { account, lane, sequence, hash } = heads.get(head.account) ?? emptyHead(head.account, 9);
+            assert.deepEqual(
+              [head.before.account, head.before.lane, head.before.sequence, head.before.hash],
+              [account, lane, sequence, hash],
+            );
+            heads.set(head.account, head);
+          }
+          all.push(...grown.links);
+        }
+        const chains = Map.groupBy(all, (link) => link.account);
+        assert.deepEqual(new Set(chains.keys()), new Set(heads.keys()));
+        for (const [name, links] of chains) {
+          let last = emptyHead(name, 9);
+          for (const link of links) {
+            assert.deepEqual(link, linkAfter(last, link));
+            last = { ...link, account: name };
+          }
+          assert.deepEqual([heads.get(name)?.sequence, heads.get(name)?.hash], [last.sequence, last.hash]);
+          if (name === '') continue;
+          const place = all.findIndex((link) => isAnnouncement(link) && chainsAnnouncedBy(link)[0]?.account === name);
+          assert.ok(place >= 0 && place < all.findIndex((link) => link.account === name));
+          announced++;
+        }
+        const names = all.filter(isAnnouncement).flatMap(chainsAnnouncedBy);
+        assert.equal(names.length, new Set(names.map((chain) => chain.account)).size);
+      }),
+    );
+    assert.ok(announced > 100, 'the property was not put to the test');
   });
 });

@@ -2,10 +2,14 @@ import { createHmac, hash, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { JournalEntry } from './database.ts';
 
 /**
- * The journal: append-only lanes of records, each record hashed together with the hash before it. A lane has one writer
- * at a time (with SQLite there is one lane; a node over a shared database takes a lane of its own), so nodes never
- * wait for one another. The newest hash of a lane is sealed with a key that is not in the database: whoever rewrites
- * records and all hashes after them, or cuts off the end, cannot make the seal.
+ * The journal: append-only chains of records, each record hashed together with the hash before it. A chain belongs to one
+ * account and one lane, so that a database that shards keeps it on the account's machine. A lane has one writer at a time
+ * (with SQLite the file has one; nodes over a shared database take lanes of their own), so writers never wait for one
+ * another. Records of no account stand in the chain of the account ''. The newest hash of a chain is sealed with a key that
+ * is not in the database: whoever rewrites records and all hashes after them, or cuts off the end, cannot make the seal.
+ *
+ * A chain that begins is announced by a record in the chain of '' of its lane, and a lane that begins announces those that
+ * were there before it: whoever removes all of a chain, with its head, leaves the announcement.
  *
  * The hash is plain SHA-256 over text, so that an exported journal is checked with `sha256sum` alone.
  */
@@ -19,21 +23,42 @@ export interface Link {
   readonly hash: string;
 }
 
-export interface Head {
+export interface Chain {
+  readonly account: string;
   readonly lane: number;
+}
+
+export interface Head extends Chain {
   readonly sequence: number;
   readonly hash: string;
 }
 
-export const emptyHead = (lane: number): Head => ({ lane, sequence: 0, hash: '0'.repeat(64) });
+/** `before`: the head that this one follows; of sequence 0 when the chain is new. */
+export type SealedHead = Head & { readonly seal: Uint8Array; readonly before: Head };
 
-/** The hash of the next record: SHA-256, in hexadecimal, over five lines and the record. */
+/**
+ * The one chain of a vault made before chains were kept by account: its records have any account, its head has ''. It is
+ * verified, and never written again.
+ */
+export const MIXED_LANE = 1;
+
+const OPENED = 'journal.opened';
+
+export const emptyHead = (account: string, lane: number): Head => ({
+  account,
+  lane,
+  sequence: 0,
+  hash: '0'.repeat(64),
+});
+
+/** The hash of the next record: SHA-256, in hexadecimal, over six lines and the record. */
 export const hashOf = (previous: string, lane: number, sequence: number, entry: JournalEntry): string =>
   hash(
     'sha256',
     `${previous}\n${lane}\n${sequence}\n${entry.account}\n${entry.environment}\n${entry.at}\n${entry.record}`,
   );
 
+/** The next record of a chain. It has the account of the entry, which only in the mixed lane may differ from the head's. */
 export function linkAfter(head: Head, entry: JournalEntry): Link {
   const sequence = head.sequence + 1;
   const { account, environment, at, record } = entry;
@@ -41,11 +66,82 @@ export function linkAfter(head: Head, entry: JournalEntry): Link {
   return { lane: head.lane, sequence, account, environment, at, record, hash: link };
 }
 
-/** What only a holder of the journal key can make: HMAC-SHA-256 over lane, sequence and hash. */
-export const sealHead = (key: KeyObject, head: Head): Uint8Array =>
-  new Uint8Array(createHmac('sha256', key).update(`${head.lane}\n${head.sequence}\n${head.hash}`).digest());
+/** What only a holder of the journal key can make: HMAC-SHA-256 over account (not in the mixed lane), lane, sequence, hash. */
+export function sealHead(key: KeyObject, { account, lane, sequence, hash: newest }: Head): Uint8Array {
+  const text = `${lane}\n${sequence}\n${newest}`;
+  const hmac = createHmac('sha256', key).update(lane === MIXED_LANE ? text : `${account}\n${text}`);
+  return new Uint8Array(hmac.digest());
+}
 
 export const headIsSealed = (key: KeyObject, head: Head, seal: Uint8Array): boolean => {
+  // The seal of the mixed lane says nothing of an account: under another than '' it is a copy.
+  if (head.lane === MIXED_LANE && head.account !== '') return false;
   const expected = sealHead(key, head);
   return seal.length === expected.length && timingSafeEqual(seal, expected);
 };
+
+const announcement = ({ environment, at }: JournalEntry, chains: readonly Chain[]): JournalEntry => ({
+  account: '',
+  environment,
+  at,
+  record: JSON.stringify({
+    action: OPENED,
+    outcome: 'success',
+    actor: { type: 'service' },
+    targets: chains.map(({ account, lane }) => `chain:${account}/${lane}`),
+  }),
+});
+
+export const isAnnouncement = ({ account, record }: JournalEntry): boolean =>
+  account === '' && record.startsWith(`{"action":"${OPENED}"`);
+
+/** The chains that an announcement tells of. */
+export function chainsAnnouncedBy({ record }: JournalEntry): Chain[] {
+  const { targets } = JSON.parse(record) as { targets: readonly string[] };
+  return targets.map((target) => {
+    const slash = target.lastIndexOf('/');
+    return { account: target.slice('chain:'.length, slash), lane: Number(target.slice(slash + 1)) };
+  });
+}
+
+/**
+ * What a group of entries adds to the chains of a lane. `heads` holds the present head of every account concerned, and of
+ * ''; an account without one begins a chain. `links` are in the order of the entries, each announcement before the first
+ * record of its chain; `heads` are those of the chains that grew. `earlier`: the chains of '' in other lanes, which a lane
+ * announces when it begins.
+ */
+export function extendChains(
+  key: KeyObject,
+  lane: number,
+  heads: ReadonlyMap<string, Head>,
+  entries: readonly JournalEntry[],
+  earlier: readonly Chain[] = [],
+): { readonly links: readonly Link[]; readonly heads: readonly SealedHead[] } {
+  if (lane === MIXED_LANE) throw new Error('the mixed lane is not written any more');
+  const links: Link[] = [];
+  const grown = new Map<string, Head>();
+  // Copied, so that no head holds on to the one before it.
+  const before = (account: string): Head => {
+    const { sequence, hash: newest } = heads.get(account) ?? emptyHead(account, lane);
+    return { account, lane, sequence, hash: newest };
+  };
+  const headOf = (account: string): Head => grown.get(account) ?? before(account);
+  const append = (entry: JournalEntry): void => {
+    const link = linkAfter(headOf(entry.account), entry);
+    links.push(link);
+    grown.set(entry.account, link);
+  };
+  for (const entry of entries) {
+    const { account } = entry;
+    if (earlier.length > 0 && headOf('').sequence === 0) append(announcement(entry, earlier));
+    if (account !== '' && headOf(account).sequence === 0) append(announcement(entry, [{ account, lane }]));
+    append(entry);
+  }
+  return {
+    links,
+    heads: [...grown.values()].map(({ account, sequence, hash: newest }) => {
+      const head = { account, lane, sequence, hash: newest };
+      return { ...head, seal: sealHead(key, head), before: before(account) };
+    }),
+  };
+}

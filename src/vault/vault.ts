@@ -52,7 +52,7 @@ export class Vault {
       const own = run.writes(seal);
       const writes = [...own, ...(await alsoWrites(effect, results))];
       if (writes.length === 0 && journal.length === 0) return results;
-      const outcome = await this.#database.commit({ writes, journal });
+      const outcome = await this.#database.commit({ account: tenant.account, writes, journal });
       if (outcome.committed) return results;
       refuseIfTakenOver(outcome, own.length);
       run.lost(outcome);
@@ -84,7 +84,7 @@ export class Vault {
       const event = { action: 'token.detokenized', outcome, ...tenant, targets, detail: { use } } as const;
       journal.push(auditEntry(this.#clock, origin, event));
     }
-    if (journal.length > 0) await commitAll(this.#database, { writes: [], journal });
+    if (journal.length > 0) await commitAll(this.#database, { account: tenant.account, writes: [], journal });
     return revealed;
   }
 
@@ -99,7 +99,7 @@ export class Vault {
       const own = gone.length === 0 ? [] : [store.delete(gone, this.#clock())];
       const writes = [...own, ...(await alsoWrites(effect, deletions))];
       const journal = [this.#deletionEntry(tenant, gone, distinct, effect)];
-      const outcome = await this.#database.commit({ writes, journal, erases: true });
+      const outcome = await this.#database.commit({ account: tenant.account, writes, journal, erases: true });
       if (outcome.committed) return deletions;
       refuseIfTakenOver(outcome, own.length);
     }

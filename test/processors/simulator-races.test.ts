@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Simulator } from '../../src/payments/processors/simulator/simulator.ts';
-import { SqliteDatabase } from '../../src/storage/sqlite/sqlite.ts';
+import type { Driver } from '../../src/storage/database.ts';
+import { openFolder } from '../database.ts';
 import { Bench, CARD, money, orderOf, short } from './simulator.ts';
 
 const ROUNDS = 30;
 
 describe('at once, from two nodes on the same books', { timeout: 120_000 }, () => {
   let bench: Bench;
-  let other: SqliteDatabase;
+  let other: Driver;
   let nodes: readonly Simulator[];
   before(async () => {
     bench = await Bench.open();
-    other = new SqliteDatabase(join(bench.directory, 'vault.db'));
+    other = await openFolder(bench.directory);
     nodes = [bench.simulator, bench.newSimulator(other)];
   });
   after(async () => {

@@ -100,7 +100,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
         [Number(before[0]) + 1, before[1]],
       );
       await bench.move('capture', history);
-      const bytes = bench.bytes();
+      const bytes = await bench.bytes();
       assert.ok(bytes.includes(history.operations[0]?.key ?? '-'));
       for (const canary of [pan, pan.slice(0, 6), '9173', 'canary', 'Lopez', 'order 7'])
         assert.ok(!bytes.includes(canary), canary);

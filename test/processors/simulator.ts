@@ -1,5 +1,5 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemRandom } from '../../src/crypto/random.ts';
@@ -19,7 +19,8 @@ import type {
   Subject,
 } from '../../src/payments/processor.ts';
 import { Simulator } from '../../src/payments/processors/simulator/simulator.ts';
-import { SqliteDatabase } from '../../src/storage/sqlite/sqlite.ts';
+import type { Driver } from '../../src/storage/database.ts';
+import { dropDatabase, openFolder, storedBytes } from '../database.ts';
 import { bareOrder } from '../payment-pieces.ts';
 
 /** 2026-11-21T12:00:00Z. */
@@ -64,20 +65,22 @@ type Moving = 'capture' | 'payment_refund' | 'authorization_void';
 
 /** The simulator on a database of its own, and a caller with a clock that can be set. */
 export class Bench {
-  readonly directory = mkdtempSync(join(tmpdir(), 'cardvault-simulator-'));
+  readonly directory: string;
   readonly tenant: Tenant = { account: 'acc_1', environment: 'sandbox' as Environment };
   now = NOON;
   simulator: Simulator;
-  database: SqliteDatabase;
+  database: Driver;
   readonly #keys = new AscendingIds(() => this.now, systemRandom());
 
-  private constructor() {
-    this.database = new SqliteDatabase(join(this.directory, 'vault.db'));
+  private constructor(directory: string, database: Driver) {
+    this.directory = directory;
+    this.database = database;
     this.simulator = this.newSimulator();
   }
 
   static async open(): Promise<Bench> {
-    const bench = new Bench();
+    const directory = mkdtempSync(join(tmpdir(), 'cardvault-simulator-'));
+    const bench = new Bench(directory, await openFolder(directory));
     await bench.database.useJournalKey(createSecretKey(randomBytes(32)));
     await bench.database.migrate(() => bench.now);
     return bench;
@@ -90,7 +93,7 @@ export class Bench {
 
   async restart(): Promise<void> {
     await this.database.close();
-    this.database = new SqliteDatabase(join(this.directory, 'vault.db'));
+    this.database = await openFolder(this.directory);
     await this.database.migrate(() => this.now);
     this.simulator = this.newSimulator();
   }
@@ -98,6 +101,7 @@ export class Bench {
   async close(): Promise<void> {
     await this.database.close();
     rmSync(this.directory, { recursive: true, force: true });
+    await dropDatabase(this.directory);
   }
 
   newKey(): string {
@@ -154,8 +158,8 @@ export class Bench {
   }
 
   /** Every byte of the database and its log. */
-  bytes(): Buffer {
-    return Buffer.concat(readdirSync(this.directory).map((name) => readFileSync(join(this.directory, name))));
+  bytes(): Promise<Buffer> {
+    return storedBytes(this.directory, this.database);
   }
 }
 

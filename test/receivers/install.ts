@@ -91,7 +91,7 @@ export function installReceivers(): Tool[] {
 
 const needsJdk = (tool: Tool): boolean => tool.startsWith('java') && !onPath('javac');
 
-function apt(args: readonly string[], until: number): boolean {
+export function apt(args: readonly string[], until: number): boolean {
   const timeout = Math.floor(until - performance.now());
   if (timeout <= 0) return false;
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };

@@ -15,6 +15,9 @@ export class Disk {
   readonly database: Database;
   readonly #dice: Dice;
   #waiting: Waiting[] = [];
+  #lastRead: Promise<unknown> = Promise.resolve();
+  /** Reads that are on their way to the database and back. */
+  reading = 0;
 
   constructor(database: Database, dice: Dice) {
     this.database = database;
@@ -36,6 +39,18 @@ export class Disk {
 
   commit(owner: MortalDatabase, unit: Unit): Promise<Outcome> {
     return new Promise((resolve, reject) => this.#waiting.push({ owner, unit, resolve, reject }));
+  }
+
+  /** One after the other, so that they come back in the same order each time. */
+  async read(sql: string, values: readonly Value[]): Promise<Row[]> {
+    this.reading++;
+    const rows = this.#lastRead.then(() => this.database.read(sql, ...values));
+    this.#lastRead = rows.catch(() => undefined);
+    try {
+      return await rows;
+    } finally {
+      this.reading--;
+    }
   }
 
   /** Commits one of the units; a crash of its process comes before or after. */
@@ -72,7 +87,8 @@ export class MortalDatabase implements Database {
   }
 
   async read(sql: string, ...values: readonly Value[]): Promise<Row[]> {
-    return this.isDead ? never() : this.#disk.database.read(sql, ...values);
+    const rows = this.isDead ? undefined : await this.#disk.read(sql, values);
+    return rows === undefined || this.isDead ? never() : rows;
   }
 
   commit(unit: Unit): Promise<Outcome> {

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Pan } from '../../src/kernel/pan.ts';
 import type { Lane } from '../../src/payments/lane.ts';
-import { SqliteDatabase } from '../../src/storage/sqlite/sqlite.ts';
+import type { Driver } from '../../src/storage/database.ts';
+import { dropDatabase, openFolder } from '../database.ts';
 import type { Spoilt } from './acquirer.ts';
 import { acquirerBackend, type Backend, simulatorBackend } from './backend.ts';
 import { Clients } from './clients.ts';
@@ -59,11 +60,7 @@ const isUnsettled = ({ payment, schedule }: Lane): boolean =>
 
 /** Taken before timers are put on virtual time. */
 const laterInReality = setImmediate;
-/** Everything that needs no disk and no clock has happened. */
-async function quiet({ reach }: Backend): Promise<void> {
-  await reach?.();
-  for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => laterInReality(resolve));
-}
+const QUIET_TURNS = 3;
 
 const BACKENDS = {
   acquirer: acquirerBackend,
@@ -73,6 +70,15 @@ const BACKENDS = {
 } as const;
 
 type Three = [number, number, number];
+
+interface Parts {
+  readonly dice: Dice;
+  readonly time: VirtualTime;
+  readonly backend: Backend;
+  readonly trace: string[];
+  readonly directory: string;
+  readonly real: Driver;
+}
 
 interface Node {
   readonly database: MortalDatabase;
@@ -91,8 +97,8 @@ class Simulation {
   readonly #dice: Dice;
   readonly #trace: string[];
   readonly #backend: Backend;
-  readonly #directory = mkdtempSync(join(tmpdir(), 'cardvault-simulation-'));
-  readonly #real: SqliteDatabase;
+  readonly #directory: string;
+  readonly #real: Driver;
   readonly #disk: Disk;
   readonly #nodes: (Node | undefined)[] = [];
   readonly #root: ReturnType<typeof createSecretKey>;
@@ -100,13 +106,14 @@ class Simulation {
   #crashes = 0;
   #isCalm = false;
 
-  private constructor(plan: Plan, dice: Dice, time: VirtualTime, backend: Backend, trace: string[]) {
+  private constructor(plan: Plan, parts: Parts) {
     this.#plan = plan;
-    this.#dice = dice;
-    this.#time = time;
-    this.#backend = backend;
-    this.#trace = trace;
-    this.#real = new SqliteDatabase(join(this.#directory, 'vault.db'));
+    this.#dice = parts.dice;
+    this.#time = parts.time;
+    this.#backend = parts.backend;
+    this.#trace = parts.trace;
+    this.#directory = parts.directory;
+    this.#real = parts.real;
     this.#disk = new Disk(this.#real, this.#dice.branch());
     this.#root = createSecretKey(this.#dice.bytes(32));
   }
@@ -117,7 +124,9 @@ class Simulation {
     const trace: string[] = [];
     const tell = (line: string): number => trace.push(`${((time.now % 100_000_000) / 1000).toFixed(3)} ${line}`);
     const parts = { time, dice: dice.branch(), tenant: TENANT, tell, spoilt: plan.spoilt };
-    return new Simulation(plan, dice, time, await BACKENDS[plan.processor](parts), trace);
+    const directory = mkdtempSync(join(tmpdir(), 'cardvault-simulation-'));
+    const real = await openFolder(directory);
+    return new Simulation(plan, { dice, time, backend: await BACKENDS[plan.processor](parts), trace, directory, real });
   }
 
   async run(): Promise<Report> {
@@ -130,6 +139,7 @@ class Simulation {
       await this.#backend.close?.();
       await this.#real.close();
       rmSync(this.#directory, { recursive: true, force: true });
+      await dropDatabase(this.#directory);
     }
   }
 
@@ -248,14 +258,21 @@ class Simulation {
         const senders = Array.from({ length: Number(size) }, () => this.#dice.pick(alive).machine);
         left -= senders.length;
         clients.start(senders);
-        await quiet(this.#backend);
+        await this.#quiet();
       } else await this.#step(clients);
     }
   }
 
+  /** Everything that needs no commit and no clock has happened. */
+  async #quiet(): Promise<void> {
+    await this.#backend.reach?.();
+    for (let turns = 0; turns < QUIET_TURNS; turns = this.#disk.reading > 0 ? 0 : turns + 1)
+      await new Promise<void>((resolve) => laterInReality(resolve));
+  }
+
   /** One unit is committed, or time goes on. */
   async #step(clients: Clients): Promise<void> {
-    await quiet(this.#backend);
+    await this.#quiet();
     if (!this.#isCalm && this.#dice.below(1000) < HOLD_UPS) this.#holdUp();
     if (this.#disk.ready > 0 && this.#dice.percent(this.#isCalm ? 95 : 85)) {
       const isLast = !this.#isCalm && this.#dice.below(1000) < CRASHES;
@@ -265,7 +282,7 @@ class Simulation {
       this.#tell('time jumps');
     } else if (this.#dice.percent(20)) this.#time.jumpTo(this.#time.now + this.#dice.between(1, 100));
     else this.#time.fire();
-    await quiet(this.#backend);
+    await this.#quiet();
   }
 
   /** No more crashes, no more accidents: until nothing is on its way. */

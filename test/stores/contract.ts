@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { exportJournal, verifyJournal } from '../../src/audit/verify.ts';
 import { type Database, StorageError, type Unit, type Value, type Write, write } from '../../src/storage/database.ts';
+import { isAnnouncement } from '../../src/storage/journal.ts';
 
 /** An empty database that any number of instances can open. */
 export interface Store {
   /** Opens it; nothing is migrated yet. */
   open(journalKey: KeyObject): Promise<Database>;
-  /** The copy that `backup` made at this path, opened. */
-  openBackup(path: string, journalKey: KeyObject): Promise<Database>;
+  /** The copy that `backup` made at this path, opened; absent where the database is backed up with tools of its own. */
+  openBackup?(path: string, journalKey: KeyObject): Promise<Database>;
   remove(): Promise<void>;
 }
 
@@ -34,6 +35,8 @@ const entry = (record: string): { account: string; environment: string; at: numb
   at: NOW,
   record,
 });
+/** Records are of the account of `entry`, so those of none are announcements of chains. */
+const isOpening = (record: string): boolean => isAnnouncement({ ...entry(record), account: '' });
 const COMMITTED = { committed: true };
 
 /** What every driver behind the `Database` seam must do; run by the tests of each. */
@@ -383,32 +386,33 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
     });
 
     describe('journal', () => {
-      test('entries of committed units only, in the order they were handed in', async () => {
+      test('entries of committed units only, those of a unit in its order', async () => {
         const taken = newId();
         await database.commit({ writes: [insert(taken)] });
         const mark = newId();
-        const expected: string[] = [];
+        const pairs: string[][] = [];
         const outcomes = Array.from({ length: 200 }, (_, index) => {
           const fails = index % 5 === 2;
           const own = [`"${mark} ${index} first"`, `"${mark} ${index} second"`];
-          if (!fails) expected.push(...own);
+          if (!fails) pairs.push(own);
           const writes = fails ? [insert(newId()), write(INSERT_NEW, account(taken), 1)] : [insert(newId())];
           return database.commit({ writes, journal: own.map(entry) });
         });
         await Promise.all(outcomes);
-        assert.deepEqual(
-          (await records()).filter((record) => record.startsWith(`"${mark} `)),
-          expected,
-        );
+        const found = (await records()).filter((record) => record.startsWith(`"${mark} `));
+        const expected = pairs.flat();
+        // A driver may use several lanes at once, so only the entries of one unit stand in a known order.
+        assert.deepEqual([...found].sort(), [...expected].sort());
+        for (const [first = '', second = ''] of pairs) assert.ok(found.indexOf(first) < found.indexOf(second));
       });
 
       test('an entry is there as soon as its unit is', async () => {
         const record = `"${newId()}"`;
         await database.commit({ writes: [], journal: [entry(record)] });
-        assert.equal((await records()).at(-1), record);
+        assert.ok((await records()).includes(record));
       });
 
-      test('is one chain whose head is sealed', async () => {
+      test('is made of chains whose heads are sealed', async () => {
         const verified = await verifyJournal(database, journalKey);
         assert.deepEqual(verified, { ok: true, records: (await records()).length });
         assert.ok(verified.records > 100);
@@ -417,7 +421,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       });
 
       test('of two instances that write at once verifies while they write, and nothing is missing', async () => {
-        const before = (await records()).length;
+        const before = (await records()).filter((record) => !isOpening(record)).length;
         const other = await store.open(journalKey);
         const units = Array.from({ length: 300 }, (_, index) => index);
         let writing = true;
@@ -442,13 +446,11 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         writing = false;
         assert.ok((await verifying) > 0);
         const all = await records();
-        assert.equal(all.length, before + 600);
-        for (const lane of [0, 1]) {
-          assert.deepEqual(
-            all.filter((record) => record.startsWith(`"two ${lane} `)),
-            units.map((index) => `"two ${lane} ${index}"`),
-          );
-        }
+        const expected = [0, 1].flatMap((lane) => units.map((index) => `"two ${lane} ${index}"`));
+        assert.deepEqual(all.filter((record) => record.startsWith('"two ')).sort(), expected.sort());
+        // Beside them nothing but announcements, of an instance that writes lanes of its own.
+        const others = all.filter((record) => !record.startsWith('"two ') && !isOpening(record));
+        assert.equal(others.length, before);
         assert.deepEqual(await verifyJournal(other, journalKey), { ok: true, records: all.length });
         await other.close();
       });
@@ -492,7 +494,11 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
     });
 
     describe('backup', () => {
-      test('is a consistent copy, made while units are written', async () => {
+      test('is a consistent copy, made while units are written', async (context) => {
+        if (store.openBackup === undefined) {
+          await assert.rejects(database.backup('copy.db'), StorageError);
+          return context.skip('the database is backed up with tools of its own');
+        }
         const directory = mkdtempSync(join(tmpdir(), 'cardvault-backup-'));
         const path = join(directory, 'copy.db');
         const mark = newId();
@@ -594,7 +600,9 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       assert.ok((await Promise.all(outcomes)).every(({ committed }) => committed));
       const again = await store.open(journalKey);
       assert.equal((await again.read('select count(*) as n from accounts'))[0]?.['n'], 3000);
-      assert.deepEqual(await verifyJournal(again, journalKey), { ok: true, records: 3000 });
+      assert.equal((await verifyJournal(again, journalKey)).fault, undefined);
+      const links = await Array.fromAsync(exportJournal(again));
+      assert.equal(links.filter((link) => !isAnnouncement(link)).length, 3000);
       await again.close();
       await store.remove();
     });

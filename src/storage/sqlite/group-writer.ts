@@ -1,17 +1,18 @@
 import type { KeyObject } from 'node:crypto';
 import type { JournalEntry, Outcome, Unit } from '../database.ts';
 import type { GroupResult } from '../group.ts';
-import { emptyHead, type Head, linkAfter, sealHead } from '../journal.ts';
+import { type Chain, extendChains, type Head, MIXED_LANE } from '../journal.ts';
 import type { Connection } from './open.ts';
 
-/** SQLite has one writer at a time, so its journal has one lane. */
-const LANE = 1;
+/** SQLite has one writer at a time, so all chains that grow are of one lane: the first behind the mixed one. */
+const LANE = MIXED_LANE + 1;
 
-const HEAD = 'select sequence, hash from journal_heads where lane = ?';
+const HEAD = 'select sequence, hash from journal_heads where account = ? and lane = ?';
+const EARLIER = "select lane from journal_heads where account = '' order by lane";
 const LINK =
-  'insert into journal (lane, sequence, account, environment, at, record, hash) values (?, ?, ?, ?, ?, ?, ?)';
-const SEAL = `insert into journal_heads (lane, sequence, hash, seal) values (?, ?, ?, ?)
-  on conflict (lane) do update set sequence = excluded.sequence, hash = excluded.hash, seal = excluded.seal`;
+  'insert into journal (account, lane, sequence, environment, at, record, hash) values (?, ?, ?, ?, ?, ?, ?)';
+const SEAL = `insert into journal_heads (account, lane, sequence, hash, seal) values (?, ?, ?, ?, ?)
+  on conflict (account, lane) do update set sequence = excluded.sequence, hash = excluded.hash, seal = excluded.seal`;
 
 /** Faults of the disk or the file concern every unit of a group; any other error only the unit that ran into it. */
 const CONCERNS_ALL = {
@@ -84,16 +85,29 @@ function runWrites(connection: Connection, unit: Unit): Outcome {
 
 function appendToJournal(connection: Connection, key: KeyObject | undefined, entries: readonly JournalEntry[]): void {
   if (key === undefined) throw new Error('the journal is written before its key is known');
-  const found = connection.statement(HEAD).get(LANE);
-  let head: Head =
-    found === undefined
-      ? emptyHead(LANE)
-      : { lane: LANE, sequence: Number(found['sequence']), hash: String(found['hash']) };
+  const heads = headsOf(connection, entries);
+  const grown = extendChains(key, LANE, heads, entries, heads.has('') ? [] : earlierChains(connection));
   const insert = connection.statement(LINK);
-  for (const entry of entries) {
-    const link = linkAfter(head, entry);
-    insert.run(link.lane, link.sequence, link.account, link.environment, link.at, link.record, link.hash);
-    head = link;
-  }
-  connection.statement(SEAL).run(head.lane, head.sequence, head.hash, sealHead(key, head));
+  for (const { account, lane, sequence, environment, at, record, hash } of grown.links)
+    insert.run(account, lane, sequence, environment, at, record, hash);
+  const seal = connection.statement(SEAL);
+  for (const head of grown.heads) seal.run(head.account, head.lane, head.sequence, head.hash, head.seal);
 }
+
+/** Read within the transaction, never remembered: a command is another process that writes the same lane. */
+function headsOf(connection: Connection, entries: readonly JournalEntry[]): Map<string, Head> {
+  const statement = connection.statement(HEAD);
+  const heads = new Map<string, Head>();
+  for (const account of new Set(['', ...entries.map((entry) => entry.account)])) {
+    const found = statement.get(account, LANE);
+    if (found === undefined) continue;
+    heads.set(account, { account, lane: LANE, sequence: Number(found['sequence']), hash: String(found['hash']) });
+  }
+  return heads;
+}
+
+const earlierChains = (connection: Connection): Chain[] =>
+  connection
+    .statement(EARLIER)
+    .all()
+    .map(({ lane }) => ({ account: '', lane: Number(lane) }));

@@ -19,16 +19,6 @@ export interface Packed {
 /** In place of a number of rows to touch. */
 const ANY = -1;
 
-/**
- * Values travel in one row for a whole group, so a unit whose rows have unequal lengths, or hold what is no value, would
- * shift those of its neighbours. It is refused before it joins them.
- */
-export const canTravel = (unit: Unit): boolean =>
-  unit.writes.every(({ rows }) => rows.every((row) => row.length === rows[0]?.length && row.every(isValue)));
-
-const isValue = (value: unknown): boolean =>
-  typeof value === 'string' || typeof value === 'number' || value === null || value instanceof Uint8Array;
-
 export function pack(units: readonly Unit[]): Packed {
   const statements: string[] = [];
   const shape: number[] = [];

@@ -3,18 +3,20 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { backup } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
-import { type Database, type Outcome, type Row, StorageError, type Unit, type Value } from '../database.ts';
+import { type Driver, isWellFormed, type Outcome, type Row, StorageError, type Unit, type Value } from '../database.ts';
 import { GroupCommit, type GroupResult } from '../group.ts';
 import { readMigrations } from '../migrate.ts';
 import { Connection } from './open.ts';
-import { canTravel, pack } from './packing.ts';
+import { pack } from './packing.ts';
 import type { Reply, Request } from './writer.ts';
 
 const USER_ONLY_FILE = 0o600;
 const USER_ONLY_DIRECTORY = 0o700;
+/** One with the writer, one behind it. */
+const GROUPS_ON_THE_WAY = 2;
 
 /** The embedded driver: one writer thread with group commit, reads on a connection of the calling thread. */
-export class SqliteDatabase implements Database {
+export class SqliteDatabase implements Driver {
   readonly #path: string;
   readonly #worker: Worker;
   readonly #group: GroupCommit;
@@ -35,10 +37,9 @@ export class SqliteDatabase implements Database {
     this.#worker.on('message', (reply: Reply) => this.#settle(reply));
     this.#worker.on('error', (error) => this.#breakDown(error.message));
     this.#worker.on('exit', () => this.#breakDown('the writer ended'));
-    this.#group = new GroupCommit((units) => this.#askForGroup(units));
+    this.#group = new GroupCommit((units) => this.#askForGroup(units), GROUPS_ON_THE_WAY);
   }
 
-  /** Units that wait for the next commit. */
   get waiting(): number {
     return this.#group.waiting;
   }
@@ -49,7 +50,7 @@ export class SqliteDatabase implements Database {
     if (this.#broken !== undefined) listener(this.#broken);
   }
 
-  /** Can it read and write? After a failed write it tries one. */
+  /** After a failed write it tries one. */
   async isAlive(): Promise<boolean> {
     try {
       await this.read('select 1 as alive');
@@ -60,7 +61,6 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** The key that seals the journal; no journal entry can be written before it is known. */
   async useJournalKey(key: KeyObject): Promise<void> {
     await this.#ask({ kind: 'journal-key', key });
   }
@@ -82,7 +82,7 @@ export class SqliteDatabase implements Database {
   commit(unit: Unit): Promise<Outcome> {
     if (this.#closing) return Promise.reject(new StorageError('the database is closed'));
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
-    if (!canTravel(unit)) return Promise.reject(new StorageError('a write is malformed'));
+    if (!isWellFormed(unit)) return Promise.reject(new StorageError('a write is malformed'));
     return unit.erases === true ? this.#erase(unit) : this.#group.commit(unit);
   }
 

@@ -68,16 +68,16 @@ export class Questions {
       if (entry === undefined) return false;
       const { fault, behaviour } = nextFault(entry.behaviour, question);
       if (behaviour === entry.behaviour) return fault !== undefined;
-      return (await this.#commit(updateEntry(tenant, { ...entry, behaviour }))) ? true : undefined;
+      return (await this.#commit(tenant, updateEntry(tenant, { ...entry, behaviour }))) ? true : undefined;
     });
   }
 
   #payment(tenant: Tenant, subject: Subject): Promise<Finding> {
     return untilSettled(async () => {
       const entry = await findEntry(this.#database, tenant, subject.key);
-      if (entry === undefined) return this.#close(insertEntry(tenant, this.#closedEntry(subject)));
+      if (entry === undefined) return this.#close(tenant, insertEntry(tenant, this.#closedEntry(subject)));
       // Whoever asks after the news has heard them.
-      if (isTold(entry) && !(await this.#commit(updateEntry(tenant, { ...entry, newsAt: undefined }))))
+      if (isTold(entry) && !(await this.#commit(tenant, updateEntry(tenant, { ...entry, newsAt: undefined }))))
         return undefined;
       return findingOf(entry, standingOf(entry, this.#clock()));
     });
@@ -86,7 +86,8 @@ export class Questions {
   #movement(tenant: Tenant, history: History, subject: Subject): Promise<Finding> {
     return untilSettled(async () => {
       const movement = await findMovement(this.#database, tenant, subject.key);
-      if (movement === undefined) return this.#close(insertMovement(tenant, this.#closedMovement(history, subject)));
+      if (movement === undefined)
+        return this.#close(tenant, insertMovement(tenant, this.#closedMovement(history, subject)));
       return movement.verdict === 'closed' || movement.verdict === 'undone' ? ABSENT : answerOf(movement);
     });
   }
@@ -94,17 +95,18 @@ export class Questions {
   #abandonPayment(tenant: Tenant, subject: Subject): Promise<Finding> {
     return untilSettled(async () => {
       const entry = await findEntry(this.#database, tenant, subject.key);
-      if (entry === undefined) return this.#close(insertEntry(tenant, this.#closedEntry(subject)));
+      if (entry === undefined) return this.#close(tenant, insertEntry(tenant, this.#closedEntry(subject)));
       if (entry.verdict === 'closed') return ABSENT;
       const after = abandoned(entry, this.#clock());
-      return after === undefined || (await this.#commit(updateEntry(tenant, after))) ? NOTHING_LEFT : undefined;
+      return after === undefined || (await this.#commit(tenant, updateEntry(tenant, after))) ? NOTHING_LEFT : undefined;
     });
   }
 
   #abandonMovement(tenant: Tenant, history: History, subject: Subject): Promise<Finding> {
     return untilSettled(async () => {
       const movement = await findMovement(this.#database, tenant, subject.key);
-      if (movement === undefined) return this.#close(insertMovement(tenant, this.#closedMovement(history, subject)));
+      if (movement === undefined)
+        return this.#close(tenant, insertMovement(tenant, this.#closedMovement(history, subject)));
       if (movement.verdict === 'closed') return ABSENT;
       if (movement.verdict !== 'approved') return NOTHING_LEFT;
       // What was given back is not taken again.
@@ -117,16 +119,16 @@ export class Questions {
     const entry = await findEntry(this.#database, tenant, movement.payment);
     const after = entry && without(entry, movement);
     if (after === undefined) return { kind: 'unknown', why: 'built-upon' };
-    const isDone = await this.#commit(undoMovement(tenant, movement.key), updateEntry(tenant, after));
+    const isDone = await this.#commit(tenant, undoMovement(tenant, movement.key), updateEntry(tenant, after));
     return isDone ? NOTHING_LEFT : undefined;
   }
 
-  async #close(insert: Write): Promise<Absent | undefined> {
-    return (await this.#commit(insert)) ? ABSENT : undefined;
+  async #close(tenant: Tenant, insert: Write): Promise<Absent | undefined> {
+    return (await this.#commit(tenant, insert)) ? ABSENT : undefined;
   }
 
-  async #commit(...writes: Write[]): Promise<boolean> {
-    return (await this.#database.commit({ writes })).committed;
+  async #commit({ account }: Tenant, ...writes: Write[]): Promise<boolean> {
+    return (await this.#database.commit({ account, writes })).committed;
   }
 
   #closedEntry({ key, type, amount }: Subject): Entry {

@@ -99,7 +99,10 @@ export class Simulator implements Processor {
 
   async #take(tenant: Tenant, entry: Entry, now: number): Promise<readonly News[]> {
     const taken = { ...entry, newsAt: nextNewsAt(entry, now) };
-    const { committed } = await this.#database.commit({ writes: [updateEntry(tenant, taken)] });
+    const { committed } = await this.#database.commit({
+      account: tenant.account,
+      writes: [updateEntry(tenant, taken)],
+    });
     const news: News = { tenant, key: entry.key };
     if (!committed) return [];
     return entry.behaviour.includes('duplicate_news') ? [news, news] : [news];
@@ -121,7 +124,10 @@ export class Simulator implements Processor {
 
   /** The ordinary way is one new row and nothing else. */
   async #book({ tenant }: ProcessorCall, entry: Entry): Promise<Outcome> {
-    const { committed } = await this.#database.commit({ writes: [insertEntry(tenant, entry)] });
+    const { committed } = await this.#database.commit({
+      account: tenant.account,
+      writes: [insertEntry(tenant, entry)],
+    });
     const booked = committed ? entry : await findEntry(this.#database, tenant, entry.key);
     return firstAnswerOf(booked ?? entry);
   }
@@ -158,7 +164,7 @@ export class Simulator implements Processor {
     };
     const writes: Write[] = movement === undefined ? [] : [insertMovement(tenant, movement)];
     if (after !== entry) writes.push(updateEntry(tenant, after));
-    const outcome = await this.#database.commit({ writes });
+    const outcome = await this.#database.commit({ account: tenant.account, writes });
     if (!outcome.committed) {
       if (movement === undefined || outcome.write > 0) return undefined;
       const first = await findMovement(this.#database, tenant, key);

@@ -1,0 +1,190 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { iso8601, SECOND } from '../kernel/clock.ts';
+import { beginCopy, CopyError, finishCopy, identifySource, makeSchema, nodesSeen } from '../storage/copy.ts';
+import { type ComparedTable, compareRows, copyRows, type Progress } from '../storage/copy-rows.ts';
+import type { Opened } from '../storage/open.ts';
+import { checkBackup, isInUse } from '../storage/sqlite/check-file.ts';
+import type { Tools } from './core.ts';
+import { print, table, UsageError } from './output.ts';
+
+interface CopyOptions {
+  readonly from: string;
+  readonly to: string;
+  readonly force?: boolean;
+  readonly json?: boolean;
+}
+
+/** One side of a copy. */
+interface Side {
+  readonly what: 'source' | 'target';
+  readonly address: string;
+  /** Of an SQLite database. */
+  readonly file: string | undefined;
+}
+
+interface OpenSide extends Side {
+  readonly opened: Opened;
+}
+
+export function copyCommand(program: Command, tools: Tools): void {
+  program
+    .command('copy')
+    .description('move the vault into another database; stop the service first. An interrupted copy goes on')
+    .requiredOption('--from <address>', 'the present database, as in CARDVAULT_DATABASE_URL')
+    .requiredOption('--to <address>', 'the new one, which must be empty')
+    .option('--force', 'do not wait for the minute after which a killed node of PostgreSQL is forgotten')
+    .option('--json', 'print JSON')
+    .action((options: CopyOptions) => copy(tools, options));
+}
+
+async function copy(tools: Tools, options: CopyOptions): Promise<void> {
+  const begun = tools.clock();
+  const [from, to] = [sideOf(tools, 'source', options.from), sideOf(tools, 'target', options.to)];
+  if (from.file === undefined ? from.address === to.address : from.file === to.file)
+    throw new UsageError('--from and --to are the same database');
+  refuseUnfitFiles(from, to);
+  await withOpen(tools, from, async (source) => {
+    const vault = await identifySource(source.opened.database);
+    await refuseNodes(source, options);
+    await withOpen(tools, to, async (target) => {
+      const { database, clock } = target.opened;
+      await makeSchema(database, clock);
+      await refuseNodes(target, options);
+      const finishedAt = await beginCopy(database, vault, clock());
+      const tables = await moveRows(tools, { source, target, begun, finishedAt }, options);
+      // Once more: whoever used it in the meantime may have changed what was compared already.
+      await refuseNodes(source, options);
+      await source.opened.database.close();
+      refuseFileInUse(source);
+      if (finishedAt === undefined) await finishCopy(database, clock());
+      tell(tools, options, tables, { milliseconds: tools.clock() - begun, finishedAt });
+    });
+  });
+}
+
+async function withOpen(tools: Tools, side: Side, act: (side: OpenSide) => Promise<void>): Promise<void> {
+  const opened = tools.openDatabase(side.address);
+  try {
+    await opened.meet();
+    await act({ ...side, opened });
+  } finally {
+    await opened.database.close();
+  }
+}
+
+interface Moving {
+  readonly source: OpenSide;
+  readonly target: OpenSide;
+  /** When the command began, and when an earlier one finished the copy. */
+  readonly begun: number;
+  readonly finishedAt: number | undefined;
+}
+
+async function moveRows(tools: Tools, moving: Moving, { json }: CopyOptions): Promise<ComparedTable[]> {
+  const { source, target, begun, finishedAt } = moving;
+  const progress = json === true ? () => undefined : progressOf(tools, begun);
+  const move = { source: source.opened.database, target: target.opened.database, progress };
+  if (finishedAt === undefined) await copyRows(move);
+  return compareRows(move).catch((error: unknown) => {
+    throw error instanceof CopyError ? explained(error, finishedAt) : error;
+  });
+}
+
+function sideOf(tools: Tools, what: Side['what'], address: string): Side {
+  const option = what === 'source' ? '--from' : '--to';
+  // Without what was typed, which may hold a password.
+  if (!/^(sqlite:|postgres(ql)?:\/\/)./.test(address))
+    throw new UsageError(`${option}: expected sqlite:PATH or postgres://…`);
+  const path = /^sqlite:(.+)$/s.exec(address)?.[1];
+  return { what, address, file: path === undefined ? undefined : resolve(tools.paths().dataDirectory, path) };
+}
+
+/** Before anything is opened, because opening makes a file that is not there. */
+function refuseUnfitFiles(from: Side, to: Side): void {
+  if (from.file !== undefined && !existsSync(from.file)) throw new UsageError(`there is no vault at ${from.file}`);
+  refuseFileInUse(from);
+  refuseFileInUse(to);
+  const fault = from.file === undefined ? undefined : checkBackup(from.file);
+  if (fault !== undefined) throw new UsageError(`${from.file} cannot be copied: ${fault}`);
+}
+
+function refuseFileInUse({ what, file }: Side): void {
+  if (file !== undefined && existsSync(file) && isInUse(file))
+    throw new UsageError(`the ${what} is in use; stop the service first: ${file}`);
+}
+
+async function refuseNodes({ what, opened }: OpenSide, { force }: CopyOptions): Promise<void> {
+  if (!opened.isShared || force === true) return;
+  const nodes = await nodesSeen(opened.database, opened.clock());
+  if (nodes === 0) return;
+  throw new UsageError(
+    `the ${what} was used by ${nodes === 1 ? 'a node' : `${nodes} nodes`} within the last minute; ` +
+      'stop them all and wait, or repeat with --force when they were killed',
+  );
+}
+
+/** With what to do about it. */
+function explained(error: CopyError, finishedAt: number | undefined): CopyError {
+  const advice =
+    finishedAt === undefined
+      ? [
+          'the copy is not finished; the service refuses to open the target',
+          'when the source was used after the copy began: stop what uses it, empty the target, and begin again',
+        ]
+      : [
+          `the copy was finished at ${iso8601(finishedAt)}; one of them has been used since`,
+          'nothing was changed now; go on with the one that was used',
+        ];
+  return new CopyError(error.message, { wrongUse: error.wrongUse, problems: [...error.problems, ...advice] });
+}
+
+const FIRST_WORD_AFTER_MS = 5 * SECOND;
+const WORD_EVERY_MS = 5 * SECOND;
+
+/** Says now and then how far it is, when it takes long. */
+function progressOf(tools: Tools, begun: number): (progress: Progress) => void {
+  let next = begun + FIRST_WORD_AFTER_MS;
+  return ({ table: name, step, rows }) => {
+    const now = tools.clock();
+    if (now < next) return;
+    next = now + WORD_EVERY_MS;
+    tools.err(`${name}: ${rows} rows ${step}\n`);
+  };
+}
+
+interface Told {
+  readonly milliseconds: number;
+  /** When an earlier run finished the copy. */
+  readonly finishedAt: number | undefined;
+}
+
+function tell(
+  tools: Tools,
+  { json }: CopyOptions,
+  tables: readonly ComparedTable[],
+  { milliseconds, finishedAt }: Told,
+): void {
+  const rows = tables.reduce((sum, each) => sum + each.rows, 0);
+  const shown = tables.map((each) => [each.name, String(each.rows), each.sha256]);
+  const done = finishedAt === undefined ? 'copied and compared' : `compared; copied until ${iso8601(finishedAt)}`;
+  const lines = [
+    table(['TABLE', 'ROWS', 'SHA-256'], shown),
+    '',
+    `${rows} rows ${done}, in ${(milliseconds / SECOND).toFixed(1)} s`,
+    '',
+    ...NEXT,
+  ];
+  const document = { tables, rows, milliseconds, copied: finishedAt === undefined };
+  print(tools, json, document, lines.join('\n'));
+}
+
+const NEXT = [
+  'What to do next:',
+  '  1. Keep the root key file as it is: the same one opens the new database.',
+  '  2. Set CARDVAULT_DATABASE_URL to the new database, everywhere.',
+  '  3. npx cardvault audit verify',
+  '  4. Start the service. Never start it with the old database again: both would act on the same payments.',
+  '  5. Keep the old database, as safe as a backup, until the new one works and has a backup; then erase it.',
+];

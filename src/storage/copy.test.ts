@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { Databases, WAYS } from '../../test/copy-databases.ts';
+import { everything, fillVault } from '../../test/copy-filling.ts';
+import {
+  beginCopy,
+  type CopyError,
+  finishCopy,
+  identifySource,
+  makeSchema,
+  nodesSeen,
+  unfinishedCopy,
+} from './copy.ts';
+import { digestOf, pagesOf } from './copy-pages.ts';
+import { compareRows, copyRows, type Move, type Progress } from './copy-rows.ts';
+import { commitAll, type Database, type Driver, write } from './database.ts';
+import { readMigrations } from './migrate.ts';
+import { VAULT_TABLES } from './tables.ts';
+
+const clock = (): number => 1000;
+const NEWEST = readMigrations().at(-1)?.version ?? 0;
+const quiet = (): void => undefined;
+
+const change = (database: Database, sql: string, ...values: (string | number | null | Uint8Array)[]): Promise<void> =>
+  commitAll(database, { writes: [write(sql, values, 1)] });
+
+/** The commands of a copy, up to the comparison. */
+async function copied(move: Move): Promise<void> {
+  const vault = await identifySource(move.source);
+  await makeSchema(move.target, clock);
+  assert.equal(await beginCopy(move.target, vault, clock()), undefined);
+  await copyRows(move);
+}
+
+for (const { from, to, skip } of WAYS) {
+  describe(`a copy from ${from} to ${to}`, { skip, timeout: 240_000 }, () => {
+    let databases: Databases;
+    let source: Driver;
+    let targetAddress: string;
+    let target: Driver;
+    let move: Move;
+    beforeEach(async () => {
+      databases = new Databases();
+      targetAddress = await databases.address(to);
+      [source, target] = [await databases.make(from), databases.open(targetAddress)];
+      await source.migrate(clock);
+      move = { source, target, progress: quiet };
+    });
+    afterEach(() => databases.remove());
+
+    test('has every value of every table, and is a vault once it is finished', async () => {
+      await fillVault(source, { rows: 1200, wide: (index) => (index % 400 === 0 ? 700_000 : 0) });
+      await copied(move);
+      assert.deepEqual(await everything(target), await everything(source));
+      const compared = await compareRows(move);
+      assert.deepEqual(
+        compared.map(({ name, rows }) => [name, rows]),
+        VAULT_TABLES.map(({ name }) => [name, name === 'wrapped_keys' ? 1203 : 1200]),
+      );
+      for (const { sha256 } of compared) assert.match(sha256, /^[0-9a-f]{64}$/);
+      assert.equal(new Set(compared.map(({ sha256 }) => sha256)).size, VAULT_TABLES.length);
+      assert.equal(await unfinishedCopy(target), true);
+      await finishCopy(target, 77);
+      assert.equal(await unfinishedCopy(target), false);
+      assert.equal(await beginCopy(target, await identifySource(source), 99), 77);
+      await assert.rejects(finishCopy(target, 78), /another process/);
+      assert.equal(await identifySource(target), await identifySource(source));
+    });
+
+    test('goes on wherever it was interrupted, and writes nothing twice', async () => {
+      await fillVault(source, { rows: 1100 });
+      let steps = 0;
+      let interruptions = 0;
+      const progress = ({ step }: Progress): void => {
+        if (step === 'copied' && ++steps % 2 === 0) throw new Error('interrupted');
+      };
+      const vault = await identifySource(source);
+      for (;;) {
+        await makeSchema(target, clock);
+        assert.equal(await beginCopy(target, vault, clock()), undefined);
+        const ended = await copyRows({ source, target, progress }).then(
+          () => true,
+          (error: Error) => {
+            assert.equal(error.message, 'interrupted');
+            return false;
+          },
+        );
+        if (ended) break;
+        interruptions++;
+        // As a new process, which finds what was committed of the last one's writes.
+        await target.close();
+        target = databases.open(targetAddress);
+      }
+      assert.ok(interruptions >= VAULT_TABLES.length, `${interruptions}`);
+      await compareRows({ source, target, progress: quiet });
+      assert.deepEqual(await everything(target), await everything(source));
+    });
+
+    test('finds any change of either side', async () => {
+      await fillVault(source, { rows: 3 });
+      await copied(move);
+      await compareRows(move);
+      for (const { name, key, columns } of VAULT_TABLES) {
+        const places = key.map((column) => `${column} = ?`).join(' and ');
+        for (const [column, kind] of Object.entries(columns).filter(([each]) => !key.includes(each))) {
+          for (const side of [source, target]) {
+            const [row = {}] = await side.read(`select * from ${name} order by ${key.join(', ')} limit 1`);
+            const { [column]: before = null } = row;
+            const other = kind === 'text' ? 'other' : kind === 'integer' ? 4242 : Uint8Array.of(42);
+            const where = key.map((each) => row[each] ?? null);
+            const set = `update ${name} set ${column} = ? where ${places}`;
+            await change(side, set, other, ...where);
+            const told = await compareRows(move).then(
+              () => assert.fail(`${name}.${column}`),
+              (error: CopyError) => error,
+            );
+            assert.equal(told.message, `table ${name} differs between source and target`, column);
+            assert.match(told.problems.join(), /^source: [0-9]+ rows, SHA-256 .*,target: [0-9]+ rows, SHA-256 /);
+            await change(side, set, before, ...where);
+          }
+        }
+      }
+      await compareRows(move);
+    });
+
+    test('finds rows that are missing or too many', async () => {
+      await fillVault(source, { rows: 3 });
+      await copied(move);
+      const insert = 'insert into accounts (id, name, suspended_at, created_at) values (?, ?, null, 1)';
+      for (const side of [source, target]) {
+        await change(side, insert, '000', 'added');
+        await assert.rejects(compareRows(move), /table accounts differs/);
+        await change(side, "delete from accounts where id = '000'");
+        await compareRows(move);
+      }
+      // Behind the point that the copy has reached: it is not seen when the copy goes on, and found at the end.
+      await change(source, insert, '000', 'added');
+      await copyRows(move);
+      await assert.rejects(compareRows(move), /table accounts differs/);
+    });
+
+    test('is refused over anything else, which stays as it is', async () => {
+      await fillVault(source, { rows: 2 });
+      const vault = await identifySource(source);
+      await makeSchema(target, clock);
+      for (const { name, columns } of VAULT_TABLES) {
+        const names = Object.keys(columns);
+        const [row = {}] = await source.read(`select * from ${name} limit 1`);
+        const values = names.map((column) => row[column] ?? null);
+        const sql = `insert into ${name} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`;
+        await change(target, sql, ...values);
+        await assert.rejects(beginCopy(target, vault, 1), {
+          message: `the target is not empty: table ${name} has rows`,
+          wrongUse: true,
+        });
+        assert.equal(await unfinishedCopy(target), false);
+        await change(target, `delete from ${name}`);
+      }
+      assert.equal(await beginCopy(target, vault, 1), undefined);
+    });
+
+    test('is refused over the copy of another vault', async () => {
+      await fillVault(source, { rows: 1 });
+      await copied(move);
+      const other = await databases.make(from);
+      await other.migrate(clock);
+      await fillVault(other, { rows: 1 });
+      const vault = await identifySource(other);
+      await assert.rejects(beginCopy(target, vault, 1), /the target holds a copy of another vault/);
+      await finishCopy(target, 5);
+      await assert.rejects(beginCopy(target, vault, 1), /the target holds a copy of another vault/);
+    });
+
+    test('of two at once over one target one ends, and it is whole', async () => {
+      await fillVault(source, { rows: 1500 });
+      const vault = await identifySource(source);
+      await makeSchema(target, clock);
+      const states = await Promise.all([beginCopy(target, vault, 1), beginCopy(target, vault, 2)]);
+      assert.deepEqual(states, [undefined, undefined]);
+      const ends = await Promise.allSettled([copyRows(move), copyRows(move)]);
+      const failed = ends.filter((end) => end.status === 'rejected');
+      assert.ok(failed.length <= 1, `${failed.length}`);
+      for (const { reason } of failed) assert.match(reason.message, /something else writes to the target/);
+      await compareRows(move);
+      assert.deepEqual(await everything(target), await everything(source));
+    });
+
+    test('starts from a whole vault of this version only', async () => {
+      await assert.rejects(identifySource(target), /the source holds no vault that can be read/);
+      await assert.rejects(identifySource(source), /the source holds no vault: it has no keys/);
+      await fillVault(source, { rows: 1 });
+      await copied(move);
+      await assert.rejects(identifySource(target), /the source is itself a copy that was not finished/);
+      await change(source, 'update schema_migrations set version = ? where version = ?', NEWEST + 1, NEWEST);
+      await assert.rejects(identifySource(source), /made by a newer cardvault/);
+      await change(source, 'delete from schema_migrations where version = ?', NEWEST + 1);
+      await assert.rejects(identifySource(source), /start the service with it once, or run: cardvault migrate/);
+    });
+
+    test('leaves a vault of an older version alone', async () => {
+      await fillVault(source, { rows: 1 });
+      await change(source, 'delete from schema_migrations where version = ?', NEWEST);
+      await assert.rejects(makeSchema(source, clock), /the target is not empty: it holds a vault of schema/);
+      assert.equal(
+        (await source.read('select max(version) as version from schema_migrations'))[0]?.['version'],
+        NEWEST - 1,
+      );
+    });
+
+    test('knows the nodes that were seen within the last minute', async () => {
+      // Long after this test's own writes.
+      const now = Date.now() + 600_000;
+      const insert = 'insert into writers (account, id, epoch, groups, seen_at) values (?, ?, 1, 1, ?)';
+      assert.equal(await nodesSeen(source, now), 0);
+      await change(source, insert, '', 'long-gone', now - 60_000);
+      assert.equal(await nodesSeen(source, now), 0);
+      await change(source, insert, '', 'here', now - 59_999);
+      await change(source, insert, '', 'ahead', now + 5000);
+      assert.equal(await nodesSeen(source, now), 2);
+    });
+  });
+}
+
+describe('the pages of a copy', () => {
+  let databases: Databases;
+  let database: Driver;
+  beforeEach(async () => {
+    databases = new Databases();
+    database = await databases.make('SQLite');
+    await database.migrate(clock);
+  });
+  afterEach(() => databases.remove());
+
+  const captures = VAULT_TABLES.find(({ name }) => name === 'captures') ?? assert.fail();
+  const accounts = VAULT_TABLES.find(({ name }) => name === 'accounts') ?? assert.fail();
+  const insert = 'insert into accounts (id, name, suspended_at, created_at) values (?, ?, ?, ?)';
+
+  test('are bounded in rows and bytes, and have every row once, in the order of the keys', async () => {
+    await fillVault(database, { rows: 3000, wide: (index) => (index < 60 ? 20_000 : index === 2500 ? 3_000_000 : 0) });
+    const place = Object.keys(captures.columns).indexOf('record');
+    const pages: [rows: number, bytes: number][] = [];
+    const keys: unknown[] = [];
+    for await (const page of pagesOf(database, captures)) {
+      pages.push([page.length, page.reduce((sum, row) => sum + (row[place] as Uint8Array).length, 0)]);
+      keys.push(...page.map((row) => row.slice(0, captures.key.length)));
+    }
+    for (const [rows, bytes] of pages)
+      assert.ok(rows === 1 || (rows <= 1024 && bytes < 1024 * 1024), `${rows} ${bytes}`);
+    assert.ok(pages.some(([rows]) => rows === 1024) && pages.some(([, bytes]) => bytes === 3_000_000));
+    const ordered = await database.read(
+      `select ${captures.key.join(', ')} from captures order by account, environment, id`,
+    );
+    assert.deepEqual(
+      keys,
+      ordered.map((row) => captures.key.map((column) => row[column])),
+    );
+  });
+
+  test('have a digest of kinds, lengths and bytes', async () => {
+    await change(database, insert, 'a', 'ñ', null, -5);
+    await change(database, insert, 'b', '', 10, 0);
+    const expected = createHash('sha256');
+    for (const [kind, text] of ['ta', 'tñ', 'n', 'i-5', 'tb', 't', 'i10', 'i0'].map((each) => [
+      each[0],
+      each.slice(1),
+    ])) {
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(Buffer.byteLength(text ?? ''));
+      expected
+        .update(kind ?? '')
+        .update(length)
+        .update(text ?? '');
+    }
+    assert.deepEqual(await digestOf(database, accounts, quiet), { rows: 2, sha256: expected.digest('hex') });
+  });
+
+  test('have no value that would arrive as another one', async () => {
+    for (const [value, problem] of [
+      ["cast(x'61ff' as text)", /has a text that cannot be read/],
+      ["x'61'", /column name: expected text/],
+    ] as const) {
+      await change(database, `insert into accounts (id, name, created_at) values ('a', ${value}, 1)`);
+      await assert.rejects(digestOf(database, accounts, quiet), problem);
+      await change(database, 'delete from accounts');
+    }
+    await change(database, "insert into accounts (id, name, created_at) values ('a', 'b', 'c')");
+    await assert.rejects(digestOf(database, accounts, quiet), /column created_at: expected integer/);
+    await change(database, 'update accounts set created_at = 9007199254740993');
+    await assert.rejects(digestOf(database, accounts, quiet), { name: 'StorageError' });
+  });
+});

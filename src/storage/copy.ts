@@ -1,0 +1,118 @@
+import { hash } from 'node:crypto';
+import { MINUTE } from '../kernel/clock.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
+import { type Database, integer, integerOrNull, StorageError, text, write } from './database.ts';
+import { holdsKeys } from './key-store.ts';
+import { readMigrations, schemaVersion } from './migrate.ts';
+import { VAULT_TABLES } from './tables.ts';
+
+/** How a copy stands is written in its target, so that nothing uses a target that is not whole. */
+const STATE = 'select source, finished_at from copies where id = 1';
+const ALL_EMPTY = VAULT_TABLES.map(({ name }) => `not exists (select 1 from ${name})`).join(' and ');
+const BEGIN = `insert into copies (id, source, started_at, finished_at)
+  select 1, cast(? as text), cast(? as bigint), null
+  where not exists (select 1 from copies) and ${ALL_EMPTY}`;
+const FINISH = 'update copies set finished_at = ? where id = 1 and finished_at is null';
+const WRAPPING_KEYS = `select id from wrapped_keys where account = '' and purpose = 'wrapping' and version = 1
+  order by environment`;
+const NODES = 'select count(*) as nodes from writers where seen_at > ?';
+
+/** For how long a node that was killed counts as one that runs. */
+const SEEN_WITHIN_MS = MINUTE;
+
+/** Why there is no copy, for the operator. */
+export class CopyError extends OperatorError {
+  override readonly name = 'CopyError';
+  override readonly wrongUse: boolean;
+  override readonly problems: readonly string[];
+  constructor(message: string, { wrongUse = true, problems = [] }: { wrongUse?: boolean; problems?: string[] } = {}) {
+    super(message);
+    this.wrongUse = wrongUse;
+    this.problems = problems;
+  }
+}
+
+interface State {
+  /** Identifies the vault that is copied. */
+  readonly source: string;
+  readonly finishedAt: number | undefined;
+}
+
+async function stateOf(database: Database): Promise<State | undefined> {
+  const [row] = await database.read(STATE);
+  return row && { source: text(row, 'source'), finishedAt: integerOrNull(row, 'finished_at') };
+}
+
+/** Is this the target of a copy that has not come to its end? Then a part of the vault is missing. */
+export async function unfinishedCopy(database: Database): Promise<boolean> {
+  const state = await stateOf(database);
+  return state !== undefined && state.finishedAt === undefined;
+}
+
+const newestSchema = (): number => readMigrations().at(-1)?.version ?? 0;
+
+/** Checks that this is a whole vault of the present schema, and says which one: a digest that copies of it have, too. */
+export async function identifySource(source: Database): Promise<string> {
+  let version: number;
+  try {
+    version = await schemaVersion(source);
+  } catch (cause) {
+    if (!(cause instanceof StorageError)) throw cause;
+    throw new CopyError(`the source holds no vault that can be read: ${cause.message}`);
+  }
+  const newest = newestSchema();
+  if (version < newest) {
+    const hint = 'start the service with it once, or run: cardvault migrate';
+    throw new CopyError(`the source has schema ${version}, and this cardvault ${newest}; ${hint}`);
+  }
+  if (version !== newest) throw new CopyError(`the source has schema ${version}, made by a newer cardvault`);
+  if (await unfinishedCopy(source)) throw new CopyError('the source is itself a copy that was not finished');
+  const keys = await source.read(WRAPPING_KEYS);
+  if (keys.length === 0) throw new CopyError('the source holds no vault: it has no keys');
+  return hash('sha256', keys.map((row) => text(row, 'id')).join('\n'));
+}
+
+/** Brings an empty target up to date. An older vault is not touched: it is no target. */
+export async function makeSchema(target: Database, clock: () => number): Promise<void> {
+  const version = await schemaVersion(target).catch((cause: unknown) => {
+    if (cause instanceof StorageError) return undefined;
+    throw cause;
+  });
+  if (version !== undefined && version < newestSchema() && (await holdsKeys(target)))
+    throw new CopyError(`the target is not empty: it holds a vault of schema ${version}`);
+  await target.migrate(clock);
+}
+
+/**
+ * Notes in the target that a copy of this source has begun, unless one has. Returns when it was finished, if it was.
+ * Nothing is written into a target that holds anything else.
+ */
+export async function beginCopy(target: Database, source: string, now: number): Promise<number | undefined> {
+  let state = await stateOf(target);
+  if (state === undefined) {
+    const begun = await target.commit({ writes: [write(BEGIN, [source, now], 1)] });
+    if (begun.committed) return undefined;
+    // Another copy may have begun in this moment.
+    state = await stateOf(target);
+  }
+  if (state === undefined) throw new CopyError(`the target is not empty: table ${await firstFilled(target)} has rows`);
+  if (state.source !== source) throw new CopyError('the target holds a copy of another vault');
+  return state.finishedAt;
+}
+
+async function firstFilled(target: Database): Promise<string | undefined> {
+  for (const { name } of VAULT_TABLES)
+    if ((await target.read(`select 1 as filled from ${name} limit 1`)).length > 0) return name;
+  return undefined;
+}
+
+/** From now on the target is a vault like any other. */
+export async function finishCopy(target: Database, now: number): Promise<void> {
+  const { committed } = await target.commit({ writes: [write(FINISH, [now], 1)] });
+  if (!committed) throw new CopyError('another process has finished or removed this copy', { wrongUse: false });
+}
+
+/** How many nodes have used the database within the last minute. */
+export async function nodesSeen(database: Database, now: number): Promise<number> {
+  return integer((await database.read(NODES, now - SEEN_WITHIN_MS))[0] ?? {}, 'nodes');
+}

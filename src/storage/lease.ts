@@ -1,0 +1,57 @@
+import { type Clock, SECOND } from '../kernel/clock.ts';
+import { type Database, integer, text, write } from './database.ts';
+
+/** How long a lease holds when it is not renewed: after a node dies, another takes over in its first round behind it. */
+const LEASE_MS = 8 * SECOND;
+const RENEW_BEFORE_MS = LEASE_MS / 2;
+
+const FIND = 'select owner, expires_at from leases where name = ?';
+const TAKE = `insert into leases (name, owner, expires_at) values (?, ?, ?)
+  on conflict (name) do update set owner = excluded.owner, expires_at = excluded.expires_at
+    where leases.owner = excluded.owner or leases.expires_at <= excluded.expires_at - ${LEASE_MS}`;
+const GIVE_BACK = 'delete from leases where name = ? and owner = ?';
+
+/**
+ * Work that one of many nodes does for all of them. It saves the others the work, and no more than that: what is done
+ * under a lease has to be right when two do it, because a node that was stopped for a while does not know it yet.
+ */
+export class Lease {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #name: string;
+  readonly #owner: string;
+  #until = 0;
+
+  constructor(options: { database: Database; clock: Clock; name: string; owner: string }) {
+    this.#database = options.database;
+    this.#clock = options.clock;
+    this.#name = options.name;
+    this.#owner = options.owner;
+  }
+
+  /** Is the work ours for now? Takes the lease when it is free. */
+  async isOurs(): Promise<boolean> {
+    const now = this.#clock();
+    if (now < this.#until - RENEW_BEFORE_MS) return true;
+    if (await this.#isTaken(now)) {
+      this.#until = 0;
+      return false;
+    }
+    const until = now + LEASE_MS;
+    const { committed } = await this.#database.commit({ writes: [write(TAKE, [this.#name, this.#owner, until], 1)] });
+    this.#until = committed ? until : 0;
+    return committed;
+  }
+
+  /** So that another need not wait for its end. */
+  async giveBack(): Promise<void> {
+    if (this.#until === 0) return;
+    this.#until = 0;
+    await this.#database.commit({ writes: [write(GIVE_BACK, [this.#name, this.#owner])] });
+  }
+
+  async #isTaken(now: number): Promise<boolean> {
+    const [row] = await this.#database.read(FIND, this.#name);
+    return row !== undefined && text(row, 'owner') !== this.#owner && integer(row, 'expires_at') > now;
+  }
+}

@@ -1,0 +1,70 @@
+import type { Clock, Random } from '../kernel/clock.ts';
+import type { Driver } from './database.ts';
+import { DatabaseClock, LOOK_EVERY_MS } from './postgres/database-clock.ts';
+import { PostgresDatabase, type PostgresPool } from './postgres/postgres.ts';
+import { SqliteDatabase } from './sqlite/sqlite.ts';
+import { type Chore, Sweeper } from './sweeper.ts';
+
+/** Which database, and how it is used. */
+export type DatabaseOptions =
+  | { readonly kind: 'sqlite'; readonly file: string }
+  | ({
+      readonly kind: 'postgres';
+      /** Whose time counts: the database's for all nodes, or that of the machine. */
+      readonly clock: 'database' | 'system';
+    } & PostgresPool);
+
+/** A database, and what goes with its kind. */
+export interface Opened {
+  readonly database: Driver;
+  readonly clock: Clock;
+  /** May other nodes work on it too? */
+  readonly isShared: boolean;
+  /** The first contact. Is there a vault in it? */
+  meet(): Promise<boolean>;
+  /** Told once when no later write can succeed in this process. */
+  onBroken(listener: (error: Error) => void): void;
+  /** What a node that serves has to do all the time. */
+  watch(failed: (kind: string, error: unknown) => void): { start(): void; stop(): Promise<void> };
+}
+
+const IDLE = { start: () => undefined, stop: () => Promise.resolve() };
+
+/** Connects to nothing yet. */
+export function openDatabase(options: DatabaseOptions, clock: Clock, random: Random): Opened {
+  if (options.kind === 'postgres') return openPostgres(options, clock, random);
+  const database = new SqliteDatabase(options.file);
+  return {
+    database,
+    clock,
+    isShared: false,
+    // Opening made the file: whether one was there is asked before.
+    meet: () => Promise.resolve(true),
+    onBroken: (listener) => database.onBroken(listener),
+    watch: () => IDLE,
+  };
+}
+
+/** How often a node shows that it lives, in looks at the time. */
+const TOUCH_EVERY = 20;
+
+function openPostgres(options: DatabaseOptions & { kind: 'postgres' }, own: Clock, random: Random): Opened {
+  const time = new DatabaseClock(own, () => database.time());
+  const clock = options.clock === 'database' ? time.now : own;
+  const database = new PostgresDatabase(options, { clock, random });
+  const meet = async (): Promise<boolean> => {
+    await time.look();
+    return database.hasSchema();
+  };
+  let looks = 0;
+  const look = async (): Promise<void> => {
+    await time.look();
+    if (++looks % TOUCH_EVERY === 0) await database.touch();
+  };
+  const chores: Chore[] = [{ kind: 'time', run: look }];
+  const watch = (failed: (kind: string, error: unknown) => void): Sweeper =>
+    new Sweeper({ every: LOOK_EVERY_MS, sweeps: [], chores, removed: () => undefined, failed });
+  // Connections are made again.
+  const onBroken = (): void => undefined;
+  return { database, clock, isShared: true, meet, onBroken, watch };
+}

@@ -1,0 +1,103 @@
+import { isIP } from 'node:net';
+
+/** How a connection to the database is protected, in the words of libpq. */
+const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
+
+type SslMode = (typeof SSL_MODES)[number];
+
+/** Where a PostgreSQL database is: several hosts are one cluster, of which the one that takes writes is used. */
+export interface PostgresAddress {
+  /** A host that begins with a slash is the folder of a Unix socket. */
+  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  readonly database: string;
+  readonly user: string;
+  readonly password: string | undefined;
+  readonly sslMode: SslMode;
+  /** Files in PEM: whom to trust, and who we are. */
+  readonly sslRootCert: string | undefined;
+  readonly sslCert: string | undefined;
+  readonly sslKey: string | undefined;
+}
+
+const DEFAULT_PORT = 5432;
+const MAX_PORT = 65_535;
+const SHAPE = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)\/([^/?#]+)(?:\?([^#]*))?$/;
+const PARAMETERS = ['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'];
+
+/**
+ * Reads `postgres://user:password@host:port,host:port/database?sslmode=…`. Throws an Error that says what was expected
+ * and holds nothing of the address, because it can hold a password.
+ */
+export function readAddress(text: string): PostgresAddress {
+  const found = SHAPE.exec(text);
+  if (found === null) throw new Error('expected postgres://USER:PASSWORD@HOST:PORT/DATABASE');
+  const [, login = '', authority = '', database = '', query = ''] = found;
+  const colon = login.indexOf(':');
+  const user = decoded(colon < 0 ? login : login.slice(0, colon));
+  if (user === '') throw new Error('expected a user before the host: postgres://USER@HOST/DATABASE');
+  const parameters = readParameters(query);
+  const hosts = readHosts(authority, parameters.get('host'));
+  const trust = { sslRootCert: parameters.get('sslrootcert') };
+  const identity = { sslCert: parameters.get('sslcert'), sslKey: parameters.get('sslkey') };
+  if ((identity.sslCert === undefined) !== (identity.sslKey === undefined))
+    throw new Error('expected both sslcert and sslkey, or neither');
+  return {
+    hosts,
+    database: decoded(database),
+    user,
+    password: colon < 0 ? undefined : decoded(login.slice(colon + 1)),
+    sslMode: readMode(parameters.get('sslmode'), hosts.every(isThisMachine)),
+    ...trust,
+    ...identity,
+  };
+}
+
+/** For people: where, without who and how. */
+export const describeAddress = ({ hosts, database }: PostgresAddress): string =>
+  `postgres://${hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',')}/${database}`;
+
+function readParameters(query: string): Map<string, string> {
+  const parameters = new Map(new URLSearchParams(query));
+  for (const name of parameters.keys())
+    if (!PARAMETERS.includes(name)) throw new Error(`expected no other parameters than ${PARAMETERS.join(', ')}`);
+  return parameters;
+}
+
+function readHosts(authority: string, socketFolder: string | undefined): PostgresAddress['hosts'] {
+  if (socketFolder !== undefined) {
+    if (!socketFolder.startsWith('/')) throw new Error('expected the folder of a socket as parameter host');
+    return [{ host: socketFolder, port: readPort(authority.replace(/^:/, '')) }];
+  }
+  const hosts = authority.split(',').map((part) => {
+    const [, bracketed, plain, port = ''] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+))(?::([0-9]+))?$/.exec(part) ?? [];
+    const host = bracketed ?? decoded(plain ?? '');
+    if (host === '') throw new Error('expected hosts as HOST:PORT, separated by commas');
+    return { host, port: readPort(port) };
+  });
+  return hosts;
+}
+
+function readPort(text: string): number {
+  const port = text === '' ? DEFAULT_PORT : Number(text);
+  if (!Number.isInteger(port) || port < 1 || port > MAX_PORT) throw new Error(`expected a port of 1 to ${MAX_PORT}`);
+  return port;
+}
+
+/** What leaves the machine is encrypted, and the other side proves who it is, unless the address says otherwise. */
+function readMode(text: string | undefined, stays: boolean): SslMode {
+  if (text === undefined) return stays ? 'disable' : 'verify-full';
+  const mode = SSL_MODES.find((name) => name === text);
+  if (mode === undefined) throw new Error(`expected sslmode to be one of ${SSL_MODES.join(', ')}`);
+  return mode;
+}
+
+const isThisMachine = ({ host }: { host: string }): boolean =>
+  host.startsWith('/') || host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Error('expected user, password and names with special characters as %XX');
+  }
+}

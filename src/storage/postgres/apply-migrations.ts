@@ -1,0 +1,42 @@
+import { StorageError } from '../database.ts';
+import { CREATE_LOG, type Migration, NOTE, NOTE_OLDEST, OLDEST, PRESENT, refuseNewer } from '../migrate.ts';
+import type { Connection } from './connection.ts';
+import { plain } from './statements.ts';
+import { sqlState } from './states.ts';
+
+/** Starters of one database queue up behind this number: "card" and "vaul". */
+const LOCK = 'select pg_advisory_xact_lock(1667330660, 1986098540)';
+
+/** The types of the migrations in the words of PostgreSQL. Text is compared and ordered by its bytes. */
+export const inPostgresTypes = (sql: string): string =>
+  sql.replace(/^(\s*|.* add column |.*\()(\w+) (text|blob)\b/gm, (_, before: string, column: string, type: string) =>
+    type === 'blob' ? `${before}${column} bytea` : `${before}${column} text collate "C"`,
+  );
+
+/** Applies what is missing in one transaction. */
+export async function applyMigrations(
+  connection: Connection,
+  migrations: readonly Migration[],
+  now: number,
+): Promise<void> {
+  const numberOf = async (sql: string, column: string): Promise<number> =>
+    Number((await connection.run(plain(sql, [])))[0]?.[column]);
+  await connection.begin();
+  try {
+    await connection.command(LOCK);
+    await connection.command(inPostgresTypes(CREATE_LOG));
+    const present = await numberOf(PRESENT, 'version');
+    if (present > (migrations.at(-1)?.version ?? 0)) refuseNewer(migrations, present, await numberOf(OLDEST, 'oldest'));
+    const missing = migrations.filter(({ version }) => version > present);
+    for (const { version, name, sql } of missing) {
+      await connection.command(inPostgresTypes(sql));
+      await connection.run(plain(NOTE, [version, name, now]));
+    }
+    for (const { oldest, version } of missing) await connection.run(plain(NOTE_OLDEST, [oldest, version]));
+    await connection.command('commit');
+  } catch (error) {
+    if (!connection.isLost) await connection.command('rollback');
+    if (error instanceof StorageError) throw error;
+    throw new StorageError(`the schema could not be brought up to date: ${sqlState(error) ?? 'unknown'}`);
+  }
+}

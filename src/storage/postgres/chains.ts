@@ -1,0 +1,114 @@
+import type { KeyObject } from 'node:crypto';
+import { integer, type JournalEntry, type Row, text } from '../database.ts';
+import { type Chain, emptyHead, extendChains, type Head, type Link, type SealedHead } from '../journal.ts';
+import type { Connection } from './connection.ts';
+import { checkedRun, mergedRuns, plain, type Statement } from './statements.ts';
+
+/** Lanes that writers spread over. Two in one lane are no fault: one of them finds out and takes another. */
+const FIRST_LANE = 2;
+const LANES = 64;
+const MAX_REMEMBERED = 10_000;
+
+const HEADS = `select account, sequence, hash from journal_heads
+  where lane = $1 and account = any($2::text[])`;
+const OF_NOBODY = `select account, lane from journal_heads where account = '' order by lane`;
+const INSERT_HEAD = `insert into journal_heads (account, lane, sequence, hash, seal) values (?, ?, ?, ?, ?)
+  on conflict do nothing`;
+const MOVE_HEAD = `update journal_heads set sequence = ?, hash = ?, seal = ?
+  where account = ? and lane = ? and sequence = ? and hash = ?`;
+const INSERT_LINK = `insert into journal (lane, sequence, account, environment, at, record, hash)
+  values (?, ?, ?, ?, ?, ?, ?)`;
+
+/** What a group adds to the journal: nothing of it counts before the group is committed. */
+export interface Extension {
+  /** Fail when another writer is in the lane. */
+  readonly moves: readonly Statement[];
+  readonly inserts: readonly Statement[];
+  readonly heads: readonly SealedHead[];
+}
+
+/** The chains of the lane that a writer has to itself, with their newest heads as far as they are known. */
+export class Chains {
+  readonly #key: () => KeyObject;
+  readonly #pick: (bound: number) => number;
+  readonly #heads = new Map<string, Head>();
+  #lane: number;
+
+  /** `pick`: a uniform integer below a bound. */
+  constructor(key: () => KeyObject, pick: (bound: number) => number) {
+    this.#key = key;
+    this.#pick = pick;
+    this.#lane = FIRST_LANE + pick(LANES);
+  }
+
+  async extend(connection: Connection, entries: readonly JournalEntry[], merge: boolean): Promise<Extension> {
+    await this.#learn(connection, entries);
+    const begins = this.#heads.get('')?.sequence === 0;
+    const earlier = begins ? (await connection.run(plain(OF_NOBODY, []))).map(chainOf) : [];
+    const { links, heads } = extendChains(this.#key(), this.#lane, this.#heads, entries, earlier);
+    return { moves: movesOf(heads, merge), inserts: insertsOf(links, merge), heads };
+  }
+
+  committed({ heads }: Extension): void {
+    if (this.#heads.size > MAX_REMEMBERED) this.#heads.clear();
+    for (const { account, lane, sequence, hash } of heads) this.#heads.set(account, { account, lane, sequence, hash });
+  }
+
+  /** After a group of which nothing is known. */
+  forget(): void {
+    this.#heads.clear();
+  }
+
+  /** Somebody else writes in this lane. */
+  changeLane(): void {
+    this.forget();
+    this.#lane = FIRST_LANE + this.#pick(LANES);
+  }
+
+  async #learn(connection: Connection, entries: readonly JournalEntry[]): Promise<void> {
+    const accounts = new Set(entries.map(({ account }) => account)).add('');
+    const unknown = [...accounts].filter((account) => !this.#heads.has(account));
+    if (unknown.length === 0) return;
+    const rows = await connection.run({ name: 'heads', text: HEADS, values: [this.#lane, unknown as never] });
+    for (const account of unknown) this.#heads.set(account, emptyHead(account, this.#lane));
+    for (const row of rows) {
+      const account = text(row, 'account');
+      const head = { account, lane: this.#lane, sequence: integer(row, 'sequence'), hash: text(row, 'hash') };
+      this.#heads.set(account, head);
+    }
+  }
+}
+
+const chainOf = (row: Row): Chain => ({ account: text(row, 'account'), lane: integer(row, 'lane') });
+
+const valuesOf = (head: SealedHead) => [head.sequence, head.hash, head.seal] as const;
+
+function movesOf(heads: readonly SealedHead[], merge: boolean): Statement[] {
+  const begun = heads.filter(({ before }) => before.sequence === 0);
+  const moved = heads.filter(({ before }) => before.sequence > 0);
+  return [
+    ...runs(
+      INSERT_HEAD,
+      begun.map((head) => [head.account, head.lane, ...valuesOf(head)]),
+      merge,
+    ),
+    ...runs(
+      MOVE_HEAD,
+      moved.map((head) => [...valuesOf(head), head.account, head.lane, head.before.sequence, head.before.hash]),
+      merge,
+    ),
+  ];
+}
+
+function insertsOf(links: readonly Link[], merge: boolean): Statement[] {
+  const rows = links.map(({ lane, sequence, account, environment, at, record, hash }) => [
+    ...[lane, sequence, account, environment, at, record, hash],
+  ]);
+  if (rows.length > 1) return runs(INSERT_LINK, rows, merge);
+  return rows.map((row) => plain(INSERT_LINK, row));
+}
+
+function runs(sql: string, rows: readonly (readonly (string | number | Uint8Array)[])[], merge: boolean): Statement[] {
+  const all = merge && rows.length > 1 ? mergedRuns(sql, rows) : undefined;
+  return all === undefined ? rows.map((row) => checkedRun(sql, row, 1)) : [all];
+}

@@ -1,0 +1,245 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ConnectionOptions } from 'node:tls';
+import pg from 'pg';
+import { type Row, StorageError } from '../database.ts';
+import type { PostgresAddress } from './address.ts';
+import type { Statement } from './statements.ts';
+import { describe, endsConnection, isAboutCommit, isPlanOutdated, NEVER_PREPARED, sqlState } from './states.ts';
+
+/** How to reach the database, and for how long to wait for it. All times in milliseconds. */
+export interface PostgresOptions {
+  readonly address: PostgresAddress;
+  /** Read anew for each connection, so that a password can be changed while the service runs. */
+  readonly passwordFile: string | undefined;
+  readonly connectTimeoutMs: number;
+  /** After which the database gives up a statement; an answer that is long overdue counts as a broken connection. */
+  readonly statementTimeoutMs: number;
+}
+
+/** Beyond the time the database has for a statement: for the network, and for the flush of a commit. */
+const OVERDUE_MS = 2000;
+
+/** The connection is gone, or cannot be made; what was on its way may have happened or not. */
+export class ConnectionLost extends StorageError {
+  override readonly name = 'StorageError';
+}
+
+const { builtins } = pg.types;
+
+/** Whole numbers as numbers: ours are below 2^53. Anything else as pg does by itself. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === builtins.INT8 ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
+};
+
+/** One connection, on which statements are sent without waiting for the answers of those before. */
+export class Connection {
+  readonly #client: pg.Client;
+  #lost: ConnectionLost | undefined;
+  #pending = 0;
+  #warned = false;
+
+  private constructor(client: pg.Client) {
+    this.#client = client;
+    client.on('error', (error) => this.#lose(describe(error)));
+    client.on('end', () => this.#lose('it was closed'));
+    client.on('notice', (notice) => {
+      if (isAboutCommit(notice)) this.#warned = true;
+    });
+  }
+
+  /** Connects to whichever host takes writes. */
+  static async open(options: PostgresOptions): Promise<Connection> {
+    const { hosts } = options.address;
+    // All at once, because a host that is down may not even refuse.
+    const attempts = hosts.map(({ host, port }) => Connection.#openAt(options, host, port));
+    try {
+      const first = await Promise.any(attempts);
+      for (const attempt of attempts)
+        attempt.then((other) => (other === first ? undefined : other.close())).catch(() => undefined);
+      return first;
+    } catch (error) {
+      const reasons = (error as AggregateError).errors.map(
+        (reason, index) => `${hosts[index]?.host}:${hosts[index]?.port}: ${describe(reason)}`,
+      );
+      throw new ConnectionLost(`the database cannot be reached: ${reasons.join('; ')}`);
+    }
+  }
+
+  static async #openAt(options: PostgresOptions, host: string, port: number): Promise<Connection> {
+    const { address, connectTimeoutMs, statementTimeoutMs } = options;
+    const client = new pg.Client({
+      host,
+      port,
+      database: address.database,
+      user: address.user,
+      password: passwordOf(options),
+      ssl: host.startsWith('/') ? false : tlsOf(address),
+      application_name: 'cardvault',
+      connectionTimeoutMillis: connectTimeoutMs,
+      query_timeout: statementTimeoutMs + OVERDUE_MS,
+      keepAlive: true,
+      pipeline: true,
+      types,
+    } as pg.ClientConfig);
+    const connection = new Connection(client);
+    try {
+      await client.connect();
+      await connection.#prepare(statementTimeoutMs);
+      connection.takeWarning();
+      return connection;
+    } catch (error) {
+      connection.destroy();
+      throw error;
+    }
+  }
+
+  async #prepare(statementTimeoutMs: number): Promise<void> {
+    // Compiling plans costs more than our statements do. Nothing of ours waits idle inside a transaction, unless stopped.
+    // Writes outside a transaction are refused: those behind a `begin` that failed would each be committed by themselves.
+    const settings = `set statement_timeout = ${statementTimeoutMs}; set jit = off;
+      set idle_in_transaction_session_timeout = ${statementTimeoutMs};
+      set default_transaction_isolation = 'read committed'; set default_transaction_read_only = on`;
+    const [[found]] = await Promise.all([
+      this.run({
+        name: '',
+        text: `select current_setting('transaction_read_only') as standby, current_setting('server_encoding') as encoding,
+          current_setting('server_version_num')::int as version`,
+        values: [],
+      }),
+      this.#client.query(settings),
+      // An answer leaves after its commit is on disk, and on the standbys that were asked for; never weaker than that.
+      this.#client.query(`select set_config('synchronous_commit', 'on', false)
+        where current_setting('synchronous_commit') in ('off', 'local', 'remote_write')`),
+    ]);
+    if (found?.['standby'] === 'on') throw new StorageError('it takes no writes: a standby');
+    if (found?.['encoding'] !== 'UTF8') throw new StorageError('its encoding is not UTF8');
+    if (Number(found?.['version']) < OLDEST_VERSION) throw new StorageError('it is older than PostgreSQL 14');
+  }
+
+  get isLost(): boolean {
+    return this.#lost !== undefined;
+  }
+
+  /** Answers that have not come yet. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  /** Did the server warn of a commit since the last time? It does when it gave up waiting for a standby. */
+  takeWarning(): boolean {
+    const warned = this.#warned;
+    this.#warned = false;
+    return warned;
+  }
+
+  async run(statement: Statement): Promise<Row[]> {
+    return (await this.result(statement)).rows;
+  }
+
+  /** Throws `ConnectionLost`, or what the server answered: an error with a `code`, whose texts can hold data. */
+  async result({ name, text, values }: Statement): Promise<pg.QueryResult<Row>> {
+    if (this.#lost !== undefined) throw this.#lost;
+    this.#pending++;
+    try {
+      return await this.#client.query<Row>({ ...(name !== '' && { name }), text, values: values as unknown[] });
+    } catch (error) {
+      if (endsConnection(error) || this.#isStale(error, name)) this.#lose(describe(error));
+      throw this.#lost ?? error;
+    } finally {
+      this.#pending--;
+    }
+  }
+
+  /** Without parameters, so that it may be several statements. */
+  async command(text: string): Promise<string> {
+    return (await this.result(simple(text))).command;
+  }
+
+  /**
+   * One transaction in one round trip: the answers to its beginning, to each statement, and to its commit. The server
+   * skips what stands behind a statement that failed.
+   */
+  transaction(statements: readonly Statement[]): Promise<Row[]>[] {
+    return [BEGIN, ...statements, COMMIT].map((statement) => this.run(statement));
+  }
+
+  async begin(): Promise<void> {
+    await this.run(BEGIN);
+  }
+
+  async close(): Promise<void> {
+    if (this.#lost !== undefined) return;
+    this.#lost = new ConnectionLost('the database is closed');
+    // The other side may be gone without a word.
+    await Promise.race([this.#client.end().catch(() => undefined), pause(OVERDUE_MS, undefined, { ref: false })]);
+    this.#cut();
+  }
+
+  destroy(): void {
+    this.#lose('it was given up');
+  }
+
+  #lose(reason: string): void {
+    if (this.#lost !== undefined) return;
+    this.#lost = new ConnectionLost(`the connection to the database is gone: ${reason}`);
+    this.#cut();
+  }
+
+  /** Not by `end`, which would wait for answers that never come. */
+  #cut(): void {
+    this.#wire.stream.destroy();
+  }
+
+  get #wire(): Wire {
+    return (this.#client as unknown as { connection: Wire }).connection;
+  }
+
+  /** What was prepared is gone, or no longer fits the tables, which were changed meanwhile. */
+  #isStale(error: unknown, name: string): boolean {
+    // In a transaction that has failed nothing is prepared, which is no loss.
+    if (sqlState(error) === NEVER_PREPARED) return this.#wire.parsedStatements[name] !== undefined;
+    return isPlanOutdated(error);
+  }
+}
+
+/** What lies below the client of `pg`. */
+interface Wire {
+  readonly stream: { destroy(): void };
+  /** What the server has prepared, by name. */
+  readonly parsedStatements: Readonly<Record<string, string>>;
+}
+
+const OLDEST_VERSION = 140_000;
+
+const simple = (text: string): Statement => ({ name: '', text, values: [] });
+const BEGIN = simple('begin read write');
+const COMMIT = simple('commit');
+
+function passwordOf({ address, passwordFile }: PostgresOptions): string | undefined {
+  if (passwordFile === undefined) return address.password;
+  return readText(passwordFile, 'password file').replace(/\r?\n$/, '');
+}
+
+function tlsOf(address: PostgresAddress): ConnectionOptions | false {
+  const { sslMode, sslRootCert, sslCert, sslKey } = address;
+  if (sslMode === 'disable') return false;
+  return {
+    minVersion: 'TLSv1.2',
+    rejectUnauthorized: sslMode !== 'require',
+    ...(sslRootCert !== undefined && { ca: readText(sslRootCert, 'sslrootcert') }),
+    ...(sslCert !== undefined && { cert: readText(sslCert, 'sslcert') }),
+    ...(sslKey !== undefined && { key: readText(sslKey, 'sslkey') }),
+    // The certificate is checked, only not whether it names this host.
+    ...(sslMode === 'verify-ca' && { checkServerIdentity: () => undefined }),
+  };
+}
+
+function readText(file: string, what: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new StorageError(`the ${what} cannot be read: ${(cause as NodeJS.ErrnoException).code ?? 'unknown'}`);
+  }
+}

@@ -1,0 +1,178 @@
+import type { KeyObject } from 'node:crypto';
+import type { Clock, Random } from '../../kernel/clock.ts';
+import {
+  type Driver,
+  integer,
+  isValue,
+  isWellFormed,
+  type Outcome,
+  type Row,
+  StorageError,
+  type Unit,
+  type Value,
+} from '../database.ts';
+import { GroupCommit, type GroupResult } from '../group.ts';
+import { readMigrations } from '../migrate.ts';
+import { applyMigrations } from './apply-migrations.ts';
+import { Chains } from './chains.ts';
+import { Connection, type PostgresOptions } from './connection.ts';
+import { Line } from './line.ts';
+import { plain } from './statements.ts';
+import { sqlState } from './states.ts';
+import { Writer } from './writer.ts';
+
+export interface PostgresPool extends PostgresOptions {
+  /** Connections that write, each a group at a time. */
+  readonly writers: number;
+  /** Connections that read. */
+  readonly readers: number;
+  /**
+   * Accounts are on different machines: groups hold the units of one account, and statements name it, one for each row,
+   * so that each can be sent to its machine.
+   */
+  readonly sharded: boolean;
+}
+
+const ID_BYTES = 16;
+
+/** The driver for PostgreSQL: writers with group commit, readers that share their connections. */
+export class PostgresDatabase implements Driver {
+  readonly #options: PostgresPool;
+  readonly #readers: readonly Line[];
+  readonly #writers: readonly { readonly writer: Writer; readonly line: Line }[];
+  readonly #free: Writer[];
+  readonly #waitingForWriter: ((writer: Writer) => void)[] = [];
+  readonly #groups = new Map<string, GroupCommit>();
+  #journalKey: KeyObject | undefined;
+  #lastGroupFailed = false;
+  #closing = false;
+
+  constructor(options: PostgresPool, { clock, random }: { clock: Clock; random: Random }) {
+    this.#options = options;
+    this.#readers = Array.from({ length: options.readers }, () => new Line(options));
+    const journalKey = (): KeyObject => {
+      if (this.#journalKey === undefined) throw new Error('the journal is written before its key is known');
+      return this.#journalKey;
+    };
+    this.#writers = Array.from({ length: options.writers }, () => {
+      const line = new Line(options);
+      const chains = new Chains(journalKey, (bound) => random.below(bound));
+      const id = Buffer.from(random.bytes(ID_BYTES)).toString('hex');
+      return { line, writer: new Writer({ line, chains, id, clock, merge: !options.sharded }) };
+    });
+    this.#free = this.#writers.map(({ writer }) => writer);
+  }
+
+  get waiting(): number {
+    let waiting = 0;
+    for (const group of this.#groups.values()) waiting += group.waiting;
+    return waiting;
+  }
+
+  async isAlive(): Promise<boolean> {
+    try {
+      await this.read('select 1 as alive');
+      if (this.#lastGroupFailed) await this.touch();
+      this.#lastGroupFailed = false;
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  useJournalKey(key: KeyObject): Promise<void> {
+    this.#journalKey = key;
+    return Promise.resolve();
+  }
+
+  /** Shows the other nodes, with a durable write, that this one lives. */
+  async touch(): Promise<void> {
+    await this.#write([], '');
+  }
+
+  /** Of the server, in milliseconds. */
+  async time(): Promise<number> {
+    const [row] = await this.read('select (extract(epoch from clock_timestamp()) * 1000)::bigint as now');
+    return integer(row ?? {}, 'now');
+  }
+
+  async hasSchema(): Promise<boolean> {
+    const [row] = await this.read(`select to_regclass('schema_migrations')::text as name`);
+    return row?.['name'] !== null;
+  }
+
+  async migrate(clock: Clock): Promise<void> {
+    const connection = await Connection.open(this.#options);
+    try {
+      await applyMigrations(connection, readMigrations(), clock());
+    } finally {
+      await connection.close();
+    }
+  }
+
+  async read(sql: string, ...values: readonly Value[]): Promise<Row[]> {
+    if (this.#closing) throw new StorageError('the database is closed');
+    // Stored text has no U+0000, and the server would refuse the whole statement.
+    if (!values.every(isValue)) return [];
+    try {
+      return await this.#leastBusy().read(plain(sql, values));
+    } catch (error) {
+      if (error instanceof StorageError) throw error;
+      throw new StorageError(`a read failed: ${sqlState(error) ?? 'unknown'}`);
+    }
+  }
+
+  commit(unit: Unit): Promise<Outcome> {
+    if (this.#closing) return Promise.reject(new StorageError('the database is closed'));
+    if (!isWellFormed(unit)) return Promise.reject(new StorageError('a write is malformed'));
+    const place = this.#options.sharded ? (unit.account ?? '') : '';
+    let group = this.#groups.get(place);
+    if (group === undefined) {
+      group = new GroupCommit((units) => this.#write(units, place), this.#options.sharded ? 1 : this.#writers.length);
+      this.#groups.set(place, group);
+    }
+    return group.commit(unit);
+  }
+
+  /** Nothing to do: deleted rows are cleared by the server's vacuum. */
+  scrub(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  backup(): Promise<void> {
+    const hint = 'use pg_basebackup or pg_dump, or: cardvault copy --to sqlite:FILE';
+    return Promise.reject(new StorageError(`PostgreSQL is backed up with its own tools: ${hint}`));
+  }
+
+  async close(): Promise<void> {
+    if (this.#closing) return;
+    for (const group of this.#groups.values()) await group.drained();
+    this.#closing = true;
+    for (const { writer } of this.#writers) await writer.leave().catch(() => undefined);
+    await Promise.all([...this.#readers, ...this.#writers.map(({ line }) => line)].map((line) => line.close()));
+  }
+
+  async #write(units: readonly Unit[], place: string): Promise<readonly GroupResult[]> {
+    const writer = this.#free.pop() ?? (await new Promise<Writer>((resolve) => this.#waitingForWriter.push(resolve)));
+    try {
+      const results = await writer.run(units, place);
+      this.#lastGroupFailed = false;
+      return results;
+    } catch (error) {
+      this.#lastGroupFailed = true;
+      throw error;
+    } finally {
+      const next = this.#waitingForWriter.shift();
+      if (next === undefined) this.#free.push(writer);
+      else next(writer);
+      // Accounts come and go.
+      if (place !== '' && this.#groups.get(place)?.waiting === 0) this.#groups.delete(place);
+    }
+  }
+
+  #leastBusy(): Line {
+    let best = this.#readers[0] as Line;
+    for (const line of this.#readers) if (line.pending < best.pending) best = line;
+    return best;
+  }
+}

@@ -1,0 +1,151 @@
+import type { Value } from '../database.ts';
+import { encodeArray, type Kind, kindOf } from './arrays.ts';
+
+/** A statement as PostgreSQL takes it. The same text is prepared once on each connection, under its name. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+  readonly values: readonly Value[];
+}
+
+/** Beyond these, texts are not prepared: our own are some hundreds, whatever is asked of the service. */
+const MAX_PREPARED = 1000;
+const names = new Map<string, string>();
+
+export function statement(text: string, values: readonly Value[] = []): Statement {
+  let name = names.get(text);
+  if (name === undefined) {
+    name = names.size < MAX_PREPARED ? `s${names.size}` : '';
+    if (name !== '') names.set(text, name);
+  }
+  return { name, text, values };
+}
+
+const numbered = new Map<string, string>();
+
+/** One run: `?` becomes `$1`, `$2`, … */
+export function plain(sql: string, values: readonly Value[]): Statement {
+  let text = numbered.get(sql);
+  if (text === undefined) {
+    let count = 0;
+    text = sql.replaceAll('?', () => `$${++count}`);
+    if (numbered.size < MAX_PREPARED) numbered.set(sql, text);
+  }
+  return statement(text, values);
+}
+
+/** Fails with `CHECK_FAILED`, and with it the whole transaction, unless the condition holds. */
+const check = (condition: string): string => `select 1 / (${condition})::int`;
+
+/** division_by_zero, which no statement of ours runs into otherwise. */
+export const CHECK_FAILED = '22012';
+
+/** A run that must touch so many rows. */
+export function checkedRun(sql: string, values: readonly Value[], touches: number): Statement {
+  const { text } = plain(sql, values);
+  const counted = `with done as (${text} returning 1) ${check(`count(*) = $${values.length + 1}`)} from done`;
+  return statement(counted, [...values, touches]);
+}
+
+/** How the runs of a statement become one: the parameters come as columns `p1`, `p2`, … of a table `u`. */
+interface Merged {
+  readonly parameters: number;
+  text(columns: readonly string[], source: string): string;
+  /** What was learnt of each parameter: null has no kind of its own. */
+  readonly kinds: (Kind | undefined)[];
+}
+
+const merged = new Map<string, Merged | null>();
+
+const INSERT = /^insert into (\w+) \(([^()]*)\)\s+values \(([^()]*)\)([^?]*)$/;
+const UPDATE = /^update (\w+)\s+set ([\s\S]+?)\s+where ([\s\S]+)$/;
+const DELETE = /^delete from (\w+)\s+where ([\s\S]+)$/;
+
+/**
+ * Statements about single rows of one table, whose runs cannot influence each other but by touching the same row, in
+ * which case one of them touches none and the check fails. Anything else is run by itself.
+ */
+function mergedForm(sql: string): Merged | null {
+  const known = merged.get(sql);
+  if (known !== undefined) return known;
+  const form = /\bselect\b|\breturning\b/i.test(sql) ? null : (insertForm(sql) ?? updateForm(sql) ?? deleteForm(sql));
+  if (merged.size < MAX_PREPARED) merged.set(sql, form);
+  return form;
+}
+
+const countOf = (sql: string): number => sql.split('?').length - 1;
+
+/** Each `?` in its turn. */
+function filled(sql: string, columns: readonly string[], from = 0): string {
+  let index = from;
+  return sql.replaceAll('?', () => columns[index++] ?? '');
+}
+
+/** Every row was touched, each once. */
+const ALL_TOUCHED = `${check('count(*) = $1 and count(distinct ord) = $1')} from done`;
+const ALL_INSERTED = `${check('count(*) = $1')} from done`;
+
+function insertForm(sql: string): Merged | null {
+  const [, table, columnNames, values, rest] = INSERT.exec(sql) ?? [];
+  if (table === undefined || columnNames === undefined || values === undefined || rest === undefined) return null;
+  const text = (columns: readonly string[], source: string): string =>
+    `with done as (insert into ${table} (${columnNames}) select ${filled(values, columns)} from ${source}${rest}
+      returning 1) ${ALL_INSERTED}`;
+  return { parameters: countOf(sql), text, kinds: [] };
+}
+
+function updateForm(sql: string): Merged | null {
+  const [, table, assignments, condition] = UPDATE.exec(sql) ?? [];
+  if (table === undefined || assignments === undefined || condition === undefined) return null;
+  const text = (columns: readonly string[], source: string): string =>
+    `with done as (update ${table} set ${filled(assignments, columns)} from ${source}
+      where ${filled(condition, columns, countOf(assignments))} returning u.ord) ${ALL_TOUCHED}`;
+  return { parameters: countOf(sql), text, kinds: [] };
+}
+
+function deleteForm(sql: string): Merged | null {
+  const [, table, condition] = DELETE.exec(sql) ?? [];
+  if (table === undefined || condition === undefined) return null;
+  const text = (columns: readonly string[], source: string): string =>
+    `with done as (delete from ${table} using ${source} where ${filled(condition, columns)} returning u.ord)
+      ${ALL_TOUCHED}`;
+  return { parameters: countOf(sql), text, kinds: [] };
+}
+
+export const canMerge = (sql: string): boolean => (mergedForm(sql)?.parameters ?? 0) > 0;
+
+/** Many runs as one statement, each of which must touch one row. Undefined when their values do not go together. */
+export function mergedRuns(sql: string, rows: readonly (readonly Value[])[]): Statement | undefined {
+  const form = mergedForm(sql);
+  if (form === null) return undefined;
+  const values: Value[] = [rows.length];
+  const columns: string[] = [];
+  const sources: string[] = [];
+  for (let index = 0; index < form.parameters; index++) {
+    const column = rows.map((row) => row[index] ?? null);
+    const kind = kindOfColumn(column, form.kinds[index]);
+    if (kind === 'mixed') return undefined;
+    form.kinds[index] ??= kind;
+    const name = `p${index + 1}`;
+    if (kind === undefined) columns.push('null');
+    else {
+      values.push(encodeArray(kind, column));
+      sources.push(`$${values.length}::${kind}[]`);
+      columns.push(`u.${name}`);
+    }
+  }
+  const fields = columns.filter((column) => column !== 'null').map((column) => column.slice('u.'.length));
+  const source = `unnest(${sources.join(', ')}) with ordinality as u(${[...fields, 'ord'].join(', ')})`;
+  return sources.length === 0 ? undefined : statement(form.text(columns, source), values);
+}
+
+function kindOfColumn(column: readonly Value[], known: Kind | undefined): Kind | 'mixed' | undefined {
+  let kind = known;
+  for (const value of column) {
+    if (value === null) continue;
+    const own = kindOf(value);
+    if (kind !== undefined && kind !== own) return 'mixed';
+    kind = own;
+  }
+  return kind;
+}

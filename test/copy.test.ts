@@ -1,0 +1,369 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { verifyJournal } from '../src/audit/verify.ts';
+import { runCommandLine } from '../src/cli/cli.ts';
+import { readConfig } from '../src/config.ts';
+import { systemRandom } from '../src/crypto/random.ts';
+import { beginCopy, identifySource, makeSchema, unfinishedCopy } from '../src/storage/copy.ts';
+import { copyRows } from '../src/storage/copy-rows.ts';
+import { commitAll, write } from '../src/storage/database.ts';
+import { openDatabase } from '../src/storage/open.ts';
+import { VAULT_TABLES } from '../src/storage/tables.ts';
+import { BIN, type Finished, runCommand, runHere, withoutSettings } from './command.ts';
+import { Databases, type Kind, WAYS } from './copy-databases.ts';
+import { everything, fillVault } from './copy-filling.ts';
+import { type House, startHouse } from './house.ts';
+import { newMerchant, processed } from './interface/payments.ts';
+import { newSender } from './interface/proxy.ts';
+import { CAPTURES, capture, cards, dataOf, TOKENIZE, VISA } from './interface/vault.ts';
+
+/** Of a vault that was used: what it must still serve when it has moved. */
+interface Used {
+  /** The data directory, in which the database is not. */
+  readonly directory: string;
+  readonly key: string;
+  readonly tokens: string[];
+  readonly captureId: string;
+  readonly payment: string;
+  readonly standing: unknown;
+  readonly keptAnswer: string;
+}
+
+const ONCE = { 'idempotency-key': 'before-the-move' };
+const PANS = ['4111111111111111', '5200828282828210', '378282246310005'];
+
+/** Uses every part of a service, so that every table has rows. */
+async function use(house: House, directory: string): Promise<Used> {
+  const merchant = await newMerchant(house);
+  const { account, key } = merchant;
+  await newSender(house, { account });
+  const tokens = dataOf(await merchant.tokenize(cards(PANS, { type: 'persistent' }))).tokens.map(
+    ({ token }: { token: string }) => token,
+  );
+  const captureId = dataOf(await merchant.send('POST', CAPTURES, capture())).id;
+  const keptAnswer = (await merchant.send('POST', CAPTURES, capture(), ONCE)).text;
+  const payment = await merchant.opened('authorization');
+  processed(await merchant.move('capture', payment, 100));
+  processed(await merchant.move('refund', payment, 25));
+  return { directory, key, tokens, captureId, payment, standing: await merchant.standing(payment), keptAnswer };
+}
+
+async function assertServes(house: House, used: Used): Promise<void> {
+  const { key, tokens, captureId, payment } = used;
+  for (const token of tokens)
+    assert.equal((await house.call('GET', `/v1/tokens/${token}/inspect`, { key })).status, 200);
+  const again = await house.call('POST', TOKENIZE, { key, body: cards(PANS, { type: 'persistent' }) });
+  assert.deepEqual(
+    dataOf(again).tokens.map(({ token }: { token: string }) => token),
+    tokens,
+  );
+  const { pan, cvv } = dataOf(await house.call('GET', `${CAPTURES}/${captureId}`, { key }));
+  assert.deepEqual([pan, cvv], [VISA, '123']);
+  const replayed = await house.call('POST', CAPTURES, { key, body: capture(), headers: ONCE });
+  assert.deepEqual([replayed.text, replayed.headers['idempotent-replayed']], [used.keptAnswer, 'true']);
+  const shown = await house.call('GET', `/v1/payments/transactions/${payment}`, { key });
+  const { status } = processed(shown).transaction_info;
+  assert.equal(status, (used.standing as { status: string }).status);
+  const { ok, records } = await verifyJournal(house.core.database, house.core.journalKey);
+  assert.ok(ok && records > 5, `${records}`);
+}
+
+const STATIONS: readonly (readonly Kind[])[] = [['SQLite'], ['PostgreSQL'], ['PostgreSQL', 'SQLite']];
+const skipOf = (kinds: readonly Kind[]): string | false =>
+  kinds.includes('PostgreSQL') && (WAYS.find(({ to }) => to === 'PostgreSQL')?.skip ?? false);
+
+const copy = (from: string, to: string, ...more: string[]): string[] => ['copy', '--from', from, '--to', to, ...more];
+
+describe('a vault that was used', { timeout: 240_000 }, () => {
+  let databases: Databases;
+  let used: Used;
+  let source: string;
+  /** A data directory without a root key: nothing that a copy does needs one. */
+  let keyless: string;
+  const run = (...args: string[]): Promise<Finished> => runCommand(args, { CARDVAULT_DATA_DIR: keyless });
+
+  before(async () => {
+    databases = new Databases();
+    const directory = join(databases.directory, 'used');
+    keyless = join(databases.directory, 'keyless');
+    source = await databases.address('SQLite');
+    const house = await startHouse({ directory, variables: { CARDVAULT_DATABASE_URL: source } });
+    try {
+      used = await use(house, directory);
+    } finally {
+      await house.stop();
+    }
+  });
+  after(() => databases.remove());
+
+  for (const stations of STATIONS) {
+    test(`serves the same after it has moved to ${stations.join(' and to ')}`, { skip: skipOf(stations) }, async () => {
+      let from = source;
+      for (const kind of stations) {
+        const to = await databases.address(kind);
+        const { code, stderr, json } = await run(...copy(from, to, '--json'));
+        assert.equal(stderr, '');
+        assert.equal(code, 0);
+        const { tables, rows, copied, milliseconds } = json();
+        assert.deepEqual(
+          tables.map(({ name }: { name: string }) => name),
+          VAULT_TABLES.map(({ name }) => name),
+        );
+        for (const { name, rows, sha256 } of tables) {
+          assert.ok(rows > 0, `${name} is empty`);
+          assert.match(sha256, /^[0-9a-f]{64}$/);
+        }
+        assert.equal(
+          rows,
+          tables.reduce((sum: number, each: { rows: number }) => sum + each.rows, 0),
+        );
+        assert.equal(copied, true);
+        assert.ok(milliseconds >= 0);
+        from = to;
+      }
+      assert.ok(!existsSync(keyless), 'a copy makes nothing beside the database');
+      const variables = { CARDVAULT_DATABASE_URL: from };
+      const house = await startHouse({ directory: used.directory, variables });
+      try {
+        await assertServes(house, used);
+      } finally {
+        await house.stop();
+      }
+      const verified = await runCommand(['audit', 'verify', '--json'], {
+        CARDVAULT_DATA_DIR: used.directory,
+        ...variables,
+      });
+      assert.equal(verified.code, 0, verified.stdout);
+    });
+  }
+
+  test('tells people what was copied and what to do next, and what it is when it is run again', async () => {
+    const to = await databases.address('SQLite');
+    const { code, stderr, stdout } = await run(...copy(source, to));
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.match(stdout, /^TABLE +ROWS +SHA-256\nwrapped_keys +[0-9]+ +[0-9a-f]{64}\n/);
+    assert.match(
+      stdout,
+      /\n[0-9]+ rows copied and compared, in [0-9.]+ s\n\nWhat to do next:\n {2}1\. Keep the root key/,
+    );
+    const again = await run(...copy(source, to));
+    assert.deepEqual([again.code, again.stderr], [0, '']);
+    assert.match(again.stdout, /\n[0-9]+ rows compared; copied until 20[^ ]+Z, in/);
+    assert.equal((await run(...copy(source, to, '--json'))).json().copied, false);
+    // Once the new one is used, they differ; nothing is said of emptying it.
+    const database = databases.open(to);
+    await commitAll(database, { writes: [write('update accounts set name = ?', ['changed'])] });
+    await database.close();
+    const later = await run(...copy(source, to, '--json'));
+    assert.equal(later.code, 1);
+    assert.match(JSON.parse(later.stderr).error, /table accounts differs.*; go on with the one that was used/);
+    assert.doesNotMatch(later.stderr, /empty the target/);
+  });
+
+  test('tells how far it is when it takes long, and nothing of it in JSON', async () => {
+    for (const json of [[], ['--json']]) {
+      let now = Date.now();
+      let [out, err] = ['', ''];
+      const clock = (): number => {
+        now += 3000;
+        return now;
+      };
+      const config = readConfig({ CARDVAULT_DATA_DIR: keyless });
+      const code = await runCommandLine([...copy(source, await databases.address('SQLite')), ...json], {
+        clock,
+        paths: () => config,
+        open: () => Promise.reject(new Error('a copy opens no vault')),
+        openDatabase: (address) =>
+          openDatabase(readConfig({ CARDVAULT_DATABASE_URL: address }).database, clock, systemRandom()),
+        start: () => Promise.reject(new Error('nothing serves')),
+        untilStopped: () => Promise.resolve(),
+        out: (text) => {
+          out += text;
+        },
+        err: (text) => {
+          err += text;
+        },
+      });
+      assert.equal(code, 0, err);
+      if (json.length > 0) assert.deepEqual([err, JSON.parse(out).copied], ['', true]);
+      else {
+        assert.match(err, /^[a-z_]+: [0-9]+ rows copied\n/);
+        assert.match(err, /\njournal: [0-9]+ rows compared\n|\ntokens: 3 rows compared\n/);
+        assert.ok(err.split('\n').length < 2 * VAULT_TABLES.length, 'not at every step');
+      }
+    }
+  });
+
+  test('is not opened where its copy has not come to its end', async () => {
+    const to = await databases.address('SQLite');
+    const [one, other] = [databases.open(source), databases.open(to)];
+    await makeSchema(other, Date.now);
+    await beginCopy(other, await identifySource(one), 1);
+    await copyRows({ source: one, target: other, progress: () => undefined });
+    await Promise.all([one.close(), other.close()]);
+    const opened = await runCommand(['account', 'list', '--json'], {
+      CARDVAULT_DATA_DIR: used.directory,
+      CARDVAULT_DATABASE_URL: to,
+    });
+    assert.notEqual(opened.code, 0);
+    assert.match(JSON.parse(opened.stderr).error, /copy.*not/);
+  });
+
+  describe('is refused', () => {
+    const refused = async (args: string[], problem: RegExp, code = 2): Promise<void> => {
+      const ran = await run(...args, '--json');
+      assert.match(JSON.parse(ran.stderr).error, problem);
+      assert.deepEqual([ran.code, ran.stdout], [code, '']);
+    };
+
+    test('from where there is no vault, and nothing is made', async () => {
+      const [nowhere, to] = [await databases.address('SQLite'), await databases.address('SQLite')];
+      await refused(copy(nowhere, to), /there is no vault at/);
+      const other = join(databases.directory, 'other.db');
+      writeFileSync(other, 'no database '.repeat(1000));
+      await refused(copy(`sqlite:${other}`, to), /other\.db cannot be copied: it is no cardvault database/);
+      for (const address of [nowhere, to]) assert.ok(!existsSync(address.slice('sqlite:'.length)));
+    });
+
+    test('from or to an address that is none, without repeating it', async () => {
+      for (const address of [
+        '',
+        'mysql://user:secret@host/x',
+        'sqlite:',
+        'user:secret@host',
+        'postgres://user:secret@',
+      ])
+        for (const args of [copy(address, source), copy(source, address)]) {
+          const { code, err } = await runHere(keyless, ...args, '--json');
+          assert.equal(code, 2);
+          assert.match(JSON.parse(err).error, /expected (sqlite:PATH or )?postgres:\/\//);
+          assert.doesNotMatch(err, /secret/);
+        }
+    });
+
+    test('onto itself', () => refused(copy(source, source), /the same database/));
+
+    test('while either side is in use', async () => {
+      const to = await databases.address('SQLite');
+      const user = databases.open(source);
+      await user.read('select 1 as one from accounts');
+      await refused(copy(source, to), /the source is in use; stop the service first/);
+      assert.ok(!existsSync(to.slice('sqlite:'.length)));
+      await user.close();
+      const other = databases.open(to);
+      await other.migrate(Date.now);
+      await refused(copy(source, to), /the target is in use; stop the service first/);
+      await other.close();
+      assert.equal((await run(...copy(source, to))).code, 0);
+    });
+
+    test('from a file whose pages are damaged', async () => {
+      const damaged = join(databases.directory, 'damaged.db');
+      const bytes = readFileSync(source.slice('sqlite:'.length));
+      bytes.fill(0x5a, 5 * 4096, 6 * 4096);
+      writeFileSync(damaged, bytes);
+      await refused(copy(`sqlite:${damaged}`, await databases.address('SQLite')), /cannot be copied/);
+    });
+
+    test('over a vault', async () => {
+      const address = await databases.address('SQLite');
+      const variables = { CARDVAULT_DATABASE_URL: address };
+      await startHouse({ directory: join(databases.directory, 'another'), variables }).then((house) => house.stop());
+      const reader = databases.open(address);
+      const before = await everything(reader);
+      await reader.close();
+      await refused(copy(source, address), /the target is not empty: table wrapped_keys has rows/);
+      const again = databases.open(address);
+      assert.deepEqual(await everything(again), before);
+      assert.equal(await unfinishedCopy(again), false);
+      await again.close();
+    });
+
+    test('while nodes of PostgreSQL are alive, unless they were killed', { skip: skipOf(['PostgreSQL']) }, async () => {
+      const [to, back] = [await databases.address('PostgreSQL'), await databases.address('SQLite')];
+      assert.equal((await run(...copy(source, to))).code, 0);
+      const node = databases.open(to);
+      await commitAll(node, { writes: [write('update accounts set name = name', [])] });
+      await refused(copy(to, back), /the source was used by a node within the last minute.*--force/);
+      assert.ok(!existsSync(back.slice('sqlite:'.length)));
+      await refused(copy(source, to), /the target was used by a node within the last minute/);
+      assert.equal((await run(...copy(to, back, '--force'))).code, 0);
+      await node.close();
+    });
+  });
+});
+
+for (const { from, to, skip } of WAYS) {
+  describe(`a copy from ${from} to ${to} that is killed`, { skip, timeout: 280_000 }, () => {
+    const KILLS = 6;
+    let databases: Databases;
+    before(() => {
+      databases = new Databases();
+    });
+    after(() => databases.remove());
+
+    const start = (source: string, target: string): ChildProcess =>
+      spawn(process.execPath, [BIN, ...copy(source, target, '--force', '--json')], {
+        env: { ...withoutSettings(process.env), CARDVAULT_DATA_DIR: databases.directory },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+
+    test('goes on when it is run again, and ends with the same rows', async () => {
+      const [source, target] = [await databases.address(from), await databases.address(to)];
+      const filled = databases.open(source);
+      await filled.migrate(Date.now);
+      await fillVault(filled, { rows: 2500, wide: (index) => (index % 10 === 0 ? 20_000 : 0) });
+      const expected = await everything(filled);
+      await filled.close();
+
+      // How long one takes that nobody disturbs.
+      const undisturbed = Date.now();
+      const [code] = await once(start(source, await databases.address(to)), 'close');
+      assert.equal(code, 0);
+      const duration = Date.now() - undisturbed;
+
+      const killedAfter: number[] = [];
+      for (let kill = 0; kill < KILLS; kill++) {
+        const child = start(source, target);
+        const wait = Math.round(duration * Math.random());
+        const closed = once(child, 'close') as Promise<[number | null, string | null]>;
+        await Promise.race([pause(wait), closed]);
+        child.kill('SIGKILL');
+        const [, signal] = await closed;
+        if (signal === null) break;
+        killedAfter.push(wait);
+        if (!(await isFinished(target))) continue;
+        break;
+      }
+      assert.ok(killedAfter.length > 0, 'none was killed');
+      const child = start(source, target);
+      let told = '';
+      child.stderr?.on('data', (text) => {
+        told += text;
+      });
+      const [last] = await once(child, 'close');
+      assert.equal(last, 0, `${told} after ${killedAfter.join()} of ${duration} ms`);
+      const moved = databases.open(target);
+      assert.equal(await unfinishedCopy(moved), false);
+      assert.deepEqual(await everything(moved), expected);
+    });
+
+    async function isFinished(target: string): Promise<boolean> {
+      if (target.startsWith('sqlite:') && !existsSync(target.slice('sqlite:'.length))) return false;
+      const database = databases.open(target);
+      try {
+        return !(await unfinishedCopy(database)) && (await database.read('select id from copies')).length > 0;
+      } catch {
+        // Killed before the schema was made.
+        return false;
+      } finally {
+        await database.close();
+      }
+    }
+  });
+}
