@@ -8,9 +8,16 @@ import { type Plan, prepare } from './requests.ts';
  */
 export type LoadOrder =
   | { readonly kind: 'prepare'; readonly plan: Plan }
-  | { readonly kind: 'connect'; readonly port: number; readonly authority: string; readonly connections: number }
-  | { readonly kind: 'run'; readonly name: string; readonly milliseconds: number }
+  | { readonly kind: 'connect'; readonly places: Readonly<Record<string, readonly Node[]>> }
+  | { readonly kind: 'run'; readonly place: string; readonly name: string; readonly milliseconds: number }
   | { readonly kind: 'disconnect' };
+
+/** Where connections go. */
+export interface Node {
+  readonly port: number;
+  readonly authority: string;
+  readonly connections: number;
+}
 
 export interface Load {
   readonly requests: number;
@@ -29,12 +36,13 @@ const READ_BYTES = 65_536;
 const MOST_LATENCIES = 2 ** 22;
 
 const prepared = new Map<string, Buffer[]>();
-let connections: Connection[] = [];
+const places = new Map<string, Connection[]>();
 
 class Connection {
   readonly socket: TLSSocket;
   readonly ready: Promise<void>;
   answered: (status: string, milliseconds: number) => void = () => undefined;
+  lost: (error: Error) => void = () => undefined;
   #head = '';
   #left = 0;
   #status = '';
@@ -58,7 +66,11 @@ class Connection {
     this.ready = new Promise((resolve, reject) => {
       this.socket.on('secureConnect', resolve);
       this.socket.on('error', reject);
-      this.socket.on('close', () => reject(new Error('the server closed a connection')));
+      this.socket.on('close', () => {
+        const error = new Error('the server closed a connection');
+        reject(error);
+        this.lost(error);
+      });
     });
   }
 
@@ -88,7 +100,7 @@ class Connection {
   }
 }
 
-function run(name: string, milliseconds: number): Promise<Load> {
+function run(connections: readonly Connection[], name: string, milliseconds: number): Promise<Load> {
   const requests = prepared.get(name) ?? [];
   if (requests.length === 0) throw new Error(`nothing is prepared for ${name}`);
   const latencies = new Float64Array(MOST_LATENCIES);
@@ -99,7 +111,7 @@ function run(name: string, milliseconds: number): Promise<Load> {
   const cpu = process.cpuUsage();
   const start = performance.now();
   const end = start + milliseconds;
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const send = (connection: Connection): void => {
       next = next + 1 < requests.length ? next + 1 : 0;
       connection.send(requests[next] as Buffer);
@@ -118,9 +130,23 @@ function run(name: string, milliseconds: number): Promise<Load> {
         if (performance.now() < end) send(connection);
         else if (--open === 0) finish();
       };
+      connection.lost = reject;
       send(connection);
     }
   });
+}
+
+function disconnect(): void {
+  for (const { socket } of [...places.values()].flat()) socket.destroy();
+  places.clear();
+}
+
+async function connected(nodes: readonly Node[]): Promise<Connection[]> {
+  const connections = nodes.flatMap(({ port, authority, connections: count }) =>
+    Array.from({ length: count }, () => new Connection(port, authority)),
+  );
+  await Promise.all(connections.map(({ ready }) => ready));
+  return connections;
 }
 
 async function follow(order: LoadOrder): Promise<LoadReport> {
@@ -129,13 +155,13 @@ async function follow(order: LoadOrder): Promise<LoadReport> {
       prepared.set(order.plan.name, prepare(order.plan));
       return { done: true };
     case 'connect':
-      connections = Array.from({ length: order.connections }, () => new Connection(order.port, order.authority));
-      await Promise.all(connections.map(({ ready }) => ready));
+      disconnect();
+      for (const [place, nodes] of Object.entries(order.places)) places.set(place, await connected(nodes));
       return { done: true };
     case 'run':
-      return { done: true, load: await run(order.name, order.milliseconds) };
+      return { done: true, load: await run(places.get(order.place) ?? [], order.name, order.milliseconds) };
     case 'disconnect':
-      for (const { socket } of connections) socket.destroy();
+      disconnect();
       return { done: true };
   }
 }

@@ -1,5 +1,6 @@
 import { cpus, totalmem } from 'node:os';
-import type { Figures, Result, Round } from './measure.ts';
+import type { Round } from './bench.ts';
+import type { Figures, Result } from './measure.ts';
 
 export interface Spread {
   readonly median: number;
@@ -26,7 +27,7 @@ const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB
 
 export type Table = readonly (readonly string[])[];
 
-export const ratioTable = ({ results }: Figures): Table => [
+export const ratioTable = ({ results, missed }: Figures): Table => [
   ['scenario', 'against', 'durable/s', 'comparison/s', 'ratio', 'min-max', 'aim', 'ratio of CPU', 'of main thread'],
   ...results.map((result) => {
     const { scenario, durable, comparison } = result;
@@ -43,10 +44,11 @@ export const ratioTable = ({ results }: Figures): Table => [
       `${places(ratio.min, 2)}-${places(ratio.max, 2)}`,
       scenario.aim === undefined ? '-' : places(scenario.aim, 2),
       places(byCpu.median, 2),
-      // Bare signing leaves its main thread idle.
-      scenario.prefix === undefined && scenario.beside === undefined ? '-' : places(byMain.median, 2),
+      // Bare signing leaves its main thread idle, and bare inserts are no requests.
+      comparison[0]?.load === undefined ? '-' : places(byMain.median, 2),
     ];
   }),
+  ...missed.map(({ scenario, why }) => [scenario.name, scenario.against, why, ...Array(6).fill('-')]),
 ];
 
 export const latencyTable = ({ results }: Figures): Table => [
@@ -82,6 +84,38 @@ export const latencyTable = ({ results }: Figures): Table => [
             1,
           ),
     ]),
+  ),
+];
+
+/** What left for the database in how many groups, and what PostgreSQL spent on it. */
+export function groupTable({ results }: Figures): Table {
+  const rows = results.flatMap(({ scenario, durable, comparison }) =>
+    [
+      { side: 'durable', rounds: durable },
+      { side: scenario.against, rounds: comparison },
+    ].flatMap(({ side, rounds }) =>
+      rounds.every(({ groups }) => groups === undefined) ? [] : [[scenario.name, side, ...groupCells(rounds)]],
+    ),
+  );
+  const head = ['scenario', 'side', 'groups/s', 'in each', 'PostgreSQL CPU us', 'node CPU us'];
+  return rows.length === 0 ? [] : [head, ...rows];
+}
+
+const groupCells = (rounds: readonly Round[]): string[] => [
+  thousands(median(rounds, ({ groups }) => groups?.perSecond ?? 0)),
+  places(
+    median(rounds, ({ groups }) => groups?.size ?? 0),
+    1,
+  ),
+  rounds[0]?.database === undefined
+    ? '-'
+    : places(
+        median(rounds, ({ database = Number.NaN }) => database),
+        1,
+      ),
+  places(
+    median(rounds, ({ cpu }) => cpu),
+    1,
   ),
 ];
 
@@ -135,7 +169,7 @@ export function aligned(table: Table): string {
 }
 
 export function tables(figures: Figures): string {
-  const all = [ratioTable(figures), latencyTable(figures), envelopeTable(figures), otherTable(figures)];
+  const all = [ratioTable, latencyTable, groupTable, envelopeTable, otherTable].map((table) => table(figures));
   return all
     .filter((table) => table.length > 0)
     .map(aligned)
@@ -143,7 +177,8 @@ export function tables(figures: Figures): string {
 }
 
 export function resultsPage(figures: Figures, date: Date): string {
-  const { settings } = figures;
+  const { settings, databaseRelease } = figures;
+  const database = databaseRelease === undefined ? 'there was none' : `PostgreSQL ${databaseRelease}`;
   const machine = `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node} on ${process.platform}`;
   return `# Benchmark results
 
@@ -158,6 +193,11 @@ of CPU: requests for each CPU second of the server instead of each second of the
 main thread alone. "Bare RSA-2048 signing" is all the machine can do: asynchronous signatures and nothing else, in a process
 of its own, while the service waits. "Tokenize 1 card" is that request of the same service, durable as well. Nested JOSE makes two signatures for each request, plain JOSE and WS-Security one.
 
+"The same over SQLite" is the same request to a node over SQLite. "Bare inserts" is all the database can make of it: a
+process that does nothing but insert rows like tokens, into a table of the same columns and indexes, in groups as large as
+the service formed a moment before, each a durable transaction; over PostgreSQL with two connections and one statement
+for each group. "One node over it" serves the same requests as the two nodes do together, and all share these cores.
+
 ${aligned(ratioTable(figures))}
 
 ## Latency and CPU
@@ -166,6 +206,14 @@ ${settings.connections} connections, each with one request at a time; medians ov
 each request.
 
 ${aligned(latencyTable(figures))}
+
+## Groups
+
+Requests of a round share transactions. Groups that left for the database each second, how many requests or rows were in
+each, and CPU microseconds for each request or row: of all processes of PostgreSQL, and of the nodes or the inserting
+process.
+
+${aligned(groupTable(figures))}
 
 ## WS-Security on one core
 
@@ -183,10 +231,12 @@ ${aligned(otherTable(figures))}
 - The server is the service as it is served: TLS 1.3, authentication, request log at level info (written to the null
   device), metrics, SQLite on disk with every answer durable before it is sent. Only rate limits are off. The
   comparisons are further routes of the same server: the same endpoints, with stand-ins behind them.
+- PostgreSQL is a server of the benchmark's own on this machine (${database}): fsync, full_page_writes and
+  synchronous_commit are on, 256 MB of shared buffers, otherwise as it comes. Its nodes run with default settings.
 - The load is a process of its own on the same machine, with ${settings.connections} keep-alive connections. Card numbers are random and pass the Luhn
   check; requests are made before the clock starts; every answer must be a 200.
 - Both sides of a scenario run in turns: ${settings.rounds} rounds of ${settings.seconds} s each, after ${settings.warmUpSeconds} s of warm-up. The database holds
-  ${thousands(settings.rows)} tokens at first and grows with every durable round.
+  ${thousands(settings.rows)} tokens at first and grows with every durable round; each database has as many.
 - CPU is what the operating system accounts to the server's process and to its main thread.
 
 Repeat with \`npm run bench\`; \`npm run bench -- --quick\` takes half a minute and writes nothing. \`--only PART\` runs

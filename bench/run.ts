@@ -1,8 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { measure, type Settings } from './measure.ts';
+import type { Settings } from './bench.ts';
+import { measure } from './measure.ts';
 import { resultsPage, tables } from './report.ts';
+import { withSectionsOf } from './sections.ts';
 
 /** `npm run bench`: prints the figures and keeps them in RESULTS.md. */
 const { values } = parseArgs({
@@ -18,7 +20,7 @@ const { values } = parseArgs({
 const { quick, only, rounds, seconds, rows, profile } = values;
 const settings: Settings = {
   rounds: Number(rounds ?? (quick ? 2 : 6)),
-  seconds: Number(seconds ?? (quick ? 1 : 3)),
+  seconds: Number(seconds ?? (quick ? 1 : 2)),
   warmUpSeconds: quick ? 0.5 : 2,
   connections: 64,
   rows: Number(rows ?? 20_000),
@@ -29,4 +31,5 @@ const settings: Settings = {
 const figures = await measure(settings, (line) => process.stderr.write(`${line}\n`));
 process.stdout.write(`${tables(figures)}\n`);
 const isWhole = !quick && only.length === 0 && profile === undefined;
-if (isWhole) writeFileSync(join(import.meta.dirname, 'RESULTS.md'), resultsPage(figures, new Date()));
+const file = join(import.meta.dirname, 'RESULTS.md');
+if (isWhole) writeFileSync(file, withSectionsOf(resultsPage(figures, new Date()), readFileSync(file, 'utf8')));

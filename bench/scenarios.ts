@@ -1,32 +1,10 @@
 import { ECHO, UNSTORED } from './comparisons.ts';
-import type { Plan, Shape } from './requests.ts';
+import { POSTGRES_SCENARIOS } from './postgres-scenarios.ts';
+import { RETRIEVAL, type Scenario, TOKENIZATION } from './scenario.ts';
 import type { Ready } from './server.ts';
-
-export interface Scenario {
-  readonly name: string;
-  readonly method: Plan['method'];
-  readonly path: string;
-  readonly shape: Shape;
-  readonly against: string;
-  /** Of the comparison's path; absent, and no `beside` either: the comparison is bare RSA signing. */
-  readonly prefix?: string;
-  /** Another request of the service to compare with. */
-  readonly beside?: { readonly path: string; readonly shape: Shape };
-  /** The ratio we mean to reach. */
-  readonly aim?: number;
-  /** What one request counts, and what is counted. */
-  readonly each: number;
-  readonly unit: string;
-  readonly ids: (ready: Ready) => readonly string[];
-  readonly keyHeader?: Plan['keyHeader'];
-  /** Of the account's proxy, changed before the scenario. */
-  readonly settings?: Readonly<Record<string, string>>;
-}
 
 const NO_IDS = (): readonly string[] => [''];
 const REQUESTS = { each: 1, unit: 'requests' };
-const TOKENIZATION = { method: 'POST', path: '/v1/tokenization/simple' } as const;
-const RETRIEVAL = '/transactions/requests/{id}';
 const TOKENS = ({ tokens }: Ready): readonly string[] => tokens;
 const PROXY = { method: 'POST', keyHeader: 'ft-access-key', ids: TOKENS } as const;
 const HASH = { ...PROXY, ...REQUESTS, path: '/proxy/hash?type=SHA256', against: 'echo', prefix: ECHO, aim: 0.85 };
@@ -125,4 +103,5 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   { name: 'hash with 3 placeholders, audit record durable', ...HASH, shape: 'hashed with placeholders' },
   { name: 'hash without placeholders', ...HASH, shape: 'hashed' },
+  ...POSTGRES_SCENARIOS,
 ];

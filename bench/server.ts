@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
 import { startService } from '../src/app.ts';
 import { Captures } from '../src/captures/captures.ts';
@@ -28,6 +29,8 @@ export interface Usage {
   readonly cpu: number;
   readonly main: number;
   readonly rss: number;
+  /** That went to the writer of SQLite, so far. */
+  readonly groups: number;
 }
 
 export interface Ready {
@@ -52,10 +55,18 @@ const ENVIRONMENT = 'production';
 const clock = (): number => Date.now();
 const report = (message: ServerReport): void => void process.send?.(message);
 
+/** Counted on their way to the writer's thread, which tells nobody. */
+let groups = 0;
+const post = Worker.prototype.postMessage;
+Worker.prototype.postMessage = function (this: Worker, message: { kind?: string }, ...rest: []) {
+  if (message.kind === 'group') groups++;
+  return post.call(this, message, ...rest);
+};
+
 function usage(): Usage {
   const all = process.cpuUsage();
   const main = process.threadCpuUsage();
-  return { cpu: all.user + all.system, main: main.user + main.system, rss: process.memoryUsage.rss() };
+  return { cpu: all.user + all.system, main: main.user + main.system, rss: process.memoryUsage.rss(), groups };
 }
 
 async function makeKey({ accounts }: Core): Promise<{ secret: string; tenant: Tenant }> {
@@ -117,10 +128,11 @@ async function configureProxy({ configurations }: Core, tenant: Tenant): Promise
 
 interface Started {
   readonly running: Running;
-  readonly tenant: Tenant;
+  readonly tenant: Tenant | undefined;
 }
 
-async function start(rows: number): Promise<Started> {
+/** `rows`: tokens to make; a node that joins another one finds all there is in their database. */
+async function start(rows: number | 'joins'): Promise<Started> {
   let core: Core | undefined;
   const opened = (): Core => {
     if (core === undefined) throw new Error('the service is not open yet');
@@ -129,24 +141,31 @@ async function start(rows: number): Promise<Started> {
   const config = readConfig(process.env);
   const running = await startService(config, clock, openLog(config.logLevel), [...ENDPOINTS, ...comparisons(opened)]);
   core = running.core;
+  const authority = readFileSync(running.authorityFile ?? '', 'utf8');
+  const reached = { port: running.ports[ENVIRONMENT], authority };
+  if (rows === 'joins') {
+    report({ ready: { ...reached, secret: '', tokens: [], captures: [] } });
+    return { running, tenant: undefined };
+  }
   const { secret, tenant } = await makeKey(core);
   const tokens = await fillTokens(core, tenant, rows);
   await configureProxy(core, tenant);
   const activation = { processor: 'simulator', settings: {}, force: true };
   await core.activations.enable(tenant, activation, OPERATOR);
   const captures = await fillCaptures(core, tenant, Math.min(rows, 10_000));
-  const authority = readFileSync(running.authorityFile ?? '', 'utf8');
-  report({ ready: { port: running.ports[ENVIRONMENT], authority, secret, tokens, captures } });
+  report({ ready: { ...reached, secret, tokens, captures } });
   return { running, tenant };
 }
 
-const starting = start(Number(process.argv[2]));
+const [, , wanted] = process.argv;
+const starting = start(wanted === 'joins' ? wanted : Number(wanted));
 starting.catch((error: Error) => report({ error: error.stack ?? error.message }));
 
 process.on('message', async (order: ServerOrder) => {
   if (order.kind === 'usage') return report({ usage: usage() });
   const { running, tenant } = await starting;
   if (order.kind === 'configure') {
+    if (tenant === undefined) return report({ error: 'a node that joined has no account of its own' });
     await running.core.configurations.configure(tenant, { settings: order.settings, overlapMinutes: 0 }, OPERATOR);
     return report({ configured: true });
   }

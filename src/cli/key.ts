@@ -39,7 +39,7 @@ function createCommand(key: Command, tools: Tools): void {
     .requiredOption('--account <id>', 'the account')
     .requiredOption('--environment <environment>', 'sandbox or production', readEnvironment)
     .action((options: TraitOptions & { account: string; environment: Environment }) =>
-      withCore(tools, async ({ accounts }) => {
+      withCore(tools, async ({ accounts, clock }) => {
         const { account, environment, json } = options;
         if (options.name === undefined) throw new UsageError('--name: required');
         const traits: KeyTraits = {
@@ -49,7 +49,7 @@ function createCommand(key: Command, tools: Tools): void {
           allowList: options.ip ?? [],
           expiresAt: endOf(options.expires),
         };
-        printIssued(tools, json, await accounts.createKey(account, environment, traits, operator()));
+        printIssued(tools, json, await accounts.createKey(account, environment, traits, operator()), clock());
       }),
     );
 }
@@ -60,7 +60,7 @@ function showCommand(key: Command, tools: Tools): void {
     .description('show what a key may do')
     .option('--json', 'print JSON')
     .action((id: string, { json }: { json?: boolean }) =>
-      withCore(tools, async ({ accounts }) => printKey(tools, json, await accounts.key(id))),
+      withCore(tools, async ({ accounts, clock }) => printKey(tools, json, await accounts.key(id), clock())),
     );
 }
 
@@ -71,8 +71,8 @@ function listCommand(key: Command, tools: Tools): void {
     .requiredOption('--account <id>', 'the account')
     .option('--json', 'print JSON')
     .action(({ account, json }: { account: string; json?: boolean }) =>
-      withCore(tools, async ({ accounts }) => {
-        const all = (await accounts.keys(account)).map((each) => shown(each, tools.clock()));
+      withCore(tools, async ({ accounts, clock }) => {
+        const all = (await accounts.keys(account)).map((each) => shown(each, clock()));
         const rows = all.map((each) => [
           each.id,
           each.environment,
@@ -89,7 +89,7 @@ function listCommand(key: Command, tools: Tools): void {
 function editCommand(key: Command, tools: Tools): void {
   withTraits(key.command('edit <id>').description('change a key; --ip and --permission replace their lists')).action(
     (id: string, options: TraitOptions) =>
-      withCore(tools, async ({ accounts }) => {
+      withCore(tools, async ({ accounts, clock }) => {
         const { name, description, ip, permission, expires } = options;
         const changes = {
           ...(name !== undefined && { name }),
@@ -100,7 +100,7 @@ function editCommand(key: Command, tools: Tools): void {
         };
         if (Object.keys(changes).length === 0)
           throw new UsageError('say what to change; see: cardvault key edit --help');
-        printKey(tools, options.json, await accounts.editKey(id, changes, operator()));
+        printKey(tools, options.json, await accounts.editKey(id, changes, operator()), clock());
       }),
   );
 }
@@ -112,8 +112,8 @@ function rotateCommand(key: Command, tools: Tools): void {
     .option('--overlap <minutes>', 'minutes in which both work', readOverlap, 60)
     .option('--json', 'print JSON')
     .action((id: string, { overlap, json }: { overlap: number; json?: boolean }) =>
-      withCore(tools, async ({ accounts }) =>
-        printIssued(tools, json, await accounts.rotateKey(id, overlap, operator())),
+      withCore(tools, async ({ accounts, clock }) =>
+        printIssued(tools, json, await accounts.rotateKey(id, overlap, operator()), clock()),
       ),
     );
 }
@@ -124,7 +124,9 @@ function revokeCommand(key: Command, tools: Tools): void {
     .description('end a key for good, within 5 seconds everywhere')
     .option('--json', 'print JSON')
     .action((id: string, { json }: { json?: boolean }) =>
-      withCore(tools, async ({ accounts }) => printKey(tools, json, await accounts.revokeKey(id, operator()))),
+      withCore(tools, async ({ accounts, clock }) =>
+        printKey(tools, json, await accounts.revokeKey(id, operator()), clock()),
+      ),
     );
 }
 
@@ -209,12 +211,12 @@ function lines(key: ReturnType<typeof shown>): string {
   ]);
 }
 
-function printKey(tools: Tools, json: boolean | undefined, key: ApiKey): void {
-  const value = shown(key, tools.clock());
+function printKey(tools: Tools, json: boolean | undefined, key: ApiKey, now: number): void {
+  const value = shown(key, now);
   print(tools, json, value, lines(value));
 }
 
-function printIssued(tools: Tools, json: boolean | undefined, { key, secret }: IssuedKey): void {
-  const value = shown(key, tools.clock());
+function printIssued(tools: Tools, json: boolean | undefined, { key, secret }: IssuedKey, now: number): void {
+  const value = shown(key, now);
   print(tools, json, { ...value, key: secret }, `${lines(value)}\n\nkey  ${secret}\n\nIt is not shown again.`);
 }

@@ -22,19 +22,19 @@ export function proxyCommands(program: Command, tools: Tools): void {
   configureCommand(proxy, tools);
   ofTenant(proxy.command('show').description('show fingerprints, expiry, settings and the certificate')).action(
     (options: TenantOptions) =>
-      withCore(tools, async ({ accounts, configurations }) => {
+      withCore(tools, async ({ accounts, configurations, clock }) => {
         const tenant = await tenantOf(accounts, options);
-        printConfiguration(tools, options, await configurations.get(tenant));
+        printConfiguration(tools, options, await configurations.get(tenant), clock());
       }),
   );
   const remove = ofTenant(proxy.command('remove').description('erase all keys and settings, for good'));
   remove.option('--force', 'really').action((options: TenantOptions & { force?: boolean }) =>
-    withCore(tools, async ({ accounts, configurations }) => {
+    withCore(tools, async ({ accounts, configurations, clock }) => {
       if (options.force !== true)
         throw new UsageError('this erases the private key of the merchant, for good; repeat with --force');
       const tenant = await tenantOf(accounts, options);
       await configurations.remove(tenant, operator());
-      printConfiguration(tools, options, await configurations.get(tenant));
+      printConfiguration(tools, options, await configurations.get(tenant), clock());
     }),
   );
 }
@@ -57,9 +57,10 @@ function configureCommand(proxy: Command, tools: Tools): void {
       0,
     )
     .action((options: ConfigureOptions) =>
-      withCore(tools, async ({ accounts, configurations }) => {
+      withCore(tools, async ({ accounts, configurations, clock }) => {
         const tenant = await tenantOf(accounts, options);
-        printConfiguration(tools, options, await configurations.configure(tenant, changesOf(options), operator()));
+        const configured = await configurations.configure(tenant, changesOf(options), operator());
+        printConfiguration(tools, options, configured, clock());
       }),
     );
 }
@@ -82,9 +83,9 @@ function changesOf(options: ConfigureOptions): Changes {
   };
 }
 
-function printConfiguration(tools: Tools, options: TenantOptions, configuration: Configuration): void {
+function printConfiguration(tools: Tools, options: TenantOptions, configuration: Configuration, now: number): void {
   const { account, environment, json } = options;
-  const shown = describeConfiguration(configuration, tools.clock());
+  const shown = describeConfiguration(configuration, now);
   print(tools, json, { account, environment, ...shown }, forPeople(shown));
 }
 

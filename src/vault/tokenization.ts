@@ -33,6 +33,8 @@ interface Entry {
   token: Token | undefined;
   /** The persistent token that was there already. */
   stored: Stored | undefined;
+  /** It was looked for the persistent token since the last time that somebody else was first. */
+  isSought: boolean;
   obstacle: Obstacle | undefined;
   /** The token was seen to be free after a collision made us look. */
   seenFree: boolean;
@@ -87,9 +89,11 @@ export class TokenizationRun {
   async choose(): Promise<void> {
     this.#inserts = [];
     this.#updates = [];
+    const sought = this.#distinct.filter((entry) => this.#request.persistent && !entry.obstacle && !entry.isSought);
+    // All at once: over a network each question has its way to go.
+    await Promise.all(sought.map((entry) => this.#findPersistent(entry)));
     for (const entry of this.#distinct) {
       if (entry.obstacle !== undefined) continue;
-      if (this.#request.persistent && entry.token === undefined) await this.#findPersistent(entry);
       if (entry.stored !== undefined) {
         if (changes(entry)) this.#updates.push(entry);
         continue;
@@ -133,6 +137,8 @@ export class TokenizationRun {
     if (entry.token !== undefined) this.#used.delete(entry.token.token);
     entry.token = undefined;
     entry.stored = undefined;
+    // Whoever was first with one card may have been with the others, too.
+    for (const other of [...this.#inserts, ...this.#updates]) other.isSought = false;
     // What was free for the others may be gone as well; found one by one, each would cost a whole commit.
     for (const other of this.#inserts) other.seenFree = false;
     this.#careful = true;
@@ -140,8 +146,14 @@ export class TokenizationRun {
 
   async #findPersistent(entry: Entry): Promise<void> {
     const { format, tags } = this.#request;
-    entry.stored = await this.#store.findPersistent(entry.card.pan, format);
-    if (entry.stored !== undefined) entry.token = mergedToken(entry.stored.token, entry.card, tags);
+    const stored = await this.#store.findPersistent(entry.card.pan, format);
+    if (stored !== undefined) {
+      // One that was drawn for it is still free.
+      if (entry.stored === undefined && entry.token !== undefined) this.#used.delete(entry.token.token);
+      entry.token = mergedToken(stored.token, entry.card, tags);
+    } else if (entry.stored !== undefined) entry.token = undefined;
+    entry.stored = stored;
+    entry.isSought = true;
   }
 
   #draw(entry: Entry): void {
@@ -211,6 +223,7 @@ const newEntry = (card: Card): Entry => ({
   card,
   token: undefined,
   stored: undefined,
+  isSought: false,
   obstacle: passesLuhn(card.pan) ? undefined : 'luhn',
   seenFree: false,
 });

@@ -99,7 +99,7 @@ export async function newMerchant(
 /** How many operations there are of all payments of an account; the first one of a payment has its id. */
 export async function operationsIn(house: House, account: string): Promise<number> {
   const both = `select id from payments where account = ? union select id from payment_operations where account = ?`;
-  const rows = await house.core.database.read(`select count(*) as rows from (${both})`, account, account);
+  const rows = await house.core.database.read(`select count(*) as rows from (${both}) as operations`, account, account);
   return Number(rows[0]?.['rows']);
 }
 

@@ -1,5 +1,5 @@
 import type { Unit, Value } from '../database.ts';
-import { canMerge, checkedRun, mergedRuns, plain, type Statement } from './statements.ts';
+import { checkedRun, mergedRuns, plain, type Statement, tableOf } from './statements.ts';
 
 /** Runs of one statement, of different units, that take place at the same time. */
 interface Stage {
@@ -9,31 +9,40 @@ interface Stage {
 }
 
 /**
- * The statements that do all of a group at once: those of equal text that touch one row each become one. The writes of a
- * unit keep their order. When every check holds, the group did what its units would have done one after the other; when
- * one does not, the transaction fails as a whole, and the units are run one by one.
+ * The statements that do all of a group at once: those of equal text that touch one row each become one. A write joins
+ * an earlier one only past writes to other tables, so that when every check holds, the group did what its units would
+ * have done one after the other, in this order: those that begin with the same text together. When one does not hold,
+ * the transaction fails as a whole, and the units are run one by one.
  */
 export function planGroup(units: readonly Unit[], merge: boolean): Statement[] {
   const stages: Stage[] = [];
-  /** Where runs of a text were put last. */
+  /** The newest stage of a table. */
   const latest = new Map<string, number>();
-  for (const unit of units) {
+  /** The newest stage of which it is not known what it touches. */
+  let unknown = -1;
+  for (const unit of merge ? byFirstText(units) : units) {
     let after = -1;
     for (const { sql, rows, touches } of unit.writes) {
       if (rows.length === 0) continue;
-      const mergeable = merge && touches === 1 && canMerge(sql);
-      const found = mergeable ? (latest.get(sql) ?? -1) : -1;
-      if (found > after) {
-        stages[found]?.rows.push(...rows);
+      const table = tableOf(sql);
+      const found = table === undefined ? -1 : (latest.get(table) ?? -1);
+      const stage = stages[found];
+      if (merge && touches === 1 && found > Math.max(after, unknown) && stage?.sql === sql && stage.touches === 1) {
+        stage.rows.push(...rows);
         after = found;
       } else {
         after = stages.push({ sql, touches, rows: [...rows] }) - 1;
-        if (mergeable) latest.set(sql, after);
+        if (table === undefined) unknown = after;
+        else latest.set(table, after);
       }
     }
   }
   return stages.flatMap((stage) => statementsOf(stage, merge));
 }
+
+/** They were handed in at the same time, so any order of them is right. */
+const byFirstText = (units: readonly Unit[]): Unit[] =>
+  [...Map.groupBy(units, ({ writes }) => writes[0]?.sql).values()].flat();
 
 function statementsOf({ sql, rows, touches }: Stage, merge: boolean): Statement[] {
   const all = merge && touches === 1 && rows.length > 1 ? mergedRuns(sql, rows) : undefined;

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import type { Clock, Random } from '../../kernel/clock.ts';
+import { type Clock, MINUTE, type Random } from '../../kernel/clock.ts';
 import {
   type Driver,
   integer,
@@ -34,6 +34,8 @@ export interface PostgresPool extends PostgresOptions {
 }
 
 const ID_BYTES = 16;
+/** For a statement of a migration, and for those who wait for another to migrate. */
+const MIGRATION_MS = 10 * MINUTE;
 
 /** The driver for PostgreSQL: writers with group commit, readers that share their connections. */
 export class PostgresDatabase implements Driver {
@@ -102,7 +104,7 @@ export class PostgresDatabase implements Driver {
   }
 
   async migrate(clock: Clock): Promise<void> {
-    const connection = await Connection.open(this.#options);
+    const connection = await Connection.open({ ...this.#options, statementTimeoutMs: MIGRATION_MS });
     try {
       await applyMigrations(connection, readMigrations(), clock());
     } finally {

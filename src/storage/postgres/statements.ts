@@ -49,6 +49,7 @@ export function checkedRun(sql: string, values: readonly Value[], touches: numbe
 
 /** How the runs of a statement become one: the parameters come as columns `p1`, `p2`, … of a table `u`. */
 interface Merged {
+  readonly table: string;
   readonly parameters: number;
   text(columns: readonly string[], source: string): string;
   /** What was learnt of each parameter: null has no kind of its own. */
@@ -62,8 +63,9 @@ const UPDATE = /^update (\w+)\s+set ([\s\S]+?)\s+where ([\s\S]+)$/;
 const DELETE = /^delete from (\w+)\s+where ([\s\S]+)$/;
 
 /**
- * Statements about single rows of one table, whose runs cannot influence each other but by touching the same row, in
- * which case one of them touches none and the check fails. Anything else is run by itself.
+ * Statements about single rows of one table, whose conditions name the row by a unique key. So their runs cannot influence
+ * each other but by touching the same row, in which case one of them touches none and the check fails. Anything else is
+ * run by itself.
  */
 function mergedForm(sql: string): Merged | null {
   const known = merged.get(sql);
@@ -91,7 +93,7 @@ function insertForm(sql: string): Merged | null {
   const text = (columns: readonly string[], source: string): string =>
     `with done as (insert into ${table} (${columnNames}) select ${filled(values, columns)} from ${source}${rest}
       returning 1) ${ALL_INSERTED}`;
-  return { parameters: countOf(sql), text, kinds: [] };
+  return { table, parameters: countOf(sql), text, kinds: [] };
 }
 
 function updateForm(sql: string): Merged | null {
@@ -100,7 +102,7 @@ function updateForm(sql: string): Merged | null {
   const text = (columns: readonly string[], source: string): string =>
     `with done as (update ${table} set ${filled(assignments, columns)} from ${source}
       where ${filled(condition, columns, countOf(assignments))} returning u.ord) ${ALL_TOUCHED}`;
-  return { parameters: countOf(sql), text, kinds: [] };
+  return { table, parameters: countOf(sql), text, kinds: [] };
 }
 
 function deleteForm(sql: string): Merged | null {
@@ -109,15 +111,16 @@ function deleteForm(sql: string): Merged | null {
   const text = (columns: readonly string[], source: string): string =>
     `with done as (delete from ${table} using ${source} where ${filled(condition, columns)} returning u.ord)
       ${ALL_TOUCHED}`;
-  return { parameters: countOf(sql), text, kinds: [] };
+  return { table, parameters: countOf(sql), text, kinds: [] };
 }
 
-export const canMerge = (sql: string): boolean => (mergedForm(sql)?.parameters ?? 0) > 0;
+/** The only table that a statement reads and writes, when that is known. */
+export const tableOf = (sql: string): string | undefined => mergedForm(sql)?.table;
 
 /** Many runs as one statement, each of which must touch one row. Undefined when their values do not go together. */
 export function mergedRuns(sql: string, rows: readonly (readonly Value[])[]): Statement | undefined {
   const form = mergedForm(sql);
-  if (form === null) return undefined;
+  if (form === null || rows.some(({ length }) => length !== form.parameters)) return undefined;
   const values: Value[] = [rows.length];
   const columns: string[] = [];
   const sources: string[] = [];
