@@ -157,7 +157,7 @@ describe('settings', () => {
       ['CARDVAULT_METRICS_ALLOW', 'all', '10.1', '::/200'],
       ['CARDVAULT_TLS_MAX_VERSION', '1.1', 'TLSv1.3', '1.30'],
       ['CARDVAULT_LOG_LEVEL', 'INFO', 'loud', 'toString'],
-      ['CARDVAULT_DATABASE_URL', 'mysql://x', 'vault.db', 'sqlite:', 'postgres://host/x', 'postgres://me@h/d?x=1'],
+      ['CARDVAULT_DATABASE_URL', 'mysql://x', 'vault.db', 'sqlite:', 'postgres://me@h/d?x=1', 'postgres://me@h:0/d'],
       ['CARDVAULT_DATABASE_WRITERS', '0', '65', 'many'],
       ['CARDVAULT_DATABASE_READERS', '0', '65'],
       ['CARDVAULT_DATABASE_CONNECT_TIMEOUT_MS', '99', '600001'],

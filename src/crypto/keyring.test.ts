@@ -3,16 +3,10 @@ import { createSecretKey } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import {
-  type KeyOwner,
-  Keyring,
-  type Purpose,
-  type WrappedKey,
-  type WrappedKeyStore,
-  WrongRootKeyError,
-} from './keyring.ts';
+import { Keyring, WrongRootKeyError } from './keyring.ts';
 import { systemRandom } from './random.ts';
 import { keyIdOf, placeOf, UnsealError, unseal } from './seal.ts';
+import type { KeyOwner, Purpose, WrappedKey, WrappedKeyStore } from './wrapped-key.ts';
 
 /** Wrapped keys in memory, as a database would keep them; each call lets others run first. */
 class MemoryStore implements WrappedKeyStore {
@@ -229,7 +223,9 @@ describe('two keyrings on one store', () => {
   it('agree on every key, though both start at once', async () => {
     const store = new MemoryStore();
     const rings = Array.from({ length: 5 }, () => ringOn(store));
-    await Promise.all(rings.map((ring) => ring.prepare(['service', 'production', 'sandbox'])));
+    const began = await Promise.all(rings.map((ring) => ring.prepare(['service', 'production', 'sandbox'])));
+    assert.equal(began.filter(Boolean).length, 1, 'the vault began with one of them');
+    assert.deepEqual(await Promise.all(rings.map((ring) => ring.prepare(['service']))), began);
     assert.equal(store.of('wrapping').length, 3);
     const values = await Promise.all(rings.map((ring, index) => sealed(ring, String(index))));
     assert.equal(store.of('tokens').length, 1);

@@ -1,6 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { Clock, Random } from '../kernel/clock.ts';
-import type { Environment, Tenant } from '../kernel/environment.ts';
+import type { Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { deriveKey } from './custody.ts';
@@ -16,53 +16,7 @@ import {
   UnsealError,
   unseal,
 } from './seal.ts';
-
-/**
- * The hierarchy of keys. The root key wraps one key-encrypting key per environment and one for the service itself; they
- * wrap the data keys, one per account, environment and purpose, each with versions. Ciphertexts name their key by id, so
- * a new version takes over without touching what older ones sealed.
- */
-export type Purpose =
-  | 'wrapping'
-  | 'tokens'
-  | 'captures'
-  | 'sensitive-authentication-data'
-  | 'fingerprints'
-  | 'idempotency'
-  | 'api-keys'
-  | 'proxy'
-  | 'payments'
-  | 'journal';
-
-/** Keys of the service itself belong to no environment. */
-export type KeyEnvironment = Environment | 'service';
-
-export interface KeyOwner {
-  /** Empty for keys that belong to a whole environment. */
-  readonly account: string;
-  readonly environment: KeyEnvironment;
-  readonly purpose: Purpose;
-}
-
-export interface WrappedKey extends KeyOwner {
-  readonly version: number;
-  /** Hexadecimal. */
-  readonly id: string;
-  readonly wrapped: Uint8Array;
-  /** How many seals processes have set aside for themselves so far. */
-  readonly reserved: number;
-  readonly createdAt: number;
-}
-
-/** Where wrapped keys are kept. */
-export interface WrappedKeyStore {
-  find(owner: KeyOwner): Promise<WrappedKey[]>;
-  findById(id: string): Promise<WrappedKey | undefined>;
-  /** False when this version exists already. */
-  insert(key: WrappedKey): Promise<boolean>;
-  /** Compare-and-set of `reserved`; false when another process was first. */
-  reserve(id: string, from: number, to: number): Promise<boolean>;
-}
+import type { KeyEnvironment, KeyOwner, Purpose, WrappedKey, WrappedKeyStore } from './wrapped-key.ts';
 
 interface OpenKey extends SealingKey {
   readonly owner: KeyOwner;
@@ -87,6 +41,11 @@ export class WrongRootKeyError extends OperatorError {
   }
 }
 
+/**
+ * The hierarchy of keys. The root key wraps one key-encrypting key per environment and one for the service itself; they
+ * wrap the data keys, one per account, environment and purpose, each with versions. Ciphertexts name their key by id, so
+ * a new version takes over without touching what older ones sealed.
+ */
 export class Keyring {
   readonly #root: KeyObject;
   readonly #store: WrappedKeyStore;

@@ -75,8 +75,9 @@ export class StorageError extends OperatorError {
  * Rows of a write have the same number of values, and nothing but values, in them; text has no U+0000, which PostgreSQL
  * does not take. What is malformed is refused before it joins the units of others.
  */
-export const isWellFormed = (unit: Unit): boolean =>
-  unit.writes.every(({ rows }) => rows.every((row) => row.length === rows[0]?.length && row.every(isValue)));
+export const isWellFormed = ({ writes, journal = [] }: Unit): boolean =>
+  writes.every(({ rows }) => rows.every((row) => row.length === rows[0]?.length && row.every(isValue))) &&
+  journal.every(({ record }) => isValue(record));
 
 export const isValue = (value: unknown): boolean =>
   typeof value === 'string'

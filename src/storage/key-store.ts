@@ -1,4 +1,4 @@
-import type { KeyEnvironment, KeyOwner, Purpose, WrappedKey, WrappedKeyStore } from '../crypto/keyring.ts';
+import type { KeyEnvironment, KeyOwner, Purpose, WrappedKey, WrappedKeyStore } from '../crypto/wrapped-key.ts';
 import { blob, type Database, integer, type Row, text, write } from './database.ts';
 
 const COLUMNS = 'account, environment, purpose, version, id, wrapped, reserved, created_at';

@@ -20,7 +20,7 @@ export interface Opened {
   readonly clock: Clock;
   /** May other nodes work on it too? */
   readonly isShared: boolean;
-  /** The first contact. Is there a vault in it? */
+  /** The first contact. Does the database have a schema? Of SQLite always true: opening made the file. */
   meet(): Promise<boolean>;
   /** Told once when no later write can succeed in this process. */
   onBroken(listener: (error: Error) => void): void;
@@ -38,7 +38,6 @@ export function openDatabase(options: DatabaseOptions, clock: Clock, random: Ran
     database,
     clock,
     isShared: false,
-    // Opening made the file: whether one was there is asked before.
     meet: () => Promise.resolve(true),
     onBroken: (listener) => database.onBroken(listener),
     watch: () => IDLE,
@@ -47,6 +46,7 @@ export function openDatabase(options: DatabaseOptions, clock: Clock, random: Ran
 
 /** How often a node shows that it lives, in looks at the time. */
 const TOUCH_EVERY = 20;
+const FORGET_EVERY = 3600;
 
 function openPostgres(options: DatabaseOptions & { kind: 'postgres' }, own: Clock, random: Random): Opened {
   const time = new DatabaseClock(own, () => database.time());
@@ -60,6 +60,7 @@ function openPostgres(options: DatabaseOptions & { kind: 'postgres' }, own: Cloc
   const look = async (): Promise<void> => {
     await time.look();
     if (++looks % TOUCH_EVERY === 0) await database.touch();
+    if (looks % FORGET_EVERY === 0) await database.forgetWriters(clock());
   };
   const chores: Chore[] = [{ kind: 'time', run: look }];
   const watch = (failed: (kind: string, error: unknown) => void): Sweeper =>

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { userInfo } from 'node:os';
 
 /** How a connection to the database is protected, in the words of libpq. */
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
@@ -21,7 +22,7 @@ export interface PostgresAddress {
 
 const DEFAULT_PORT = 5432;
 const MAX_PORT = 65_535;
-const SHAPE = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)\/([^/?#]+)(?:\?([^#]*))?$/;
+const SHAPE = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^/?#]*))?(?:\?([^#]*))?$/;
 const PARAMETERS = ['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'];
 
 /**
@@ -33,8 +34,8 @@ export function readAddress(text: string): PostgresAddress {
   if (found === null) throw new Error('expected postgres://USER:PASSWORD@HOST:PORT/DATABASE');
   const [, login = '', authority = '', database = '', query = ''] = found;
   const colon = login.indexOf(':');
-  const user = decoded(colon < 0 ? login : login.slice(0, colon));
-  if (user === '') throw new Error('expected a user before the host: postgres://USER@HOST/DATABASE');
+  // As everywhere with PostgreSQL: the user of the process, and a database of that name.
+  const user = decoded(colon < 0 ? login : login.slice(0, colon)) || userInfo().username;
   const parameters = readParameters(query);
   const hosts = readHosts(authority, parameters.get('host'));
   const trust = { sslRootCert: parameters.get('sslrootcert') };
@@ -43,7 +44,7 @@ export function readAddress(text: string): PostgresAddress {
     throw new Error('expected both sslcert and sslkey, or neither');
   return {
     hosts,
-    database: decoded(database),
+    database: decoded(database) || user,
     user,
     password: colon < 0 ? undefined : decoded(login.slice(colon + 1)),
     sslMode: readMode(parameters.get('sslmode'), hosts.every(isThisMachine)),

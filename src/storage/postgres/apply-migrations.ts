@@ -8,7 +8,7 @@ import { sqlState } from './states.ts';
 const LOCK = 'select pg_advisory_xact_lock(1667330660, 1986098540)';
 
 /** The types of the migrations in the words of PostgreSQL. Text is compared and ordered by its bytes. */
-export const inPostgresTypes = (sql: string): string =>
+const inPostgresTypes = (sql: string): string =>
   sql.replace(/^(\s*|.* add column |.*\()(\w+) (text|blob)\b/gm, (_, before: string, column: string, type: string) =>
     type === 'blob' ? `${before}${column} bytea` : `${before}${column} text collate "C"`,
   );

@@ -27,7 +27,7 @@ export interface Extension {
   readonly heads: readonly SealedHead[];
 }
 
-/** The chains of the lane that a writer has to itself, with their newest heads as far as they are known. */
+/** The chains of the lane that a writer appends to, with their newest heads as far as they are known. */
 export class Chains {
   readonly #key: () => KeyObject;
   readonly #pick: (bound: number) => number;

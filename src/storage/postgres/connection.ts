@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ConnectionOptions } from 'node:tls';
 import pg from 'pg';
 import { type Row, StorageError } from '../database.ts';
 import type { PostgresAddress } from './address.ts';
+import { passwordOf, tlsOf } from './credentials.ts';
 import type { Statement } from './statements.ts';
 import { describe, endsConnection, isAboutCommit, isPlanOutdated, NEVER_PREPARED, sqlState } from './states.ts';
 
@@ -19,6 +18,8 @@ export interface PostgresOptions {
 
 /** Beyond the time the database has for a statement: for the network, and for the flush of a commit. */
 const OVERDUE_MS = 2000;
+/** How long a transaction may stand still between two statements before it is undone: locks of a stopped node bar others. */
+const IDLE_MS = 2000;
 
 /** The connection is gone, or cannot be made; what was on its way may have happened or not. */
 export class ConnectionLost extends StorageError {
@@ -74,7 +75,7 @@ export class Connection {
       port,
       database: address.database,
       user: address.user,
-      password: passwordOf(options),
+      password: passwordOf(address, options.passwordFile),
       ssl: host.startsWith('/') ? false : tlsOf(address),
       application_name: 'cardvault',
       connectionTimeoutMillis: connectTimeoutMs,
@@ -96,10 +97,11 @@ export class Connection {
   }
 
   async #prepare(statementTimeoutMs: number): Promise<void> {
-    // Compiling plans costs more than our statements do. Nothing of ours waits idle inside a transaction, unless stopped.
+    // Compiling plans costs more than our statements do.
+    // A server that gives up waiting for a standby only warns of it.
     // Writes outside a transaction are refused: those behind a `begin` that failed would each be committed by themselves.
-    const settings = `set statement_timeout = ${statementTimeoutMs}; set jit = off;
-      set idle_in_transaction_session_timeout = ${statementTimeoutMs};
+    const settings = `set statement_timeout = ${statementTimeoutMs}; set jit = off; set client_min_messages = warning;
+      set idle_in_transaction_session_timeout = ${IDLE_MS};
       set default_transaction_isolation = 'read committed'; set default_transaction_read_only = on`;
     const [[found]] = await Promise.all([
       this.run({
@@ -162,7 +164,14 @@ export class Connection {
    * skips what stands behind a statement that failed.
    */
   transaction(statements: readonly Statement[]): Promise<Row[]>[] {
-    return [BEGIN, ...statements, COMMIT].map((statement) => this.run(statement));
+    const { stream } = this.#wire;
+    // One packet, not one for each message.
+    stream.cork();
+    try {
+      return [BEGIN, ...statements, COMMIT].map((statement) => this.run(statement));
+    } finally {
+      stream.uncork();
+    }
   }
 
   async begin(): Promise<void> {
@@ -206,7 +215,7 @@ export class Connection {
 
 /** What lies below the client of `pg`. */
 interface Wire {
-  readonly stream: { destroy(): void };
+  readonly stream: { destroy(): void; cork(): void; uncork(): void };
   /** What the server has prepared, by name. */
   readonly parsedStatements: Readonly<Record<string, string>>;
 }
@@ -216,30 +225,3 @@ const OLDEST_VERSION = 140_000;
 const simple = (text: string): Statement => ({ name: '', text, values: [] });
 const BEGIN = simple('begin read write');
 const COMMIT = simple('commit');
-
-function passwordOf({ address, passwordFile }: PostgresOptions): string | undefined {
-  if (passwordFile === undefined) return address.password;
-  return readText(passwordFile, 'password file').replace(/\r?\n$/, '');
-}
-
-function tlsOf(address: PostgresAddress): ConnectionOptions | false {
-  const { sslMode, sslRootCert, sslCert, sslKey } = address;
-  if (sslMode === 'disable') return false;
-  return {
-    minVersion: 'TLSv1.2',
-    rejectUnauthorized: sslMode !== 'require',
-    ...(sslRootCert !== undefined && { ca: readText(sslRootCert, 'sslrootcert') }),
-    ...(sslCert !== undefined && { cert: readText(sslCert, 'sslcert') }),
-    ...(sslKey !== undefined && { key: readText(sslKey, 'sslkey') }),
-    // The certificate is checked, only not whether it names this host.
-    ...(sslMode === 'verify-ca' && { checkServerIdentity: () => undefined }),
-  };
-}
-
-function readText(file: string, what: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw new StorageError(`the ${what} cannot be read: ${(cause as NodeJS.ErrnoException).code ?? 'unknown'}`);
-  }
-}

@@ -1,60 +1,60 @@
-import type { Unit, Value } from '../database.ts';
+import type { Unit } from '../database.ts';
 import type { GroupResult } from '../group.ts';
 import { type Connection, ConnectionLost } from './connection.ts';
-import { plain } from './statements.ts';
-import { concernsAll, sqlState, TRY_AGAIN } from './states.ts';
+import { CHECK_FAILED, checkedRun, plain, type Statement } from './statements.ts';
+import { concernsAll, failure, sqlState, TRY_AGAIN } from './states.ts';
 
-interface Run {
-  readonly sql: string;
-  readonly values: readonly Value[];
-  readonly touches: number | undefined;
-  /** Where it stands in the unit. */
+interface Place {
+  readonly unit: number;
   readonly write: number;
   readonly row: number;
 }
 
-/** Inside a transaction: each unit behind a savepoint, so that one that fails is undone alone. */
+interface Step {
+  readonly statement: Statement;
+  /** The run of a write that it is; savepoints are none. */
+  readonly at?: Place;
+}
+
+const step = (text: string): Step => ({ statement: { name: '', text, values: [] } });
+const BEGIN = step('savepoint unit');
+const END = step('release savepoint unit');
+const UNDO = step('rollback to savepoint unit; release savepoint unit');
+
+/**
+ * Inside a transaction: each unit behind a savepoint, so that one that fails is undone alone. All are sent at once. The
+ * server skips what stands behind a run that fails; its unit is undone, and those behind it are sent again. So it takes a
+ * round trip, and one more for each unit that fails.
+ */
 export async function runOneByOne(connection: Connection, units: readonly Unit[]): Promise<GroupResult[]> {
-  const results: GroupResult[] = [];
-  for (const unit of units) results.push(await runUnit(connection, unit));
-  return results;
-}
-
-async function runUnit(connection: Connection, unit: Unit): Promise<GroupResult> {
-  const runs = runsOf(unit);
-  const [begun, ...answers] = await Promise.allSettled([
-    connection.command('savepoint unit'),
-    ...runs.map(({ sql, values }) => connection.result(plain(sql, values))),
-  ]);
-  if (begun.status === 'rejected') throw begun.reason;
-  const result = resultOf(
-    runs,
-    answers.map((answer) =>
-      answer.status === 'fulfilled' ? { touched: answer.value.rowCount ?? 0 } : { error: answer.reason as unknown },
-    ),
-  );
-  if (!('committed' in result && result.committed)) await connection.command('rollback to savepoint unit');
-  await connection.command('release savepoint unit');
-  return result;
-}
-
-const runsOf = ({ writes }: Unit): Run[] =>
-  writes.flatMap(({ sql, rows, touches }, write) => rows.map((values, row) => ({ sql, values, touches, write, row })));
-
-/** The first run that did not do what it had to decides, as if none had come after it. */
-function resultOf(
-  runs: readonly Run[],
-  answers: readonly ({ readonly touched: number } | { readonly error: unknown })[],
-): GroupResult {
-  for (const [index, { touches, write, row }] of runs.entries()) {
-    const answer = answers[index] ?? { touched: 0 };
-    if ('error' in answer) {
-      const { error } = answer;
-      const state = sqlState(error);
-      if (error instanceof ConnectionLost || concernsAll(error) || TRY_AGAIN.has(state ?? '')) throw error;
-      return { error: `a write failed: ${state ?? 'unknown'}` };
-    }
-    if (touches !== undefined && answer.touched !== touches) return { committed: false, write, row };
+  const results = units.map((): GroupResult => ({ committed: true }));
+  let undo: Step[] = [];
+  for (let next = 0; ; ) {
+    const steps = [...undo, ...units.slice(next).flatMap((unit, index) => stepsOf(unit, next + index))];
+    const answers = await Promise.allSettled(steps.map(({ statement }) => connection.run(statement)));
+    const failed = answers.findIndex(({ status }) => status === 'rejected');
+    const answer = answers[failed];
+    if (answer?.status !== 'rejected') return results;
+    const place = steps[failed]?.at;
+    if (place === undefined) throw answer.reason;
+    results[place.unit] = resultOf(place, answer.reason);
+    next = place.unit + 1;
+    undo = [UNDO];
   }
-  return { committed: true };
+}
+
+function stepsOf({ writes }: Unit, unit: number): Step[] {
+  const runs = writes.flatMap(({ sql, rows, touches }, write) =>
+    rows.map((values, row) => ({
+      statement: touches === undefined ? plain(sql, values) : checkedRun(sql, values, touches),
+      at: { unit, write, row },
+    })),
+  );
+  return [BEGIN, ...runs, END];
+}
+
+function resultOf({ write, row }: Place, error: unknown): GroupResult {
+  const state = sqlState(error) ?? '';
+  if (error instanceof ConnectionLost || concernsAll(error) || TRY_AGAIN.has(state)) throw error;
+  return state === CHECK_FAILED ? { committed: false, write, row } : { error: failure(error).message };
 }

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { type Clock, MINUTE, type Random } from '../../kernel/clock.ts';
+import { type Clock, DAY, MINUTE, type Random } from '../../kernel/clock.ts';
 import {
   type Driver,
   integer,
@@ -10,6 +10,7 @@ import {
   StorageError,
   type Unit,
   type Value,
+  write,
 } from '../database.ts';
 import { GroupCommit, type GroupResult } from '../group.ts';
 import { readMigrations } from '../migrate.ts';
@@ -87,12 +88,17 @@ export class PostgresDatabase implements Driver {
     return Promise.resolve();
   }
 
-  /** Shows the other nodes, with a durable write, that this one lives. */
+  /** A durable write that changes nothing but when this node was seen, for `cardvault copy` and `isAlive`. */
   async touch(): Promise<void> {
     await this.#write([], '');
   }
 
-  /** Of the server, in milliseconds. */
+  /** Removes what is left of nodes that were not seen for a day. */
+  async forgetWriters(now: number): Promise<void> {
+    await this.commit({ writes: [write('delete from writers where seen_at < ?', [now - DAY])] });
+  }
+
+  /** Unix time of the server, in milliseconds. */
   async time(): Promise<number> {
     const [row] = await this.read('select (extract(epoch from clock_timestamp()) * 1000)::bigint as now');
     return integer(row ?? {}, 'now');

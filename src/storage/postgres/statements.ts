@@ -63,9 +63,9 @@ const UPDATE = /^update (\w+)\s+set ([\s\S]+?)\s+where ([\s\S]+)$/;
 const DELETE = /^delete from (\w+)\s+where ([\s\S]+)$/;
 
 /**
- * Statements about single rows of one table, whose conditions name the row by a unique key. So their runs cannot influence
- * each other but by touching the same row, in which case one of them touches none and the check fails. Anything else is
- * run by itself.
+ * For statements whose every run must touch one row of one table. So their runs cannot influence each other but by touching
+ * the same row, in which case one of them touches none and the check fails. Anything else is run by itself. That a condition
+ * names the row by a unique key is not seen here: whoever writes the statement has to see to it.
  */
 function mergedForm(sql: string): Merged | null {
   const known = merged.get(sql);

@@ -22,7 +22,7 @@ const LEAVE = 'delete from writers where id = ?';
 const ATTEMPTS = 20;
 /** How long it is asked what became of a group whose connection broke. */
 const INQUIRE_FOR_MS = 10 * SECOND;
-/** In place of the groups of a writer that should have a row, and has none. */
+/** Registered as the last group by a writer in doubt: found again, its row was gone. */
 const ROW_IS_GONE = -1;
 
 /** A transaction on its way to be committed. */
@@ -92,7 +92,7 @@ export class Writer {
     throw new StorageError('others keep changing what a group of writes is about');
   }
 
-  /** What is known of its groups is of no use any more. */
+  /** Removes its rows: nobody will ask about its groups any more. */
   async leave(): Promise<void> {
     const connection = await this.#line.connection();
     await Promise.all(connection.transaction([plain(LEAVE, [this.#id])]));

@@ -1,0 +1,44 @@
+import type { Environment } from '../kernel/environment.ts';
+
+/** What a key is for. */
+export type Purpose =
+  | 'wrapping'
+  | 'tokens'
+  | 'captures'
+  | 'sensitive-authentication-data'
+  | 'fingerprints'
+  | 'idempotency'
+  | 'api-keys'
+  | 'proxy'
+  | 'payments'
+  | 'journal';
+
+/** Keys of the service itself belong to no environment. */
+export type KeyEnvironment = Environment | 'service';
+
+export interface KeyOwner {
+  /** Empty for keys that belong to a whole environment. */
+  readonly account: string;
+  readonly environment: KeyEnvironment;
+  readonly purpose: Purpose;
+}
+
+export interface WrappedKey extends KeyOwner {
+  readonly version: number;
+  /** Hexadecimal. */
+  readonly id: string;
+  readonly wrapped: Uint8Array;
+  /** How many seals processes have set aside for themselves so far. */
+  readonly reserved: number;
+  readonly createdAt: number;
+}
+
+/** Where wrapped keys are kept. */
+export interface WrappedKeyStore {
+  find(owner: KeyOwner): Promise<WrappedKey[]>;
+  findById(id: string): Promise<WrappedKey | undefined>;
+  /** False when this version exists already. */
+  insert(key: WrappedKey): Promise<boolean>;
+  /** Compare-and-set of `reserved`; false when another process was first. */
+  reserve(id: string, from: number, to: number): Promise<boolean>;
+}

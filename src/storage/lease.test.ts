@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { StorageError, write } from './database.ts';
+import { Lease } from './lease.ts';
+import { SqliteDatabase } from './sqlite/sqlite.ts';
+
+describe('a lease', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+  let database: SqliteDatabase;
+  let now = 1_700_000_000_000;
+  /** How long one holds. */
+  let time = 0;
+  const lease = (owner: string, clock = () => now): Lease => new Lease({ database, clock, name: 'work', owner });
+  const holder = async (): Promise<unknown> => (await database.read('select owner from leases'))[0]?.['owner'];
+
+  before(async () => {
+    database = new SqliteDatabase(join(folder, 'vault.db'));
+    await database.migrate(() => now);
+    assert.equal(await lease('first').isOurs(), true);
+    time = Number((await database.read('select expires_at from leases'))[0]?.['expires_at']) - now;
+    assert.ok(time > 1000);
+    await forget();
+  });
+  const forget = () => database.commit({ writes: [write('delete from leases', [])] });
+  afterEach(forget);
+  after(async () => {
+    await database.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  test('one of many who ask at once has it', async () => {
+    const asked = await Promise.all(Array.from({ length: 20 }, (_, index) => lease(`${index}`).isOurs()));
+    assert.deepEqual(
+      asked.flatMap((isOurs, index) => (isOurs ? [`${index}`] : [])),
+      [await holder()],
+    );
+  });
+
+  test('whoever renews it keeps it, whoever does not loses it after its time', async () => {
+    const [mine, yours] = [lease('mine'), lease('yours')];
+    assert.equal(await mine.isOurs(), true);
+    for (let round = 0; round < 10; round++) {
+      now += time * 0.6;
+      assert.equal(await mine.isOurs(), true);
+      assert.equal(await yours.isOurs(), false);
+    }
+    now += time - 1;
+    assert.equal(await yours.isOurs(), false);
+    now += 1;
+    assert.equal(await yours.isOurs(), true);
+    assert.equal(await mine.isOurs(), false);
+  });
+
+  test('given back it is free at once, and only by its owner', async () => {
+    const [mine, yours] = [lease('mine'), lease('yours')];
+    assert.equal(await mine.isOurs(), true);
+    await yours.giveBack();
+    assert.equal(await yours.isOurs(), false);
+    await mine.giveBack();
+    assert.equal(await yours.isOurs(), true);
+    await mine.giveBack();
+    assert.equal(await holder(), 'yours');
+    assert.equal(await mine.isOurs(), false);
+  });
+
+  test('an owner that comes back late does not take it from the next', async () => {
+    const [mine, yours] = [lease('mine'), lease('yours')];
+    assert.equal(await mine.isOurs(), true);
+    now += 3 * time;
+    assert.equal(await yours.isOurs(), true);
+    assert.equal(await mine.isOurs(), false);
+    await mine.giveBack();
+    assert.equal(await holder(), 'yours');
+  });
+
+  test('it is looked at again when half of its time is over', async () => {
+    const mine = lease('mine');
+    assert.equal(await mine.isOurs(), true);
+    await database.commit({ writes: [write("update leases set owner = 'yours'", [], 1)] });
+    now += time / 2 - 1;
+    assert.equal(await mine.isOurs(), true);
+    now += 1;
+    assert.equal(await mine.isOurs(), false);
+    assert.equal(await holder(), 'yours');
+  });
+
+  test('without the database it is an error, and nobody’s', async () => {
+    const gone = new SqliteDatabase(join(folder, 'other.db'));
+    await gone.migrate(() => now);
+    const mine = new Lease({ database: gone, clock: () => now, name: 'work', owner: 'mine' });
+    assert.equal(await mine.isOurs(), true);
+    await gone.close();
+    now += time;
+    await assert.rejects(mine.isOurs(), StorageError);
+  });
+});

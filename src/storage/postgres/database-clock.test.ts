@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { DatabaseClock } from './database-clock.ts';
+
+const TIME = 1_700_000_000_000;
+
+describe('the time of the database', () => {
+  /** Both clocks run together; answers take `there` and `back` milliseconds. */
+  const rig = ({ own = 0, there = 10, back = 10 } = {}) => {
+    const state = { own, database: TIME, there, back };
+    const pass = (time: number): void => {
+      state.own += time;
+      state.database += time;
+    };
+    const clock = new DatabaseClock(
+      () => state.own,
+      async () => {
+        pass(state.there);
+        const time = state.database;
+        pass(state.back);
+        return time;
+      },
+    );
+    return { state, pass, clock };
+  };
+
+  test('before the first look it is our own', () => assert.equal(rig({ own: 5 }).clock.now(), 5));
+
+  test('however wrong our own clock is', async () => {
+    for (const own of [0, TIME, TIME + 86_400_000, -5, 0.25]) {
+      const { state, pass, clock } = rig({ own });
+      await clock.look();
+      assert.ok(Math.abs(clock.now() - state.database) <= 1);
+      pass(999);
+      assert.ok(Math.abs(clock.now() - state.database) <= 1);
+      assert.ok(Number.isInteger(clock.now()));
+    }
+  });
+
+  test('a one-sided delay is wrong by half of it at most', async () => {
+    const { state, clock } = rig({ there: 240, back: 0 });
+    await clock.look();
+    assert.equal(clock.now(), state.database + 120);
+  });
+
+  test('a late answer says nothing, unless it is the first', async () => {
+    const { state, clock } = rig({ there: 2000, back: 0 });
+    await clock.look();
+    assert.equal(clock.now(), state.database + 1000);
+    Object.assign(state, { there: 0 });
+    await clock.look();
+    assert.equal(clock.now(), state.database);
+    Object.assign(state, { there: 5000 });
+    await clock.look();
+    assert.equal(clock.now(), state.database);
+  });
+
+  test('our own clock stops, and jumps, between two looks', async () => {
+    const { state, clock } = rig();
+    await clock.look();
+    for (const jump of [-3_600_000, 3_600_000, 0]) {
+      state.own += jump;
+      state.database += 60_000;
+      await clock.look();
+      assert.ok(Math.abs(clock.now() - state.database) <= 1);
+    }
+  });
+
+  test('our own clock jumps back while an answer is on its way', async () => {
+    let own = 0;
+    let jump = 0;
+    const clock = new DatabaseClock(
+      () => own,
+      async () => {
+        own += jump;
+        return TIME + own;
+      },
+    );
+    await clock.look();
+    jump = -3_600_000;
+    await clock.look();
+    own = 0;
+    assert.equal(clock.now(), TIME);
+  });
+
+  test('the time of the database jumps: ours does', async () => {
+    const { state, clock } = rig();
+    await clock.look();
+    state.database += 7_200_000;
+    await clock.look();
+    assert.ok(Math.abs(clock.now() - state.database) <= 1);
+  });
+
+  test('when it cannot be asked, our own carries it on', async () => {
+    let away = false;
+    let own = 0;
+    const clock = new DatabaseClock(
+      () => own,
+      async () => {
+        if (away) throw new Error('away');
+        return TIME;
+      },
+    );
+    await clock.look();
+    away = true;
+    await assert.rejects(clock.look());
+    own += 5000;
+    assert.equal(clock.now(), TIME + 5000);
+  });
+});
