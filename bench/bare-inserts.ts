@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
-import { encodeArray, kindOf } from '../src/storage/postgres/arrays.ts';
+import { encodeArray, typeOf } from '../src/storage/postgres/arrays.ts';
 import { slotOf } from '../src/vault/slot.ts';
 import { randomPan } from './requests.ts';
 
@@ -65,7 +65,7 @@ async function openPostgres(address: string): Promise<Target> {
     Object.entries(found?.rows[0] ?? {}).map(([name, value]) => [name, name === 'created_at' ? Number(value) : value]),
   );
   const columns = Object.keys(sample).filter((name) => sample[name] !== null);
-  const kinds = columns.map((name) => kindOf(sample[name] as Exclude<Cell, null>));
+  const kinds = columns.map((name) => typeOf(sample[name] as Exclude<Cell, null>));
   const sources = kinds.map((kind, index) => `$${index + 1}::${kind}[]`);
   const text = `insert into bare_tokens (${columns.join(', ')}) select * from unnest(${sources.join(', ')})
     on conflict do nothing`;

@@ -84,8 +84,8 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
     return openCore(config, clockOf(config), { make: make === true });
   },
   openDatabase: (address) => {
-    const { database } = readConfig({ ...process.env, CARDVAULT_DATABASE_URL: address });
-    return openDatabase(database, wallClock, systemRandom());
+    const config = readConfig({ ...process.env, CARDVAULT_DATABASE_URL: address });
+    return openDatabase(config.database, clockOf(config), systemRandom());
   },
   start: async () => {
     const config = configuration();

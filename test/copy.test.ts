@@ -241,7 +241,7 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
         for (const args of [copy(address, source), copy(source, address)]) {
           const { code, err } = await runHere(keyless, ...args, '--json');
           assert.equal(code, 2);
-          assert.match(JSON.parse(err).error, /expected (sqlite:PATH or )?postgres:\/\//);
+          assert.match(JSON.parse(err).error, /expected (hosts|sqlite:PATH|postgres:)/);
           assert.doesNotMatch(err, /secret/);
         }
     });

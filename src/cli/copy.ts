@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { iso8601, SECOND } from '../kernel/clock.ts';
-import { beginCopy, CopyError, finishCopy, identifySource, makeSchema, nodesSeen } from '../storage/copy.ts';
+import { beginCopy, CopyError, finishCopy, identifySource, makeSchema, wasJustUsed } from '../storage/copy.ts';
 import { type ComparedTable, compareRows, copyRows, type Progress } from '../storage/copy-rows.ts';
 import type { Opened } from '../storage/open.ts';
 import { checkBackup, isInUse } from '../storage/sqlite/check-file.ts';
@@ -117,10 +117,9 @@ function refuseFileInUse({ what, file }: Side): void {
 
 async function refuseNodes({ what, opened }: OpenSide, { force }: CopyOptions): Promise<void> {
   if (!opened.isShared || force === true) return;
-  const nodes = await nodesSeen(opened.database, opened.clock());
-  if (nodes === 0) return;
+  if (!(await wasJustUsed(opened.database, opened.clock()))) return;
   throw new UsageError(
-    `the ${what} was used by ${nodes === 1 ? 'a node' : `${nodes} nodes`} within the last minute; ` +
+    `the ${what} was used by a node within the last minute; ` +
       'stop them all and wait, or repeat with --force when they were killed',
   );
 }

@@ -33,10 +33,10 @@ class MemoryStore implements WrappedKeyStore {
     return true;
   }
 
-  async reserve(id: string, from: number, to: number): Promise<boolean> {
+  async reserve({ id, reserved }: WrappedKey, to: number): Promise<boolean> {
     await pause();
     const row = this.rows.get(id);
-    if (row === undefined || row.reserved !== from) return false;
+    if (row === undefined || row.reserved !== reserved) return false;
     this.rows.set(id, { ...row, reserved: to });
     return true;
   }
@@ -244,9 +244,9 @@ describe('two keyrings on one store', () => {
     const store = new MemoryStore();
     const granted: [string, number, number][] = [];
     const reserve = store.reserve.bind(store);
-    store.reserve = async (id, from, to) => {
-      const done = await reserve(id, from, to);
-      if (done) granted.push([id, from, to]);
+    store.reserve = async (key, to) => {
+      const done = await reserve(key, to);
+      if (done) granted.push([key.id, key.reserved, to]);
       return done;
     };
     const rings = Array.from({ length: 4 }, () => ringOn(store));

@@ -138,7 +138,7 @@ export class Keyring {
         await this.#add(owner, (newest?.version ?? 0) + 1);
         continue;
       }
-      if (!(await this.#store.reserve(newest.id, newest.reserved, newest.reserved + block))) continue;
+      if (!(await this.#store.reserve(newest, newest.reserved + block))) continue;
       const current = this.#opened.get(newest.id) ?? (await this.#unwrap(newest));
       const state = this.#sealing.get(name);
       const same = state?.current.hexId === current.hexId;

@@ -40,5 +40,5 @@ export interface WrappedKeyStore {
   /** False when this version exists already. */
   insert(key: WrappedKey): Promise<boolean>;
   /** Compare-and-set of `reserved`; false when another process was first. */
-  reserve(id: string, from: number, to: number): Promise<boolean>;
+  reserve(key: WrappedKey, to: number): Promise<boolean>;
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { MINUTE } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import { type Database, integer, integerOrNull, StorageError, text, write } from './database.ts';
+import { type Database, integerOrNull, StorageError, text, write } from './database.ts';
 import { holdsKeys } from './key-store.ts';
 import { readMigrations, schemaVersion } from './migrate.ts';
 import { VAULT_TABLES } from './tables.ts';
@@ -15,7 +15,7 @@ const BEGIN = `insert into copies (id, source, started_at, finished_at)
 const FINISH = 'update copies set finished_at = ? where id = 1 and finished_at is null';
 const WRAPPING_KEYS = `select id from wrapped_keys where account = '' and purpose = 'wrapping' and version = 1
   order by environment`;
-const NODES = 'select count(*) as nodes from writers where seen_at > ?';
+const SEEN = 'select 1 as seen from writers where seen_at > ? limit 1';
 
 /** For how long a node that was killed counts as one that runs. */
 const SEEN_WITHIN_MS = MINUTE;
@@ -112,7 +112,6 @@ export async function finishCopy(target: Database, now: number): Promise<void> {
   if (!committed) throw new CopyError('another process has finished or removed this copy', { wrongUse: false });
 }
 
-/** How many nodes have used the database within the last minute. */
-export async function nodesSeen(database: Database, now: number): Promise<number> {
-  return integer((await database.read(NODES, now - SEEN_WITHIN_MS))[0] ?? {}, 'nodes');
-}
+/** Has a node used the database within the last minute? */
+export const wasJustUsed = async (database: Database, now: number): Promise<boolean> =>
+  (await database.read(SEEN, now - SEEN_WITHIN_MS)).length > 0;

@@ -6,7 +6,7 @@ const FIND = `select ${COLUMNS} from wrapped_keys where account = ? and environm
 const FIND_BY_ID = `select ${COLUMNS} from wrapped_keys where id = ?`;
 const ALL = `select ${COLUMNS} from wrapped_keys order by environment, account, purpose, version`;
 const INSERT = `insert into wrapped_keys (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
-const RESERVE = 'update wrapped_keys set reserved = ? where id = ? and reserved = ?';
+const RESERVE = 'update wrapped_keys set reserved = ? where account = ? and id = ? and reserved = ?';
 
 export function wrappedKeyStore(database: Database): WrappedKeyStore {
   const find = async (owner: KeyOwner): Promise<WrappedKey[]> =>
@@ -18,11 +18,11 @@ export function wrappedKeyStore(database: Database): WrappedKeyStore {
   const insert = async (key: WrappedKey): Promise<boolean> => {
     const { account, environment, purpose, version, id, wrapped, reserved, createdAt } = key;
     const values = [account, environment, purpose, version, id, wrapped, reserved, createdAt];
-    return (await database.commit({ writes: [write(INSERT, values, 1)] })).committed;
+    return (await database.commit({ account, writes: [write(INSERT, values, 1)] })).committed;
   };
 
-  const reserve = async (id: string, from: number, to: number): Promise<boolean> =>
-    (await database.commit({ writes: [write(RESERVE, [to, id, from], 1)] })).committed;
+  const reserve = async ({ account, id, reserved }: WrappedKey, to: number): Promise<boolean> =>
+    (await database.commit({ account, writes: [write(RESERVE, [to, account, id, reserved], 1)] })).committed;
 
   return { find, findById, insert, reserve };
 }

@@ -38,7 +38,7 @@ export const NOTE_OLDEST = 'update schema_migrations set oldest = ? where versio
 /** Refuses a schema that a newer version made, unless it was made so that this one can go on working. */
 export function refuseNewer(migrations: readonly Migration[], present: number, oldest: number): void {
   const newest = migrations.at(-1)?.version ?? 0;
-  if (present <= newest || oldest <= newest) return;
+  if (oldest <= newest) return;
   throw new StorageError(`the database has schema ${present}, made by a newer cardvault; this one knows ${newest}`);
 }
 

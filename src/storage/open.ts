@@ -44,7 +44,7 @@ export function openDatabase(options: DatabaseOptions, clock: Clock, random: Ran
   };
 }
 
-/** How often a node shows that it lives, in looks at the time. */
+/** How often a node shows that it lives, and removes what others left, in looks at the time. */
 const TOUCH_EVERY = 20;
 const FORGET_EVERY = 3600;
 
@@ -56,13 +56,17 @@ function openPostgres(options: DatabaseOptions & { kind: 'postgres' }, own: Cloc
     await time.look();
     return database.hasSchema();
   };
-  let looks = 0;
-  const look = async (): Promise<void> => {
-    await time.look();
-    if (++looks % TOUCH_EVERY === 0) await database.touch();
-    if (looks % FORGET_EVERY === 0) await database.forgetWriters(clock());
+  let round = 0;
+  const every = (rounds: number, run: () => Promise<void>) => () => (round % rounds === 0 ? run() : Promise.resolve());
+  const look = (): Promise<void> => {
+    round++;
+    return time.look();
   };
-  const chores: Chore[] = [{ kind: 'time', run: look }];
+  const chores: Chore[] = [
+    { kind: 'time', run: look },
+    { kind: 'seen', run: every(TOUCH_EVERY, () => database.touch()) },
+    { kind: 'writers', run: every(FORGET_EVERY, () => database.forgetWriters(clock())) },
+  ];
   const watch = (failed: (kind: string, error: unknown) => void): Sweeper =>
     new Sweeper({ every: LOOK_EVERY_MS, sweeps: [], chores, removed: () => undefined, failed });
   // Connections are made again.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Value } from '../database.ts';
-import { encodeArray, type Kind, kindOf } from './arrays.ts';
+import { type ElementType, encodeArray, typeOf } from './arrays.ts';
 
 /** Reads the form that PostgreSQL documents for arrays in binary. */
 function decoded(bytes: Buffer): { oid: number; nulls: boolean; elements: (Buffer | null)[] } {
@@ -22,17 +22,17 @@ function decoded(bytes: Buffer): { oid: number; nulls: boolean; elements: (Buffe
 
 const orNull = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(value, { freq: 4 });
 
-const kinds: readonly [Kind, number, fc.Arbitrary<Value>, (bytes: Buffer) => Value][] = [
+const types: readonly [ElementType, number, fc.Arbitrary<Value>, (bytes: Buffer) => Value][] = [
   ['text', 25, fc.string({ unit: 'binary' }), (bytes) => bytes.toString('utf8')],
   ['bigint', 20, fc.maxSafeInteger(), (bytes) => Number(bytes.readBigInt64BE())],
   ['bytea', 17, fc.uint8Array(), (bytes) => new Uint8Array(bytes)],
 ];
 
-for (const [kind, oid, value, read] of kinds) {
-  test(`a column of ${kind} comes back from its array`, () => {
+for (const [type, oid, value, read] of types) {
+  test(`a column of ${type} comes back from its array`, () => {
     fc.assert(
       fc.property(fc.array(orNull(value), { minLength: 1 }), (values) => {
-        const found = decoded(encodeArray(kind, values));
+        const found = decoded(encodeArray(type, values));
         assert.equal(found.oid, oid);
         assert.equal(found.nulls, values.includes(null));
         assert.deepEqual(
@@ -44,9 +44,9 @@ for (const [kind, oid, value, read] of kinds) {
   });
 }
 
-test('the kind of a value, and views of bytes', () => {
+test('the type of a value, and views of bytes', () => {
   assert.deepEqual(
-    [kindOf(''), kindOf(0), kindOf(new Uint8Array()), kindOf(Buffer.of(1))],
+    [typeOf(''), typeOf(0), typeOf(new Uint8Array()), typeOf(Buffer.of(1))],
     ['text', 'bigint', 'bytea', 'bytea'],
   );
   const view = Buffer.from('0123456789').subarray(3, 5);

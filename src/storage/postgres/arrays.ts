@@ -1,12 +1,12 @@
 import type { Value } from '../database.ts';
 
 /** The kinds of values that columns have, in the words of PostgreSQL. */
-export type Kind = 'text' | 'bigint' | 'bytea';
+export type ElementType = 'text' | 'bigint' | 'bytea';
 
 /** Object ids of the element types, which never change (pg_type.dat). */
-const OID: Readonly<Record<Kind, number>> = { bytea: 17, bigint: 20, text: 25 };
+const OID: Readonly<Record<ElementType, number>> = { bytea: 17, bigint: 20, text: 25 };
 
-export const kindOf = (value: Exclude<Value, null>): Kind =>
+export const typeOf = (value: Exclude<Value, null>): ElementType =>
   typeof value === 'string' ? 'text' : typeof value === 'number' ? 'bigint' : 'bytea';
 
 const HEADER_BYTES = 20;
@@ -18,13 +18,13 @@ const NULL_LENGTH = -1;
  * A column of values as one parameter: a one-dimensional array in PostgreSQL's binary form. Bytes travel as they are,
  * where the text form would double them and have every one escaped.
  */
-export function encodeArray(kind: Kind, values: readonly Value[]): Buffer {
+export function encodeArray(type: ElementType, values: readonly Value[]): Buffer {
   let size = HEADER_BYTES;
   for (const value of values) size += LENGTH_BYTES + sizeOf(value);
   const bytes = Buffer.allocUnsafe(size);
   bytes.writeInt32BE(1, 0); // dimensions
   bytes.writeInt32BE(values.includes(null) ? 1 : 0, 4);
-  bytes.writeInt32BE(OID[kind], 8);
+  bytes.writeInt32BE(OID[type], 8);
   bytes.writeInt32BE(values.length, 12);
   bytes.writeInt32BE(1, 16); // lower bound
   let at = HEADER_BYTES;

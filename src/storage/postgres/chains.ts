@@ -1,8 +1,9 @@
 import type { KeyObject } from 'node:crypto';
 import { integer, type JournalEntry, type Row, text } from '../database.ts';
 import { type Chain, emptyHead, extendChains, type Head, type Link, type SealedHead } from '../journal.ts';
+import { encodeArray } from './arrays.ts';
 import type { Connection } from './connection.ts';
-import { checkedRun, mergedRuns, plain, type Statement } from './statements.ts';
+import { checkedRuns, plain, type Statement, statement } from './statements.ts';
 
 /** Lanes that writers spread over. Two in one lane are no fault: one of them finds out and takes another. */
 const FIRST_LANE = 2;
@@ -69,7 +70,7 @@ export class Chains {
     const accounts = new Set(entries.map(({ account }) => account)).add('');
     const unknown = [...accounts].filter((account) => !this.#heads.has(account));
     if (unknown.length === 0) return;
-    const rows = await connection.run({ name: 'heads', text: HEADS, values: [this.#lane, unknown as never] });
+    const rows = await connection.run(statement(HEADS, [this.#lane, encodeArray('text', unknown)]));
     for (const account of unknown) this.#heads.set(account, emptyHead(account, this.#lane));
     for (const row of rows) {
       const account = text(row, 'account');
@@ -87,12 +88,12 @@ function movesOf(heads: readonly SealedHead[], merge: boolean): Statement[] {
   const begun = heads.filter(({ before }) => before.sequence === 0);
   const moved = heads.filter(({ before }) => before.sequence > 0);
   return [
-    ...runs(
+    ...checkedRuns(
       INSERT_HEAD,
       begun.map((head) => [head.account, head.lane, ...valuesOf(head)]),
       merge,
     ),
-    ...runs(
+    ...checkedRuns(
       MOVE_HEAD,
       moved.map((head) => [...valuesOf(head), head.account, head.lane, head.before.sequence, head.before.hash]),
       merge,
@@ -101,14 +102,15 @@ function movesOf(heads: readonly SealedHead[], merge: boolean): Statement[] {
 }
 
 function insertsOf(links: readonly Link[], merge: boolean): Statement[] {
-  const rows = links.map(({ lane, sequence, account, environment, at, record, hash }) => [
-    ...[lane, sequence, account, environment, at, record, hash],
+  const rows = links.map((link) => [
+    link.lane,
+    link.sequence,
+    link.account,
+    link.environment,
+    link.at,
+    link.record,
+    link.hash,
   ]);
-  if (rows.length > 1) return runs(INSERT_LINK, rows, merge);
+  if (rows.length > 1) return checkedRuns(INSERT_LINK, rows, merge);
   return rows.map((row) => plain(INSERT_LINK, row));
-}
-
-function runs(sql: string, rows: readonly (readonly (string | number | Uint8Array)[])[], merge: boolean): Statement[] {
-  const all = merge && rows.length > 1 ? mergedRuns(sql, rows) : undefined;
-  return all === undefined ? rows.map((row) => checkedRun(sql, row, 1)) : [all];
 }

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { type Row, StorageError } from '../database.ts';
 import type { PostgresAddress } from './address.ts';
 import { passwordOf, tlsOf } from './credentials.ts';
-import type { Statement } from './statements.ts';
+import { type Statement, simple } from './statements.ts';
 import { describe, endsConnection, isAboutCommit, isPlanOutdated, NEVER_PREPARED, sqlState } from './states.ts';
 
 /** How to reach the database, and for how long to wait for it. All times in milliseconds. */
@@ -87,7 +87,7 @@ export class Connection {
     const connection = new Connection(client);
     try {
       await client.connect();
-      await connection.#prepare(statementTimeoutMs);
+      await connection.#setUp(statementTimeoutMs);
       connection.takeWarning();
       return connection;
     } catch (error) {
@@ -96,26 +96,26 @@ export class Connection {
     }
   }
 
-  async #prepare(statementTimeoutMs: number): Promise<void> {
+  async #setUp(statementTimeoutMs: number): Promise<void> {
     // Compiling plans costs more than our statements do.
     // A server that gives up waiting for a standby only warns of it.
     // Writes outside a transaction are refused: those behind a `begin` that failed would each be committed by themselves.
     const settings = `set statement_timeout = ${statementTimeoutMs}; set jit = off; set client_min_messages = warning;
       set idle_in_transaction_session_timeout = ${IDLE_MS};
       set default_transaction_isolation = 'read committed'; set default_transaction_read_only = on`;
-    const [[found]] = await Promise.all([
+    const [, [found]] = await Promise.all([
+      this.#client.query(settings),
       this.run({
         name: '',
-        text: `select current_setting('transaction_read_only') as standby, current_setting('server_encoding') as encoding,
+        text: `select pg_is_in_recovery() as standby, current_setting('server_encoding') as encoding,
           current_setting('server_version_num')::int as version`,
         values: [],
       }),
-      this.#client.query(settings),
       // An answer leaves after its commit is on disk, and on the standbys that were asked for; never weaker than that.
       this.#client.query(`select set_config('synchronous_commit', 'on', false)
         where current_setting('synchronous_commit') in ('off', 'local', 'remote_write')`),
     ]);
-    if (found?.['standby'] === 'on') throw new StorageError('it takes no writes: a standby');
+    if (String(found?.['standby']) === 'true') throw new StorageError('it takes no writes: a standby');
     if (found?.['encoding'] !== 'UTF8') throw new StorageError('its encoding is not UTF8');
     if (Number(found?.['version']) < OLDEST_VERSION) throw new StorageError('it is older than PostgreSQL 14');
   }
@@ -136,16 +136,13 @@ export class Connection {
     return warned;
   }
 
-  async run(statement: Statement): Promise<Row[]> {
-    return (await this.result(statement)).rows;
-  }
-
   /** Throws `ConnectionLost`, or what the server answered: an error with a `code`, whose texts can hold data. */
-  async result({ name, text, values }: Statement): Promise<pg.QueryResult<Row>> {
+  async run({ name, text, values }: Statement): Promise<Row[]> {
     if (this.#lost !== undefined) throw this.#lost;
     this.#pending++;
     try {
-      return await this.#client.query<Row>({ ...(name !== '' && { name }), text, values: values as unknown[] });
+      const answer = await this.#client.query<Row>({ ...(name !== '' && { name }), text, values: values as unknown[] });
+      return answer.rows;
     } catch (error) {
       if (endsConnection(error) || this.#isStale(error, name)) this.#lose(describe(error));
       throw this.#lost ?? error;
@@ -155,8 +152,8 @@ export class Connection {
   }
 
   /** Without parameters, so that it may be several statements. */
-  async command(text: string): Promise<string> {
-    return (await this.result(simple(text))).command;
+  async command(text: string): Promise<void> {
+    await this.run(simple(text));
   }
 
   /**
@@ -222,6 +219,5 @@ interface Wire {
 
 const OLDEST_VERSION = 140_000;
 
-const simple = (text: string): Statement => ({ name: '', text, values: [] });
 const BEGIN = simple('begin read write');
 const COMMIT = simple('commit');

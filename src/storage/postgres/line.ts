@@ -8,8 +8,8 @@ export const REST_MS = 250;
 /** A connection that is made again when it was lost. */
 export class Line {
   readonly #options: PostgresOptions;
-  #connection: Promise<Connection> | undefined;
-  #open: Connection | undefined;
+  #connecting: Promise<Connection> | undefined;
+  #connection: Connection | undefined;
   #away: ConnectionLost | undefined;
   #closed = false;
 
@@ -18,18 +18,18 @@ export class Line {
   }
 
   get pending(): number {
-    return this.#open?.pending ?? 0;
+    return this.#connection?.pending ?? 0;
   }
 
   /** Throws `ConnectionLost` when the database is away. */
   async connection(): Promise<Connection> {
     if (this.#closed) throw new ConnectionLost('the database is closed');
-    if (this.#open !== undefined && !this.#open.isLost) return this.#open;
+    if (this.#connection !== undefined && !this.#connection.isLost) return this.#connection;
     if (this.#away !== undefined) throw this.#away;
-    this.#connection ??= this.#connect().finally(() => {
-      this.#connection = undefined;
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined;
     });
-    return this.#connection;
+    return this.#connecting;
   }
 
   /** For what may be done twice: a connection that breaks under it is made again, once. */
@@ -44,23 +44,22 @@ export class Line {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#connection?.catch(() => undefined);
-    await this.#open?.close();
+    await this.#connecting?.catch(() => undefined);
+    await this.#connection?.close();
   }
 
   async #connect(): Promise<Connection> {
     try {
       const connection = await Connection.open(this.#options);
-      this.#open = connection;
+      this.#connection = connection;
       if (this.#closed) await connection.close();
       return connection;
     } catch (error) {
-      const away = error instanceof ConnectionLost ? error : new ConnectionLost('the database cannot be reached');
-      this.#away = away;
+      this.#away = error as ConnectionLost;
       setTimeout(() => {
         this.#away = undefined;
       }, REST_MS).unref();
-      throw away;
+      throw error;
     }
   }
 }

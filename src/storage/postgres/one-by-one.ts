@@ -1,7 +1,7 @@
 import type { Unit } from '../database.ts';
 import type { GroupResult } from '../group.ts';
 import { type Connection, ConnectionLost } from './connection.ts';
-import { CHECK_FAILED, checkedRun, plain, type Statement } from './statements.ts';
+import { CHECK_FAILED, checkedRun, plain, type Statement, simple } from './statements.ts';
 import { concernsAll, failure, sqlState, TRY_AGAIN } from './states.ts';
 
 interface Place {
@@ -16,7 +16,7 @@ interface Step {
   readonly at?: Place;
 }
 
-const step = (text: string): Step => ({ statement: { name: '', text, values: [] } });
+const step = (text: string): Step => ({ statement: simple(text) });
 const BEGIN = step('savepoint unit');
 const END = step('release savepoint unit');
 const UNDO = step('rollback to savepoint unit; release savepoint unit');

@@ -1,5 +1,5 @@
 import type { Unit, Value } from '../database.ts';
-import { checkedRun, mergedRuns, plain, type Statement, tableOf } from './statements.ts';
+import { checkedRun, checkedRuns, plain, type Statement, tableOf } from './statements.ts';
 
 /** Runs of one statement, of different units, that take place at the same time. */
 interface Stage {
@@ -45,7 +45,6 @@ const byFirstText = (units: readonly Unit[]): Unit[] =>
   [...Map.groupBy(units, ({ writes }) => writes[0]?.sql).values()].flat();
 
 function statementsOf({ sql, rows, touches }: Stage, merge: boolean): Statement[] {
-  const all = merge && touches === 1 && rows.length > 1 ? mergedRuns(sql, rows) : undefined;
-  if (all !== undefined) return [all];
+  if (touches === 1) return checkedRuns(sql, rows, merge);
   return rows.map((row) => (touches === undefined ? plain(sql, row) : checkedRun(sql, row, touches)));
 }

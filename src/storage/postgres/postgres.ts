@@ -1,5 +1,7 @@
 import type { KeyObject } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, DAY, MINUTE, type Random } from '../../kernel/clock.ts';
+import { LIMITS } from '../../kernel/limits.ts';
 import {
   type Driver,
   integer,
@@ -35,6 +37,7 @@ export interface PostgresPool extends PostgresOptions {
 }
 
 const ID_BYTES = 16;
+const ALIVE_WITHIN_MS = 2500;
 /** For a statement of a migration, and for those who wait for another to migrate. */
 const MIGRATION_MS = 10 * MINUTE;
 
@@ -72,7 +75,12 @@ export class PostgresDatabase implements Driver {
     return waiting;
   }
 
-  async isAlive(): Promise<boolean> {
+  /** Whoever asks does not wait for a database that hangs. */
+  isAlive(): Promise<boolean> {
+    return Promise.race([this.#answers(), pause(ALIVE_WITHIN_MS, false, { ref: false })]);
+  }
+
+  async #answers(): Promise<boolean> {
     try {
       await this.read('select 1 as alive');
       if (this.#lastGroupFailed) await this.touch();
@@ -133,6 +141,7 @@ export class PostgresDatabase implements Driver {
   commit(unit: Unit): Promise<Outcome> {
     if (this.#closing) return Promise.reject(new StorageError('the database is closed'));
     if (!isWellFormed(unit)) return Promise.reject(new StorageError('a write is malformed'));
+    if (this.waiting >= LIMITS.waitingUnits) return Promise.reject(new StorageError('too many writes are waiting'));
     const place = this.#options.sharded ? (unit.account ?? '') : '';
     let group = this.#groups.get(place);
     if (group === undefined) {

@@ -1,5 +1,5 @@
 import type { Value } from '../database.ts';
-import { encodeArray, type Kind, kindOf } from './arrays.ts';
+import { type ElementType, encodeArray, typeOf } from './arrays.ts';
 
 /** A statement as PostgreSQL takes it. The same text is prepared once on each connection, under its name. */
 export interface Statement {
@@ -7,6 +7,9 @@ export interface Statement {
   readonly text: string;
   readonly values: readonly Value[];
 }
+
+/** Without parameters and not prepared, so that it may be several statements. */
+export const simple = (text: string): Statement => ({ name: '', text, values: [] });
 
 /** Beyond these, texts are not prepared: our own are some hundreds, whatever is asked of the service. */
 const MAX_PREPARED = 1000;
@@ -47,13 +50,19 @@ export function checkedRun(sql: string, values: readonly Value[], touches: numbe
   return statement(counted, [...values, touches]);
 }
 
+/** Runs of one statement, each of which must touch one row; one statement when they can be merged. */
+export function checkedRuns(sql: string, rows: readonly (readonly Value[])[], merge: boolean): Statement[] {
+  const all = merge && rows.length > 1 ? mergedRuns(sql, rows) : undefined;
+  return all === undefined ? rows.map((row) => checkedRun(sql, row, 1)) : [all];
+}
+
 /** How the runs of a statement become one: the parameters come as columns `p1`, `p2`, … of a table `u`. */
 interface Merged {
   readonly table: string;
   readonly parameters: number;
   text(columns: readonly string[], source: string): string;
-  /** What was learnt of each parameter: null has no kind of its own. */
-  readonly kinds: (Kind | undefined)[];
+  /** What was learnt of each parameter: null has no type of its own. */
+  readonly types: (ElementType | undefined)[];
 }
 
 const merged = new Map<string, Merged | null>();
@@ -93,7 +102,7 @@ function insertForm(sql: string): Merged | null {
   const text = (columns: readonly string[], source: string): string =>
     `with done as (insert into ${table} (${columnNames}) select ${filled(values, columns)} from ${source}${rest}
       returning 1) ${ALL_INSERTED}`;
-  return { table, parameters: countOf(sql), text, kinds: [] };
+  return { table, parameters: countOf(sql), text, types: [] };
 }
 
 function updateForm(sql: string): Merged | null {
@@ -102,7 +111,7 @@ function updateForm(sql: string): Merged | null {
   const text = (columns: readonly string[], source: string): string =>
     `with done as (update ${table} set ${filled(assignments, columns)} from ${source}
       where ${filled(condition, columns, countOf(assignments))} returning u.ord) ${ALL_TOUCHED}`;
-  return { table, parameters: countOf(sql), text, kinds: [] };
+  return { table, parameters: countOf(sql), text, types: [] };
 }
 
 function deleteForm(sql: string): Merged | null {
@@ -111,44 +120,45 @@ function deleteForm(sql: string): Merged | null {
   const text = (columns: readonly string[], source: string): string =>
     `with done as (delete from ${table} using ${source} where ${filled(condition, columns)} returning u.ord)
       ${ALL_TOUCHED}`;
-  return { table, parameters: countOf(sql), text, kinds: [] };
+  return { table, parameters: countOf(sql), text, types: [] };
 }
 
 /** The only table that a statement reads and writes, when that is known. */
 export const tableOf = (sql: string): string | undefined => mergedForm(sql)?.table;
 
 /** Many runs as one statement, each of which must touch one row. Undefined when their values do not go together. */
-export function mergedRuns(sql: string, rows: readonly (readonly Value[])[]): Statement | undefined {
+function mergedRuns(sql: string, rows: readonly (readonly Value[])[]): Statement | undefined {
   const form = mergedForm(sql);
   if (form === null || rows.some(({ length }) => length !== form.parameters)) return undefined;
   const values: Value[] = [rows.length];
   const columns: string[] = [];
   const sources: string[] = [];
+  const fields: string[] = [];
   for (let index = 0; index < form.parameters; index++) {
     const column = rows.map((row) => row[index] ?? null);
-    const kind = kindOfColumn(column, form.kinds[index]);
-    if (kind === 'mixed') return undefined;
-    form.kinds[index] ??= kind;
+    const type = typeOfColumn(column, form.types[index]);
+    if (type === 'mixed') return undefined;
+    form.types[index] ??= type;
     const name = `p${index + 1}`;
-    if (kind === undefined) columns.push('null');
+    if (type === undefined) columns.push('null');
     else {
-      values.push(encodeArray(kind, column));
-      sources.push(`$${values.length}::${kind}[]`);
+      values.push(encodeArray(type, column));
+      sources.push(`$${values.length}::${type}[]`);
+      fields.push(name);
       columns.push(`u.${name}`);
     }
   }
-  const fields = columns.filter((column) => column !== 'null').map((column) => column.slice('u.'.length));
   const source = `unnest(${sources.join(', ')}) with ordinality as u(${[...fields, 'ord'].join(', ')})`;
   return sources.length === 0 ? undefined : statement(form.text(columns, source), values);
 }
 
-function kindOfColumn(column: readonly Value[], known: Kind | undefined): Kind | 'mixed' | undefined {
-  let kind = known;
+function typeOfColumn(column: readonly Value[], known: ElementType | undefined): ElementType | 'mixed' | undefined {
+  let type = known;
   for (const value of column) {
     if (value === null) continue;
-    const own = kindOf(value);
-    if (kind !== undefined && kind !== own) return 'mixed';
-    kind = own;
+    const own = typeOf(value);
+    if (type !== undefined && type !== own) return 'mixed';
+    type = own;
   }
-  return kind;
+  return type;
 }

@@ -37,10 +37,9 @@ interface Task {
   /** Whose writer row marks the group: with sharding the account of the units, else ''. */
   readonly account: string;
   careful: boolean;
+  /** The database was there: what breaks from now on is tried again. */
+  reached: boolean;
 }
-
-/** Nothing was sent yet that could be committed. */
-const NOTHING: Attempt = { number: -1, results: [] };
 
 /** Something got in the way, nothing happened, and the group is to be tried again. */
 class Again extends Error {}
@@ -70,7 +69,7 @@ export class Writer {
 
   /** Resolves when the group is on disk. Throws `StorageError` when nothing can be said of it. */
   async run(units: readonly Unit[], account: string): Promise<readonly GroupResult[]> {
-    const task: Task = { units, account, careful: false };
+    const task: Task = { units, account, careful: false, reached: false };
     this.#doubt = undefined;
     let tooLate: AbortSignal | undefined;
     for (let attempt = 0; attempt < ATTEMPTS; ) {
@@ -81,7 +80,7 @@ export class Writer {
           this.#chains.forget();
           // Away from the start; or for so long that nobody waits for the answer any more.
           tooLate ??= AbortSignal.timeout(INQUIRE_FOR_MS);
-          if (this.#doubt === undefined || tooLate.aborted) throw error;
+          if (!task.reached || tooLate.aborted) throw error;
           await pause(REST_MS);
         } else if (error instanceof Again) {
           attempt++;
@@ -94,19 +93,20 @@ export class Writer {
 
   /** Removes its rows: nobody will ask about its groups any more. */
   async leave(): Promise<void> {
+    if (this.#epoch === 0) return;
     const connection = await this.#line.connection();
     await Promise.all(connection.transaction([plain(LEAVE, [this.#id])]));
   }
 
   async #try(task: Task): Promise<readonly GroupResult[]> {
     const connection = await this.#line.connection();
-    if (this.#isInDoubt || connection !== this.#known || !this.#registered.has(task.account)) {
+    if (this.#doubt !== undefined || connection !== this.#known || !this.#registered.has(task.account)) {
       const committed = await this.#register(connection, task.account);
       const doubt = this.#doubt;
       this.#doubt = undefined;
       if (doubt !== undefined && committed === doubt.number) return doubt.results;
     }
-    this.#doubt = NOTHING;
+    task.reached = true;
     const results = task.careful ? await this.#carefully(connection, task) : await this.#atOnce(connection, task);
     // The server gave up waiting for a standby: only a later write that is on the standby shows that this one is.
     if (connection.takeWarning()) {
@@ -114,11 +114,6 @@ export class Writer {
       throw giveUp(connection, 'a commit was not confirmed by a standby');
     }
     return results;
-  }
-
-  /** May a group have been committed without our knowing? */
-  get #isInDoubt(): boolean {
-    return this.#doubt !== undefined && this.#doubt !== NOTHING;
   }
 
   /**
@@ -131,20 +126,21 @@ export class Writer {
       this.#known = undefined;
       this.#epoch++;
     }
-    const groups = this.#isInDoubt ? ROW_IS_GONE : 0;
+    const inDoubt = this.#doubt !== undefined;
+    const groups = inDoubt ? ROW_IS_GONE : 0;
     const register = plain(REGISTER, [account, this.#id, this.#epoch, groups, this.#clock()]);
     try {
       const [, rows] = await Promise.all(connection.transaction([register]));
       const committed = integer(rows?.[0] ?? {}, 'groups');
       // It says something only if it is as durable as a group is.
-      if (connection.takeWarning() && this.#isInDoubt) throw giveUp(connection, 'a standby does not answer');
-      if (this.#isInDoubt && committed === ROW_IS_GONE) throw new StorageError('nobody knows what became of a write');
+      if (connection.takeWarning() && inDoubt) throw giveUp(connection, 'a standby does not answer');
+      if (inDoubt && committed === ROW_IS_GONE) throw new StorageError('nobody knows what became of a write');
       this.#known = connection;
       this.#registered.add(account);
       return committed;
     } catch (error) {
       // Any answer but the one that is needed: it is asked again.
-      throw this.#isInDoubt && !(error instanceof StorageError) ? giveUp(connection, failure(error).message) : error;
+      throw inDoubt && !(error instanceof StorageError) ? giveUp(connection, failure(error).message) : error;
     }
   }
 
@@ -161,13 +157,15 @@ export class Writer {
     const results = task.units.map((): GroupResult => ({ committed: true }));
     this.#doubt = { number, results };
     const sent = connection.transaction([...statements, ...extension.moves, ...extension.inserts, mark]);
-    const failed = (await Promise.allSettled(sent)).findIndex(({ status }) => status === 'rejected');
-    if (failed < 0) return this.#done(extension, results);
-    const reason: unknown = await sent[failed]?.catch((error: unknown) => error);
+    const answers = await Promise.allSettled(sent);
+    const failed = answers.findIndex(({ status }) => status === 'rejected');
+    const answer = answers[failed];
+    if (answer?.status !== 'rejected') return this.#done(extension, results);
+    const reason: unknown = answer.reason;
     if (failed === sent.length - 1) throw this.#commitFailed(connection, reason);
     if (reason instanceof ConnectionLost) throw reason;
     // An answer of the server that a statement failed: the commit behind it was none.
-    this.#doubt = NOTHING;
+    this.#doubt = undefined;
     if (TRY_AGAIN.has(sqlState(reason) ?? '')) throw new Again();
     const place = failed - 1;
     if (place < statements.length) return this.#unitFailed(task, reason);
@@ -178,7 +176,7 @@ export class Writer {
   #commitFailed(connection: Connection, reason: unknown): Error {
     if (reason instanceof ConnectionLost) return reason;
     if (!TRY_AGAIN.has(sqlState(reason) ?? '')) return giveUp(connection, failure(reason).message);
-    this.#doubt = NOTHING;
+    this.#doubt = undefined;
     return new Again();
   }
 
