@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -21,6 +21,7 @@ import { type House, startHouse } from './house.ts';
 import { newMerchant, processed } from './interface/payments.ts';
 import { newSender } from './interface/proxy.ts';
 import { CAPTURES, capture, cards, dataOf, TOKENIZE, VISA } from './interface/vault.ts';
+import { noPostgres } from './postgres-binaries.ts';
 
 /** Of a vault that was used: what it must still serve when it has moved. */
 interface Used {
@@ -246,7 +247,17 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
         }
     });
 
-    test('onto itself', () => refused(copy(source, source), /the same database/));
+    test('onto itself, also by another name', async () => {
+      await refused(copy(source, source), /the same database/);
+      const other = `${source.slice('sqlite:'.length)}.link`;
+      symlinkSync(source.slice('sqlite:'.length), other);
+      await refused(copy(source, `sqlite:${other}`), /the same database/);
+      if (noPostgres() !== false) return;
+      const one = await databases.address('PostgreSQL');
+      assert.equal((await run(...copy(source, one), '--json')).stderr, '');
+      const again = one.replace('127.0.0.1', 'localhost');
+      await refused([...copy(one, again), '--force'], /the same database/);
+    });
 
     test('while either side is in use', async () => {
       const to = await databases.address('SQLite');

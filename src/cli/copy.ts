@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { systemRandom } from '../crypto/random.ts';
 import { iso8601, SECOND } from '../kernel/clock.ts';
-import { beginCopy, CopyError, finishCopy, identifySource, makeSchema, wasJustUsed } from '../storage/copy.ts';
+import { areOne, beginCopy, CopyError, finishCopy, identifySource, makeSchema, wasJustUsed } from '../storage/copy.ts';
 import { type ComparedTable, compareRows, copyRows, type Progress } from '../storage/copy-rows.ts';
 import type { Opened } from '../storage/open.ts';
 import { checkBackup, isInUse } from '../storage/sqlite/check-file.ts';
@@ -28,6 +29,9 @@ interface OpenSide extends Side {
   readonly opened: Opened;
 }
 
+const SAME = '--from and --to are the same database';
+const MARK_BYTES = 16;
+
 export function copyCommand(program: Command, tools: Tools): void {
   program
     .command('copy')
@@ -42,8 +46,7 @@ export function copyCommand(program: Command, tools: Tools): void {
 async function copy(tools: Tools, options: CopyOptions): Promise<void> {
   const begun = tools.clock();
   const [from, to] = [sideOf(tools, 'source', options.from), sideOf(tools, 'target', options.to)];
-  if (from.file === undefined ? from.address === to.address : from.file === to.file)
-    throw new UsageError('--from and --to are the same database');
+  if (from.file === undefined ? from.address === to.address : from.file === to.file) throw new UsageError(SAME);
   refuseUnfitFiles(from, to);
   await withOpen(tools, from, async (source) => {
     const vault = await identifySource(source.opened.database);
@@ -52,6 +55,8 @@ async function copy(tools: Tools, options: CopyOptions): Promise<void> {
       const { database, clock } = target.opened;
       await makeSchema(database, clock);
       await refuseNodes(target, options);
+      const mark = Buffer.from(systemRandom().bytes(MARK_BYTES)).toString('hex');
+      if (await areOne(source.opened.database, database, mark)) throw new UsageError(SAME);
       const finishedAt = await beginCopy(database, vault, clock());
       const tables = await moveRows(tools, { source, target, begun, finishedAt }, options);
       // Once more: whoever used it in the meantime may have changed what was compared already.

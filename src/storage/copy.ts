@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { MINUTE } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import { type Database, integerOrNull, StorageError, text, write } from './database.ts';
+import { commitAll, type Database, integerOrNull, StorageError, text, write } from './database.ts';
 import { holdsKeys } from './key-store.ts';
 import { readMigrations, schemaVersion } from './migrate.ts';
 import { VAULT_TABLES } from './tables.ts';
@@ -70,6 +70,17 @@ export async function identifySource(source: Database): Promise<string> {
   const keys = await source.read(WRAPPING_KEYS);
   if (keys.length === 0) throw new CopyError('the source holds no vault: it has no keys');
   return hash('sha256', keys.map((row) => text(row, 'id')).join('\n'));
+}
+
+const MARK = 'insert into leases (name, owner, expires_at) values (?, ?, 0)';
+const UNMARK = 'delete from leases where owner = ?';
+
+/** Are they two addresses of one database? Then a mark, a text of its own, that is made in the target is in the source. */
+export async function areOne(source: Database, target: Database, mark: string): Promise<boolean> {
+  await commitAll(target, { writes: [write(MARK, [`copy ${mark}`, mark], 1)] });
+  const found = await source.read('select 1 as found from leases where owner = ?', mark);
+  await commitAll(target, { writes: [write(UNMARK, [mark], 1)] });
+  return found.length > 0;
 }
 
 /** Brings an empty target up to date. An older vault is not touched: it is no target. */

@@ -46,6 +46,8 @@ export function openDatabase(options: DatabaseOptions, clock: Clock, random: Ran
 
 /** How often a node shows that it lives, and removes what others left, in looks at the time. */
 const TOUCH_EVERY = 20;
+/** Within the time in which a change holds on every node. */
+const FIND_EVERY = 3;
 const FORGET_EVERY = 3600;
 
 function openPostgres(options: DatabaseOptions & { kind: 'postgres' }, own: Clock, random: Random): Opened {
@@ -65,6 +67,7 @@ function openPostgres(options: DatabaseOptions & { kind: 'postgres' }, own: Cloc
   const chores: Chore[] = [
     { kind: 'time', run: look },
     { kind: 'seen', run: every(TOUCH_EVERY, () => database.touch()) },
+    { kind: 'newest', run: every(FIND_EVERY, () => database.findNewest()) },
     { kind: 'writers', run: every(FORGET_EVERY, () => database.forgetWriters(clock())) },
   ];
   const watch = (failed: (kind: string, error: unknown) => void): Sweeper =>

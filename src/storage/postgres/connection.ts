@@ -39,6 +39,7 @@ export class Connection {
   readonly #client: pg.Client;
   #lost: ConnectionLost | undefined;
   #pending = 0;
+  #timeline = 0;
   #warned = false;
 
   private constructor(client: pg.Client) {
@@ -50,16 +51,20 @@ export class Connection {
     });
   }
 
-  /** Connects to whichever host takes writes. */
+  /** Connects to the host that takes writes; of several, to the one on the newest timeline, which has been promoted last. */
   static async open(options: PostgresOptions): Promise<Connection> {
     const { hosts } = options.address;
     // All at once, because a host that is down may not even refuse.
     const attempts = hosts.map(({ host, port }) => Connection.#openAt(options, host, port));
+    const open: Connection[] = [];
+    for (const attempt of attempts) attempt.then((connection) => open.push(connection)).catch(() => undefined);
     try {
-      const first = await Promise.any(attempts);
+      await Promise.any(attempts);
+      await Promise.race([Promise.allSettled(attempts), pause(OTHERS_WITHIN_MS, undefined, { ref: false })]);
+      const newest = open.reduce((best, other) => (other.#timeline > best.#timeline ? other : best));
       for (const attempt of attempts)
-        attempt.then((other) => (other === first ? undefined : other.close())).catch(() => undefined);
-      return first;
+        attempt.then((other) => (other === newest ? undefined : other.close())).catch(() => undefined);
+      return newest;
     } catch (error) {
       const reasons = (error as AggregateError).errors.map(
         (reason, index) => `${hosts[index]?.host}:${hosts[index]?.port}: ${describe(reason)}`,
@@ -88,6 +93,7 @@ export class Connection {
     try {
       await client.connect();
       await connection.#setUp(statementTimeoutMs);
+      if (address.hosts.length > 1) await connection.#learnTimeline();
       connection.takeWarning();
       return connection;
     } catch (error) {
@@ -118,6 +124,16 @@ export class Connection {
     if (String(found?.['standby']) === 'true') throw new StorageError('it takes no writes: a standby');
     if (found?.['encoding'] !== 'UTF8') throw new StorageError('its encoding is not UTF8');
     if (Number(found?.['version']) < OLDEST_VERSION) throw new StorageError('it is older than PostgreSQL 14');
+  }
+
+  async #learnTimeline(): Promise<void> {
+    const [row] = await this.run(simple(TIMELINE));
+    this.#timeline = Number.parseInt(String(row?.['timeline']), HEXADECIMAL);
+  }
+
+  /** Counts the promotions of a cluster of several hosts: what is on an older one was replaced. 0 when there is one host. */
+  get timeline(): number {
+    return this.#timeline;
   }
 
   get isLost(): boolean {
@@ -217,6 +233,10 @@ interface Wire {
   readonly parsedStatements: Readonly<Record<string, string>>;
 }
 
+/** How long the other hosts are waited for once one has answered. */
+const OTHERS_WITHIN_MS = 250;
+const TIMELINE = 'select substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) as timeline';
+const HEXADECIMAL = 16;
 const OLDEST_VERSION = 140_000;
 
 const BEGIN = simple('begin read write');

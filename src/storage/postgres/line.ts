@@ -5,16 +5,23 @@ import type { Statement } from './statements.ts';
 /** After a failed attempt to connect, how long everybody is told so at once. Milliseconds. */
 export const REST_MS = 250;
 
-/** A connection that is made again when it was lost. */
+/** The newest timeline that was seen by a node: nobody works on an older one any more. */
+export interface Newest {
+  timeline: number;
+}
+
+/** A connection that is made again when it was lost, or its server was replaced. */
 export class Line {
   readonly #options: PostgresOptions;
+  readonly #newest: Newest;
   #connecting: Promise<Connection> | undefined;
   #connection: Connection | undefined;
   #away: ConnectionLost | undefined;
   #closed = false;
 
-  constructor(options: PostgresOptions) {
+  constructor(options: PostgresOptions, newest: Newest) {
     this.#options = options;
+    this.#newest = newest;
   }
 
   get pending(): number {
@@ -24,6 +31,7 @@ export class Line {
   /** Throws `ConnectionLost` when the database is away. */
   async connection(): Promise<Connection> {
     if (this.#closed) throw new ConnectionLost('the database is closed');
+    if (this.#connection !== undefined && this.#connection.timeline < this.#newest.timeline) this.#connection.destroy();
     if (this.#connection !== undefined && !this.#connection.isLost) return this.#connection;
     if (this.#away !== undefined) throw this.#away;
     this.#connecting ??= this.#connect().finally(() => {
@@ -50,7 +58,7 @@ export class Line {
 
   async #connect(): Promise<Connection> {
     try {
-      const connection = await Connection.open(this.#options);
+      const connection = await openNewest(this.#options, this.#newest);
       this.#connection = connection;
       if (this.#closed) await connection.close();
       return connection;
@@ -62,4 +70,15 @@ export class Line {
       throw error;
     }
   }
+}
+
+/** Throws `ConnectionLost` also when only a server that was replaced is there. */
+export async function openNewest(options: PostgresOptions, newest: Newest): Promise<Connection> {
+  const connection = await Connection.open(options);
+  if (connection.timeline < newest.timeline) {
+    await connection.close();
+    throw new ConnectionLost('the database cannot be reached: what answers was replaced by another server');
+  }
+  newest.timeline = connection.timeline;
+  return connection;
 }

@@ -19,7 +19,7 @@ import { readMigrations } from '../migrate.ts';
 import { applyMigrations } from './apply-migrations.ts';
 import { Chains } from './chains.ts';
 import { Connection, type PostgresOptions } from './connection.ts';
-import { Line } from './line.ts';
+import { Line, type Newest, openNewest } from './line.ts';
 import { plain } from './statements.ts';
 import { sqlState } from './states.ts';
 import { Writer } from './writer.ts';
@@ -44,6 +44,7 @@ const MIGRATION_MS = 10 * MINUTE;
 /** The driver for PostgreSQL: writers with group commit, readers that share their connections. */
 export class PostgresDatabase implements Driver {
   readonly #options: PostgresPool;
+  readonly #newest: Newest = { timeline: 0 };
   readonly #readers: readonly Line[];
   readonly #writers: readonly { readonly writer: Writer; readonly line: Line }[];
   readonly #free: Writer[];
@@ -55,13 +56,13 @@ export class PostgresDatabase implements Driver {
 
   constructor(options: PostgresPool, { clock, random }: { clock: Clock; random: Random }) {
     this.#options = options;
-    this.#readers = Array.from({ length: options.readers }, () => new Line(options));
+    this.#readers = Array.from({ length: options.readers }, () => new Line(options, this.#newest));
     const journalKey = (): KeyObject => {
       if (this.#journalKey === undefined) throw new Error('the journal is written before its key is known');
       return this.#journalKey;
     };
     this.#writers = Array.from({ length: options.writers }, () => {
-      const line = new Line(options);
+      const line = new Line(options, this.#newest);
       const chains = new Chains(journalKey, (bound) => random.below(bound));
       const id = Buffer.from(random.bytes(ID_BYTES)).toString('hex');
       return { line, writer: new Writer({ line, chains, id, clock, merge: !options.sharded }) };
@@ -99,6 +100,11 @@ export class PostgresDatabase implements Driver {
   /** A durable write that changes nothing but when this node was seen, for `cardvault copy` and `isAlive`. */
   async touch(): Promise<void> {
     await this.#write([], '');
+  }
+
+  /** Notices a server that was promoted while the old one goes on: from then on nothing is asked of the old one. */
+  async findNewest(): Promise<void> {
+    if (this.#options.address.hosts.length > 1) await (await openNewest(this.#options, this.#newest)).close();
   }
 
   /** Removes what is left of nodes that were not seen for a day. */

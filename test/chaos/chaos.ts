@@ -1,0 +1,192 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { everyPaymentEnds, paymentsAgree } from './check-payments.ts';
+import {
+  answersAreKept,
+  auditIsWhole,
+  capturesAreCounted,
+  capturesAreThere,
+  deletedIsGone,
+  everyKeyIsAnswered,
+  sweptIsGone,
+  tokensAreCounted,
+  tokensAreThere,
+} from './check-records.ts';
+import { FAULTS, type Fault, type Hit } from './faults.ts';
+import { Load } from './load.ts';
+import { Probe, type Recovery } from './probe.ts';
+import { Stage, type StageOptions } from './stage.ts';
+
+/** Milliseconds of load around each fault. */
+interface Pace {
+  readonly warmUp: number;
+  /** After the first write: what was put off meanwhile may still come late. */
+  readonly settles: number;
+  /** Then so long nothing may go wrong any more. */
+  readonly calm: number;
+}
+
+export const PACE = {
+  full: { warmUp: 4000, settles: 3000, calm: 3000 },
+  quick: { warmUp: 1500, settles: 1500, calm: 1000 },
+};
+
+export interface Options extends StageOptions {
+  /** Faults by name; empty: all that can be done. */
+  readonly only: readonly string[];
+  /** Rounds are begun until so many milliseconds have gone by; 0: one round. */
+  readonly lasts: number;
+  readonly clients: number;
+  readonly pace: Pace;
+  /** Captures that end while the load runs; it takes a minute more to see them end. */
+  readonly captureEnds: boolean;
+  readonly tell: (line: string) => void;
+}
+
+/** One fault that was injected, and how each node came out of it. */
+export interface Injected extends Hit {
+  readonly fault: Fault;
+  readonly recoveries: readonly Recovery[];
+}
+
+export interface Outcome {
+  readonly options: Options;
+  /** Of PostgreSQL; undefined with SQLite. */
+  readonly release: string | undefined;
+  readonly injected: readonly Injected[];
+  readonly skipped: readonly { readonly name: string; readonly why: string }[];
+  /** When the load began and ended, milliseconds of the right clock. */
+  readonly load: { readonly began: number; readonly ended: number };
+  readonly stage: Stage;
+  /** One line each. */
+  readonly findings: readonly string[];
+}
+
+/** Everything works again by itself within this time, or it is a finding. */
+const RECOVERS_WITHIN_MS = 30_000;
+const ANSWERED_WITHIN_MS = 60_000;
+const ENDED_WITHIN_MS = 90_000;
+const SWEPT_WITHIN_MS = 20_000;
+/** In the first minute no capture can end. */
+const CLOCKS = ['clock-stops', 'clock-jumps'];
+const FIRST_ENDS_AFTER_MS = 58_000;
+
+/** Sets everything up, breaks one thing after the other under load, and checks what is left of it. */
+export async function runChaos(options: Options): Promise<Outcome> {
+  const stage = await Stage.set(options);
+  try {
+    const skipped: { name: string; why: string }[] = [];
+    const plan = FAULTS.filter((fault) => {
+      const isWanted = options.only.length === 0 || options.only.includes(fault.name);
+      const why = isWanted ? fault.lacks?.(stage) : undefined;
+      if (why !== undefined) skipped.push({ name: fault.name, why });
+      return isWanted && why === undefined;
+    });
+    const { injected, load } = await underLoad(stage, plan, options);
+    await checkAll(stage, options.tell);
+    const { cluster } = stage;
+    return { options, release: cluster?.release, injected, skipped, load, stage, findings: findingsOf(stage) };
+  } finally {
+    await stage.clear();
+  }
+}
+
+async function underLoad(stage: Stage, plan: readonly Fault[], options: Options) {
+  const { nodes, ledger, courier, stock, dice } = stage;
+  const parts = { nodes, ledger, courier, stock, dice };
+  const clients = new Load(parts, options);
+  const probes = nodes.map((node) => new Probe(node, { ...parts, dice: dice.branch() }));
+  const began = Date.now();
+  clients.start();
+  for (const probe of probes) probe.start();
+  await wait(options.pace.warmUp);
+  const injected: Injected[] = [];
+  for (let faults = plan; faults.length > 0; faults = shuffled(plan, stage)) {
+    for (const fault of faults) {
+      if (CLOCKS.includes(fault.name)) await wait(Math.max(0, began + FIRST_ENDS_AFTER_MS - Date.now()));
+      injected.push(await inject(stage, fault, probes, options));
+    }
+    if (Date.now() - began >= options.lasts) break;
+  }
+  options.tell('no new requests');
+  for (const probe of probes) await probe.stop();
+  await clients.stop();
+  const ended = Date.now();
+  if (options.captureEnds) options.tell('waiting for the last captures to end');
+  await clients.captureEnds();
+  return { injected, load: { began, ended } };
+}
+
+const shuffled = (plan: readonly Fault[], { dice }: Stage): Fault[] =>
+  plan
+    .map((fault) => ({ fault, at: dice.below(2 ** 30) }))
+    .sort((one, other) => one.at - other.at)
+    .map(({ fault }) => fault);
+
+async function inject(
+  stage: Stage,
+  fault: Fault,
+  probes: readonly Probe[],
+  { pace, tell }: Options,
+): Promise<Injected> {
+  const { courier, ledger, nodes, dice } = stage;
+  courier.calmSince = Number.POSITIVE_INFINITY;
+  ledger.during = fault.name;
+  const hit = await fault.run(stage, dice.branch());
+  for (const probe of probes) await recovered(stage, fault, probe, hit.ended);
+  const recoveries = probes.map((probe) => probe.recovery(hit.began, hit.ended));
+  await fault.repair?.(stage);
+  await wait(pace.settles);
+  courier.calmSince = Date.now();
+  await wait(pace.calm);
+  for (const node of nodes)
+    for (const how of node.endings.splice(0)) ledger.found(`node ${node.number} ended by itself: ${how}`);
+  ledger.during = '';
+  const told = recoveries.map(({ sinceEnded, longest }) => `${sinceEnded ?? 'never'} (longest ${longest})`);
+  tell(`${fault.name}, ${hit.whom}: ${hit.ended - hit.began} ms; writes again after ${told.join(', ')} ms`);
+  return { ...hit, fault, recoveries };
+}
+
+/** One line each, with what the log of the node says of it. */
+export function findingsOf({ ledger, nodes }: Stage): string[] {
+  return ledger.findings.map(({ during, what, attempt, times }) => {
+    const log = attempt && nodes[attempt.node - 1]?.logged(attempt.id);
+    return [
+      during === '' ? 'in the end' : during,
+      what,
+      ...(times > 1 ? [`${times} times`] : []),
+      ...(log === undefined ? [] : [log]),
+    ].join(': ');
+  });
+}
+
+async function recovered({ ledger }: Stage, fault: Fault, probe: Probe, ended: number): Promise<void> {
+  while (probe.firstAfter(ended) === undefined) {
+    if (Date.now() - ended > RECOVERS_WITHIN_MS) {
+      ledger.found(`node ${probe.node.number} writes nothing ${RECOVERS_WITHIN_MS} ms after ${fault.name}`);
+      return;
+    }
+    await wait(20);
+  }
+}
+
+/** What was acknowledged is there, and nothing else is. */
+export async function checkAll(stage: Stage, tell: Options['tell']): Promise<void> {
+  const steps: readonly [string, () => Promise<void>][] = [
+    ['every key is answered', () => everyKeyIsAnswered(stage, ANSWERED_WITHIN_MS)],
+    ['every payment ends', () => everyPaymentEnds(stage, ENDED_WITHIN_MS)],
+    ['tokens are there', () => tokensAreThere(stage)],
+    ['captures are there', () => capturesAreThere(stage)],
+    ['what was deleted is gone', () => deletedIsGone(stage)],
+    ['tokens are counted', () => tokensAreCounted(stage)],
+    ['captures are counted', () => capturesAreCounted(stage)],
+    ['what has ended is swept', () => sweptIsGone(stage, SWEPT_WITHIN_MS)],
+    ['payments agree', () => paymentsAgree(stage)],
+    ['answers are kept', () => answersAreKept(stage)],
+    ['the audit log is whole', () => auditIsWhole(stage)],
+  ];
+  for (const [name, check] of steps) {
+    const [began, findings] = [Date.now(), stage.ledger.findings.length];
+    await check();
+    tell(`${name}: ${stage.ledger.findings.length - findings} findings, ${Date.now() - began} ms`);
+  }
+}

@@ -1,0 +1,149 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { count, eachOf } from './check-records.ts';
+import type { Row } from './cluster.ts';
+import { nameOf, type Payment, type Request, type Wish } from './ledger.ts';
+import { infoOf, isFinal, PAYMENTS } from './payment-wishes.ts';
+import type { Stage } from './stage.ts';
+
+/** The books at the end: ours, the simulator's and what clients were told must say the same. */
+
+const KINDS: readonly Payment[] = ['authorization', 'payment', 'capture', 'payment_refund', 'authorization_void'];
+const UNDER_WAY = 'payments where operation is not null or doubtful_at is not null';
+const LOOK_EVERY_MS = 250;
+
+/** Recovery brings every payment to its end, without any help. */
+export async function everyPaymentEnds(stage: Stage, withinMs: number): Promise<void> {
+  const until = Date.now() + withinMs;
+  while ((await count(stage, UNDER_WAY)) > 0) {
+    if (Date.now() > until) {
+      const open = await stage.query(`select id from ${UNDER_WAY} order by id limit 20`);
+      stage.ledger.found(`still under way after ${withinMs} ms: ${open.map(({ id }) => id).join(', ')}`);
+      return;
+    }
+    await wait(LOOK_EVERY_MS);
+  }
+}
+
+/** A lookup of one transaction. */
+interface Look {
+  readonly id: string;
+  // biome-ignore lint/suspicious/noExplicitAny: an answer's data
+  readonly data: any;
+}
+
+async function lookUp({ ledger, courier, nodes, dice }: Stage, id: string): Promise<Look | undefined> {
+  const path = `${PAYMENTS}/transactions/${id}`;
+  const wish: Wish = { kind: 'look up', method: 'GET', path, target: id, fault: () => undefined };
+  const request = ledger.enter(wish);
+  await courier.attempt(request, dice.pick(nodes));
+  return request.answer && { id, data: request.answer.json.data };
+}
+
+export async function paymentsAgree(stage: Stage): Promise<void> {
+  const { ledger } = stage;
+  const rows = await stage.query('select id from payments union all select id from payment_operations');
+  const looks = new Map<string, Look>();
+  await eachOf(rows, async ({ id }) => {
+    const look = await lookUp(stage, String(id));
+    if (look !== undefined) looks.set(look.id, look);
+  });
+  const requests = new Map(ledger.of(...KINDS).map((request) => [request.wish.reference ?? '', request]));
+  operationsAreUnique(stage, looks, requests);
+  for (const request of ledger.acknowledged(...KINDS)) {
+    const fault = falsehood(request, looks);
+    if (fault !== undefined) ledger.found(`${nameOf(request)}: ${fault}`);
+  }
+  await booksAgree(stage, looks);
+}
+
+/** Every request made one operation, and none that was refused made any. */
+function operationsAreUnique(
+  { ledger }: Stage,
+  looks: ReadonlyMap<string, Look>,
+  requests: ReadonlyMap<string, Request>,
+): void {
+  const made = new Map<string, string>();
+  for (const { id, data } of looks.values()) {
+    const { reference_code: reference, operation } = data.transaction_info;
+    const request = requests.get(reference);
+    if (operation === 'expiry') continue;
+    if (request === undefined) ledger.found(`nobody asked for transaction ${id}`);
+    else if (made.has(reference)) ledger.found(`${nameOf(request)} made ${made.get(reference)} and ${id}`);
+    else if (request.isRefused && request.answer === undefined)
+      ledger.found(`${nameOf(request)} was refused and made ${id}`);
+    made.set(reference, id);
+  }
+}
+
+/** What a client was told, and is not so. */
+function falsehood({ answer }: Request, looks: ReadonlyMap<string, Look>): string | undefined {
+  if (answer === undefined) return undefined;
+  const { transaction_id: id, status: told } = infoOf(answer);
+  const look = looks.get(id);
+  if (look === undefined) return `transaction ${id} was acknowledged and is gone`;
+  const { status, operation_status: ended } = look.data.transaction_info;
+  if (ended === 'in_progress') return `transaction ${id} has not ended`;
+  const expected = answer.json.status === 'success' ? 'succeeded' : 'failed';
+  if (isFinal(answer) && ended !== expected) return `transaction ${id} was told to have ${expected} and has ${ended}`;
+  const isSettled = ['Collected', 'Voided', 'Declined', 'Cancelled'].includes(told);
+  const isLater = told === 'Authorized' && ['Authorized', 'Collected', 'Voided'].includes(status);
+  if (isSettled ? status !== told : told === 'Authorized' && !isLater)
+    return `payment of ${id} was told to be ${told} and is ${status}`;
+  return undefined;
+}
+
+/** The simulator's books, as they stand in the database. */
+async function booksAgree(stage: Stage, looks: ReadonlyMap<string, Look>): Promise<void> {
+  const { ledger } = stage;
+  const books = new Map(
+    (await stage.query('select * from simulator_payments')).map((row) => [String(row['key']), row]),
+  );
+  const movements = await stage.query('select * from simulator_movements');
+  const payments = new Set((await stage.query('select id from payments')).map(({ id }) => String(id)));
+  for (const id of payments) {
+    const look = looks.get(id);
+    if (look === undefined) {
+      ledger.found(`payment ${id} cannot be looked up`);
+      continue;
+    }
+    const { authorized_amount, collected_amount, refunded_amount } = look.data.order_info.amount_details;
+    const ours = [look.data.transaction_info.status, authorized_amount, collected_amount, refunded_amount].join(' ');
+    const theirs = standing(books.get(id));
+    if (!theirs.includes(ours)) ledger.found(`payment ${id} is ${ours}, and with the processor ${theirs[0]}`);
+  }
+  for (const id of books.keys()) if (!payments.has(id)) ledger.found(`payment ${id} is known to the processor only`);
+  for (const [id, row] of books) {
+    const fault = miscount(
+      row,
+      movements.filter(({ payment, verdict }) => payment === id && verdict === 'approved'),
+    );
+    if (fault !== undefined) ledger.found(`payment ${id}: ${fault}`);
+  }
+  for (const { key } of movements)
+    if (!looks.has(String(key))) ledger.found(`transaction ${key} is known to the processor only`);
+}
+
+/** How a payment with such books may stand here: status, and what was authorized, collected and refunded. */
+function standing(row: Row | undefined): readonly string[] {
+  const units = (minor: unknown): string => String(Number(minor) / 100);
+  if (row === undefined || row['verdict'] === 'closed') return ['ProcessorError 0 0 0'];
+  if (row['verdict'] === 'refused') return ['Declined 0 0 0'];
+  // Voided, or given up before anybody was told of it.
+  if (Number(row['undone']) === 1)
+    return [`Voided ${units(row['amount'])} 0 0`, 'ProcessorError 0 0 0', 'Cancelled 0 0 0'];
+  const captured = row['captured'] ?? (Number(row['sale']) === 1 ? row['amount'] : null);
+  if (captured === null) return [`Authorized ${units(row['amount'])} 0 0`];
+  return [`Collected ${units(row['amount'])} ${units(captured)} ${units(row['refunded'])}`];
+}
+
+/** Does the sum of what was booked one by one make what the payment says? */
+function miscount(row: Row, booked: readonly Row[]): string | undefined {
+  const sum = (move: string): number =>
+    booked.filter((each) => each['move'] === move).reduce((total, each) => total + Number(each['amount']), 0);
+  const captures = booked.filter(({ move }) => move === 'capture');
+  if (captures.length > 1) return `captured ${captures.map(({ key }) => key).join(' and ')}`;
+  if (captures.length === 1 && Number(row['captured']) !== sum('capture'))
+    return 'captured another amount than is booked';
+  if (Number(row['refunded']) !== sum('refund')) return `refunded ${row['refunded']}, booked ${sum('refund')}`;
+  return undefined;
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { checkAll, findingsOf } from './chaos.ts';
+import { count } from './check-records.ts';
+import { Load } from './load.ts';
+import { Stage } from './stage.ts';
+
+/** A checker that finds nothing proves nothing: here something is wrong in the database, and each of it must be found. */
+const LOOK_EVERY_MS = 250;
+/** What there must be before anything can be wrong with it, as rows of the database. */
+const NEEDED = [
+  'tokens where form is null and deleted_at is null and scheme in (3, 7)',
+  'captures',
+  "simulator_payments where verdict = 'approved' and sale = 1",
+  "simulator_movements where verdict = 'approved' and move = 'capture'",
+  'idempotency where status = 200',
+  `journal where record like '%"action":"token.detokenized"%'`,
+];
+const ENOUGH = 5;
+
+const first = (table: string, condition: string): string =>
+  `rowid = (select rowid from ${table} where ${condition} order by rowid limit 1)`;
+
+const TAMPERINGS: readonly { readonly what: string; readonly sql: string; readonly found: RegExp }[] = [
+  {
+    what: 'a token is lost',
+    sql: `delete from tokens where ${first('tokens', 'form is null and deleted_at is null and scheme in (3, 7)')}`,
+    found: /token \S+ was acknowledged and does not give back its card on node 1: 400/,
+  },
+  {
+    what: 'a token is there that nobody was told of',
+    sql: `insert into tokens (account, environment, slot, scheme, fingerprint_version, revision, created_at)
+      select account, environment, slot || '0', 1, 1, 1, created_at from tokens where ${first('tokens', 'form is null')}`,
+    found: /tokens that were asked for without one: \d+ in the table, expected/,
+  },
+  {
+    what: 'a capture is lost',
+    sql: `delete from captures where ${first('captures', 'true')}`,
+    found: /capture \S+ was acknowledged and is gone/,
+  },
+  {
+    what: 'a capture was made twice',
+    sql: `insert into captures (account, environment, id, record, fingerprint_version, amount, currency, created_at, expires_at)
+      select account, environment, id || '0', record, 1, amount, currency, created_at, expires_at
+      from captures where ${first('captures', 'true')}`,
+    found: /request \d+ \(create capture\) made capture \S+, too/,
+  },
+  {
+    what: 'a capture lives too long',
+    sql: `update captures set expires_at = expires_at + 3600000
+      where rowid = (select max(rowid) from captures where length(id) = 36)`,
+    found: /capture \S+ of request \d+ \(create capture\) ends at a wrong time/,
+  },
+  {
+    what: 'the processor has booked more than we know',
+    sql: `update simulator_payments set refunded = '123'
+      where ${first('simulator_payments', "verdict = 'approved' and sale = 1")}`,
+    found: /payment \S+ is Collected \S+ \S+ \S+, and with the processor Collected \S+ \S+ 1\.23/,
+  },
+  {
+    what: 'an authorization is with the processor only',
+    sql: `insert into simulator_payments (account, environment, key, reference, verdict, amount, currency, sale, refunded, undone,
+        created_at, revision)
+      select account, environment, key || 'x', reference || 'x', verdict, amount, currency, sale, '0', 0, created_at, 1
+      from simulator_payments where ${first('simulator_payments', "verdict = 'approved'")}`,
+    found: /payment \S+x is known to the processor only/,
+  },
+  {
+    what: 'a capture of a payment is booked twice',
+    sql: `insert into simulator_movements (account, environment, key, reference, payment, move, amount, currency, verdict)
+      select account, environment, key || 'y', reference || 'y', payment, move, amount, currency, verdict
+      from simulator_movements where ${first('simulator_movements', "verdict = 'approved' and move = 'capture'")}`,
+    found: /payment \S+: captured \S+ and \S+y/,
+  },
+  {
+    what: 'kept answers are lost',
+    sql: 'delete from idempotency where rowid in (select rowid from idempotency where status = 200 limit 20)',
+    found: /carried out again/,
+  },
+  {
+    what: 'the record of a read is lost',
+    sql: `delete from journal where ${first('journal', `record like '%"action":"token.detokenized"%'`)}`,
+    found: /request \d+ \(detokenize\) is not in the audit log/,
+  },
+  {
+    what: 'the audit chain is broken',
+    sql: 'select 1',
+    found: /node 1: audit verify: .*"ok":\s*false/s,
+  },
+];
+
+describe('the checker finds it when', { timeout: 120_000 }, () => {
+  let stage: Stage;
+  let sound: readonly string[];
+  let findings: readonly string[];
+
+  before(async () => {
+    stage = await Stage.set({ database: 'sqlite', diskMegabytes: undefined, seed: 1 });
+    const { nodes, ledger, courier, stock, dice } = stage;
+    const load = new Load({ nodes, ledger, courier, stock, dice }, { clients: 12, captureEnds: false });
+    load.start();
+    for (const rows of NEEDED) while ((await count(stage, rows)) < ENOUGH) await wait(LOOK_EVERY_MS);
+    await load.stop();
+    await checkAll(stage, () => undefined);
+    sound = findingsOf(stage);
+    for (const { sql } of TAMPERINGS) await stage.query(sql);
+    await checkAll(stage, () => undefined);
+    findings = findingsOf(stage);
+  });
+  after(() => stage.clear());
+
+  test('nothing is wrong: then it finds nothing', () => assert.deepEqual(sound, []));
+
+  for (const { what, found } of TAMPERINGS)
+    test(what, () =>
+      assert.ok(
+        findings.some((finding) => found.test(finding)),
+        findings.join('\n'),
+      ),
+    );
+});

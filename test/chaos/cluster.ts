@@ -1,0 +1,228 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Client } from 'pg';
+import { installPostgres } from '../postgres-binaries.ts';
+import { freePort, Home, Server } from '../postgres-server.ts';
+import { fill, free, mountDisk, unmountDisk } from './disk.ts';
+
+const DATABASE = 'vault';
+const WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 50;
+
+/** Rows as texts and numbers; whole numbers are numbers. */
+export type Row = Readonly<Record<string, unknown>>;
+
+interface Member {
+  readonly name: string;
+  readonly port: number;
+  readonly data: string;
+  /** The write-ahead log has a disk of its own. */
+  readonly log: string;
+  readonly server: Server;
+}
+
+export interface ClusterOptions {
+  /** Megabytes of a disk of its own for each server's data; undefined: they are where everything is. */
+  readonly diskMegabytes: number | undefined;
+}
+
+/** Two PostgreSQL servers: one takes writes, and answers a commit when the other has it on disk as well. */
+export class Cluster {
+  readonly release: string;
+  readonly ports: readonly number[];
+  readonly #home: Home;
+  readonly #bin: string;
+  readonly #members: readonly Member[];
+  readonly #disks: readonly string[];
+  readonly #passwords = { postgres: newPassword(), cardvault: newPassword() };
+  #primary = 0;
+
+  private constructor(parts: { home: Home; bin: string; release: string; members: Member[]; disks: string[] }) {
+    this.#home = parts.home;
+    this.#bin = parts.bin;
+    this.release = parts.release;
+    this.#members = parts.members;
+    this.#disks = parts.disks;
+    this.ports = parts.members.map(({ port }) => port);
+  }
+
+  static async start({ diskMegabytes }: ClusterOptions): Promise<Cluster> {
+    const binaries = installPostgres();
+    if ('why' in binaries) throw new Error(binaries.why);
+    const home = new Home();
+    const disks: string[] = [];
+    try {
+      const bin = home.reachable(binaries.bin);
+      const members: Member[] = [];
+      for (const name of ['one', 'two']) {
+        const data = join(home.directory, name);
+        if (diskMegabytes !== undefined) {
+          mountDisk(home.user, data, diskMegabytes);
+          disks.push(data);
+        }
+        const port = await freePort();
+        const settings = { ...SETTINGS, port: String(port), unix_socket_directories: home.directory };
+        const server = new Server(home, bin, data, settings);
+        members.push({ name, port, data, log: join(home.directory, `${name}-log`), server });
+      }
+      const cluster = new Cluster({ home, bin, release: binaries.release, members, disks });
+      await cluster.#begin();
+      return cluster;
+    } catch (error) {
+      for (const disk of disks) unmountDisk(disk);
+      await home.remove();
+      throw error;
+    }
+  }
+
+  /** Where a node finds the database, by the ports at which it reaches the two servers. */
+  address(ports: readonly number[]): string {
+    const hosts = ports.map((port) => `127.0.0.1:${port}`).join(',');
+    return `postgres://cardvault:${this.#passwords.cardvault}@${hosts}/${DATABASE}`;
+  }
+
+  /** As the superuser, of the server that takes writes. */
+  query(sql: string): Promise<Row[]> {
+    return this.#query(this.#at(this.#primary), sql, DATABASE);
+  }
+
+  /** The primary is gone, as after a loss of power. */
+  killPrimary(): Promise<void> {
+    return this.#at(this.#primary).server.kill();
+  }
+
+  /** The standby takes over, alone: it waits for no other. */
+  async promote(): Promise<void> {
+    const next = this.#at(1 - this.#primary);
+    await this.#query(next, 'select pg_promote(true, 30)', 'postgres');
+    this.#primary = 1 - this.#primary;
+  }
+
+  /** The server that is not the primary begins anew as its standby; resolves when commits wait for it. */
+  async addStandby(): Promise<void> {
+    const primary = this.#at(this.#primary);
+    const standby = this.#at(1 - this.#primary);
+    await standby.server.kill();
+    for (const folder of [standby.data, standby.log]) empty(folder);
+    const from = this.#login(primary, 'postgres');
+    const copied = ['-d', from, '-D', standby.data, '--waldir', standby.log, '-X', 'stream', '-c', 'fast', '--no-sync'];
+    await runBeside(this.#home, join(this.#bin, 'pg_basebackup'), copied);
+    this.#configure(standby, { primary_conninfo: `${from}?application_name=${standby.name}` });
+    this.#write(join(standby.data, 'standby.signal'), '');
+    await standby.server.start();
+    await this.#waitForCommits(primary, standby);
+  }
+
+  /** Of the primary's data. */
+  fillDisk(): void {
+    fill(this.#at(this.#primary).data);
+  }
+
+  freeDisk(): void {
+    free(this.#at(this.#primary).data);
+  }
+
+  async stop(): Promise<void> {
+    for (const { server } of this.#members) await server.kill();
+    for (const disk of this.#disks) unmountDisk(disk);
+    await this.#home.remove();
+  }
+
+  #at(index: number): Member {
+    return this.#members[index] as Member;
+  }
+
+  async #begin(): Promise<void> {
+    const primary = this.#at(0);
+    const passwordFile = join(this.#home.directory, 'password');
+    this.#write(passwordFile, this.#passwords.postgres);
+    const login = ['-U', 'postgres', '-A', 'scram-sha-256', '--pwfile', passwordFile];
+    const made = ['-D', primary.data, '--waldir', primary.log, '-E', 'UTF8', '--locale=C', '--no-sync'];
+    for (const { data, log } of this.#members) for (const folder of [data, log]) this.#folder(folder);
+    this.#home.run(join(this.#bin, 'initdb'), [...made, ...login]);
+    const rules = ['all postgres', 'replication postgres', `${DATABASE} cardvault`];
+    const lines = rules.map((rule) => `host ${rule} 127.0.0.1/32 scram-sha-256\n`);
+    this.#write(join(primary.data, 'pg_hba.conf'), lines.join(''));
+    this.#configure(primary, {});
+    await primary.server.start();
+    await this.#query(primary, `create role cardvault login password '${this.#passwords.cardvault}'`, 'postgres');
+    await this.#query(primary, `create database ${DATABASE} owner cardvault`, 'postgres');
+    await this.addStandby();
+  }
+
+  /** From now on a commit waits for this standby. */
+  async #waitForCommits(primary: Member, standby: Member): Promise<void> {
+    this.#configure(primary, { synchronous_standby_names: standby.name });
+    await this.#query(primary, 'select pg_reload_conf()', 'postgres');
+    const sql = `select 1 from pg_stat_replication where application_name = '${standby.name}' and sync_state = 'sync'`;
+    for (const until = Date.now() + WITHIN_MS; Date.now() < until; await wait(LOOK_EVERY_MS))
+      if ((await this.#query(primary, sql, 'postgres')).length > 0) return;
+    throw new Error('the standby does not keep up');
+  }
+
+  /** What changes with the role of a server. Everything else is on its command line. */
+  #configure({ data }: Member, settings: Readonly<Record<string, string>>): void {
+    const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`);
+    this.#write(join(data, 'postgresql.auto.conf'), lines.join(''));
+  }
+
+  #folder(path: string): void {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    this.#home.give(path);
+  }
+
+  #write(path: string, text: string): void {
+    writeFileSync(path, text, { mode: 0o600 });
+    this.#home.give(path);
+  }
+
+  #login({ port }: Member, database: string): string {
+    return `postgres://postgres:${this.#passwords.postgres}@127.0.0.1:${port}/${database}`;
+  }
+
+  async #query(member: Member, sql: string, database: string): Promise<Row[]> {
+    const client = new Client({ connectionString: this.#login(member, database) });
+    await client.connect();
+    try {
+      const { rows, fields } = await client.query(sql);
+      // Of the types that have no number of their own: bigint.
+      const wide = fields.filter(({ dataTypeID }) => dataTypeID === 20).map(({ name }) => name);
+      for (const row of rows) for (const name of wide) if (row[name] !== null) row[name] = Number(row[name]);
+      return rows;
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  shared_buffers: '64MB',
+  max_connections: '100',
+  max_wal_size: '256MB',
+  wal_level: 'replica',
+  hot_standby: 'on',
+  synchronous_commit: 'on',
+  fsync: 'on',
+};
+
+/** Runs a program as the servers' user while everything else goes on. */
+async function runBeside(home: Home, program: string, args: readonly string[]): Promise<void> {
+  const child = spawn(program, args, { ...home.options(), stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    said += chunk;
+  });
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${basename(program)}: ${said}`);
+}
+
+const newPassword = (): string => randomBytes(16).toString('hex');
+
+const empty = (folder: string): void => {
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+};

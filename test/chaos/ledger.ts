@@ -1,0 +1,157 @@
+/** What a client wants, and whatever it was told. Nothing is forgotten: the checker goes by it. */
+export type Kind =
+  | 'tokenize'
+  | 'persistent'
+  | 'create capture'
+  | 'retrieve capture'
+  | 'detokenize'
+  | 'delete token'
+  | 'delete capture'
+  | 'look up'
+  | Payment;
+
+export type Payment = 'authorization' | 'payment' | 'capture' | 'payment_refund' | 'authorization_void';
+
+export interface Answer {
+  readonly status: number;
+  readonly replayed: boolean;
+  /** Seconds. */
+  readonly retryAfter: string | undefined;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: answers are of every shape
+  readonly json: any;
+}
+
+/** `refused`: nobody listens; `reset`: the connection broke; `silence`: no answer in time. */
+export type Cut = 'refused' | 'reset' | 'silence';
+
+export interface Attempt {
+  /** Sent along as x-request-id. */
+  readonly id: string;
+  /** Number of the node. */
+  readonly node: number;
+  /** Milliseconds of the right clock. */
+  readonly sentAt: number;
+  readonly endedAt: number;
+  readonly end: Answer | Cut;
+}
+
+export interface CaptureData {
+  readonly card: string;
+  readonly cvv: string;
+  readonly name: string;
+  readonly ttlMs: number;
+  readonly amount: number;
+}
+
+/** What is asked for, before it is in the ledger. */
+export interface Wish {
+  readonly kind: Kind;
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  /** Text is sent as it is. */
+  readonly body?: unknown;
+  /** It is sent with an Idempotency-Key, and repeated until there is an answer. */
+  readonly isKeyed?: boolean;
+  /** Card numbers that tokens are made of, in their order. */
+  readonly cards?: readonly string[];
+  readonly scheme?: number;
+  readonly capture?: CaptureData;
+  /** What is read or deleted. */
+  readonly target?: string;
+  /** The caller's reference of a payment or operation. */
+  readonly reference?: string;
+  /** What is wrong with the first answer of status 200 to the request of this number. */
+  readonly fault: (answer: Answer, by: number) => string | undefined;
+  /** Is a status 400 right? */
+  readonly refusal?: (answer: Answer, attempt: Attempt) => boolean;
+}
+
+export class Request {
+  readonly number: number;
+  readonly wish: Wish;
+  readonly attempts: Attempt[] = [];
+  /** The first answer of status 200. */
+  answer: Answer | undefined;
+  /** It was answered 400, or surely not carried out: it has had no effect. */
+  isRefused = false;
+
+  constructor(number: number, wish: Wish) {
+    this.number = number;
+    this.wish = wish;
+  }
+
+  /** It may have had its effect, and nobody was told. */
+  get isUnknown(): boolean {
+    return this.answer === undefined && !this.isRefused;
+  }
+
+  /** Before it, nothing can have happened. */
+  get sentAt(): number {
+    return this.attempts[0]?.sentAt ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** After it, everything has. */
+  get answeredAt(): number {
+    return this.attempts.find(({ end }) => typeof end === 'object' && end.status === 200)?.endedAt ?? Number.NaN;
+  }
+
+  note(attempt: Attempt): void {
+    this.attempts.push(attempt);
+    const { end } = attempt;
+    if (typeof end !== 'object') return;
+    if (end.status === 200) this.answer ??= end;
+    // Without an Idempotency-Key a 409 comes from another operation; with one the first attempt may still be under way.
+    else if (end.status === 400 || (end.status === 409 && this.wish.isKeyed !== true)) this.isRefused = true;
+  }
+}
+
+/** Something that must not be. Holds ids, never card numbers. */
+export interface Finding {
+  /** What was broken, or had been shortly before; empty: nothing. */
+  readonly during: string;
+  readonly what: string;
+  /** The attempt that showed it last, when it was one. */
+  attempt: Attempt | undefined;
+  times: number;
+}
+
+/** Everything that was sent, and what is found to be wrong. */
+export class Ledger {
+  readonly requests: Request[] = [];
+  readonly #findings = new Map<string, Finding>();
+  /** What is broken. */
+  during = '';
+
+  enter(wish: Wish): Request {
+    const request = new Request(this.requests.length + 1, wish);
+    this.requests.push(request);
+    return request;
+  }
+
+  /** The same again counts as one finding. */
+  found(what: string, attempt?: Attempt): void {
+    const key = `${this.during} ${what}`;
+    const known = this.#findings.get(key) ?? { during: this.during, what, attempt, times: 0 };
+    this.#findings.set(key, known);
+    known.attempt = attempt;
+    known.times++;
+  }
+
+  get findings(): readonly Finding[] {
+    return [...this.#findings.values()];
+  }
+
+  of(...kinds: readonly Kind[]): Request[] {
+    return this.requests.filter(({ wish }) => kinds.includes(wish.kind));
+  }
+
+  acknowledged(...kinds: readonly Kind[]): (Request & { readonly answer: Answer })[] {
+    return this.of(...kinds).filter(
+      (request): request is Request & { readonly answer: Answer } => request.answer !== undefined,
+    );
+  }
+}
+
+/** As findings name a request. */
+export const nameOf = ({ number, wish }: Request): string => `request ${number} (${wish.kind})`;

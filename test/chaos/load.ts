@@ -1,0 +1,138 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Dice } from '../simulation/dice.ts';
+import type { Courier } from './courier.ts';
+import type { Ledger, Wish } from './ledger.ts';
+import type { Node } from './node.ts';
+import { PaymentWishes } from './payment-wishes.ts';
+import type { Stock } from './stock.ts';
+import { type Kept, TOLERANCE_MS } from './stock.ts';
+import { keptOf, VaultWishes } from './vault-wishes.ts';
+
+const REGULARS = 60;
+const PAYING_CARDS = 8;
+/** Of the requests that are answered, so many of a hundred are sent again to another node. */
+const REPEATED = 8;
+/**
+ * Of a client's requests, so many of a hundred are payments, and so many send a new card through all nodes at once. So
+ * many captures end soon.
+ */
+const SHARE = { payments: 25, duels: 4, shortCaptures: 30 };
+/** Between two requests of one client, milliseconds. */
+const THINKING = { least: 10, most: 120 };
+/** How long before its end a capture is looked at, and then again after it. */
+const BEFORE_END_MS = 3000;
+const SPREAD_MS = 500;
+/** Then a client turns to something else. */
+const ASKS_FOR_MS = 30_000;
+
+export interface LoadParts {
+  readonly nodes: readonly Node[];
+  readonly ledger: Ledger;
+  readonly stock: Stock;
+  readonly courier: Courier;
+  readonly dice: Dice;
+}
+
+/** Clients of all nodes, who want something all the time. */
+export class Load {
+  readonly #parts: LoadParts;
+  readonly #clients: number;
+  readonly #shortCaptures: number;
+  readonly #regulars: readonly string[];
+  readonly #payingCards: readonly string[];
+  readonly #watches = new Set<Promise<void>>();
+  #isOver = false;
+  #working: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: LoadParts, { clients, captureEnds }: { clients: number; captureEnds: boolean }) {
+    this.#parts = parts;
+    this.#clients = clients;
+    this.#shortCaptures = captureEnds ? SHARE.shortCaptures : 0;
+    this.#regulars = Array.from({ length: REGULARS }, () => parts.stock.newCard());
+    this.#payingCards = Array.from({ length: PAYING_CARDS }, () => parts.stock.newCard());
+  }
+
+  start(): void {
+    const { nodes, dice } = this.#parts;
+    const homes = Array.from({ length: this.#clients }, (_, index) => nodes[index % nodes.length] as Node);
+    this.#working = Promise.all(homes.map((home, index) => this.#work(index + 1, home, dice.branch())));
+  }
+
+  /** Resolves when the last client has its answer, or its request must not be repeated. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#working;
+  }
+
+  /** Resolves when every capture that ends soon has been looked at after its end. */
+  async captureEnds(): Promise<void> {
+    await Promise.all(this.#watches);
+  }
+
+  async #work(number: number, home: Node, dice: Dice): Promise<void> {
+    const { stock } = this.#parts;
+    const vault = new VaultWishes(dice, stock, this.#regulars);
+    const payments = new PaymentWishes(dice, stock, number, this.#payingCards);
+    while (!this.#isOver) {
+      if (dice.percent(SHARE.payments)) await this.#pay(payments, home, dice);
+      else if (dice.percent(SHARE.duels)) await this.#duel(vault, dice);
+      else await this.#ask(vault.next(this.#shortCaptures), home, dice);
+      await wait(dice.between(THINKING.least, THINKING.most));
+    }
+  }
+
+  async #ask(wish: Wish | undefined, home: Node, dice: Dice): Promise<void> {
+    if (wish === undefined) return;
+    const { ledger, courier, stock } = this.#parts;
+    const request = ledger.enter(wish);
+    await courier.carryOut(request, home, Date.now() + ASKS_FOR_MS);
+    if (request.answer === undefined) return;
+    const kept = keptOf(request);
+    if (kept !== undefined) this.#keep(kept, stock, dice.branch());
+    if (wish.isKeyed === true && dice.percent(REPEATED)) await courier.attempt(request, courier.other(home));
+  }
+
+  async #pay(payments: PaymentWishes, home: Node, dice: Dice): Promise<void> {
+    const { ledger, courier } = this.#parts;
+    const request = ledger.enter(payments.next());
+    await courier.carryOut(request, home, Date.now() + ASKS_FOR_MS);
+    payments.heard(request);
+    if (request.answer !== undefined && request.wish.isKeyed === true && dice.percent(REPEATED))
+      await courier.attempt(request, courier.other(home));
+  }
+
+  /** Every node is asked at once for the token of a card that none has seen. */
+  async #duel(vault: VaultWishes, dice: Dice): Promise<void> {
+    const { nodes, ledger, courier, stock } = this.#parts;
+    const fresh = stock.newCard();
+    await Promise.all(
+      [...nodes, dice.pick(nodes)].map((node) =>
+        courier.carryOut(ledger.enter(vault.persistent(fresh)), node, Date.now() + ASKS_FOR_MS),
+      ),
+    );
+  }
+
+  #keep(kept: Kept, stock: Stock, dice: Dice): void {
+    if (kept.endsBefore - Date.now() > 2 * 60_000) stock.captures.push(kept);
+    else {
+      const watch = this.#watch(kept, dice).finally(() => this.#watches.delete(watch));
+      this.#watches.add(watch);
+    }
+  }
+
+  /** Retrieves a capture a little before it ends, and from all nodes at once as soon as it must have ended. */
+  async #watch(kept: Kept, dice: Dice): Promise<void> {
+    const { nodes, ledger, courier, stock } = this.#parts;
+    const wishes = new VaultWishes(dice, stock, this.#regulars);
+    const until = async (time: number): Promise<void> => wait(Math.max(0, time - Date.now()));
+    await until(kept.endsAfter - BEFORE_END_MS);
+    await courier.attempt(ledger.enter(wishes.retrieve(kept)), dice.pick(nodes));
+    await until(kept.endsBefore + dice.below(SPREAD_MS));
+    for (const node of nodes) {
+      const { id } = kept;
+      const fault = () => `${id} was given out ${Date.now() - kept.endsBefore + TOLERANCE_MS} ms after its end`;
+      const wish: Wish = { ...wishes.retrieve(kept), fault };
+      await courier.attempt(ledger.enter(wish), node);
+    }
+  }
+}

@@ -1,0 +1,248 @@
+import type { ChildProcess } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { runCommand, type Serving, serve } from '../process.ts';
+import type { Answer, Attempt, Cut, Wish } from './ledger.ts';
+
+/** As long as a client waits for an answer. */
+export const PATIENCE_MS = 10_000;
+/** A supervisor starts a process again that has ended. */
+const RESTART_AFTER_MS = 500;
+const REFUSED_AFTER_MS = 20;
+/** A cut may be noticed by a client a little before we know of the end of the process. */
+const NOTICED_MS = 250;
+const CLOCK = pathToFileURL(join(import.meta.dirname, 'wall-clock.ts')).href;
+
+/** Milliseconds of the right clock; without an end it lasts. */
+interface Span {
+  readonly from: number;
+  to?: number;
+}
+
+/** What a request brings along. */
+interface Letter {
+  /** The API key. */
+  readonly key: string;
+  /** For x-request-id. */
+  readonly id: string;
+  readonly idempotencyKey: string | undefined;
+}
+
+/** None of them outlives this process, however it ends; not even one that stands still. */
+const LIVING = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of LIVING) child.kill('SIGKILL');
+});
+
+/** One cardvault process with a data folder of its own, and whoever starts it again when it ends. */
+export class Node {
+  /** From 1. */
+  readonly number: number;
+  readonly directory: string;
+  /** Its settings. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** What it said when it ended without being killed. */
+  readonly endings: string[] = [];
+  readonly #downs: Span[] = [];
+  /** Lines of the log, by request id. */
+  readonly #failures = new Map<string, string>();
+  #lastWords = '';
+  #serving: Serving | undefined;
+  #agent = new Agent();
+  #isWanted = false;
+  #starting: Promise<void> = Promise.resolve();
+
+  constructor(number: number, directory: string, variables: Readonly<Record<string, string>>) {
+    this.number = number;
+    this.directory = directory;
+    mkdirSync(directory, { recursive: true });
+    this.variables = variables;
+    this.clock('');
+  }
+
+  /** Resolves when it serves. */
+  start(): Promise<void> {
+    this.#isWanted = true;
+    this.#starting = this.#serve();
+    return this.#starting;
+  }
+
+  async #serve(): Promise<void> {
+    const options = `${process.env['NODE_OPTIONS'] ?? ''} --import ${CLOCK}`.trim();
+    const variables = { ...this.variables, NODE_OPTIONS: options, CHAOS_CLOCK: this.#clockFile };
+    const serving = await serve(this.directory, variables);
+    const { child } = serving;
+    LIVING.add(child);
+    child.once('exit', () => LIVING.delete(child));
+    let said = '';
+    child.stderr?.on('data', (chunk: string) => {
+      const lines = `${said}${chunk}`.split('\n');
+      said = lines.pop() ?? '';
+      for (const line of lines) this.#hear(line);
+    });
+    child.once('exit', (code, signal) => this.#ended(serving, signal ?? `code ${code}`));
+    this.#agent = new Agent({ keepAlive: true, maxSockets: 256 });
+    this.#serving = serving;
+    const down = this.#downs.at(-1);
+    if (down !== undefined) down.to = Date.now();
+  }
+
+  #hear(line: string): void {
+    const { request_id: id } = (readJson(line) ?? {}) as { request_id?: string };
+    if (id !== undefined) this.#failures.set(id, line);
+    this.#lastWords = line;
+  }
+
+  /** What its log said about a request that failed. */
+  logged(id: string): string | undefined {
+    return this.#failures.get(id);
+  }
+
+  #ended(serving: Serving, how: string): void {
+    if (this.#serving !== serving) return;
+    this.#goDown();
+    if (!this.#isWanted) return;
+    this.endings.push(`${how} ${this.#lastWords}`);
+    this.#starting = this.#startAgain();
+  }
+
+  async #startAgain(): Promise<void> {
+    while (this.#isWanted) {
+      await wait(RESTART_AFTER_MS);
+      try {
+        return await this.#serve();
+      } catch {
+        // The supervisor goes on.
+      }
+    }
+  }
+
+  #goDown(): void {
+    this.#downs.push({ from: Date.now() });
+    this.#serving = undefined;
+    this.#agent.destroy();
+  }
+
+  /** Without any warning. */
+  async kill(): Promise<void> {
+    this.#isWanted = false;
+    await this.#starting.catch(() => undefined);
+    const serving = this.#serving;
+    if (serving === undefined) return;
+    this.#goDown();
+    serving.child.kill('SIGKILL');
+    await serving.kill();
+  }
+
+  /** Stops it as an operator does; returns its exit code. */
+  async stop(): Promise<number | null> {
+    this.#isWanted = false;
+    await this.#starting.catch(() => undefined);
+    const serving = this.#serving;
+    if (serving === undefined) return null;
+    this.#goDown();
+    return serving.stop();
+  }
+
+  /** The whole process stands still, and goes on. */
+  pause(): void {
+    this.#serving?.child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#serving?.child.kill('SIGCONT');
+  }
+
+  get #clockFile(): string {
+    return join(this.directory, 'clock');
+  }
+
+  /** See `wall-clock.ts`. */
+  clock(word: string): void {
+    writeFileSync(this.#clockFile, word);
+  }
+
+  /** Was there no process for some part of this time? */
+  wasDown(from: number, to: number): boolean {
+    return this.#downs.some(
+      (down) => down.from <= to + NOTICED_MS && (down.to ?? Number.POSITIVE_INFINITY) >= from - NOTICED_MS,
+    );
+  }
+
+  /** Runs a command beside it. */
+  command(...args: readonly string[]): Promise<{ code: number | null; out: string; err: string }> {
+    return runCommand(this.directory, args, this.variables);
+  }
+
+  async attempt(wish: Wish, letter: Letter, patienceMs = PATIENCE_MS): Promise<Attempt> {
+    const sentAt = Date.now();
+    const end = await this.#send(wish, letter, patienceMs);
+    return { id: letter.id, node: this.number, sentAt, endedAt: Date.now(), end };
+  }
+
+  async #send(
+    { method, path, body }: Wish,
+    { key, id, idempotencyKey }: Letter,
+    patienceMs: number,
+  ): Promise<Answer | Cut> {
+    const serving = this.#serving;
+    if (serving === undefined) {
+      await wait(REFUSED_AFTER_MS);
+      return 'refused';
+    }
+    const payload =
+      body === undefined ? undefined : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+    const type = typeof body === 'string' ? 'text/plain' : 'application/json';
+    const headers = {
+      [path.startsWith('/proxy/') ? 'ft-access-key' : 'x-api-key']: key,
+      'x-request-id': id,
+      ...(payload !== undefined && { 'content-type': type, 'content-length': String(payload.length) }),
+      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+    };
+    const where = { host: '127.0.0.1', servername: 'localhost', port: serving.ports.sandbox, ca: serving.authority };
+    const agent = this.#agent;
+    return new Promise((resolve) => {
+      const outgoing = request({ ...where, method, path, headers, agent }, (incoming) => {
+        const chunks: Buffer[] = [];
+        incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+        incoming.on('error', () => end('reset'));
+        incoming.on('aborted', () => end('reset'));
+        incoming.on('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8');
+          end({
+            status: incoming.statusCode ?? 0,
+            replayed: incoming.headers['idempotent-replayed'] === 'true',
+            retryAfter: incoming.headers['retry-after'],
+            text,
+            json: readJson(text),
+          });
+        });
+      });
+      const timer = setTimeout(() => {
+        end('silence');
+        outgoing.destroy();
+      }, patienceMs);
+      const end = (with_: Answer | Cut): void => {
+        clearTimeout(timer);
+        resolve(with_);
+      };
+      outgoing.on('error', ({ code }: NodeJS.ErrnoException) => end(code === 'ECONNREFUSED' ? 'refused' : 'reset'));
+      outgoing.end(payload);
+    });
+  }
+
+  remove(): void {
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

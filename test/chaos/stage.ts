@@ -1,0 +1,128 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { openCore } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { Dice } from '../simulation/dice.ts';
+import { Cluster, type Row } from './cluster.ts';
+import { Courier } from './courier.ts';
+import { Ledger } from './ledger.ts';
+import { Link } from './link.ts';
+import { Node } from './node.ts';
+import { SETTINGS } from './payment-wishes.ts';
+import { Stock } from './stock.ts';
+
+const NODES = 2;
+const BUSY_MS = 5000;
+const OPERATOR = { actor: { type: 'operator' as const, name: 'chaos' } };
+
+/** `sqlite`: one node alone, with a database in its folder. */
+export interface StageOptions {
+  readonly database: 'postgres' | 'sqlite';
+  readonly diskMegabytes: number | undefined;
+  readonly seed: number;
+}
+
+/** Everything that a run needs, set up and whole. */
+export class Stage {
+  readonly dice: Dice;
+  readonly nodes: readonly Node[];
+  readonly cluster: Cluster | undefined;
+  /** Of each node, to each server. */
+  readonly links: readonly (readonly Link[])[];
+  readonly ledger = new Ledger();
+  readonly stock: Stock;
+  readonly courier: Courier;
+  /** Of the account that everything belongs to. */
+  readonly key: string;
+  readonly hasDisks: boolean;
+  readonly #directory: string;
+
+  private constructor(
+    parts: Pick<Stage, 'dice' | 'nodes' | 'cluster' | 'links' | 'key' | 'hasDisks'>,
+    directory: string,
+  ) {
+    this.dice = parts.dice;
+    this.nodes = parts.nodes;
+    this.cluster = parts.cluster;
+    this.links = parts.links;
+    this.key = parts.key;
+    this.hasDisks = parts.hasDisks;
+    this.#directory = directory;
+    this.stock = new Stock(this.dice.branch());
+    this.courier = new Courier(this.nodes, this.ledger, this.key, this.dice.branch());
+  }
+
+  static async set({ database, diskMegabytes, seed }: StageOptions): Promise<Stage> {
+    const directory = mkdtempSync(join(tmpdir(), 'cardvault-chaos-'));
+    process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+    const cluster = database === 'sqlite' ? undefined : await Cluster.start({ diskMegabytes });
+    const links: Link[][] = [];
+    const nodes: Node[] = [];
+    try {
+      const rootKey = { CARDVAULT_ROOT_KEY_FILE: join(directory, 'root.key') };
+      for (let number = 1; number <= (cluster === undefined ? 1 : NODES); number++) {
+        const own = await Promise.all((cluster?.ports ?? []).map((port) => Link.to(port)));
+        links.push(own);
+        const url = cluster?.address(own.map(({ port }) => port)) ?? `sqlite:${join(directory, FILE)}`;
+        const variables = { ...rootKey, CARDVAULT_DATABASE_URL: url };
+        nodes.push(new Node(number, join(directory, `node-${number}`), variables));
+      }
+      const key = await newKey(nodes[0] as Node);
+      await Promise.all(nodes.map((node) => node.start()));
+      const hasDisks = cluster !== undefined && diskMegabytes !== undefined;
+      return new Stage({ dice: new Dice(seed), nodes, cluster, links, key, hasDisks }, directory);
+    } catch (error) {
+      await clear(nodes, links, cluster, directory);
+      throw error;
+    }
+  }
+
+  /** A statement of SQL, run beside the nodes; its rows. */
+  async query(sql: string): Promise<Row[]> {
+    if (this.cluster !== undefined) return this.cluster.query(sql);
+    const database = new DatabaseSync(join(this.#directory, FILE), { timeout: BUSY_MS });
+    try {
+      return database.prepare(sql).all();
+    } finally {
+      database.close();
+    }
+  }
+
+  clear(): Promise<void> {
+    return clear(this.nodes, this.links, this.cluster, this.#directory);
+  }
+}
+
+const FILE = 'cardvault.db';
+
+async function clear(
+  nodes: readonly Node[],
+  links: readonly (readonly Link[])[],
+  cluster: Cluster | undefined,
+  directory: string,
+): Promise<void> {
+  for (const node of nodes) {
+    node.resume();
+    await node.kill();
+  }
+  for (const link of links.flat()) link.close();
+  await cluster?.stop();
+  if (existsSync(directory)) rmSync(directory, { recursive: true, force: true });
+}
+
+/** A new vault with an account that may pay; returns its key. */
+async function newKey({ directory, variables }: Node): Promise<string> {
+  const core = await openCore(readConfig({ ...variables, CARDVAULT_DATA_DIR: directory }), () => Date.now());
+  try {
+    const account = (await core.accounts.create('Chaos', OPERATOR)).id;
+    const request = { processor: 'simulator', settings: SETTINGS, force: false };
+    await core.activations.enable({ account, environment: 'sandbox' }, request, OPERATOR);
+    const allowList = [{ cidr: '127.0.0.1', note: '' }];
+    const traits = { name: 'chaos', description: '', permissions: [], allowList, expiresAt: undefined };
+    return (await core.accounts.createKey(account, 'sandbox', traits, OPERATOR)).secret;
+  } finally {
+    await core.close();
+  }
+}

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+
+/**
+ * Preloaded into a node: its wall clock obeys the file that CHAOS_CLOCK names. Nothing in it: the clock is right; `stop`:
+ * it stands still from now on; a number: it is so many milliseconds ahead. Other clocks of the process run on.
+ */
+const LOOK_EVERY_MS = 20;
+
+const file = process.env['CHAOS_CLOCK'] ?? '';
+const now = Date.now.bind(Date);
+let stoodStillAt: number | undefined;
+let aheadMs = 0;
+
+function obey(): void {
+  let word = '';
+  try {
+    word = readFileSync(file, 'utf8');
+  } catch {
+    // No file, no wish.
+  }
+  stoodStillAt = word === 'stop' ? (stoodStillAt ?? now()) : undefined;
+  aheadMs = word === 'stop' ? 0 : Number(word);
+}
+
+if (file !== '') {
+  Date.now = () => stoodStillAt ?? now() + aheadMs;
+  setInterval(obey, LOOK_EVERY_MS).unref();
+}
