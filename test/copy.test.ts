@@ -309,9 +309,10 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
   });
 });
 
-for (const { from, to, skip } of WAYS) {
+// Between two of a kind nothing is different, and src/storage/copy.test.ts copies them.
+for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
   describe(`a copy from ${from} to ${to} that is killed`, { skip, timeout: 280_000 }, () => {
-    const KILLS = 6;
+    const KILLS = 2;
     let databases: Databases;
     before(() => {
       databases = new Databases();
@@ -328,7 +329,7 @@ for (const { from, to, skip } of WAYS) {
       const [source, target] = [await databases.address(from), await databases.address(to)];
       const filled = databases.open(source);
       await filled.migrate(Date.now);
-      await fillVault(filled, { rows: 2500, wide: (index) => (index % 10 === 0 ? 20_000 : 0) });
+      await fillVault(filled, { rows: 1500, wide: (index) => (index % 10 === 0 ? 20_000 : 0) });
       const expected = await everything(filled);
       await filled.close();
 
