@@ -309,7 +309,7 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
   });
 });
 
-// Between two of a kind nothing is different, and src/storage/copy.test.ts copies them.
+// Between two of a kind nothing is different.
 for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
   describe(`a copy from ${from} to ${to} that is killed`, { skip, timeout: 280_000 }, () => {
     const KILLS = 2;

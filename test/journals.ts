@@ -9,7 +9,7 @@ import { SqliteDatabase } from '../src/storage/sqlite/sqlite.ts';
 /** More than a page of the verifier. */
 export const RECORDS = 2500;
 /** Each with a chain of one record; more than a page of heads. */
-export const ACCOUNTS = Array.from({ length: 1020 }, (_, index) => `acct_small_${String(index).padStart(4, '0')}`);
+export const ACCOUNTS = Array.from({ length: 210 }, (_, index) => `acct_small_${String(index).padStart(4, '0')}`);
 /** The mixed chain, the long one, those of one record, and the announcements: of the mixed lane and of each chain. */
 export const TOTAL = 2 * RECORDS + ACCOUNTS.length + (1 + 1 + ACCOUNTS.length);
 

@@ -3,6 +3,7 @@ import { type Chain, type Head, type Link, MIXED_LANE } from '../storage/journal
 
 /** How the journal is read: chain by chain and page by page, so that no more than a page of it is held. */
 const PAGE = 1000;
+const HEADS_PAGE = 200;
 
 const HEAD_COLUMNS = 'account, lane, sequence, hash, seal';
 const LANES = 'select distinct lane from journal_heads order by lane';
@@ -34,14 +35,15 @@ export const headsOfLane = (database: Database, lane: number): AsyncGenerator<St
     '',
     (last: StoredHead) => last.account,
     readHead,
-    (account) => database.read(HEADS_OF_LANE, lane, account, PAGE),
+    (account) => database.read(HEADS_OF_LANE, lane, account, HEADS_PAGE),
+    HEADS_PAGE,
   );
 
 /** The newest record of every chain, ordered by account and lane; noted elsewhere, they show later whether an end was cut off. */
 export async function* journalHeads(database: Database): AsyncGenerator<Head> {
   const start: Chain = { account: '', lane: 0 };
-  const read = ({ account, lane }: Chain): Promise<Row[]> => database.read(HEADS, account, lane, PAGE);
-  for await (const heads of pages(start, (last: StoredHead): Chain => last, readHead, read)) {
+  const read = ({ account, lane }: Chain): Promise<Row[]> => database.read(HEADS, account, lane, HEADS_PAGE);
+  for await (const heads of pages(start, (last: StoredHead): Chain => last, readHead, read, HEADS_PAGE)) {
     for (const { account, lane, sequence, hash } of heads) yield { account, lane, sequence, hash };
   }
 }
@@ -64,7 +66,7 @@ async function* linksBetween(
   head: Head,
   read: (behind: number) => Promise<Row[]>,
 ): AsyncGenerator<Link> {
-  for await (const links of pages(after, (last: Link) => last.sequence, readLink, read)) {
+  for await (const links of pages(after, (last: Link) => last.sequence, readLink, read, PAGE)) {
     for (const link of links) {
       if (link.sequence > head.sequence) return;
       yield link;
@@ -78,13 +80,14 @@ async function* pages<Key, Item>(
   keyOf: (item: Item) => Key,
   readItem: (row: Row) => Item,
   read: (after: Key) => Promise<Row[]>,
+  size: number,
 ): AsyncGenerator<Item[]> {
   let after = start;
   for (;;) {
     const items = (await read(after)).map(readItem);
     if (items.length > 0) yield items;
     const last = items.at(-1);
-    if (last === undefined || items.length < PAGE) return;
+    if (last === undefined || items.length < size) return;
     after = keyOf(last);
   }
 }

@@ -192,7 +192,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     });
 
   describe('as a whole', () => {
-    const small = ACCOUNTS[700] ?? '';
+    const small = ACCOUNTS[120] ?? '';
     const removeChain = (file: DatabaseSync, account: string): void => {
       for (const table of ['journal', 'journal_heads'])
         assert.ok(file.prepare(`delete from ${table} where account = ? and lane = 2`).run(account).changes > 0);

@@ -33,7 +33,8 @@ async function copied(move: Move): Promise<void> {
   await copyRows(move);
 }
 
-for (const { from, to, skip } of WAYS) {
+// Between two of a kind it is the same.
+for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
   describe(`a copy from ${from} to ${to}`, { skip, timeout: 240_000 }, () => {
     let databases: Databases;
     let source: Driver;
