@@ -217,7 +217,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
   /** A final answer is repeated as it was; others name the same operation, with its end. */
   async function answersAreTrue(serving: Serving, key: string, acknowledged: readonly Sent[]): Promise<void> {
     const keyed = acknowledged.filter(({ idempotencyKey }) => idempotencyKey !== undefined);
-    assert.ok(keyed.length > 150);
+    assert.ok(keyed.length > 60, `${keyed.length} requests with a key are too few`);
     await eachOf(keyed, async (sent) => {
       assert.ok(sent.answer !== undefined);
       const again = await serving.call('POST', sent.path, { key, body: sent.body, headers: headersOf(sent) });

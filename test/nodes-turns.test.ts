@@ -68,6 +68,12 @@ describe('work that one node does for all', { timeout: 240_000 }, () => {
     // Killed in the middle of a payment.
     const cut = payInDoubt(first);
     await within(5000, left, ({ open }) => open === 1);
+    // What the simulator has not booked would end in another way.
+    await within(
+      5000,
+      () => nodes.rows('select key from simulator_payments'),
+      ({ length }) => length === 1,
+    );
     await Promise.all([first.kill(), assert.rejects(cut)]);
     await nodes.newExpiredCapture(caller.account);
     const { owner: two } = await heldByOther(one);
