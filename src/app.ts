@@ -1,93 +1,45 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Accounts } from './accounts/accounts.ts';
 import { Authentication } from './accounts/authentication.ts';
-import { auditEntry } from './audit/audit.ts';
 import { Captures } from './captures/captures.ts';
-import type { Core, Running } from './cli/core.ts';
-import { UsageError } from './cli/output.ts';
+import type { Running } from './cli/core.ts';
 import type { Config } from './config.ts';
-import { makeRootKey, readRootKey } from './crypto/custody.ts';
-import { Keyring } from './crypto/keyring.ts';
-import { systemRandom } from './crypto/random.ts';
+import { Approvals } from './console/approvals.ts';
+import { consoleRoutes, PAGES } from './console/console.ts';
+import type { About } from './console/route.ts';
+import { openCore } from './core.ts';
+import { addAssets, loadAssets } from './http/assets.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { ENDPOINTS } from './http/endpoints.ts';
+import { addJsonRoutes } from './http/json-routes.ts';
 import { Listeners } from './http/listeners.ts';
 import { describeError, type Log } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
 import { addNotifications } from './http/notifications.ts';
 import { bareServer, type ServerOptions, serviceServer } from './http/server.ts';
-import { authorityFileIn, localIdentity, readIdentity, type TlsOptions, tlsOptions } from './http/tls.ts';
+import {
+  authorityFileIn,
+  certificateEnd,
+  localIdentity,
+  readIdentity,
+  type TlsOptions,
+  tlsOptions,
+} from './http/tls.ts';
 import { addMetrics, addUnversioned } from './http/unversioned.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
 import type { Clock } from './kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
-import { Activations, type Processors } from './payments/activations.ts';
-import { Books } from './payments/books.ts';
-import { Notifications } from './payments/notifications.ts';
-import { countDoubtful, type Due } from './payments/payment-store.ts';
-import { Payments } from './payments/payments.ts';
-import { newProcessors } from './payments/processors.ts';
-import { LOOK_EVERY_MS, Recovery } from './payments/recovery.ts';
+import { LIMITS } from './kernel/limits.ts';
+import { wirePayments } from './payments/clockwork.ts';
+import { countDoubtful } from './payments/payment-store.ts';
 import { Placeholders } from './placeholders/placeholders.ts';
-import { Configurations } from './proxy/configurations.ts';
 import { PayloadProxy } from './proxy/proxy.ts';
-import { unfinishedCopy } from './storage/copy.ts';
-import { commitAll, type Driver } from './storage/database.ts';
-import { holdsKeys, wrappedKeyStore } from './storage/key-store.ts';
 import { Lease } from './storage/lease.ts';
-import { type Opened, openDatabase } from './storage/open.ts';
+import { Statistics } from './storage/statistics.ts';
 import { SWEEP_EVERY_MS, Sweeper } from './storage/sweeper.ts';
 import { whenThere } from './storage/when-there.ts';
+import { Marking } from './vault/marking.ts';
 import { Vault } from './vault/vault.ts';
 import { VERSION } from './version.ts';
-
-const NO_VAULT = 'there is no vault in this database; start the service once, or run: cardvault migrate';
-const UNFINISHED = 'a copy into this database was not finished; run the same cardvault copy again';
-
-interface OpenCore extends Core {
-  readonly database: Driver;
-  readonly opened: Opened;
-  readonly processors: Processors;
-}
-
-/** Database, keys and accounts: what the command line and the service share. Makes what is missing. */
-export async function openCore(config: Config, own: Clock, { make = true } = {}): Promise<OpenCore> {
-  const random = systemRandom();
-  const opened = openDatabase(config.database, own, random);
-  const { database, clock } = opened;
-  try {
-    if (!(await opened.meet()) && !make) throw new UsageError(NO_VAULT);
-    await database.migrate(clock);
-    if (await unfinishedCopy(database)) throw new UsageError(UNFINISHED);
-    const isNew = !(await holdsKeys(database));
-    // Another may just be making it, or was stopped while it did.
-    if (isNew && !make) throw new UsageError(NO_VAULT);
-    if (isNew && !existsSync(config.rootKeyFile)) makeRootKey(config.rootKeyFile);
-    const root = readRootKey(config.rootKeyFile);
-    const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });
-    const beganHere = await keyring.prepare(['service', ...ENVIRONMENTS]);
-    const journalKey = await keyring.digestKey({ account: '', environment: 'service', purpose: 'journal' });
-    await database.useJournalKey(journalKey);
-    if (beganHere) {
-      const event = { action: 'service.initialised', outcome: 'success', account: '', environment: '' } as const;
-      await commitAll(database, { writes: [], journal: [auditEntry(clock, { actor: { type: 'service' } }, event)] });
-    }
-    const accounts = new Accounts({ database, keyring, clock, random });
-    const configurations = new Configurations({ database, keyring, clock });
-    const processors = newProcessors({ database, clock, random });
-    const activations = new Activations({ database, keyring, clock, processors: processors.byName });
-    const close = async (): Promise<void> => {
-      processors.close();
-      await database.close();
-    };
-    const capabilities = { accounts, configurations, activations, processors: processors.byName };
-    return { database, opened, keyring, journalKey, ...capabilities, clock, random, close };
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-}
 
 const ID_BYTES = 16;
 const ALWAYS = (): Promise<boolean> => Promise.resolve(true);
@@ -106,7 +58,9 @@ export async function startService(
   const turns = ['sweeper', 'payments'].map((name) => new Lease({ database, clock, name, owner }));
   // With a database of its own a service is always the one.
   const [sweeping, clocking] = turns.map((lease) => (opened.isShared ? () => lease.isOurs() : ALWAYS));
-  const vault = new Vault({ database, keyring, clock, random });
+  const statistics = new Statistics({ database, clock });
+  const marking = new Marking({ database, keyring });
+  const vault = new Vault({ database, keyring, clock, random, statistics });
   const captures = new Captures({ database, keyring, vault, clock, random });
   const placeholders = new Placeholders({ database, vault, captures, clock });
   const proxy = new PayloadProxy({ configurations, placeholders, clock, random });
@@ -116,9 +70,22 @@ export async function startService(
   const certificateEnds = () => configurations.certificateEnds();
   const doubtfulPayments = () => countDoubtful(database);
   const metrics = new Metrics({ waitingWrites: () => database.waiting, ready, certificateEnds, doubtfulPayments });
-  const parts = { vault, placeholders, idempotency, metrics, log, isOurTurn: clocking ?? ALWAYS };
-  const { payments, notifications, clockwork } = paymentsOf(core, parts);
-  const shared = { clock, random, log, metrics, trustedProxies: config.trustedProxies };
+  const { payments, notifications, clockwork } = wirePayments({
+    ...core,
+    vault,
+    placeholders,
+    idempotency,
+    isOurTurn: clocking ?? ALWAYS,
+    observe: metrics.operation.bind(metrics),
+    failed: (sweep, error) => log.error('payments not looked into', { ...describeError(error), sweep }),
+    failedLook: (error, { tenant, id }) =>
+      log.error('a payment could not be looked into', {
+        ...describeError(error),
+        account: tenant.account,
+        payment: id,
+      }),
+  });
+  const shared = { clock, random, log, metrics, statistics, trustedProxies: config.trustedProxies };
 
   const authentications = ENVIRONMENTS.map(
     (environment) => new Authentication({ database, keyring, clock, random, environment }),
@@ -135,6 +102,18 @@ export async function startService(
     sandbox: serviceOf('sandbox'),
     console: bareServer(consoleOptions),
   };
+  const approvals = new Approvals(core);
+  const parts = { ...core, approvals, vault, captures, payments, proxy, statistics };
+  const about = aboutOf(config, clock(), opened.isShared, () => listeners.ports);
+  addAssets(apps.console, loadAssets(BUILT_CONSOLE), PAGES, random);
+  addJsonRoutes(
+    apps.console,
+    consoleRoutes(
+      { ...parts, about },
+      { consoleUrl: config.consoleUrl, triesPerMinute: config.rates.failedAuthentication },
+    ),
+    LIMITS.bodyBytes,
+  );
   for (const app of Object.values(apps)) addUnversioned(app, endpoints, { ready }, VERSION);
   for (const environment of ENVIRONMENTS) addNotifications(apps[environment], environment, notifications);
   addMetrics(apps.console, metrics, config.metricsAllow);
@@ -148,14 +127,21 @@ export async function startService(
     { kind: 'captures', run: () => captures.sweep() },
     { kind: 'tokens', run: () => vault.sweep() },
     { kind: 'answers', run: () => idempotency.sweep() },
+    { kind: 'sessions', run: () => core.people.sessions.sweep() },
+    { kind: 'approvals', run: () => approvals.sweep() },
   ];
   const chores = [
     { kind: 'uses', run: flushUses },
+    { kind: 'statistics', run: () => statistics.flush() },
     { kind: 'scrub', run: () => database.scrub() },
+  ];
+  const sole = [
+    { kind: 'marks', run: () => marking.round() },
+    { kind: 'old statistics', run: () => statistics.forgetOld() },
   ];
   const rounds = [
     opened.watch(failed),
-    new Sweeper({ every: SWEEP_EVERY_MS, sweeps, chores: [], isOurTurn: sweeping ?? ALWAYS, removed, failed }),
+    new Sweeper({ every: SWEEP_EVERY_MS, sweeps, chores: sole, isOurTurn: sweeping ?? ALWAYS, removed, failed }),
     new Sweeper({ every: SWEEP_EVERY_MS, sweeps: [], chores, removed, failed }),
     clockwork,
   ];
@@ -168,6 +154,7 @@ export async function startService(
     for (const held of turns)
       await held.giveBack().catch((error: unknown) => log.error('lease not given back', describeError(error)));
     await flushUses().catch((error: unknown) => log.error('uses not written', describeError(error)));
+    await statistics.flush().catch((error: unknown) => log.error('counts not written', describeError(error)));
     await core.close();
     log.info('stopped', {});
   };
@@ -189,44 +176,22 @@ export async function startService(
   return { core, ports: listeners.ports, addresses: listeners.addresses, authorityFile, stop };
 }
 
-interface PaymentParts {
-  readonly vault: Vault;
-  readonly placeholders: Placeholders;
-  readonly idempotency: Idempotency;
-  readonly metrics: Metrics;
-  readonly log: Log;
-  readonly isOurTurn: () => Promise<boolean>;
-}
+const BUILT_CONSOLE = join(import.meta.dirname, '..', 'web', 'dist');
 
-/** Payments, the news about them, and the clockwork that brings each to its end. */
-function paymentsOf(core: OpenCore, { vault, placeholders, idempotency, metrics, log, isOurTurn }: PaymentParts) {
-  const { database, keyring, clock, random, activations, processors } = core;
-  const observe = metrics.operation.bind(metrics);
-  const books = new Books({ database, keyring, clock, random, observe });
-  const notifications = new Notifications({ database, keyring, random, processors, books });
-  const payments = new Payments({ database, vault, placeholders, activations, books, notifications, clock, random });
-  const failed = (sweep: string, error: unknown): void =>
-    log.error('payments not looked into', { ...describeError(error), sweep });
-  const failedLook = (error: unknown, { tenant, id }: Due): void =>
-    log.error('a payment could not be looked into', { ...describeError(error), account: tenant.account, payment: id });
-  const recovery = new Recovery({ database, activations, books, payments, idempotency, clock, failed: failedLook });
-  const rounds = new Sweeper({
-    every: LOOK_EVERY_MS,
-    sweeps: [],
-    chores: [
-      { kind: 'news', run: () => notifications.gather() },
-      { kind: 'payments', run: () => recovery.round() },
-    ],
-    isOurTurn,
-    removed: () => undefined,
-    failed,
-  });
-  const stop = async (): Promise<void> => {
-    await rounds.stop();
-    await recovery.stop();
+type Ports = Readonly<Record<Environment | 'console', number>>;
+
+/** What the console tells of the service; where it listens is known once it does. */
+const aboutOf = (config: Config, startedAt: number, isShared: boolean, ports: () => Ports): About => {
+  const { consoleUrl, tlsFiles } = config;
+  const host = consoleUrl === undefined ? 'localhost' : new URL(consoleUrl).hostname;
+  return {
+    version: VERSION,
+    startedAt,
+    isShared,
+    urlOf: (environment) => `https://${host}:${ports()[environment]}`,
+    certificateEnd: () => certificateEnd(tlsFiles ?? tlsFolder(config)),
   };
-  return { payments, notifications, clockwork: { start: () => rounds.start(), stop } };
-}
+};
 
 const tlsFolder = (config: Config): string => join(config.dataDirectory, 'tls');
 

@@ -20,6 +20,7 @@ const DEFAULTS: Config = {
   embedded: true,
   rootKeyFile: resolve('data/root.key'),
   ports: { production: 8443, sandbox: 8444, console: 8445 },
+  consoleUrl: undefined,
   hosts: [
     { address: '127.0.0.1', mayBeMissing: true },
     { address: '::1', mayBeMissing: true },
@@ -66,6 +67,7 @@ describe('settings', () => {
       CARDVAULT_PRODUCTION_PORT: '443',
       CARDVAULT_SANDBOX_PORT: '444',
       CARDVAULT_CONSOLE_PORT: '65535',
+      CARDVAULT_CONSOLE_URL: 'https://console.example.com/',
       CARDVAULT_TRUSTED_PROXIES: '10.0.0.0/8, 2001:DB8::1,',
       CARDVAULT_RATE_LIMIT_PER_KEY: '0',
       CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '1000000',
@@ -82,6 +84,7 @@ describe('settings', () => {
       embedded: false,
       rootKeyFile: '/etc/cardvault/root.key',
       ports: { production: 443, sandbox: 444, console: 65_535 },
+      consoleUrl: 'https://console.example.com',
       hosts: [
         { address: '0.0.0.0', mayBeMissing: false },
         { address: '::', mayBeMissing: false },
@@ -149,6 +152,17 @@ describe('settings', () => {
   it('are refused in any other form', () => {
     const refused: [keyof typeof SETTINGS, ...string[]][] = [
       ['CARDVAULT_PRODUCTION_PORT', '65536', '-1', '8443.0', '0x10', 'https', ' 443', '1e3', 'tcp://10.0.0.1:443'],
+      [
+        'CARDVAULT_CONSOLE_URL',
+        'http://console.example.com',
+        'console.example.com',
+        'https://console.example.com/console',
+        'https://me@console.example.com',
+        'https://console.example.com:443',
+        'https://Console.example.com',
+        'https://console.example.com?',
+        'https://',
+      ],
       ['CARDVAULT_DRAIN_SECONDS', '601', '1.5', '30s', '-1'],
       ['CARDVAULT_RATE_LIMIT_PER_KEY', '1000001', '-1', 'off'],
       ['CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION', '1000001', 'none'],

@@ -15,6 +15,8 @@ export interface Config {
   readonly embedded: boolean;
   readonly rootKeyFile: string;
   readonly ports: { readonly production: number; readonly sandbox: number; readonly console: number };
+  /** Where people reach the console, `https://console.example.com`, when the operator said it. */
+  readonly consoleUrl: string | undefined;
   readonly hosts: readonly Host[];
   readonly trustedProxies: readonly string[];
   readonly rates: { readonly perKey: number; readonly failedAuthentication: number };
@@ -64,6 +66,13 @@ const networks = (fallback: string, about: string): Setting<string[]> =>
 const oneOf = <W extends string>(words: readonly W[], about: string, fallback: W): Setting<W> =>
   setting<W>(fallback, about, (text) => words.find((word) => word === text) ?? expected(`one of ${words.join(', ')}`));
 
+/** An origin in the one form that browsers write it in. */
+function httpsOrigin(text: string): string {
+  const url = URL.parse(text);
+  const isOrigin = url !== null && url.protocol === 'https:' && (text === url.origin || text === `${url.origin}/`);
+  return isOrigin ? url.origin : expected('https://HOST or https://HOST:PORT, in lower case, without a path');
+}
+
 const DEFAULT_HOST = '127.0.0.1,::1';
 const MAX_RATE = 1_000_000;
 const MAX_DRAIN_SECONDS = 600;
@@ -112,6 +121,11 @@ export const SETTINGS = {
   CARDVAULT_PRODUCTION_PORT: port(8443, 'Port of production; 0 picks a free one'),
   CARDVAULT_SANDBOX_PORT: port(8444, 'Port of the sandbox; 0 picks a free one'),
   CARDVAULT_CONSOLE_PORT: port(8445, 'Port of the console, with /metrics; 0 picks a free one'),
+  CARDVAULT_CONSOLE_URL: setting(
+    '',
+    'Where people reach the console, https://HOST:PORT; empty: localhost and the port of the console',
+    (text) => (text === '' ? '' : httpsOrigin(text)),
+  ),
   CARDVAULT_TRUSTED_PROXIES: networks('', 'Proxies whose X-Forwarded-For is believed, addresses or CIDR'),
   CARDVAULT_RATE_LIMIT_PER_KEY: setting(
     '1000',
@@ -210,6 +224,7 @@ const configOf = (values: Settings): Config => ({
     sandbox: values.CARDVAULT_SANDBOX_PORT,
     console: values.CARDVAULT_CONSOLE_PORT,
   },
+  consoleUrl: values.CARDVAULT_CONSOLE_URL || undefined,
   hosts: values.CARDVAULT_HOST,
   trustedProxies: values.CARDVAULT_TRUSTED_PROXIES,
   rates: {

@@ -1,8 +1,9 @@
 import { existsSync, writeSync } from 'node:fs';
-import { openCore, startService } from './app.ts';
+import { startService } from './app.ts';
 import { runCommandLine } from './cli/cli.ts';
 import { UsageError } from './cli/output.ts';
 import { type Config, readConfig } from './config.ts';
+import { openCore } from './core.ts';
 import { systemRandom } from './crypto/random.ts';
 import { describeError, openLog } from './http/log.ts';
 import type { Clock } from './kernel/clock.ts';

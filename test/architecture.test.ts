@@ -11,6 +11,7 @@ const PLACES = [
   'storage',
   'audit',
   'accounts',
+  'people',
   'idempotency',
   'vault',
   'captures',
@@ -18,9 +19,11 @@ const PLACES = [
   'payments',
   'proxy',
   'http',
+  'console',
   'version.ts',
   'cli',
   'config.ts',
+  'core.ts',
   'app.ts',
   'main.ts',
 ] as const;
@@ -57,14 +60,15 @@ interface Source {
 
 interface Import {
   readonly from: string;
+  /** Of types alone: nothing of it is left when the code runs. */
+  readonly isType: boolean;
   readonly names: readonly string[];
 }
 
-const IMPORT =
-  /(?:^|\n)(?:import|export)\s+(?:type\s+)?(?:([^'";]*?)\s+from\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/g;
+const IMPORT = /(?:^|\n)(?:import|export)\s+(type\s+)?(?:([^'";]*?)\s+from\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/g;
 
 function importsOf(text: string): Import[] {
-  return [...text.matchAll(IMPORT)].map(([, clause = '', from = '', lazily = '']) => {
+  return [...text.matchAll(IMPORT)].map(([, type, clause = '', from = '', lazily = '']) => {
     const inner = /\{([^}]*)\}/.exec(clause)?.[1] ?? '';
     const named = inner.split(',').map(
       (part) =>
@@ -74,12 +78,16 @@ function importsOf(text: string): Import[] {
           .split(/\s+as\s+/)[0] ?? '',
     );
     const rest = clause.includes('*') ? ['*'] : [];
-    return { from: from || lazily, names: [...named.filter((name) => name !== ''), ...rest] };
+    return {
+      from: from || lazily,
+      isType: type !== undefined,
+      names: [...named.filter((name) => name !== ''), ...rest],
+    };
   });
 }
 
 const read = (folder: string): Source[] =>
-  globSync('**/*.ts', { cwd: join(ROOT, folder) })
+  globSync('**/*.{ts,tsx}', { cwd: join(ROOT, folder), exclude: ['dist'] })
     .sort()
     .map((path) => {
       const text = readFileSync(join(ROOT, folder, path), 'utf8');
@@ -166,6 +174,7 @@ describe('architecture', () => {
       [/^(node:)?sqlite$/, 'storage/sqlite/'],
       [/^commander$/, 'cli/'],
       [/^saxes$/, 'proxy/wssec/'],
+      [/^(@simplewebauthn\/|@zxcvbn-ts\/|otpauth$)/, 'people/'],
     ];
     for (const [name, ...home] of homes) {
       const importers = sources.filter(({ imports }) => imports.some(({ from }) => name.test(from)));
@@ -239,7 +248,7 @@ describe('architecture', () => {
   test('every export is used by another file', () => {
     const users = [
       ...all.map((source) => ({ source, base: SRC })),
-      ...['test', 'bench', 'scripts'].flatMap((folder) =>
+      ...['test', 'bench', 'scripts', 'web'].flatMap((folder) =>
         read(folder).map((source) => ({ source, base: join(ROOT, folder) })),
       ),
     ];
@@ -296,9 +305,69 @@ describe('architecture', () => {
 
   test('nothing is left to do in the files', () => {
     const word = new RegExp(['TO', 'DO|FIX', 'ME'].join(''));
-    const files = globSync('{src,test,bench,scripts,bin,docs}/**/*.{ts,mjs,md,sql,css}', { cwd: ROOT });
+    const files = globSync('{src,test,bench,scripts,bin,docs,web}/**/*.{ts,tsx,mjs,md,sql,css,html}', {
+      cwd: ROOT,
+      exclude: ['web/dist*'],
+    });
     assert.ok(files.length > 80);
     const found = files.filter((path) => word.test(readFileSync(join(ROOT, path), 'utf8')));
     assert.deepEqual(found, []);
+  });
+});
+
+describe('the console in the browser', () => {
+  const web = read('web');
+  const pages = web.filter(({ path }) => path.startsWith('src/'));
+  const filesOf = (source: Source, base: string): string[] =>
+    source.imports
+      .filter(({ from, isType }) => from.startsWith('.') && !isType)
+      .map(({ from }) => relative(SRC, resolve(base, dirname(source.path), from)));
+
+  test('shares with the service only what needs neither Node nor a package', () => {
+    const byPath = new Map(sources.map((source) => [source.path, source]));
+    const shared = new Set<string>();
+    const visit = (path: string): void => {
+      const source = byPath.get(path);
+      if (source === undefined || shared.has(path)) return;
+      shared.add(path);
+      for (const next of filesOf(source, SRC)) visit(next);
+    };
+    for (const source of pages) for (const path of filesOf(source, join(ROOT, 'web'))) visit(path);
+    assert.ok(shared.size > 0);
+    const outside = [...shared].flatMap((path) =>
+      (byPath.get(path)?.imports ?? [])
+        .filter(({ from, isType }) => !from.startsWith('.') && !isType)
+        .map(({ from }) => `${path} imports ${from}`),
+    );
+    assert.deepEqual(outside, []);
+  });
+
+  test('is made of declared packages, none of which the service loads', () => {
+    const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    const foreign = pages
+      .flatMap(({ path, imports }) => imports.map(({ from }) => ({ path, from })))
+      .filter(({ from }) => !from.startsWith('.'))
+      .filter(({ from }) => !Object.keys(devDependencies).some((name) => from === name || from.startsWith(`${name}/`)));
+    assert.deepEqual(foreign, []);
+  });
+
+  test('makes no markup of text, runs no text, and draws no lots', () => {
+    const banned =
+      /\b(dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|Function\(|Math\.random)/;
+    const found = pages.flatMap(({ path, text }) =>
+      codeOf(text)
+        .split('\n')
+        .flatMap((line, index) => (banned.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
+    );
+    assert.deepEqual(found, []);
+  });
+
+  test(`has no file longer than ${MAX_LINES} lines`, () => {
+    const lengths = web.map(({ path, text }) => [path, text.split('\n').length - 1] as const);
+    assert.ok(lengths.length > 1);
+    assert.deepEqual(
+      lengths.filter(([, lines]) => lines > MAX_LINES),
+      [],
+    );
   });
 });

@@ -64,16 +64,21 @@ describe('serve', () => {
       try {
         const [first, second] = [await served(env, json), await served(env, json)];
         if (json) {
-          const { production, sandbox, console: operators, demo_key, ...rest } = JSON.parse(first);
+          const { production, sandbox, console: operators, demo_key, operator_invitation, ...rest } = JSON.parse(first);
           for (const url of [production, sandbox, operators]) assert.match(url, /^https:\/\/localhost:[0-9]+$/);
           assert.match(demo_key, /^cv_sandbox_[A-Za-z0-9_-]{43}$/);
+          assert.ok(operator_invitation.startsWith(`${operators}/join#`));
+          assert.match(operator_invitation, /#[A-Za-z0-9_-]{43}$/);
           const authority = join(directory, 'tls', 'ca.pem');
           assert.deepEqual(rest, { data_directory: directory, authority_file: authority });
           assert.equal(JSON.parse(second).demo_key, null);
+          assert.equal(JSON.parse(second).operator_invitation, null);
         } else {
           assert.match(first, /^cardvault is running, /);
           assert.match(first, /\ncurl --cacert \S+ https:\/\/localhost:[0-9]+\/v1\/tokenization\/simple .*cv_sandbox_/);
-          assert.doesNotMatch(second, /cv_sandbox_|curl/);
+          assert.match(first, /first operator.*\n\n {2}https:\/\/localhost:[0-9]+\/join#[A-Za-z0-9_-]{43}\n/);
+          assert.doesNotMatch(second, /cv_sandbox_|curl|join#/);
+          assert.match(second, /nobody has joined as the first operator yet.*cardvault operator invite/);
           assert.match(second, /cardvault key create/);
         }
       } finally {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
-import { openCore } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
+import { openCore } from '../src/core.ts';
 import { DAY } from '../src/kernel/clock.ts';
 import { BIN, type Ran, runHere as run, runCommand } from './command.ts';
 

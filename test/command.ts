@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { openCore } from '../src/app.ts';
 import { runCommandLine } from '../src/cli/cli.ts';
 import { readConfig } from '../src/config.ts';
+import { openCore } from '../src/core.ts';
 import { systemRandom } from '../src/crypto/random.ts';
 import { openDatabase } from '../src/storage/open.ts';
 import { databaseSettings } from './database.ts';

@@ -3,7 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { commitAll, type Database, type Row, type Value } from '../src/storage/database.ts';
 import { readMigrations } from '../src/storage/migrate.ts';
 import { applyMigrations } from '../src/storage/sqlite/apply-migrations.ts';
-import { type Kind, type Table, VAULT_TABLES } from '../src/storage/tables.ts';
+import type { Kind, Table } from '../src/storage/table.ts';
+import { VAULT_TABLES } from '../src/storage/tables.ts';
 
 /** Rows in every table of a vault, with values at the edges of what columns hold. They are no records of a service. */
 
@@ -56,20 +57,27 @@ function keyAt({ kind }: Column, index: number): Value {
   return kind === 'text' ? text : new Uint8Array(Buffer.from(text));
 }
 
+/** The same in many rows. */
+function sharedKeyAt({ kind }: Column, index: number): Value {
+  if (kind === 'integer') return index % 3;
+  const text = `${TEXTS[index % 3]}key`;
+  return kind === 'text' ? text : new Uint8Array(Buffer.from(text));
+}
+
 /** A row; `wide` bytes of it are of its first column that holds bytes or, without one, text. */
 function rowAt(table: Table, columns: Map<string, Column>, index: number, wide: number): Value[] {
   const last = table.key.at(-1);
   const widened = [...columns].find(([name, { kind }]) => kind === 'blob' && !table.key.includes(name))?.[0];
   return [...columns].map(([name, column]) => {
     if (name === last) return keyAt(column, index);
-    if (table.key.includes(name)) return column.kind === 'integer' ? index % 3 : `${TEXTS[index % 3]}key`;
+    if (table.key.includes(name)) return sharedKeyAt(column, index);
     if (name === widened && wide > 0) return randomBytes(wide);
     return valueAt(column, index);
   });
 }
 
 /** Unique beside the key. */
-const UNIQUE: Readonly<Record<string, readonly string[]>> = { tokens: ['fingerprint'] };
+const UNIQUE: Readonly<Record<string, readonly string[]>> = { tokens: ['fingerprint'], people: ['email'] };
 
 export interface Filling {
   /** In each table. */
@@ -79,22 +87,32 @@ export interface Filling {
 }
 
 /** A vault with its own wrapping keys. */
-export async function fillVault(database: Database, { rows, wide = () => 0 }: Filling): Promise<void> {
-  for (const table of VAULT_TABLES) {
-    const columns = columnsOf(table);
-    const names = [...columns.keys()];
-    const written = Array.from({ length: rows }, (_, index) => {
-      const row = rowAt(table, columns, index, table.name === 'captures' ? wide(index) : 0);
-      for (const name of UNIQUE[table.name] ?? []) row[names.indexOf(name)] = randomBytes(16);
-      return row;
-    });
-    const sql = insertInto(table.name, names);
-    for (let at = 0; at < rows; at += 500)
-      await commitAll(database, { writes: [{ sql, rows: written.slice(at, at + 500), touches: 1 }] });
-  }
+export async function fillVault(database: Database, { rows, wide }: Filling): Promise<void> {
+  for (const table of VAULT_TABLES) await fillTable(database, table, wide === undefined ? { rows } : { rows, wide });
   const keys = ['production', 'sandbox', 'service'].map(wrappingKey);
   const sql = insertInto('wrapped_keys', Object.keys(keys[0] ?? {}));
   await commitAll(database, { writes: [{ sql, rows: keys.map((key) => Object.values(key)), touches: 1 }] });
+}
+
+/** Rows in those tables that whoever used the vault left empty. */
+export async function fillUnused(database: Database): Promise<void> {
+  for (const table of VAULT_TABLES) {
+    const found = await database.read(`select 1 as found from ${table.name} limit 1`);
+    if (found.length === 0) await fillTable(database, table, { rows: 20 });
+  }
+}
+
+async function fillTable(database: Database, table: Table, { rows, wide = () => 0 }: Filling): Promise<void> {
+  const columns = columnsOf(table);
+  const names = [...columns.keys()];
+  const written = Array.from({ length: rows }, (_, index) => {
+    const row = rowAt(table, columns, index, table.name === 'captures' ? wide(index) : 0);
+    for (const name of UNIQUE[table.name] ?? []) row[names.indexOf(name)] = randomBytes(16);
+    return row;
+  });
+  const sql = insertInto(table.name, names);
+  for (let at = 0; at < rows; at += 500)
+    await commitAll(database, { writes: [{ sql, rows: written.slice(at, at + 500), touches: 1 }] });
 }
 
 const insertInto = (table: string, names: readonly string[]): string =>

@@ -16,7 +16,7 @@ import { openDatabase } from '../src/storage/open.ts';
 import { VAULT_TABLES } from '../src/storage/tables.ts';
 import { BIN, type Finished, runCommand, runHere, withoutSettings } from './command.ts';
 import { Databases, type Kind, WAYS } from './copy-databases.ts';
-import { everything, fillVault } from './copy-filling.ts';
+import { everything, fillUnused, fillVault } from './copy-filling.ts';
 import { type House, startHouse } from './house.ts';
 import { newMerchant, processed } from './interface/payments.ts';
 import { newSender } from './interface/proxy.ts';
@@ -38,12 +38,12 @@ interface Used {
 const ONCE = { 'idempotency-key': 'before-the-move' };
 const PANS = ['4111111111111111', '5200828282828210', '378282246310005'];
 
-/** Uses every part of a service, so that every table has rows. */
+/** Uses every part of the interface; what only the console writes is filled. So every table has rows. */
 async function use(house: House, directory: string): Promise<Used> {
   const merchant = await newMerchant(house);
   const { account, key } = merchant;
   await newSender(house, { account });
-  const tokens = dataOf(await merchant.tokenize(cards(PANS, { type: 'persistent' }))).tokens.map(
+  const tokens = dataOf(await merchant.tokenize(cards(PANS, { type: 'persistent', tags: ['moves'] }))).tokens.map(
     ({ token }: { token: string }) => token,
   );
   const captureId = dataOf(await merchant.send('POST', CAPTURES, capture())).id;
@@ -51,6 +51,7 @@ async function use(house: House, directory: string): Promise<Used> {
   const payment = await merchant.opened('authorization');
   processed(await merchant.move('capture', payment, 100));
   processed(await merchant.move('refund', payment, 25));
+  await fillUnused(house.core.database);
   return { directory, key, tokens, captureId, payment, standing: await merchant.standing(payment), keptAnswer };
 }
 
@@ -342,7 +343,7 @@ for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
       const killedAfter: number[] = [];
       for (let kill = 0; kill < KILLS; kill++) {
         const child = start(source, target);
-        const wait = Math.round(duration * Math.random());
+        const wait = Math.round(0.7 * duration * Math.random());
         const closed = once(child, 'close') as Promise<[number | null, string | null]>;
         await Promise.race([pause(wait), closed]);
         child.kill('SIGKILL');

@@ -12,9 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { openCore } from '../src/app.ts';
 import type { Core } from '../src/cli/core.ts';
 import { readConfig } from '../src/config.ts';
+import { openCore } from '../src/core.ts';
 import { type Finished, runCommand } from './command.ts';
 
 const OPERATOR = { actor: { type: 'operator' as const } };

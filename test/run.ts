@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { noChromium } from './chromium.ts';
 import { isPostgres } from './database.ts';
 import { type Postgres, SHARED, startPostgres } from './postgres.ts';
 import { noPostgres } from './postgres-binaries.ts';
@@ -22,6 +23,8 @@ const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 /** What must be the same whatever the database. */
 const AGAIN = /^test\/(interface|simulation)\//;
+/** What looks at the console as people do. */
+const IN_BROWSER = /^test\/browser\//;
 const CONCURRENCY = 2;
 const WITHIN_MS = 300_000;
 
@@ -33,6 +36,12 @@ process.on('exit', () => {
 
 function check(command: string, args: readonly string[]): boolean {
   const { status } = spawnSync(bin(command), args, { cwd: root, stdio: 'inherit' });
+  return status === 0;
+}
+
+/** The files that a browser loads, of the sources as they are now. */
+function buildConsole(): boolean {
+  const { status } = spawnSync(process.execPath, [join(root, 'scripts', 'build-console.ts')], { stdio: 'inherit' });
   return status === 0;
 }
 
@@ -80,6 +89,11 @@ async function runPasses(): Promise<void> {
   const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'], { cwd: root })
     .sort()
     .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)));
+  if (files.some((file) => IN_BROWSER.test(file))) {
+    const why = noChromium();
+    if (why !== false) say(`nothing is shown in a browser: ${why}`);
+    else if (!buildConsole()) counts.failed++;
+  }
   const again = files.filter((file) => isPostgres || AGAIN.test(file));
   const why = again.length === 0 && wanted.length > 0 ? 'no file is about it' : noPostgres();
   const postgres: Postgres | undefined = why === false ? await startPostgres({ isCareless: true }) : undefined;
@@ -98,7 +112,7 @@ async function runPasses(): Promise<void> {
   }
 }
 
-if (wanted.length > 0 || (check('tsc', []) && check('biome', ['check', '.']))) {
+if (wanted.length > 0 || (check('tsc', []) && check('tsc', ['-p', 'web']) && check('biome', ['check', '.']))) {
   // Before the files are run side by side; tests of what is still missing say so and are skipped.
   for (const tool of installReceivers()) say(`not on this machine: ${tool}`);
   await runPasses();

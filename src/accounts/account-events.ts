@@ -5,9 +5,15 @@ import type { Account } from './account.ts';
 import type { ApiKey } from './api-key.ts';
 
 /** Audit records of what the operator did, with what the account or key is like afterwards. */
-export function accountEvent(clock: Clock, action: AuditAction, account: Account, origin: Origin): JournalEntry {
-  const targets = [`account:${account.id}`];
-  return auditEntry(clock, origin, { action, outcome: 'success', account: account.id, environment: '', targets });
+export function accountEvent(
+  clock: Clock,
+  action: AuditAction,
+  { id }: Account,
+  origin: Origin,
+  detail?: Record<string, string>,
+): JournalEntry {
+  const event = { action, outcome: 'success', account: id, environment: '', targets: [`account:${id}`] } as const;
+  return auditEntry(clock, origin, { ...event, ...(detail !== undefined && { detail }) });
 }
 
 export function keyEvent(

@@ -18,7 +18,7 @@ import type { Permission } from './permission.ts';
 const keysIn = (environment: Environment): string =>
   `(select count(*) from api_keys k where k.account = a.id and k.environment = '${environment}')`;
 
-const ACCOUNT = `select a.id, a.name, a.suspended_at, a.created_at,
+const ACCOUNT = `select a.id, a.name, a.suspended_at, a.created_at, a.production_by_two,
     ${keysIn('production')} as production_keys, ${keysIn('sandbox')} as sandbox_keys
   from accounts a`;
 const KEY = `account, id, environment, prefix, name, description, permissions, allow_list, created_at, expires_at,
@@ -33,6 +33,7 @@ const readAccount = (row: Row): Account => ({
     sandboxKeys: integer(row, 'sandbox_keys'),
   }),
   createdAt: integer(row, 'created_at'),
+  productionByTwo: integerOrNull(row, 'production_by_two') === 1,
 });
 
 const readKey = (row: Row): ApiKey => ({
@@ -74,6 +75,14 @@ export const suspendAccount = (id: string, at: number): Write =>
 
 export const resumeAccount = (id: string): Write =>
   write('update accounts set suspended_at = null where id = ? and suspended_at is not null', [id], 1);
+
+/** Conflicts when it is so already. */
+export const putProductionByTwo = (id: string, isOn: boolean): Write =>
+  write(
+    'update accounts set production_by_two = ? where id = ? and coalesce(production_by_two, 0) <> ?',
+    [isOn ? 1 : null, id, isOn ? 1 : 0],
+    1,
+  );
 
 export const listEnablements = async (database: Database, { account, environment }: Tenant): Promise<Enablement[]> =>
   (

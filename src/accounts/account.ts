@@ -7,6 +7,8 @@ export interface Account {
   readonly name: string;
   readonly status: AccountStatus;
   readonly createdAt: number;
+  /** Changes in production that people make in the console take two of them. */
+  readonly productionByTwo: boolean;
 }
 
 /** How far an account is follows from the keys it has, or had, unless the operator suspended it. */

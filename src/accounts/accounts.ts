@@ -4,6 +4,7 @@ import { keyedDigest } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Clock, MINUTE, type Random } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
+import { Failure } from '../kernel/failure.ts';
 import { newId } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
@@ -19,6 +20,7 @@ import {
   listAccounts,
   listEnablements,
   listKeys,
+  putProductionByTwo,
   resumeAccount,
   suspendAccount,
   updateKey,
@@ -93,8 +95,12 @@ export class Accounts {
     return listAccounts(this.#database);
   }
 
+  find(id: string): Promise<Account | undefined> {
+    return findAccount(this.#database, id);
+  }
+
   async get(id: string): Promise<Account> {
-    const account = await findAccount(this.#database, id);
+    const account = await this.find(id);
     if (account === undefined) throw new AccountError('there is no such account; see: cardvault account list');
     return account;
   }
@@ -120,6 +126,13 @@ export class Accounts {
     return this.get(id);
   }
 
+  /** Whether changes in production take two people. */
+  async setProductionByTwo(id: string, isOn: boolean, origin: Origin): Promise<void> {
+    const detail = { production_by_two: isOn ? 'yes' : 'no' };
+    const journal = [accountEvent(this.#clock, 'account.edited', await this.get(id), origin, detail)];
+    await this.#commit({ writes: [putProductionByTwo(id, isOn)], journal });
+  }
+
   async createKey(accountId: string, environment: Environment, traits: KeyTraits, origin: Origin): Promise<IssuedKey> {
     await this.get(accountId);
     const { insert, ...issued } = await this.#issue(accountId, environment, traits);
@@ -137,8 +150,10 @@ export class Accounts {
     return (await this.#key(id)).key;
   }
 
-  async editKey(id: string, changes: Partial<KeyTraits>, origin: Origin): Promise<ApiKey> {
+  /** `seen`: the revision that the changes were made up by. Throws `changed_meanwhile` when it is another now. */
+  async editKey(id: string, changes: Partial<KeyTraits>, origin: Origin, seen?: number): Promise<ApiKey> {
     const { key: old, digest } = await this.#unrevokedKey(id);
+    if (seen !== undefined && seen !== old.revision) throw new Failure('changed_meanwhile');
     const key = { ...old, ...changes, revision: old.revision + 1 };
     mustFit(key.allowList);
     const journal = [keyEvent(this.#clock, 'key.edited', key, origin, { changed: Object.keys(changes) })];
@@ -176,7 +191,7 @@ export class Accounts {
 
   #newAccount(name: string): Account {
     const id = newId('acct', ACCOUNT_ID_CHARACTERS, this.#random);
-    return { id, name, status: 'onboarding', createdAt: this.#clock() };
+    return { id, name, status: 'onboarding', createdAt: this.#clock(), productionByTwo: false };
   }
 
   async #issue(account: string, environment: Environment, traits: KeyTraits): Promise<IssuedKey & { insert: Write }> {

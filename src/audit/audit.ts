@@ -6,7 +6,7 @@ import type { JournalEntry } from '../storage/database.ts';
  * The audit log: every use of a key that fails or reads card data, every deletion, every change of accounts and keys
  * (PCI DSS 10.2.1). Entries are part of the unit that has the effect, so that neither exists without the other.
  */
-const AUDIT_ACTIONS = [
+export const AUDIT_ACTIONS = [
   'service.initialised',
   'journal.opened',
   'access.denied',
@@ -18,6 +18,7 @@ const AUDIT_ACTIONS = [
   'account.created',
   'account.suspended',
   'account.resumed',
+  'account.edited',
   'key.created',
   'key.edited',
   'key.rotated',
@@ -30,12 +31,40 @@ const AUDIT_ACTIONS = [
   'payment.resolved',
   'payment.settled',
   'payment.expired',
+  'person.invited',
+  'person.joined',
+  'person.signed-in',
+  'person.sign-in-refused',
+  'person.locked',
+  'person.unlocked',
+  'person.signed-out',
+  'person.stepped-up',
+  'person.edited',
+  'person.reset',
+  'factor.added',
+  'factor.removed',
+  'recovery-codes.made',
+  'password.changed',
+  'membership.changed',
+  'membership.removed',
+  'invitation.revoked',
+  'session.revoked',
+  'approval.requested',
+  'approval.approved',
+  'approval.declined',
+  'approval.withdrawn',
+  'approval.carried-out',
+  'activation.requested',
+  'activation.approved',
+  'activation.declined',
+  'activation.withdrawn',
 ] as const;
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 export interface Actor {
-  readonly type: 'key' | 'operator' | 'service' | 'unknown';
+  /** `operator` is whoever runs a command on the machine, `person` whoever is signed in to the console. */
+  readonly type: 'key' | 'person' | 'operator' | 'service' | 'unknown';
   readonly id?: string;
   readonly name?: string;
 }

@@ -7,6 +7,7 @@ const HEADS_PAGE = 200;
 
 const HEAD_COLUMNS = 'account, lane, sequence, hash, seal';
 const LANES = 'select distinct lane from journal_heads order by lane';
+const LANES_OF = 'select lane from journal_heads where account = ? order by lane';
 const HEAD = `select ${HEAD_COLUMNS} from journal_heads where account = ? and lane = ?`;
 const HEADS_OF_LANE = `select ${HEAD_COLUMNS} from journal_heads where lane = ? and account > ? order by account limit ?`;
 const HEADS = `select ${HEAD_COLUMNS} from journal_heads where (account, lane) > (?, ?) order by account, lane limit ?`;
@@ -23,6 +24,12 @@ export interface StoredHead extends Head {
 
 export const lanesOf = async (database: Database): Promise<number[]> =>
   (await database.read(LANES)).map((row) => integer(row, 'lane'));
+
+/** The lanes that can hold records of an account, or with '' of the service itself. */
+export async function lanesWith(database: Database, account: string): Promise<number[]> {
+  const own = (await database.read(LANES_OF, account)).map((row) => integer(row, 'lane'));
+  return own.includes(MIXED_LANE) ? own : [MIXED_LANE, ...own];
+}
 
 export async function headOf(database: Database, { account, lane }: Chain): Promise<StoredHead | undefined> {
   const [row] = await database.read(HEAD, account, lane);

@@ -17,12 +17,14 @@ import { headOf, headsOfLane, journalHeads, lanesOf, linksOf, mixedLinksOf, type
  * Records and heads of one chain are compared in one statement, which sees both at the same moment. Grouped by the
  * account, so that each machine of a database that shards answers for its own chains.
  */
-const UNSEALED = `select j.account, j.lane, count(*) as records, h.sequence from journal j
+const unsealed = (of: string): string => `select j.account, j.lane, count(*) as records, h.sequence from journal j
   left join journal_heads h on h.account = j.account and h.lane = j.lane
-  where j.lane <> ${MIXED_LANE}
+  where j.lane <> ${MIXED_LANE} ${of}
   group by j.account, j.lane, h.sequence
   having h.sequence is null or count(*) <> h.sequence
   order by j.account, j.lane limit 1`;
+const UNSEALED = unsealed('');
+const UNSEALED_OF_ONE = unsealed('and j.account = ?');
 /** Never written again, so its head cannot move between two reads. */
 const MIXED_RECORDS = `select count(*) as records from journal where lane = ${MIXED_LANE}`;
 
@@ -35,10 +37,19 @@ export interface Verification {
 }
 
 /** Finds any changed, missing, added or reordered record, and any chain that is gone. */
-export async function verifyJournal(database: Database, key: KeyObject): Promise<Verification> {
-  const verifier = new Verifier(database, key);
+export const verifyJournal = (database: Database, key: KeyObject): Promise<Verification> =>
+  verifiedBy(new Verifier(database, key), (verifier) => verifier.verify());
+
+/**
+ * The same of one account, or with '' of the service itself. It takes the chains that announce those of the account, and
+ * the mixed chain, which holds records of all.
+ */
+export const verifyAccount = (database: Database, key: KeyObject, account: string): Promise<Verification> =>
+  verifiedBy(new Verifier(database, key), (verifier) => verifier.verifyAccount(account));
+
+async function verifiedBy(verifier: Verifier, verify: (verifier: Verifier) => Promise<void>): Promise<Verification> {
   try {
-    await verifier.verify();
+    await verify(verifier);
     return { ok: true, records: verifier.records };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
@@ -85,6 +96,28 @@ class Verifier {
       else await this.#verifyLane(lane);
     }
     await this.#nothingBeside(mixed);
+  }
+
+  async verifyAccount(account: string): Promise<void> {
+    const lanes = await lanesOf(this.#database);
+    if (lanes.length === 0) throw new Fault('the journal has no head: it was removed');
+    let mixed = 0;
+    for (const lane of lanes) {
+      if (lane === MIXED_LANE) mixed = await this.#verifyMixed();
+      else await this.#verifyOne({ account, lane });
+    }
+    await this.#nothingBeside(mixed, account);
+  }
+
+  /** The head is read before its announcement, and again when it is missing, see `#verifyLane`. */
+  async #verifyOne(chain: Chain): Promise<void> {
+    const { account, lane } = chain;
+    const before = await headOf(this.#database, chain);
+    const announced: Announced = { lane, accounts: new Set(), last: emptyHead('', lane) };
+    await this.#readAnnouncements(announced);
+    if (account === '') return;
+    if (announced.accounts.has(account)) await this.#verifyChain(before ?? (await this.#headThatMustBe(chain)));
+    else if (before !== undefined) throw new Fault(`${nameOf(chain)}: the chain was never announced`);
   }
 
   async #verifyMixed(): Promise<number> {
@@ -160,8 +193,9 @@ class Verifier {
     return { last, announcements: announcements.flatMap(chainsAnnouncedBy) };
   }
 
-  async #nothingBeside(mixed: number): Promise<void> {
-    const [row] = await this.#database.read(UNSEALED);
+  async #nothingBeside(mixed: number, account?: string): Promise<void> {
+    const [row] =
+      account === undefined ? await this.#database.read(UNSEALED) : await this.#database.read(UNSEALED_OF_ONE, account);
     if (row !== undefined) {
       const chain = { account: text(row, 'account'), lane: integer(row, 'lane') };
       const sealed = integerOrNull(row, 'sequence') ?? 0;

@@ -2,13 +2,15 @@ import { FINGERPRINT_VERSION, fingerprint } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Place, placeOf } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
-import { blob, blobOrNull, type Database, integer, text, type Write, write } from '../storage/database.ts';
+import { blob, blobOrNull, type Database, integer, type Row, text, type Write, write } from '../storage/database.ts';
 import { type Capture, captureRecord, readCaptureRecord, readSensitiveRecord, sensitiveRecord } from './capture.ts';
 
 const INSERT = `insert into captures (account, environment, id, record, sensitive, fingerprint, fingerprint_version, amount,
   currency, created_at, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-const FIND = `select record, sensitive, fingerprint, amount, currency, created_at, expires_at from captures
-  where account = ? and environment = ? and id = ? and expires_at > ?`;
+const COLUMNS = 'id, record, sensitive, fingerprint, amount, currency, created_at, expires_at';
+const FIND = `select ${COLUMNS} from captures where account = ? and environment = ? and id = ? and expires_at > ?`;
+const LIVE = `select ${COLUMNS} from captures where account = ? and environment = ? and expires_at > ?
+  and created_at <= ? and (created_at < ? or id < ?) order by created_at desc, id desc limit ?`;
 const DELETE = 'delete from captures where account = ? and environment = ? and id = ? and expires_at > ?';
 const EXPIRED = 'select account, environment, id from captures where expires_at <= ? limit ?';
 const REMOVE = 'delete from captures where account = ? and environment = ? and id = ? and expires_at <= ?';
@@ -60,9 +62,13 @@ export async function findCapture(
   now: number,
 ): Promise<StoredCapture | undefined> {
   const [row] = await database.read(FIND, tenant.account, tenant.environment, id, now);
-  if (row === undefined) return undefined;
+  return row && openCapture(keyring, tenant, row);
+}
+
+/** A row of `liveCaptures`. Throws `UnsealError`. */
+export async function openCapture(keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredCapture> {
   const bound = {
-    id,
+    id: text(row, 'id'),
     amount: integer(row, 'amount'),
     currency: text(row, 'currency'),
     expiresAt: integer(row, 'expires_at'),
@@ -73,6 +79,15 @@ export async function findCapture(
   const panIndex = index === undefined ? undefined : Buffer.from(index).toString('hex');
   return { capture, sealedSensitive: blobOrNull(row, 'sensitive'), panIndex };
 }
+
+/** Rows of captures whose ttl has not ended, the newest first, behind a place in that order. */
+export const liveCaptures = (
+  database: Database,
+  { account, environment }: Tenant,
+  now: number,
+  { createdAt, id }: { readonly createdAt: number; readonly id: string },
+  limit: number,
+): Promise<Row[]> => database.read(LIVE, account, environment, now, createdAt, createdAt, id, limit);
 
 export async function openSensitive(
   keyring: Keyring,

@@ -1,23 +1,10 @@
 import type { Command } from 'commander';
-import type { AuditRecord } from '../audit/audit.ts';
+import { exportedRecord } from '../audit/exported.ts';
 import { digestOfHeads } from '../audit/heads.ts';
 import { exportJournal, verifyJournal } from '../audit/verify.ts';
-import { iso8601 } from '../kernel/clock.ts';
-import type { Head, Link } from '../storage/journal.ts';
+import type { Head } from '../storage/journal.ts';
 import { type Tools, withCore } from './core.ts';
 import { EXIT, print } from './output.ts';
-
-const exported = ({ lane, sequence, account, environment, at, record, hash }: Link) => ({
-  lane,
-  sequence,
-  time: iso8601(at),
-  at,
-  account,
-  environment,
-  ...(JSON.parse(record) as AuditRecord),
-  hash,
-  record,
-});
 
 export function auditCommands(program: Command, tools: Tools, exit: (code: number) => void): void {
   const audit = program.command('audit').description('the audit log');
@@ -52,7 +39,7 @@ export function auditCommands(program: Command, tools: Tools, exit: (code: numbe
         if (account !== undefined && account !== '') await accounts.get(account);
         let count = 0;
         for await (const link of exportJournal(database, account)) {
-          const text = JSON.stringify(exported(link));
+          const text = exportedRecord(link);
           tools.out(json === true ? `${count === 0 ? '[' : ','}\n${text}` : `${text}\n`);
           count++;
         }

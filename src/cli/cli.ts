@@ -8,6 +8,7 @@ import type { Tools } from './core.ts';
 import { dataCommands } from './data.ts';
 import { keyCommands } from './key.ts';
 import { keyringCommands } from './keyring.ts';
+import { operatorCommands } from './operator.ts';
 import { EXIT, UsageError } from './output.ts';
 import { paymentsCommands } from './payments.ts';
 import { proxyCommands } from './proxy.ts';
@@ -34,6 +35,7 @@ export async function runCommandLine(args: readonly string[], tools: Tools): Pro
   serveCommand(program, tools);
   accountCommands(program, tools);
   keyCommands(program, tools);
+  operatorCommands(program, tools);
   paymentsCommands(program, tools);
   proxyCommands(program, tools);
   auditCommands(program, tools, (wanted) => {

@@ -3,6 +3,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Activations } from '../payments/activations.ts';
+import type { PeopleParts } from '../people/open.ts';
 import type { Configurations } from '../proxy/configurations.ts';
 import type { Database } from '../storage/database.ts';
 import type { DatabaseOptions, Opened } from '../storage/open.ts';
@@ -14,6 +15,7 @@ export interface Core {
   /** Seals the journal. */
   readonly journalKey: KeyObject;
   readonly accounts: Accounts;
+  readonly people: PeopleParts;
   readonly configurations: Configurations;
   readonly activations: Activations;
   readonly clock: Clock;
@@ -37,6 +39,9 @@ export interface Paths {
   readonly rootKeyFile: string;
   /** True when the database is the one in the data directory. */
   readonly embedded: boolean;
+  readonly ports: { readonly console: number };
+  /** Where people reach the console, when the operator said it. */
+  readonly consoleUrl: string | undefined;
 }
 
 export interface Opening {

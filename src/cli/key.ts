@@ -3,7 +3,7 @@ import type { IssuedKey, KeyTraits } from '../accounts/accounts.ts';
 import { type AllowedNetwork, readCidr } from '../accounts/allow-list.ts';
 import { type ApiKey, keyState } from '../accounts/api-key.ts';
 import { isPermission, PERMISSIONS, type Permission } from '../accounts/permission.ts';
-import { iso8601, timeOrNull } from '../kernel/clock.ts';
+import { iso8601, readIso8601, timeOrNull } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Tools, withCore } from './core.ts';
@@ -171,9 +171,7 @@ const endOf = (expires: number | typeof NEVER | undefined): number | undefined =
 
 function readTime(text: string): number | typeof NEVER {
   if (text === NEVER) return NEVER;
-  const form = /^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2}))?$/;
-  const time = form.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(time) ? wrong('expected ISO 8601 with a zone, as 2027-01-31T00:00:00Z, or never') : time;
+  return readIso8601(text) ?? wrong('expected ISO 8601 with a zone, as 2027-01-31T00:00:00Z, or never');
 }
 
 const shown = (key: ApiKey, now: number) => ({

@@ -4,6 +4,7 @@ import { iso8601 } from '../kernel/clock.ts';
 import type { DatabaseOptions } from '../storage/open.ts';
 import { describeAddress } from '../storage/postgres/address.ts';
 import type { Core, Running, Tools } from './core.ts';
+import { joinUrl } from './operator.ts';
 import { print } from './output.ts';
 
 const DEMO_NETWORKS = [
@@ -20,7 +21,8 @@ export function serveCommand(program: Command, tools: Tools): void {
       const stopped = tools.untilStopped();
       const running = await tools.start();
       const demoKey = tools.paths().embedded ? await makeDemoKey(running.core) : undefined;
-      print(tools, json, startRecord(tools, running, demoKey), startScreen(tools, running, demoKey));
+      const made = { demoKey, first: await firstOperator(tools, running) };
+      print(tools, json, startRecord(tools, running, made), startScreen(tools, running, made));
       await stopped;
       await running.stop();
     });
@@ -40,19 +42,39 @@ async function makeDemoKey({ accounts }: Core): Promise<string | undefined> {
   return issued?.secret;
 }
 
+/** What a start makes, and shows this one time. */
+interface Made {
+  readonly demoKey: string | undefined;
+  readonly first: FirstOperator;
+}
+
+/** The link of the first operator; or that one was made earlier and nobody has come by it; or that there is an operator. */
+type FirstOperator = { readonly url: string } | 'invited' | 'there';
+
+async function firstOperator(tools: Tools, running: Running): Promise<FirstOperator> {
+  const { invitations, team } = running.core.people;
+  const link = await invitations.firstOperator({ actor: { type: 'service' } });
+  if (link !== undefined) return { url: joinUrl(consoleUrlOf(tools, running), link) };
+  return (await team.hasOperator()) ? 'there' : 'invited';
+}
+
+const consoleUrlOf = (tools: Tools, running: Running): string =>
+  tools.paths().consoleUrl ?? urlOf(running, running.ports.console);
+
 const urlOf = (running: Running, port: number): string =>
   `https://${running.addresses.includes('127.0.0.1') ? 'localhost' : hostOf(running)}:${port}`;
 
-const startRecord = (tools: Tools, running: Running, demoKey: string | undefined) => ({
+const startRecord = (tools: Tools, running: Running, { demoKey, first }: Made) => ({
   production: urlOf(running, running.ports.production),
   sandbox: urlOf(running, running.ports.sandbox),
   console: urlOf(running, running.ports.console),
   data_directory: tools.paths().dataDirectory,
   authority_file: running.authorityFile ?? null,
   demo_key: demoKey ?? null,
+  operator_invitation: typeof first === 'string' ? null : first.url,
 });
 
-function startScreen(tools: Tools, running: Running, demoKey: string | undefined): string {
+function startScreen(tools: Tools, running: Running, { demoKey, first }: Made): string {
   const { ports, authorityFile } = running;
   const url = (port: number): string => urlOf(running, port);
   const authority = authorityFile === undefined ? undefined : quoted(shortest(authorityFile));
@@ -62,12 +84,13 @@ function startScreen(tools: Tools, running: Running, demoKey: string | undefined
     '',
     `  production  ${url(ports.production)}`,
     `  sandbox     ${url(ports.sandbox)}`,
-    `  console     ${url(ports.console)}  (metrics, health)`,
+    `  console     ${consoleUrlOf(tools, running)}`,
     `  reference   ${url(ports.sandbox)}/docs`,
     `  data        ${shortest(tools.paths().dataDirectory)}  (back up root.key apart from the database)`,
     ...databaseLine(tools.paths().database),
     ...(authority === undefined ? [] : [`  CA to trust ${authority}`]),
     '',
+    ...operatorLines(first),
     ...(demoKey === undefined ? makeAKey() : tryIt(url(ports.sandbox), trust, demoKey)),
     '',
     'Stop with Ctrl-C. Guides: README.md and docs/',
@@ -77,6 +100,13 @@ function startScreen(tools: Tools, running: Running, demoKey: string | undefined
 
 const databaseLine = (database: DatabaseOptions): string[] =>
   database.kind === 'postgres' ? [`  database    ${describeAddress(database.address)}`] : [];
+
+const operatorLines = (first: FirstOperator): string[] => {
+  if (first === 'there') return [];
+  if (first === 'invited')
+    return ['Console: nobody has joined as the first operator yet. A new link: npx cardvault operator invite', ''];
+  return ['Console: make the first operator; the link is good once, for 24 hours:', '', `  ${first.url}`, ''];
+};
 
 const tryIt = (sandbox: string, trust: string, key: string): string[] => [
   'A demo account was made, with a sandbox key for this machine. It is shown this one time:',

@@ -1,6 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { Clock, Random } from '../kernel/clock.ts';
-import type { Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { deriveKey } from './custody.ts';
@@ -16,7 +15,7 @@ import {
   UnsealError,
   unseal,
 } from './seal.ts';
-import type { KeyEnvironment, KeyOwner, Purpose, WrappedKey, WrappedKeyStore } from './wrapped-key.ts';
+import type { KeyEnvironment, KeyOwner, KeyScope, Purpose, WrappedKey, WrappedKeyStore } from './wrapped-key.ts';
 
 interface OpenKey extends SealingKey {
   readonly owner: KeyOwner;
@@ -65,9 +64,9 @@ export class Keyring {
     this.#random = options.random;
   }
 
-  /** Seals at most `count` times with the newest version of the tenant's key for this purpose. */
-  async sealer(tenant: Tenant, purpose: Purpose, count: number): Promise<Seal> {
-    const key = await this.#take({ ...tenant, purpose }, count);
+  /** Seals at most `count` times with the newest version of the scope's key for this purpose. */
+  async sealer(scope: KeyScope, purpose: Purpose, count: number): Promise<Seal> {
+    const key = await this.#take({ account: scope.account, environment: scope.environment, purpose }, count);
     let left = count;
     return (place, plaintext) => {
       if (left-- <= 0) throw new Error('more seals than were set aside would break the bound of the key');
@@ -76,11 +75,11 @@ export class Keyring {
   }
 
   /** Opens what any version sealed; throws `UnsealError`. */
-  async open(tenant: Tenant, purpose: Purpose, place: Place, sealed: Uint8Array): Promise<Buffer> {
+  async open(scope: KeyScope, purpose: Purpose, place: Place, sealed: Uint8Array): Promise<Buffer> {
     const id = keyIdOf(sealed);
     const key = this.#opened.get(id) ?? (await this.#openById(id));
     const { owner } = key;
-    if (owner.account !== tenant.account || owner.environment !== tenant.environment || owner.purpose !== purpose) {
+    if (owner.account !== scope.account || owner.environment !== scope.environment || owner.purpose !== purpose) {
       throw new UnsealError();
     }
     return unseal(key.key, place, sealed);

@@ -6,6 +6,12 @@ import { encryptRsa } from './rsa.ts';
 /** A file or text that is not the key it should be; the message holds nothing of it. */
 export class KeyFault extends OperatorError {
   override readonly name = 'KeyFault';
+  override part: string | undefined;
+
+  constructor(message: string, part?: string) {
+    super(message);
+    this.part = part;
+  }
 }
 
 const { min, max } = LIMITS.rsaBits;

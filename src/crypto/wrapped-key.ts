@@ -4,6 +4,7 @@ import type { Environment } from '../kernel/environment.ts';
 export type Purpose =
   | 'wrapping'
   | 'tokens'
+  | 'token-marks'
   | 'captures'
   | 'sensitive-authentication-data'
   | 'fingerprints'
@@ -11,15 +12,22 @@ export type Purpose =
   | 'api-keys'
   | 'proxy'
   | 'payments'
-  | 'journal';
+  | 'journal'
+  | 'people'
+  | 'people-digests'
+  | 'requests';
 
 /** Keys of the service itself belong to no environment. */
 export type KeyEnvironment = Environment | 'service';
 
-export interface KeyOwner {
+/** Whose key it is: a tenant's, or one of the service. */
+export interface KeyScope {
   /** Empty for keys that belong to a whole environment. */
   readonly account: string;
   readonly environment: KeyEnvironment;
+}
+
+export interface KeyOwner extends KeyScope {
   readonly purpose: Purpose;
 }
 

@@ -17,6 +17,7 @@ describe('the envelope of a family', () => {
         ['vault', { status_code: 200, status: 'success', desc: 'Success', data }],
         ['proxy', { status: 200, data }],
         ['payments', data],
+        ['console', data],
       ],
     );
   });
@@ -33,6 +34,7 @@ describe('the envelope of a family', () => {
           'payments',
           { status: 'Fail', message, data: { code: 'invalid_field', description: message, path: 'amount' } },
         ],
+        ['console', { code: 'invalid_field', message: 'expected an integer', field: 'amount' }],
       ],
     );
     const ours = ENVELOPES.payments.failure(new Failure('internal'), 500);

@@ -2,7 +2,7 @@ import type { Failure } from '../kernel/failure.ts';
 import type { JsonSchema } from './fields.ts';
 
 /** Endpoints with one shape of answers (decisions: Error shapes). */
-export type Family = 'vault' | 'proxy' | 'payments';
+export type Family = 'vault' | 'proxy' | 'payments' | 'console';
 
 /** How the answers of a family look. */
 interface Envelope {
@@ -58,5 +58,20 @@ export const ENVELOPES: Readonly<Record<Family, Envelope>> = {
       message: TEXT,
       data: whole({ code: TEXT, description: TEXT, path: TEXT }),
     }),
+  },
+  /** Calls of the console in the browser: data as it is, and failures that name the field of a form. */
+  console: {
+    success: (data) => data,
+    successSchema: (data) => data,
+    failure: ({ code, message, field }) => ({
+      code,
+      message: field === undefined ? message : message.slice(`${field}: `.length),
+      ...(field !== undefined && { field }),
+    }),
+    failureSchema: {
+      type: 'object',
+      properties: { code: TEXT, message: TEXT, field: TEXT },
+      required: ['code', 'message'],
+    },
   },
 };

@@ -195,6 +195,8 @@ export const reply = {
   integer: (description: string) => written<number>({ type: 'integer', description }),
   /** A number written digit by digit, see `serializable`. */
   amount: (description: string) => written<ExactNumber>({ type: 'number', format: 'decimal', description }),
+  /** Whatever JSON it is. */
+  json: (description: string) => written<Json>({ description }),
   truth: (description: string) => written<boolean>({ type: 'boolean', description }),
   time: (description: string) => written<string>({ type: 'string', format: 'date-time', description }),
   nullableTime: (description: string) =>

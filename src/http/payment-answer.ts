@@ -1,7 +1,7 @@
 import { iso8601 } from '../kernel/clock.ts';
 import { exactNumber } from '../kernel/json.ts';
 import { numberOf } from '../kernel/money.ts';
-import type { Operation, Payment } from '../payments/payment.ts';
+import type { Operation, OperationState, Payment } from '../payments/payment.ts';
 import type { OperationType } from '../payments/processor.ts';
 import type { Pair } from '../payments/settle.ts';
 import { REASONS, RESPONSE_CODES, type Reason, STATUSES } from '../payments/transitions.ts';
@@ -87,13 +87,13 @@ function envelopeOf(pair: Pair): Pick<Answer, 'status' | 'message'> {
 }
 
 /** Why this transaction failed; a first one that was accepted may still be declined. */
-const failureOf = (pair: Pair): Reason | undefined =>
+export const reasonOf = (pair: Pair): Reason | undefined =>
   pair.operation.failed?.reason ?? (isFirst(pair) ? pair.payment.reason : undefined);
 
 function infoOf(pair: Pair): Omit<Answer['data']['transaction_info'], 'type'> {
   const { payment, operation } = pair;
   const { particulars, state } = operation;
-  const code = failureOf(pair) ?? (state === 'accepted' ? 'approved' : undefined);
+  const code = reasonOf(pair) ?? (state === 'accepted' ? 'approved' : undefined);
   const own = code && RESPONSE_CODES[code];
   // Never decided: whatever was accepted later is another operation.
   const isOpen = operation.id === payment.id && ['Opened', 'Cancelled'].includes(payment.status);
@@ -143,11 +143,11 @@ export function renderOperation(pair: Pair): Answer {
   };
 }
 
-/** A payment that is Opened has not been decided, also when the processor has accepted it. */
-function resultOf(pair: Pair): (typeof RESULTS)[keyof typeof RESULTS] {
-  if (failureOf(pair) !== undefined) return RESULTS.refused;
+/** How the transaction went. A payment that is Opened has not been decided, also when the processor has accepted it. */
+export function stateOf(pair: Pair): OperationState {
+  if (reasonOf(pair) !== undefined) return 'refused';
   const isUndecided = isFirst(pair) && pair.payment.status === 'Opened';
-  return isUndecided ? RESULTS.in_progress : RESULTS[pair.operation.state];
+  return isUndecided ? 'in_progress' : pair.operation.state;
 }
 
 /** The answer of a lookup: the payment as it stands now. */
@@ -161,7 +161,7 @@ export function renderDetails(pair: Pair): Answer {
       transaction_info: {
         type: 'transaction_details_response',
         operation: expired ? 'expiry' : operation.type,
-        operation_status: resultOf(pair),
+        operation_status: RESULTS[stateOf(pair)],
         ...infoOf(pair),
       },
       order_info: {

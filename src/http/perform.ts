@@ -1,16 +1,14 @@
-import { isUtf8 } from 'node:buffer';
 import type { Claimed } from '../idempotency/effect.ts';
 import type { Answer, Claim, Idempotency } from '../idempotency/idempotency.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
-import { parseJson, type Spans } from '../kernel/json.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { commitAll, type Database, type Write } from '../storage/database.ts';
-import type { Endpoint, Services, TextBody } from './endpoint.ts';
+import type { Endpoint, Services } from './endpoint.ts';
 import { ENVELOPES } from './envelopes.ts';
-import type { Field } from './fields.ts';
 import type { Admission } from './gate.ts';
 import { failureOf, PROBLEMS } from './problems.ts';
+import { readBody } from './request-body.ts';
 import type { Turns } from './turns.ts';
 
 /** A request whose sender is known, before its body is looked at. */
@@ -31,16 +29,9 @@ export interface Performed extends Answer {
   readonly replayed: boolean;
 }
 
-interface Source {
-  readonly text: string;
-  readonly spans: Spans;
-}
-
 type Keep = Claimed<unknown>['keep'];
 
 const NOT_KNOWN_YET = 'The outcome of this request is not known yet; it is being resolved.';
-
-const NO_SOURCE: Source = { text: '', spans: new Map() };
 
 /** Carries out requests of one endpoint: reads the body, keeps idempotent answers, renders. */
 export class Performer {
@@ -150,9 +141,8 @@ export class Performer {
 
   async #handle(incoming: Incoming, claimed: Claimed<unknown> | undefined): Promise<unknown> {
     const { key, tenant, origin } = incoming.admission;
-    const { body: field, text } = this.#endpoint;
     if (incoming.body.length > LIMITS.smallBodyBytes) await this.#turns.take();
-    const { source, body } = field === undefined ? readText(incoming.body, text) : readJson(incoming.body, field);
+    const { source, body } = readBody(this.#endpoint, incoming.body);
     const { params, query, headers } = incoming;
     const now = this.#clock();
     return this.#endpoint.handle({
@@ -169,25 +159,4 @@ export class Performer {
       claimed,
     });
   }
-}
-
-interface Read {
-  readonly source: Source;
-  readonly body: unknown;
-}
-
-/** Throws `malformed_json`, `Mismatch`. */
-function readJson(body: Buffer, field: Field<unknown>): Read {
-  if (!isUtf8(body)) throw new Failure('malformed_json', { message: 'malformed JSON: the body is not UTF-8' });
-  const text = body.toString('utf8');
-  const { value, spans } = parseJson(text);
-  return { source: { text, spans }, body: field.read(value) };
-}
-
-/** Throws `invalid_field`, `malformed_xml`. */
-function readText(body: Buffer, text: TextBody | undefined): Read {
-  if (text === undefined) return { source: NO_SOURCE, body: undefined };
-  if (isUtf8(body)) return { source: { ...NO_SOURCE, text: body.toString('utf8') }, body: undefined };
-  if (text.media === 'xml') throw new Failure('malformed_xml', { message: 'malformed XML: the body is not UTF-8' });
-  throw invalid('body', 'expected UTF-8 text');
 }

@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { readAddress } from '../accounts/allow-list.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import type { Statistics } from '../storage/statistics.ts';
+import { countRequest } from './counting.ts';
 import { ENVELOPES } from './envelopes.ts';
 import { describeError, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
@@ -10,6 +12,8 @@ import { failureOf, PROBLEMS } from './problems.ts';
 export interface Reporting {
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Where requests of tenants are counted; absent where there are none. */
+  readonly statistics?: Statistics;
   /** A name for logs and metrics. */
   readonly listener: string;
 }
@@ -54,13 +58,16 @@ export function sendUnrouted(
   return sendFailure(options, error, request, reply.headers(commonHeaders(request)));
 }
 
-/** One line of the log, one observation. */
+/** One line of the log, one observation, one count. */
 export function report(options: Reporting, request: FastifyRequest, reply: FastifyReply): void {
-  const { log, metrics, listener } = options;
+  const { log, metrics, statistics, listener } = options;
   const route = request.routeOptions?.url ?? '(none)';
+  const operationId = request.routeOptions?.config?.operationId;
   const { method, admission } = request;
   const { elapsedTime, statusCode: status } = reply;
   metrics.request(listener, method, route, status, elapsedTime);
+  if (statistics !== undefined && admission !== undefined && operationId !== undefined)
+    countRequest(statistics, admission.tenant, operationId, { status, milliseconds: elapsedTime });
   log.info('request', {
     listener,
     request_id: request.id,

@@ -24,6 +24,8 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     family?: Family;
+    /** That of the reference. */
+    operationId?: string;
   }
 }
 
@@ -99,7 +101,7 @@ function addEndpoint(
   app.route({
     method: endpoint.method,
     url: endpoint.path,
-    config: { family: endpoint.family },
+    config: { family: endpoint.family, operationId: endpoint.operationId },
     onRequest: async (request, reply) => {
       request.admission = await admit(gate, endpoint, request, reply);
       refuseOtherMedia(endpoint, request.headers);

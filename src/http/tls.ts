@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext, type SecureVersion } from 'node:tls';
@@ -54,6 +55,19 @@ export function readIdentity(files: TlsFiles): Identity {
   }
 }
 
+/** When the certificate of the listeners ends: the operator's, or the one made in the folder. Undefined when it cannot be read. */
+export function certificateEnd(from: TlsFiles | string): number | undefined {
+  const file = typeof from === 'string' ? serverFileIn(from) : from.certificate;
+  try {
+    return new X509Certificate(readFileSync(file)).validToDate.getTime();
+  } catch {
+    // What the listeners have read goes on; what is there now is for whoever looks at the health of the service.
+    return undefined;
+  }
+}
+
+const serverFileIn = (folder: string): string => join(folder, 'server.pem');
+
 /** The certificate of the authority made here, for clients to trust. */
 export const authorityFileIn = (folder: string): string => join(folder, 'ca.pem');
 
@@ -65,7 +79,7 @@ export async function localIdentity(folder: string, clock: Clock): Promise<Ident
     make: () => makeAuthority(clock()),
   });
   const server = await keptIdentity({
-    file: join(folder, 'server.pem'),
+    file: serverFileIn(folder),
     isGood: ({ certificate }) =>
       validFor(certificate, clock()) > RENEWED_BEFORE_MS && isSignedBy(certificate, authority.certificate),
     make: () => makeServerIdentity(authority, NAMES, clock()),

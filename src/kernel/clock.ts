@@ -21,3 +21,15 @@ export const iso8601 = (milliseconds: number): string => new Date(milliseconds).
 
 export const timeOrNull = (milliseconds: number | undefined): string | null =>
   milliseconds === undefined ? null : iso8601(milliseconds);
+
+const ISO_8601 =
+  /^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}:[0-9]{2}))?$/;
+
+/** A time as people write it: ISO 8601 with its zone, or a day, which begins in UTC. Undefined when it is none. */
+export function readIso8601(text: string): number | undefined {
+  const [, day = ''] = ISO_8601.exec(text) ?? [];
+  const [time, start] = [Date.parse(text), Date.parse(day)];
+  // The 31st of a short month would be read as the 1st of the next.
+  const isTime = !Number.isNaN(time) && !Number.isNaN(start) && iso8601(start).startsWith(day);
+  return isTime ? time : undefined;
+}

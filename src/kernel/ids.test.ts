@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Random } from './clock.ts';
-import { AscendingIds, isUuid, newId, newUuid } from './ids.ts';
+import { AscendingIds, idsFrom, isUuid, newId, newUuid, timeOfId } from './ids.ts';
 
 /** A Random that hands out these numbers in turn. */
 function dealing(numbers: readonly number[]): Random {
@@ -110,6 +110,17 @@ describe('ascending ids', () => {
       [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 97, 0);
     assert.equal(worth(first.slice(0, 10)), NOW);
     assert.equal(worth(later.slice(0, 10)), NOW + 1);
+  });
+
+  it('tell when they were made, and stand behind all that were made before a time', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 2 ** 46 }), fc.integer({ min: 1, max: 2 ** 46 }), (made, time) => {
+        const [id = ''] = idsAt([made]);
+        assert.equal(timeOfId(id), made);
+        assert.equal(id >= idsFrom(time), made >= time);
+      }),
+    );
+    assert.ok(idsFrom(Number.MAX_SAFE_INTEGER) > (idsAt([2 ** 46])[0] ?? ''));
   });
 
   it('ascend strictly, also while the clock stands still or goes backwards', () => {

@@ -32,6 +32,7 @@ const LATIN = 'abcdefghijklmnopqrstuvwxyz';
 const TIME_LETTERS = 10;
 const COUNT_LETTERS = 3;
 const RANDOM_LETTERS = 12;
+const BEHIND_ALL = '~';
 
 /**
  * Ids that ascend as text with time, strictly within a process. Letters only, so that none ever reads as a card number.
@@ -60,6 +61,17 @@ export class AscendingIds {
     for (let index = 0; index < RANDOM_LETTERS; index++) id += LATIN[this.#random.below(LATIN.length)];
     return id;
   }
+}
+
+/** Not after any ascending id of this time or later, and after all earlier ones. */
+export const idsFrom = (time: number): string =>
+  time < LATIN.length ** TIME_LETTERS ? latin(Math.max(0, Math.ceil(time)), TIME_LETTERS) : BEHIND_ALL;
+
+/** When an ascending id was made, milliseconds. */
+export function timeOfId(id: string): number {
+  let time = 0;
+  for (const letter of id.slice(0, TIME_LETTERS)) time = time * LATIN.length + LATIN.indexOf(letter);
+  return time;
 }
 
 function latin(number: number, letters: number): string {

@@ -44,6 +44,42 @@ export const LIMITS = {
   track2Characters: 37,
   idempotencyKeyCharacters: 255,
   requestIdCharacters: 128,
+  /** Of passwords and codes that people type. */
+  passwordCharacters: 128,
+  passwordCharactersAtLeast: 12,
+  signInCodeCharacters: 64,
+  emailCharacters: 254,
+  factorLabelCharacters: 64,
+  personNameCharacters: 100,
+  /** Of the browser that a session shows; the rest is cut off. */
+  userAgentCharacters: 255,
+  passkeysPerPerson: 20,
+  recoveryCodes: 10,
+  /** Open at once. */
+  invitationsPerAccount: 100,
+  /** Wrong passwords and codes in a row before a person is locked (PCI DSS 8.3.4). */
+  signInFailures: 10,
+  /** Of passwords, in one process; each takes 46 MiB. */
+  hashesAtOnce: 2,
+  /** Passwords waiting for their hash before more are answered 503. */
+  waitingHashes: 20,
+  /** Changes in one environment that wait for a second person at once. */
+  waitingApprovals: 50,
+  /** Of what one of them would do; all of them are read at once. */
+  waitingCallCharacters: 256 * 1024,
+  /** Of the lines that tell a second person what would change, and of each. */
+  summaryLines: 100,
+  summaryCharacters: 500,
+  /** Requests that are listed: those that wait, and the newest of the others. */
+  listedRequests: 200,
+  /** Of a time that was typed. */
+  timeCharacters: 40,
+  /** How long something stays good beside what replaces it: 30 days. */
+  overlapMinutes: 43_200,
+  noteCharacters: 1000,
+  processorNameCharacters: 64,
+  auditFilterCharacters: 255,
+  workbenchPayloadCharacters: 256 * 1024,
   /** At once, on each address of a listener. */
   connections: 20_000,
   pathParameterCharacters: 8 * 1024,
@@ -72,4 +108,19 @@ export const LIMITS = {
   commitAttempts: 1000,
   /** Rows that one sweep removes in one transaction. */
   rowsPerSweep: 500,
+  /** Records on one page of a list. */
+  recordsPerPage: 50,
+  /** Rows read at once for a page, and in all when few of them are what is wanted. */
+  rowsPerLook: 200,
+  rowsPerPage: 5000,
+  cursorCharacters: 4096,
+  searchCharacters: 255,
+  /** Payments with an unknown outcome that are listed at once. */
+  listedDoubts: 500,
+  /** Tokens of earlier versions that get their marks at a time. */
+  tokensMarkedPerRound: 500,
+  /** Of what was counted: asked for at once, kept at all, and counters in memory between two writes. */
+  statisticsDaysAtOnce: 92,
+  statisticsDaysKept: 400,
+  countersInMemory: 100_000,
 } as const;

@@ -5,4 +5,6 @@ export class OperatorError extends Error {
   readonly wrongUse: boolean = false;
   /** Each a line of its own below the message. */
   readonly problems: readonly string[] = [];
+  /** Which of several things that were given is at fault, where that is known, as forms call it. */
+  readonly part: string | undefined = undefined;
 }

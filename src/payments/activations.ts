@@ -14,7 +14,9 @@ import {
   mergeSettings,
   SettingError,
   type SettingTable,
+  type ShownSetting,
   settingsInForce,
+  settingsTable,
   shownSettings,
 } from './settings.ts';
 
@@ -28,7 +30,7 @@ export interface Configured {
   readonly settings: ProcessorSettings;
 }
 
-export interface ActivationRequest {
+interface Enabling {
   /** Absent: the one that is enabled, or the default of the sandbox. */
   readonly processor: string | undefined;
   /** Merged into what was set; an empty value removes. */
@@ -50,7 +52,8 @@ class ActivationError extends OperatorError {
 }
 
 const CAPABILITY = 'payments';
-const SIMULATOR = 'simulator';
+/** Moves no money. */
+export const SIMULATOR = 'simulator';
 
 interface Known {
   readonly enabled: string | undefined;
@@ -93,7 +96,7 @@ export class Activations {
   }
 
   /** Throws `SettingError` or another error for the operator; then nothing has changed. */
-  async enable(tenant: Tenant, request: ActivationRequest, origin: Origin): Promise<ShownActivation> {
+  async enable(tenant: Tenant, request: Enabling, origin: Origin): Promise<ShownActivation> {
     const present = await this.#enabledName(tenant);
     const all = await findSettings(this.#database, this.#keyring, tenant);
     const name = request.processor ?? present ?? defaultOf(tenant, [...all.keys()]);
@@ -128,6 +131,19 @@ export class Activations {
     return { enabled: true, processor, settings: shownSettings(this.#table(processor), stored?.given ?? {}) };
   }
 
+  /** What is enabled, with all settings that there are for it. */
+  async describe(tenant: Tenant): Promise<{ processor: string | undefined; settings: ShownSetting[] }> {
+    const processor = await this.#enabledName(tenant);
+    if (processor === undefined) return { processor, settings: [] };
+    const stored = (await findSettings(this.#database, this.#keyring, tenant)).get(processor);
+    return { processor, settings: settingsTable(this.#table(processor), stored?.given ?? {}) };
+  }
+
+  /** All settings of a processor, none of them set. */
+  settingsOf(name: string): ShownSetting[] {
+    return settingsTable(this.#table(name), {});
+  }
+
   #processor(name: string): Processor {
     const processor = Object.hasOwn(this.#processors, name) ? this.#processors[name] : undefined;
     if (processor === undefined)
@@ -150,7 +166,7 @@ export class Activations {
     name: string,
     given: GivenSettings,
     stored: StoredSettings | undefined,
-    { settings, force }: ActivationRequest,
+    { settings, force }: Enabling,
     origin: Origin,
   ): Promise<void> {
     // Values may be secret.

@@ -7,10 +7,10 @@ import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Database, JournalEntry, Write } from '../storage/database.ts';
 import type { Configured } from './activations.ts';
-import { isToBeLookedAt, type Lane, laneOf } from './lane.ts';
-import { findOperation, insertOperation, listOperations, updateOperation } from './operation-store.ts';
+import { findLane, isToBeLookedAt, type Lane } from './lane.ts';
+import { insertOperation, listOperations, updateOperation } from './operation-store.ts';
 import type { Operation, Payment } from './payment.ts';
-import { findPayment, insertPayment, type Schedule, updatePayment } from './payment-store.ts';
+import { insertPayment, type Schedule, updatePayment } from './payment-store.ts';
 import { backOff, firstLook, nextLook, timesOf } from './schedule.ts';
 import type { Pair } from './settle.ts';
 
@@ -70,16 +70,8 @@ export class Books {
   }
 
   /** By the id of an operation, ours or the processor's. */
-  async find(tenant: Tenant, id: string): Promise<Lane | undefined> {
-    for (const column of ['id', 'processor_id'] as const) {
-      const stored = await findPayment(this.#database, this.#keyring, tenant, column, id);
-      if (stored !== undefined) return laneOf(tenant, stored);
-      const found = await findOperation(this.#database, this.#keyring, tenant, column, id);
-      const { operation } = found ?? {};
-      const of = operation && (await findPayment(this.#database, this.#keyring, tenant, 'id', operation.payment));
-      if (of !== undefined) return laneOf(tenant, of, found);
-    }
-    return undefined;
+  find(tenant: Tenant, id: string): Promise<Lane | undefined> {
+    return findLane(this.#database, this.#keyring, tenant, id);
   }
 
   /** All of the payment, in the order of time. */

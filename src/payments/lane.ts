@@ -1,7 +1,9 @@
+import type { Keyring } from '../crypto/keyring.ts';
 import type { Tenant } from '../kernel/environment.ts';
-import type { StoredOperation } from './operation-store.ts';
+import type { Database } from '../storage/database.ts';
+import { findOperation, type StoredOperation } from './operation-store.ts';
 import type { Operation } from './payment.ts';
-import type { Schedule, StoredPayment } from './payment-store.ts';
+import { findPayment, type Schedule, type StoredPayment } from './payment-store.ts';
 import type { Pair } from './settle.ts';
 
 /** A payment and one of its operations as they were read. */
@@ -14,13 +16,27 @@ export interface Lane extends Pair {
 }
 
 /** `found`: one that is not the first. */
-export function laneOf(
-  tenant: Tenant,
-  { payment, first, schedule, revision }: StoredPayment,
-  found?: StoredOperation,
-): Lane {
+function laneOf(tenant: Tenant, { payment, first, schedule, revision }: StoredPayment, found?: StoredOperation): Lane {
   const { operation, revision: ofOperation } = found ?? { operation: first, revision };
   return { tenant, payment, first, operation, schedule, revisions: { payment: revision, operation: ofOperation } };
+}
+
+/** By the id of an operation, ours or the processor's. */
+export async function findLane(
+  database: Database,
+  keyring: Keyring,
+  tenant: Tenant,
+  id: string,
+): Promise<Lane | undefined> {
+  for (const column of ['id', 'processor_id'] as const) {
+    const stored = await findPayment(database, keyring, tenant, column, id);
+    if (stored !== undefined) return laneOf(tenant, stored);
+    const found = await findOperation(database, keyring, tenant, column, id);
+    const { operation } = found ?? {};
+    const of = operation && (await findPayment(database, keyring, tenant, 'id', operation.payment));
+    if (of !== undefined) return laneOf(tenant, of, found);
+  }
+  return undefined;
 }
 
 /**

@@ -4,6 +4,12 @@ import type { Tenant } from '../kernel/environment.ts';
 import type { JournalEntry } from '../storage/database.ts';
 import type { Operation } from './payment.ts';
 
+/** Who asks something of a payment: a person, or a key. */
+export interface Asker {
+  readonly tenant: Tenant;
+  readonly origin: Origin;
+}
+
 /** What the audit log says of an operation: ids and words, no amounts. */
 export function paymentEvent(
   clock: Clock,

@@ -1,5 +1,5 @@
 import type { Keyring } from '../crypto/keyring.ts';
-import { type Place, placeOf, type Seal } from '../crypto/seal.ts';
+import { type Place, placeOf, type Seal, UnsealError } from '../crypto/seal.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import {
@@ -163,28 +163,62 @@ export async function findNotified(
   return row && { tenant: { account: text(row, 'account'), environment }, id: text(row, 'id') };
 }
 
-/** A payment with an outcome that nobody knows; one that cannot be opened is told without what is sealed. */
-export interface DoubtfulPayment extends PaymentColumns {
-  readonly tenant: Tenant;
-  readonly schedule: Schedule;
+/** A payment as it is listed: one that cannot be opened is told without what is sealed. */
+export interface ListedPayment extends PaymentColumns {
+  readonly doubtfulAt: number | undefined;
   readonly payment: Payment | undefined;
 }
 
+/** A payment with an outcome that nobody knows. */
+export interface DoubtfulPayment extends ListedPayment {
+  readonly tenant: Tenant;
+  readonly schedule: Schedule;
+}
+
+/** Put so that it is read by the index of doubts, which are few, and not by that of all payments of the account. */
+const OF_ONE = "and account || '' = ? and environment || '' = ?";
+const DOUBTFUL = `select account, environment, ${PAYMENT} from payments where doubtful_at is not null
+  order by doubtful_at limit ${LIMITS.listedDoubts}`;
+const DOUBTS = 'select count(*) as number from payments where doubtful_at is not null';
+
 /** The oldest doubt first. */
 export async function doubtfulPayments(database: Database, keyring: Keyring): Promise<DoubtfulPayment[]> {
-  const sql = `select account, environment, ${PAYMENT} from payments where doubtful_at is not null
-    order by doubtful_at limit ${LIMITS.rowsPerSweep}`;
-  const rows = await database.read(sql);
+  const rows = await database.read(DOUBTFUL);
   return Promise.all(
     rows.map(async (row) => {
       const tenant = { account: text(row, 'account'), environment: text(row, 'environment') as Environment };
-      const stored = await openPayment(keyring, tenant, row).catch(() => undefined);
-      return { tenant, ...columnsOf(row), schedule: scheduleOf(row), payment: stored?.payment };
+      return { tenant, schedule: scheduleOf(row), ...(await listedPayment(keyring, tenant, row)) };
     }),
   );
 }
 
-export async function countDoubtful(database: Database): Promise<number> {
-  const [row] = await database.read('select count(*) as number from payments where doubtful_at is not null');
+/** Of a row of `paymentsBetween`. */
+export async function listedPayment(keyring: Keyring, tenant: Tenant, row: Row): Promise<ListedPayment> {
+  const stored = await openPayment(keyring, tenant, row).catch((error: unknown) => {
+    if (error instanceof UnsealError) return undefined;
+    throw error;
+  });
+  return { ...columnsOf(row), doubtfulAt: integerOrNull(row, 'doubtful_at'), payment: stored?.payment };
+}
+
+const BETWEEN = `select ${PAYMENT} from payments ${OF_TENANT} and id >= ? and id < ? order by id desc limit ?`;
+const DOUBTFUL_BETWEEN = `select ${PAYMENT} from payments where doubtful_at is not null ${OF_ONE} and id >= ? and id < ?
+  order by id desc limit ?`;
+
+/** Rows with ids not before `from` and before `to`, the newest first. */
+export const paymentsBetween = (
+  database: Database,
+  { account, environment }: Tenant,
+  [from, to]: readonly [from: string, to: string],
+  limit: number,
+  onlyDoubtful: boolean,
+): Promise<Row[]> => database.read(onlyDoubtful ? DOUBTFUL_BETWEEN : BETWEEN, account, environment, from, to, limit);
+
+/** Of one tenant, or of all. */
+export async function countDoubtful(database: Database, only?: Tenant): Promise<number> {
+  const [row] =
+    only === undefined
+      ? await database.read(DOUBTS)
+      : await database.read(`${DOUBTS} ${OF_ONE}`, only.account, only.environment);
   return row === undefined ? 0 : integer(row, 'number');
 }

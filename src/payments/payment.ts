@@ -113,19 +113,28 @@ export interface AskedAmount {
 export const AMOUNT_EXPECTED = `expected an amount above 0 with at most ${LIMITS.amountIntegerDigits} digits before the point and no more places than the currency has`;
 
 /** What a caller, or the clock, wants of a payment. */
-export type Command =
+export type Command = (
   | { readonly type: 'capture' | 'payment_refund'; readonly amount: AskedAmount | undefined }
-  | { readonly type: 'authorization_void' | 'expiry' };
+  | { readonly type: 'authorization_void' | 'expiry' }
+) & {
+  /**
+   * How many operations of the payment had begun when a person looked at it. That is compared each time the command is
+   * admitted, so that a second click, or a repeat after a lost answer, never does it twice.
+   */
+  readonly seen?: number | undefined;
+};
 
 const IN_PROGRESS = 'operation in progress: the payment waits for the end of another one';
 
 const GROUPS = { capture: 'capture_info', payment_refund: 'refund_info' } as const;
 
 /**
- * The amount of the operation that the command would begin. Throws `operation_in_progress` while another one is under
+ * The amount of the operation that the command would begin. Throws `changed_meanwhile` when another one has begun since
+ * the person looked, `operation_in_progress` while another one is under
  * way, `payment_state` when the transition table has no such line, `invalid_field` for an amount beyond what there is.
  */
 export function admit(payment: Payment, command: Command, can: { readonly partialCapture: boolean }): bigint {
+  if (command.seen !== undefined && command.seen !== payment.begun) throw new Failure('changed_meanwhile');
   if (payment.operation !== undefined) throw new Failure('operation_in_progress', { message: IN_PROGRESS });
   mustBeAllowed(payment, command);
   if (payment.begun >= LIMITS.operationsPerPayment && command.type !== 'expiry')

@@ -1,5 +1,5 @@
 import type { Permission } from '../accounts/permission.ts';
-import { auditEntry, type Origin } from '../audit/audit.ts';
+import { auditEntry } from '../audit/audit.ts';
 import type { Claimed } from '../idempotency/effect.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
@@ -20,16 +20,14 @@ import type { Lane } from './lane.ts';
 import { newPayment } from './new-payment.ts';
 import type { Notifications } from './notifications.ts';
 import { admit, type Command, newOperation, standingOf } from './payment.ts';
-import { paymentEvent, SERVICE } from './payment-events.ts';
+import { type Asker, paymentEvent, SERVICE } from './payment-events.ts';
 import type { Finding, Order, Outcome } from './processor.ts';
 import { firstLook, timesOf } from './schedule.ts';
 import { type Pair, settle, standing } from './settle.ts';
 
-/** Who asks. */
-export interface Caller {
-  readonly tenant: Tenant;
+/** A key that asks; of what is open already, a person may as well. */
+export interface Caller extends Asker {
   readonly permissions: readonly Permission[];
-  readonly origin: Origin;
   readonly key: Creator;
 }
 
@@ -88,7 +86,7 @@ export class Payments {
    * `unknown_payment` and what `admit` throws.
    */
   async operate(
-    caller: Caller,
+    caller: Asker,
     id: string,
     command: Command,
     referenceCode: string | undefined,
@@ -129,7 +127,7 @@ export class Payments {
   }
 
   /** One body for every cause; the audit log has it. */
-  async #enabled({ tenant, origin }: Caller): Promise<Configured> {
+  async #enabled({ tenant, origin }: Asker): Promise<Configured> {
     const configured = await this.#activations.enabled(tenant);
     if (configured !== undefined) return configured;
     const event = { action: 'access.denied', outcome: 'payments_not_enabled', ...tenant } as const;
@@ -177,7 +175,7 @@ export class Payments {
   }
 
   async #begin(
-    caller: Caller,
+    caller: Asker,
     id: string,
     command: Command,
     referenceCode: string | undefined,
@@ -188,6 +186,7 @@ export class Payments {
       const found = await this.#books.find(tenant, id);
       if (found === undefined || !names(found, id, command)) throw new Failure('unknown_payment', { field: 'id' });
       const configured = await this.#activations.of(tenant, found.payment.processor);
+      // Each time round, of the payment as it was just read: only so does `seen` hold against others.
       const amount = admit(found.payment, command, configured.processor.capabilities);
       const operation = newOperation(this.#ids.next(), this.#clock(), found.payment, {
         type: command.type,

@@ -8,6 +8,7 @@ import { OperatorError } from '../kernel/operator-error.ts';
 export class SettingError extends OperatorError {
   override readonly name = 'SettingError';
   override readonly wrongUse = true;
+  override readonly part = 'settings';
 }
 
 export interface Setting {
@@ -142,3 +143,28 @@ export const shownSettings = (table: SettingTable, given: GivenSettings): GivenS
       table[name]?.secret === true ? '(set)' : value,
     ]),
   );
+
+/** A setting for people who set it. */
+export interface ShownSetting extends Pick<Setting, 'about' | 'expected'> {
+  readonly name: string;
+  readonly isSet: boolean;
+  /** As it was set; never that of a secret. */
+  readonly value: string | undefined;
+  /** In force while it is not set. */
+  readonly fallback: string | undefined;
+  readonly isRequired: boolean;
+  readonly isSecret: boolean;
+}
+
+/** All that there are. */
+export const settingsTable = (table: SettingTable, given: GivenSettings): ShownSetting[] =>
+  Object.entries(table).map(([name, { about, expected, fallback, required = false, secret = false }]) => ({
+    name,
+    about,
+    expected,
+    fallback,
+    isSet: given[name] !== undefined,
+    value: secret ? undefined : given[name],
+    isRequired: required,
+    isSecret: secret,
+  }));

@@ -37,6 +37,19 @@ class ProxyError extends OperatorError {
 
 type Detail = Readonly<Record<string, string | number | readonly string[]>>;
 
+/** Of what is entered: SHA-256, hexadecimal. */
+interface Fingerprints {
+  readonly processor_public_key?: string;
+  readonly merchant_private_key?: string;
+  readonly merchant_certificate?: string;
+}
+
+/** What becomes of changes; nothing of it is stored yet. */
+interface Planned {
+  readonly configuration: Configuration;
+  readonly fingerprints: Fingerprints;
+}
+
 type Found = StoredConfiguration | undefined;
 
 /** Keys, certificates and settings of the proxy: checked at entry, stored sealed, replaced with an overlap. */
@@ -66,6 +79,41 @@ export class Configurations {
   /** Throws `KeyFault`, `SettingError` or another error for the operator; then nothing has changed. */
   async configure(tenant: Tenant, changes: Changes, origin: Origin): Promise<Configuration> {
     const stored = await findConfiguration(this.#database, this.#keyring, tenant);
+    const { configuration, fingerprints } = await this.#planned(tenant, stored, changes);
+    const detail: Detail = {
+      ...fingerprints,
+      // Values may be secret.
+      settings: Object.keys(changes.settings),
+      overlap_minutes: changes.overlapMinutes,
+    };
+    await this.#put(tenant, configuration, stored?.revision, { action: 'proxy.configured', detail }, origin);
+    return configuration;
+  }
+
+  /**
+   * The fingerprints of the keys and certificate that `configure` would enter, for whoever is to agree. That of a
+   * certificate made here is not there: each time another one is made. Throws what `configure` throws.
+   */
+  async preview(tenant: Tenant, changes: Changes): Promise<Fingerprints> {
+    const stored = await findConfiguration(this.#database, this.#keyring, tenant);
+    const { merchant_certificate: certificate, ...keys } = (await this.#planned(tenant, stored, changes)).fingerprints;
+    return changes.merchantCertificate === undefined || certificate === undefined
+      ? keys
+      : { ...keys, merchant_certificate: certificate };
+  }
+
+  /** Erases all keys and settings, also when they cannot be opened any more. */
+  async remove(tenant: Tenant, origin: Origin): Promise<void> {
+    const revision = await findRevision(this.#database, tenant);
+    if (revision === undefined) throw new ProxyError('there is no such configuration');
+    await this.#put(tenant, EMPTY, revision, { action: 'proxy.removed', detail: {} }, origin);
+  }
+
+  certificateEnds(): Promise<CertificateEnd[]> {
+    return certificateEnds(this.#database);
+  }
+
+  async #planned(tenant: Tenant, stored: Found, changes: Changes): Promise<Planned> {
     const old = stored?.configuration ?? EMPTY;
     const now = this.#clock();
     const times = { now, from: now + changes.overlapMinutes * MINUTE };
@@ -84,27 +132,12 @@ export class Configurations {
       merchant: merchant?.keys ?? old.merchant,
       settings: mergeSettings(old.settings, changes.settings),
     };
-    const detail: Detail = {
+    const fingerprints: Fingerprints = {
       ...(processor && { processor_public_key: keyFingerprint(processor.entered.key) }),
       ...(merchantPrivateKey && merchant && { merchant_private_key: keyFingerprint(merchant.entered.key) }),
       ...(merchant && { merchant_certificate: certificateFingerprint(merchant.entered.certificate) }),
-      // Values may be secret.
-      settings: Object.keys(changes.settings),
-      overlap_minutes: changes.overlapMinutes,
     };
-    await this.#put(tenant, configuration, stored?.revision, { action: 'proxy.configured', detail }, origin);
-    return configuration;
-  }
-
-  /** Erases all keys and settings, also when they cannot be opened any more. */
-  async remove(tenant: Tenant, origin: Origin): Promise<void> {
-    const revision = await findRevision(this.#database, tenant);
-    if (revision === undefined) throw new ProxyError('there is no such configuration');
-    await this.#put(tenant, EMPTY, revision, { action: 'proxy.removed', detail: {} }, origin);
-  }
-
-  certificateEnds(): Promise<CertificateEnd[]> {
-    return certificateEnds(this.#database);
+    return { configuration, fingerprints };
   }
 
   async #newer(tenant: Tenant, before: Promise<Found> | undefined): Promise<Found> {

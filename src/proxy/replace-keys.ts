@@ -17,6 +17,16 @@ import {
 
 /** Keys and certificates of the operator's, checked before anything is stored. All of it throws `KeyFault`. */
 
+/** Names the part in which a fault lies. */
+function inPart<T>(part: 'processor_public_key' | 'merchant_private_key' | 'merchant_certificate', act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof KeyFault) error.part = part;
+    throw error;
+  }
+}
+
 /** What comes of a replacement, and what in it is new. */
 export interface Replacement<T> {
   readonly keys: Replaceable<T>;
@@ -36,9 +46,12 @@ export function replaceProcessorKey(
   times: Times,
 ): Replacement<ProcessorKey> {
   const { now, from } = times;
-  const key = readPublicKey(file);
-  const certificate = certificateIn(file);
-  if (certificate !== undefined) mustBeValid(certificate, times, 'processor');
+  const { key, certificate } = inPart('processor_public_key', () => {
+    const key = readPublicKey(file);
+    const certificate = certificateIn(file);
+    if (certificate !== undefined) mustBeValid(certificate, times, 'processor');
+    return { key, certificate };
+  });
   const entered = processorKey(key, certificate);
   const isInUse = old !== undefined && inUse(old, now).key.equals(key);
   return { keys: isInUse ? { current: entered } : replaced(old, entered, from, now), entered };
@@ -60,17 +73,23 @@ export async function replaceMerchantKey(
 ): Promise<Replacement<MerchantKey>> {
   const { now, from } = times;
   if (old !== undefined && from > now && endOf(inUse(old, now).certificate) < from)
-    throw new KeyFault('the merchant certificate in use ends before the overlap does');
-  const certificate = files.certificate && readCertificate(files.certificate);
-  if (certificate !== undefined) mustBeValid(certificate, times, 'merchant');
-  if (files.privateKey === undefined) return renewed(old, certificate, times);
-  const key = readPrivateKey(files.privateKey, files.passphrase);
-  mustSign(key);
+    throw new KeyFault('the merchant certificate in use ends before the overlap does', 'overlap_minutes');
+  const certificate = files.certificate && merchantCertificate(files.certificate, times);
+  const { privateKey, passphrase } = files;
+  if (privateKey === undefined) return inPart('merchant_certificate', () => renewed(old, certificate, times));
+  const key = inPart('merchant_private_key', () => mustSign(readPrivateKey(privateKey, passphrase)));
   const entered = await paired(old, key, certificate, files.name, times);
   // Given again, it is in use as it was, and whatever waited does not come.
   const isInUse = old !== undefined && inUse(old, now) === entered;
   return { keys: isInUse ? { current: entered } : replaced(old, entered, from, now), entered };
 }
+
+const merchantCertificate = (file: Uint8Array, times: Times): X509Certificate =>
+  inPart('merchant_certificate', () => {
+    const certificate = readCertificate(file);
+    mustBeValid(certificate, times, 'merchant');
+    return certificate;
+  });
 
 /** A certificate of its own for a key that is there: the one in use, or the one that waits. */
 function renewed(
@@ -113,7 +132,8 @@ async function paired(
   return same ?? merchantKey(key, readCertificate(await makeSelfSigned(key, name, now)));
 }
 
-const anotherKey = (): KeyFault => new KeyFault('the merchant certificate belongs to another private key');
+const anotherKey = (): KeyFault =>
+  new KeyFault('the merchant certificate belongs to another private key', 'merchant_certificate');
 
 /** The certificate that a public key came in, if it did. */
 function certificateIn(file: Uint8Array): X509Certificate | undefined {
@@ -136,10 +156,10 @@ function mustBeValid(certificate: X509Certificate, { now, from }: Times, whose: 
 }
 
 /** A key can be well-formed and still have numbers that do not fit each other. */
-function mustSign(key: KeyObject): void {
+function mustSign(key: KeyObject): KeyObject {
   const data = Buffer.from('cardvault');
   try {
-    if (verify('sha256', data, publicOf(key), sign('sha256', data, key))) return;
+    if (verify('sha256', data, publicOf(key), sign('sha256', data, key))) return key;
   } catch {
     // As a signature that does not verify.
   }

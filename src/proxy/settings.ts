@@ -7,6 +7,7 @@ import { OperatorError } from '../kernel/operator-error.ts';
 class SettingError extends OperatorError {
   override readonly name = 'SettingError';
   override readonly wrongUse = true;
+  override readonly part = 'settings';
 }
 
 /** Words that a setting may have; the first is the default. */
@@ -43,7 +44,24 @@ type TextName = (typeof TEXTS)[number];
 
 const PRESET = 'wssec.preset';
 
-export const SETTING_NAMES: readonly string[] = [...Object.keys(CHOICES), ...TEXTS, PRESET].sort();
+/** What each decides. */
+const ABOUT: Readonly<Record<ChoiceName | TextName | typeof PRESET, string>> = {
+  'jose.signature': 'How the payload is signed',
+  'jose.key-management': 'How the content key is encrypted for the processor',
+  'jose.content': 'How the payload is encrypted',
+  'jose.payload': 'What is encrypted: the signed payload (nested), or the payload as it is (plain)',
+  'wssec.order': 'What is done first: encrypting or signing',
+  'wssec.content': 'How the Body is encrypted',
+  'wssec.signature': 'How the envelope is signed',
+  'wssec.key-transport': 'How the content key is encrypted for the processor',
+  'wssec.reference': 'How the signature names the merchant certificate',
+  'wssec.password-type': 'How the password is sent',
+  'wssec.username': 'User name of the UsernameToken; without it there is none',
+  'wssec.password': 'Password of the UsernameToken',
+  'wssec.preset': 'A set of values for one processor; what is set beside it comes first',
+};
+
+export const SETTING_NAMES: readonly string[] = Object.keys(ABOUT).sort();
 
 /** As the operator set them; what is not set is not there. */
 export type GivenSettings = Readonly<Record<string, string>>;
@@ -68,18 +86,26 @@ export function mergeSettings(old: GivenSettings, changes: GivenSettings): Given
 }
 
 function checked(name: string, value: string): string {
-  const words = name === PRESET ? Object.keys(PRESETS) : wordsOf(name);
-  if (words !== undefined && !words.includes(value))
-    throw new SettingError(`${name}: expected one of ${words.join(', ')}`);
-  if (value.length > LIMITS.proxySettingCharacters || !value.isWellFormed() || /[\p{Cc}\ufffe\uffff]/u.test(value))
-    throw new SettingError(
-      `${name}: expected 1 to ${LIMITS.proxySettingCharacters} characters without control characters`,
-    );
+  const words = wordsOf(name);
+  const fits =
+    words.length > 0
+      ? words.includes(value)
+      : value.length <= LIMITS.proxySettingCharacters && value.isWellFormed() && !/[\p{Cc}\ufffe\uffff]/u.test(value);
+  if (!fits) throw new SettingError(`${name}: expected ${expectedOf(name)}`);
   return value;
 }
 
-const wordsOf = (name: string): readonly string[] | undefined =>
-  Object.hasOwn(CHOICES, name) ? CHOICES[name as ChoiceName] : undefined;
+/** None where any text will do. */
+function wordsOf(name: string): readonly string[] {
+  if (name === PRESET) return Object.keys(PRESETS);
+  return Object.hasOwn(CHOICES, name) ? CHOICES[name as ChoiceName] : [];
+}
+
+function expectedOf(name: string): string {
+  const words = wordsOf(name);
+  if (words.length > 0) return `one of ${words.join(', ')}`;
+  return `1 to ${LIMITS.proxySettingCharacters} characters without control characters`;
+}
 
 const DEFAULTS = Object.fromEntries(Object.entries(CHOICES).map(([name, [first]]) => [name, first]));
 
@@ -93,3 +119,36 @@ export const shownSettings = (given: GivenSettings): GivenSettings =>
   Object.fromEntries(
     Object.entries(settingsInForce(given)).map(([name, value]) => [name, SECRETS.includes(name) ? '(set)' : value]),
   );
+
+/** A setting for people who set it. */
+export interface ShownSetting {
+  readonly name: string;
+  readonly about: string;
+  readonly isSet: boolean;
+  /** As it was set; never that of a secret. */
+  readonly value: string | undefined;
+  /** In force while it is not set. */
+  readonly fallback: string | undefined;
+  readonly expected: string;
+  /** None where any text will do. */
+  readonly choices: readonly string[];
+  readonly isSecret: boolean;
+}
+
+/** All that there are. */
+export const settingsTable = (given: GivenSettings): ShownSetting[] =>
+  Object.entries(ABOUT).map(([name, about]) => {
+    const isSecret = SECRETS.includes(name);
+    const { [name]: value, ...others } = given;
+    const inForce: GivenSettings = { ...settingsInForce(others) };
+    return {
+      name,
+      about,
+      isSet: value !== undefined,
+      value: isSecret ? undefined : value,
+      fallback: inForce[name],
+      expected: expectedOf(name),
+      choices: wordsOf(name),
+      isSecret,
+    };
+  });

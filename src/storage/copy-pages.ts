@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Database, integer, type Row, StorageError, type Value } from './database.ts';
-import type { Kind, Table } from './tables.ts';
+import type { Kind, Table } from './table.ts';
 
 /** Rows in the order of their keys, a page at a time; each row has its values in the order of the table's columns. */
 export type Page = readonly (readonly Value[])[];

@@ -1,7 +1,8 @@
 import { CopyError } from './copy.ts';
 import { type Digest, digestOf, type Page, pagesOf } from './copy-pages.ts';
 import { type Database, StorageError, type Value } from './database.ts';
-import { type Table, VAULT_TABLES } from './tables.ts';
+import type { Table } from './table.ts';
+import { VAULT_TABLES } from './tables.ts';
 
 /**
  * Moves a vault into another database, as it is: whatever is sealed stays sealed. Rows are written in the order of their

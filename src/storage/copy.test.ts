@@ -262,7 +262,7 @@ describe('the pages of a copy', () => {
     await change(database, insert, 'a', 'ñ', null, -5);
     await change(database, insert, 'b', '', 10, 0);
     const expected = createHash('sha256');
-    for (const [kind, text] of ['ta', 'tñ', 'n', 'i-5', 'tb', 't', 'i10', 'i0'].map((each) => [
+    for (const [kind, text] of ['ta', 'tñ', 'n', 'i-5', 'n', 'tb', 't', 'i10', 'i0', 'n'].map((each) => [
       each[0],
       each.slice(1),
     ])) {

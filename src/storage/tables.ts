@@ -1,20 +1,10 @@
+import { CONSOLE_TABLES } from './console-tables.ts';
+import type { Table } from './table.ts';
+
 /**
- * Every table of the schema, for work that concerns the whole of a vault. A test compares this with the real schema, so
- * that none is forgotten.
+ * What the vault consists of: whoever moves it has to move all of these. A test compares the lists with the real schema,
+ * so that no table is forgotten.
  */
-
-/** What a column holds besides null: text, whole numbers (`integer`, `bigint`), or bytes. */
-export type Kind = 'text' | 'integer' | 'blob';
-
-export interface Table {
-  readonly name: string;
-  /** The columns of the primary key or of the unique index in its place, none of them null, in the order of the key. */
-  readonly key: readonly string[];
-  /** All columns, in the order of the schema. */
-  readonly columns: Readonly<Record<string, Kind>>;
-}
-
-/** What the vault consists of: whoever moves it has to move all of these. */
 export const VAULT_TABLES: readonly Table[] = [
   {
     name: 'wrapped_keys',
@@ -33,7 +23,13 @@ export const VAULT_TABLES: readonly Table[] = [
   {
     name: 'accounts',
     key: ['id'],
-    columns: { id: 'text', name: 'text', suspended_at: 'integer', created_at: 'integer' },
+    columns: {
+      id: 'text',
+      name: 'text',
+      suspended_at: 'integer',
+      created_at: 'integer',
+      production_by_two: 'integer',
+    },
   },
   {
     name: 'enablements',
@@ -77,6 +73,7 @@ export const VAULT_TABLES: readonly Table[] = [
       revision: 'integer',
       created_at: 'integer',
       deleted_at: 'integer',
+      marks: 'integer',
     },
   },
   {
@@ -221,7 +218,15 @@ export const VAULT_TABLES: readonly Table[] = [
     key: ['account', 'lane'],
     columns: { account: 'text', lane: 'integer', sequence: 'integer', hash: 'text', seal: 'blob' },
   },
+  ...CONSOLE_TABLES,
 ];
 
 /** What concerns a running service over one database, and stays with it. */
-export const SERVICE_TABLES: readonly string[] = ['schema_migrations', 'heartbeat', 'writers', 'leases', 'copies'];
+export const SERVICE_TABLES: readonly string[] = [
+  'schema_migrations',
+  'heartbeat',
+  'writers',
+  'leases',
+  'copies',
+  'sessions',
+];

@@ -11,6 +11,7 @@ export const SCHEMES = {
     name: 'sixTOKENfour',
     alphabet: '0123456789',
     eightDigitBin: true,
+    keepsEnds: true,
     accepts: (token: string) => !passesLuhn(token),
   },
   3: {
@@ -18,10 +19,11 @@ export const SCHEMES = {
     // In the order of their codes, as a database sorts them.
     alphabet: '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',
     eightDigitBin: true,
+    keepsEnds: true,
     accepts: (token: string) => /[A-Za-z]/.test(token),
   },
-  7: { name: 'UUID', alphabet: '', eightDigitBin: false, accepts: () => true },
-  8: { name: 'LuhnValid', alphabet: '0123456789', eightDigitBin: true, accepts: passesLuhn },
+  7: { name: 'UUID', alphabet: '', eightDigitBin: false, keepsEnds: false, accepts: () => true },
+  8: { name: 'LuhnValid', alphabet: '0123456789', eightDigitBin: true, keepsEnds: true, accepts: passesLuhn },
 } as const;
 
 export type Scheme = keyof typeof SCHEMES;

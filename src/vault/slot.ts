@@ -1,3 +1,5 @@
+import { LIMITS } from '../kernel/limits.ts';
+
 /**
  * A token is filed under its slot: length, first six, last four, then what lies between. Equal in value to the token
  * and turned back into it, but sorted so that all tokens that a BIN and last four can have stand together: whether any
@@ -19,6 +21,15 @@ export const slotsLike = (number: string): [from: string, to: string] => {
   const start = (slotOf(number) ?? '').slice(0, LENGTH_DIGITS + HEAD + TAIL);
   return [start, `${start}~`];
 };
+
+/** From and to of the slots that hold these first six digits, for each length of a card number, in the order of slots. */
+export function slotsOfBin(firstSix: string): [from: string, to: string][] {
+  const { min, max } = LIMITS.panDigits;
+  return Array.from({ length: max - min + 1 }, (_, index) => {
+    const start = `${min + index}${firstSix}`;
+    return [start, `${start}~`];
+  });
+}
 
 export function tokenOf(slot: string): string {
   const head = slot.slice(LENGTH_DIGITS, LENGTH_DIGITS + HEAD);

@@ -3,34 +3,43 @@ import { FINGERPRINT_VERSION, fingerprint } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Place, placeOf, type Seal, UnsealError } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
-import { blob, type Database, integer, type Row, text, type Value, type Write } from '../storage/database.ts';
+import {
+  blob,
+  type Database,
+  integer,
+  integerOrNull,
+  type Row,
+  text,
+  type Value,
+  type Write,
+} from '../storage/database.ts';
+import { MarkStore } from './mark-store.ts';
 import { formName, type Scheme, type TokenFormat } from './scheme.ts';
 import { slotOf, tokenOf } from './slot.ts';
 import { recordOf, type Token, tokenFromRecord } from './token.ts';
 
-const COLUMNS = 'slot, scheme, record, revision, created_at';
+const COLUMNS = 'slot, scheme, record, revision, created_at, marks';
 const LIVE = 'record is not null';
 const BY_SLOT = `select ${COLUMNS} from tokens where account = ? and environment = ? and slot = ? and ${LIVE}`;
 const BY_FINGERPRINT = `select ${COLUMNS} from tokens
   where account = ? and environment = ? and fingerprint = ? and form = ? and ${LIVE}`;
-const EXISTS = `select 1 as found from tokens where account = ? and environment = ? and slot = ? and ${LIVE}`;
 const IS_TAKEN = 'select 1 as taken from tokens where account = ? and environment = ? and slot = ?';
 const TAKEN_FROM =
   'select slot from tokens where account = ? and environment = ? and slot >= ? and slot < ? order by slot limit ?';
 
 const FILED =
-  'account, environment, slot, scheme, fingerprint, fingerprint_version, form, record, revision, created_at';
-const INSERT = `insert into tokens (${FILED}) values (?, ?, ?, ?, ?, ?, ?, ?, 1, ?) on conflict do nothing`;
+  'account, environment, slot, scheme, fingerprint, fingerprint_version, form, record, revision, created_at, marks';
+const INSERT = `insert into tokens (${FILED}) values (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, 1) on conflict do nothing`;
 /** Card numbers whose tokens do not hold first six and last four in their slots, and those of captures. */
 const PAN_ELSEWHERE = `select 1 as found where exists (select 1 from tokens
     where account = ? and environment = ? and fingerprint = ? and scheme = 7)
   or exists (select 1 from captures where account = ? and environment = ? and fingerprint = ?)`;
 const FINGERPRINTS_AFTER = `select slot, fingerprint from tokens
   where account = ? and environment = ? and slot > ? and slot < ? and ${LIVE} order by slot limit ?`;
-const UPDATE = `update tokens set record = ?, revision = revision + 1
+const UPDATE = `update tokens set record = ?, revision = revision + 1, marks = revision + 1
   where account = ? and environment = ? and slot = ? and revision = ? and ${LIVE}`;
 const DELETE = `update tokens set record = null, fingerprint = null, form = null, deleted_at = ?
-  where account = ? and environment = ? and slot = ? and ${LIVE}`;
+  where account = ? and environment = ? and slot = ? and revision = ? and ${LIVE}`;
 const FORGETTABLE = 'select account, environment, slot from tokens where deleted_at <= ? limit ?';
 const FORGET = 'delete from tokens where account = ? and environment = ? and slot = ? and deleted_at <= ?';
 
@@ -38,6 +47,19 @@ const FORGET = 'delete from tokens where account = ? and environment = ? and slo
 export interface Stored {
   readonly token: Token;
   readonly revision: number;
+}
+
+/** A persistent token that is there already. */
+export interface Found extends Stored {
+  /** It has all of its marks. */
+  readonly isMarked: boolean;
+}
+
+export interface Deletable {
+  readonly value: string;
+  readonly revision: number;
+  /** Undefined when it was damaged. */
+  readonly token: Token | undefined;
 }
 
 const placeOfRecord = ({ environment, account }: Tenant, token: string): Place =>
@@ -51,25 +73,32 @@ export class TokenStore {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #fingerprintKey: KeyObject;
+  readonly #marks: MarkStore;
 
-  private constructor(database: Database, keyring: Keyring, tenant: Tenant, fingerprintKey: KeyObject) {
+  private constructor(
+    database: Database,
+    keyring: Keyring,
+    tenant: Tenant,
+    { fingerprintKey, marks }: { fingerprintKey: KeyObject; marks: MarkStore },
+  ) {
     this.#database = database;
     this.#keyring = keyring;
     this.tenant = tenant;
     this.#fingerprintKey = fingerprintKey;
+    this.#marks = marks;
   }
 
   static async of(database: Database, keyring: Keyring, tenant: Tenant): Promise<TokenStore> {
     const fingerprintKey = await keyring.digestKey({ ...tenant, purpose: 'fingerprints' });
-    return new TokenStore(database, keyring, tenant, fingerprintKey);
+    return new TokenStore(database, keyring, tenant, { fingerprintKey, marks: await MarkStore.of(keyring, tenant) });
   }
 
-  async find(token: string): Promise<Stored | undefined> {
+  async find(token: string): Promise<Found | undefined> {
     const slot = slotOf(token);
     return slot === undefined ? undefined : this.#stored(await this.#database.read(BY_SLOT, ...this.#scope(), slot));
   }
 
-  async findPersistent(pan: string, format: TokenFormat): Promise<Stored | undefined> {
+  async findPersistent(pan: string, format: TokenFormat): Promise<Found | undefined> {
     const rows = await this.#database.read(BY_FINGERPRINT, ...this.#scope(), this.#fingerprint(pan), formName(format));
     const stored = await this.#stored(rows);
     // Fingerprints are not sealed: whoever changes them in the database must not pass one card off as another.
@@ -77,8 +106,12 @@ export class TokenStore {
     return stored;
   }
 
-  async exists(token: string): Promise<boolean> {
-    return (await this.#database.read(EXISTS, ...this.#scope(), slotOf(token) ?? '')).length > 0;
+  /** What it takes to delete a token, also one that was damaged. */
+  async deletable(token: string): Promise<Deletable | undefined> {
+    const [row] = await this.#database.read(BY_SLOT, ...this.#scope(), slotOf(token) ?? '');
+    if (row === undefined) return undefined;
+    const opened = await openIfGenuine(this.#keyring, this.tenant, row);
+    return { value: token, revision: integer(row, 'revision'), token: opened };
   }
 
   /** In use, or reserved after a deletion. */
@@ -122,8 +155,18 @@ export class TokenStore {
     return { sql: UPDATE, rows, touches: 1 };
   }
 
-  delete(tokens: readonly string[], at: number): Write {
-    return { sql: DELETE, rows: tokens.map((token) => [at, ...this.#scope(), slotOf(token) ?? '']), touches: 1 };
+  /** Behind the writes of the tokens themselves, in the same unit: whoever has the row of a token may write its marks. */
+  mark(made: readonly Token[], changed: readonly { readonly token: Token; readonly before: Found }[]): Write[] {
+    return this.#marks.insert([
+      ...made.map((token) => ({ token })),
+      ...changed.map(({ token, before }) => (before.isMarked ? { token, before: before.token } : { token })),
+    ]);
+  }
+
+  /** Conflicts when somebody changed or deleted a token since it was read: it may have marks of which nothing is known. */
+  delete(tokens: readonly Deletable[], at: number): Write[] {
+    const rows = tokens.map(({ value, revision }) => [at, ...this.#scope(), slotOf(value) ?? '', revision]);
+    return [{ sql: DELETE, rows, touches: 1 }, ...this.#marks.remove(tokens.flatMap(({ token }) => token ?? []))];
   }
 
   #row(token: Token, seal: Seal, form: TokenFormat | undefined): Value[] {
@@ -132,17 +175,11 @@ export class TokenStore {
     return [...this.#scope(), slotOf(token.token) ?? '', token.scheme, ...card, record, token.createdAt];
   }
 
-  async #stored([row]: Row[]): Promise<Stored | undefined> {
+  async #stored([row]: Row[]): Promise<Found | undefined> {
     if (row === undefined) return undefined;
-    const token = tokenOf(text(row, 'slot'));
-    const record = await this.#keyring.open(
-      this.tenant,
-      'tokens',
-      placeOfRecord(this.tenant, token),
-      blob(row, 'record'),
-    );
-    const filed = { token, scheme: integer(row, 'scheme') as Scheme, createdAt: integer(row, 'created_at') };
-    return { token: tokenFromRecord(record.toString('utf8'), filed), revision: integer(row, 'revision') };
+    const revision = integer(row, 'revision');
+    const token = await openToken(this.#keyring, this.tenant, row);
+    return { token, revision, isMarked: integerOrNull(row, 'marks') === revision };
   }
 
   #scope(): [string, string] {
@@ -153,6 +190,21 @@ export class TokenStore {
     return new Uint8Array(fingerprint(this.#fingerprintKey, number));
   }
 }
+
+/** Of a row with slot, scheme, record and created_at. Throws `UnsealError`. */
+async function openToken(keyring: Keyring, tenant: Tenant, row: Row): Promise<Token> {
+  const token = tokenOf(text(row, 'slot'));
+  const record = await keyring.open(tenant, 'tokens', placeOfRecord(tenant, token), blob(row, 'record'));
+  const filed = { token, scheme: integer(row, 'scheme') as Scheme, createdAt: integer(row, 'created_at') };
+  return tokenFromRecord(record.toString('utf8'), filed);
+}
+
+/** Undefined when somebody changed the row in the database. */
+export const openIfGenuine = (keyring: Keyring, tenant: Tenant, row: Row): Promise<Token | undefined> =>
+  openToken(keyring, tenant, row).catch((error: unknown) => {
+    if (error instanceof UnsealError) return undefined;
+    throw error;
+  });
 
 /** Frees the slots of tokens deleted before `before`; returns how many. */
 export async function forgetDeletedTokens(database: Database, before: number, limit: number): Promise<number> {

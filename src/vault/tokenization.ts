@@ -8,7 +8,7 @@ import { freeTokens } from './free-tokens.ts';
 import { drawToken, middleCount, type TokenFormat, type TokenSpace, tokenSpace } from './scheme.ts';
 import { StoredPans } from './stored-pans.ts';
 import { type Card, type Creator, mergedToken, recordOf, type Token } from './token.ts';
-import type { Stored, TokenStore } from './token-store.ts';
+import type { Found, TokenStore } from './token-store.ts';
 
 export interface Tokenization {
   readonly cards: readonly Card[];
@@ -32,7 +32,7 @@ interface Entry {
   card: Card;
   token: Token | undefined;
   /** The persistent token that was there already. */
-  stored: Stored | undefined;
+  stored: Found | undefined;
   /** It was looked for the persistent token since the last time that somebody else was first. */
   isSought: boolean;
   obstacle: Obstacle | undefined;
@@ -117,15 +117,17 @@ export class TokenizationRun {
     return this.#inserts.length + this.#updates.length;
   }
 
+  madeCount = (): number => this.#inserts.length;
+
   writes(seal: Seal): Write[] {
     const { format, persistent } = this.#request;
     const tokens = this.#inserts.flatMap(({ token }) => token ?? []);
     const updates = this.#updates.flatMap(({ token, stored }) =>
-      token !== undefined && stored !== undefined ? [{ token, revision: stored.revision }] : [],
+      token !== undefined && stored !== undefined ? [{ token, before: stored, revision: stored.revision }] : [],
     );
-    const form = persistent ? format : undefined;
-    const insert = this.#store.insert(tokens, seal, form);
-    return [...(tokens.length > 0 ? [insert] : []), ...(updates.length > 0 ? [this.#store.update(updates, seal)] : [])];
+    const inserts = tokens.length > 0 ? [this.#store.insert(tokens, seal, persistent ? format : undefined)] : [];
+    const changed = updates.length > 0 ? [this.#store.update(updates, seal)] : [];
+    return [...inserts, ...changed, ...this.#store.mark(tokens, updates)];
   }
 
   /** Somebody else was first with one row of the writes: that entry is chosen anew. */

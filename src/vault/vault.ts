@@ -6,9 +6,13 @@ import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { commitAll, type Database, type JournalEntry } from '../storage/database.ts';
+import type { Statistics } from '../storage/statistics.ts';
 import type { Token } from './token.ts';
 import { forgetDeletedTokens, TokenStore } from './token-store.ts';
 import { type Tokenization, type TokenizationResult, TokenizationRun } from './tokenization.ts';
+
+/** The counter of tokens that were made. */
+export const TOKENS_MADE = 'tokens';
 
 /** How long the value of a deleted token is not issued again. */
 const RESERVED_AFTER_DELETION_MS = DAY;
@@ -24,13 +28,22 @@ export class Vault {
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #statistics: Statistics | undefined;
   readonly #stores = new Map<string, Promise<TokenStore>>();
 
-  constructor(options: { database: Database; keyring: Keyring; clock: Clock; random: Random }) {
+  constructor(options: {
+    database: Database;
+    keyring: Keyring;
+    clock: Clock;
+    random: Random;
+    /** Where the tokens that were made are counted. */
+    statistics?: Statistics;
+  }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
     this.#random = options.random;
+    this.#statistics = options.statistics;
   }
 
   /**
@@ -53,7 +66,10 @@ export class Vault {
       const writes = [...own, ...(await alsoWrites(effect, results))];
       if (writes.length === 0 && journal.length === 0) return results;
       const outcome = await this.#database.commit({ account: tenant.account, writes, journal });
-      if (outcome.committed) return results;
+      if (outcome.committed) {
+        if (run.madeCount() > 0) this.#statistics?.note(tenant, TOKENS_MADE, run.madeCount());
+        return results;
+      }
       refuseIfTakenOver(outcome, own.length);
       run.lost(outcome);
     }
@@ -95,11 +111,11 @@ export class Vault {
     const store = await this.#store(tenant);
     const distinct = [...new Set(tokens)];
     for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
-      const deletions: Deletion[] = await Promise.all(
-        distinct.map(async (token) => ({ token, deleted: await store.exists(token) })),
-      );
-      const gone = deletions.filter(({ deleted }) => deleted).map(({ token }) => token);
-      const own = gone.length === 0 ? [] : [store.delete(gone, this.#clock())];
+      const found = await Promise.all(distinct.map((token) => store.deletable(token)));
+      const deletions = distinct.map((token, index): Deletion => ({ token, deleted: found[index] !== undefined }));
+      const deletable = found.flatMap((each) => each ?? []);
+      const gone = deletable.map(({ value }) => value);
+      const own = gone.length === 0 ? [] : store.delete(deletable, this.#clock());
       const writes = [...own, ...(await alsoWrites(effect, deletions))];
       const journal = [this.#deletionEntry(tenant, gone, distinct, effect)];
       const outcome = await this.#database.commit({ account: tenant.account, writes, journal, erases: true });

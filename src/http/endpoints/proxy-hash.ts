@@ -2,7 +2,12 @@ import { invalid } from '../../kernel/failure.ts';
 import { HASH_TYPES, type HashType } from '../../proxy/hash.ts';
 import { defineEndpoint } from '../endpoint.ts';
 import { object, reply } from '../fields.ts';
-import { PLACEHOLDERS, PROXY_HEADERS, payloadOf } from './proxy-parameters.ts';
+import { PLACEHOLDERS, PROXY_HEADERS, type ProxyCall, payloadOf } from './proxy-parameters.ts';
+
+export async function hashAnswer(call: ProxyCall) {
+  const hashType = typeOf(call.query);
+  return { hashValue: await call.services.proxy.hash(payloadOf(call), hashType), hashType };
+}
 
 /** POST /proxy/hash/?type= (interface: Proxy). */
 export const proxyHash = defineEndpoint({
@@ -27,10 +32,7 @@ export const proxyHash = defineEndpoint({
     body: '{"chd":{"holder":"{{4111118372951111:detokenize | extract:name}}","number":"{{4111118372951111:detokenize | extract:card}}"}}',
     data: { hashValue: '+N+rRbmf9BjOVjt9N96jvJh1w4CXBrrTWsPkdriagCU=', hashType: 'SHA256' },
   },
-  async handle(call) {
-    const hashType = typeOf(call.query);
-    return { hashValue: await call.services.proxy.hash(payloadOf(call), hashType), hashType };
-  },
+  handle: hashAnswer,
 });
 
 function typeOf(query: string): HashType {

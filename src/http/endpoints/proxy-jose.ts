@@ -1,7 +1,7 @@
 import { LIMITS } from '../../kernel/limits.ts';
 import { defineEndpoint } from '../endpoint.ts';
 import { anyObject, list, object, reply } from '../fields.ts';
-import { PLACEHOLDERS, PROXY_HEADERS, payloadOf } from './proxy-parameters.ts';
+import { PLACEHOLDERS, PROXY_HEADERS, type ProxyCall, payloadOf } from './proxy-parameters.ts';
 
 /** What the interface lists (Proxy JOSE request body); other keys may be anything and are not named in failures. */
 const KEYS: ReadonlySet<string> = new Set([
@@ -30,6 +30,11 @@ const KEYS: ReadonlySet<string> = new Set([
   'recurringTransaction',
   'credentialOnFile',
 ]);
+
+export async function joseAnswer(call: ProxyCall) {
+  const { value, signature } = await call.services.proxy.jose(payloadOf(call), KEYS);
+  return { value, encryption: signature, signed: true };
+}
 
 /** POST /proxy/jose (interface: Proxy). */
 export const proxyJose = defineEndpoint({
@@ -75,8 +80,5 @@ export const proxyJose = defineEndpoint({
     },
     data: { value: 'eyJhbGciOiJSU0EtT0FFUC0yNTYi…', encryption: 'eyJhbGciOiJSUzI1NiIs…', signed: true },
   },
-  async handle(call) {
-    const { value, signature } = await call.services.proxy.jose(payloadOf(call), KEYS);
-    return { value, encryption: signature, signed: true };
-  },
+  handle: joseAnswer,
 });

@@ -1,6 +1,8 @@
 import { defineEndpoint } from '../endpoint.ts';
 import { object, reply } from '../fields.ts';
-import { PLACEHOLDERS, PROXY_HEADERS, payloadOf } from './proxy-parameters.ts';
+import { PLACEHOLDERS, PROXY_HEADERS, type ProxyCall, payloadOf } from './proxy-parameters.ts';
+
+export const wssecAnswer = async (call: ProxyCall) => ({ xml: await call.services.proxy.wssec(payloadOf(call)) });
 
 /** POST /proxy/wssec (interface: Proxy). */
 export const proxyWssec = defineEndpoint({
@@ -24,7 +26,5 @@ export const proxyWssec = defineEndpoint({
     body: '<compra xmlns="http://www.example.com/compra"><numeroTarjeta>{{4111118372951111:detokenize | extract:card}}</numeroTarjeta></compra>',
     data: { xml: '<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/">…</soapenv:Envelope>' },
   },
-  async handle(call) {
-    return { xml: await call.services.proxy.wssec(payloadOf(call)) };
-  },
+  handle: wssecAnswer,
 });

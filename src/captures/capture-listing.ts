@@ -1,0 +1,100 @@
+import type { Keyring } from '../crypto/keyring.ts';
+import { UnsealError } from '../crypto/seal.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import type { Expiry } from '../kernel/expiry.ts';
+import { isUuid } from '../kernel/ids.ts';
+import { truncatePansInJson } from '../kernel/json-masking.ts';
+import { truncatePan, truncatePansIn } from '../kernel/pan.ts';
+import { type Database, integer, type Row, text } from '../storage/database.ts';
+import { type Page, readCursor, walk, writeCursor } from '../storage/page.ts';
+import type { AdditionalInfo } from './capture.ts';
+import { findCapture, liveCaptures, openCapture, type StoredCapture } from './capture-store.ts';
+
+/** A capture without card number and sensitive authentication data. */
+export interface ListedCapture {
+  readonly id: string;
+  readonly amount: number;
+  readonly currency: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** It holds a cvv, a track 2 or both; which of them is told by nothing that is not sealed. */
+  readonly hasSensitive: boolean;
+  /** First six and last four, when there is a card number. Undefined when the record cannot be opened. */
+  readonly card: { readonly truncated: string | undefined } | undefined;
+}
+
+export interface CaptureDetail extends ListedCapture {
+  readonly name: string | undefined;
+  readonly expiry: Expiry | undefined;
+  /** Card numbers in it are truncated. */
+  readonly additionalInfo: AdditionalInfo;
+}
+
+/** Captures as people look for them. Their sensitive authentication data stays sealed. */
+export class CaptureListing {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+
+  constructor(options: { database: Database; keyring: Keyring; clock: Clock }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#clock = options.clock;
+  }
+
+  /** Those whose ttl has not ended, the newest first. Throws `invalid_field` for a cursor that is none. */
+  async list(tenant: Tenant, cursor?: string): Promise<Page<ListedCapture>> {
+    const now = this.#clock();
+    const [createdAt, id] = cursor === undefined ? NEWEST : readCursor(cursor, ...NEWEST);
+    const { items, last, isEnd } = await walk<Row, ListedCapture>({
+      read: (after, limit) => {
+        const place = after === undefined ? { createdAt, id } : placeOf(after);
+        return liveCaptures(this.#database, tenant, now, place, limit);
+      },
+      take: (row) => this.#listed(tenant, row),
+    });
+    if (isEnd || last === undefined) return { items, cursor: undefined };
+    const place = placeOf(last);
+    return { items, cursor: writeCursor(place.createdAt, place.id) };
+  }
+
+  /** Undefined when there is none, or its ttl has ended. Throws `UnsealError`. */
+  async detail(tenant: Tenant, id: string): Promise<CaptureDetail | undefined> {
+    if (!isUuid(id)) return undefined;
+    const stored = await findCapture(this.#database, this.#keyring, tenant, id, this.#clock());
+    if (stored === undefined) return undefined;
+    const { name, expiry, additionalInfo } = stored.capture;
+    const masked = truncatePansInJson({ ...additionalInfo }) as AdditionalInfo;
+    return { ...listedOf(stored), name: name && truncatePansIn(name), expiry, additionalInfo: masked };
+  }
+
+  async #listed(tenant: Tenant, row: Row): Promise<ListedCapture> {
+    try {
+      return listedOf(await openCapture(this.#keyring, tenant, row));
+    } catch (error) {
+      if (!(error instanceof UnsealError)) throw error;
+      return {
+        ...placeOf(row),
+        amount: integer(row, 'amount'),
+        currency: text(row, 'currency'),
+        expiresAt: integer(row, 'expires_at'),
+        hasSensitive: row['sensitive'] !== null,
+        card: undefined,
+      };
+    }
+  }
+}
+
+const NEWEST: readonly [number, string] = [Number.MAX_SAFE_INTEGER, '~'];
+
+const placeOf = (row: Row): { createdAt: number; id: string } => ({
+  createdAt: integer(row, 'created_at'),
+  id: text(row, 'id'),
+});
+
+function listedOf({ capture, sealedSensitive }: StoredCapture): ListedCapture {
+  const { id, amount, currency, createdAt, expiresAt, pan } = capture;
+  const card = { truncated: pan && truncatePan(pan) };
+  return { id, amount, currency, createdAt, expiresAt, hasSensitive: sealedSensitive !== undefined, card };
+}

@@ -1,0 +1,123 @@
+import type { Command } from 'commander';
+import { iso8601 } from '../kernel/clock.ts';
+import { Failure } from '../kernel/failure.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
+import type { Link } from '../people/invitations.ts';
+import type { Profile } from '../people/people.ts';
+import { OPERATOR } from '../people/roles.ts';
+import type { Member } from '../people/team.ts';
+import { type Core, MAKES_VAULT, type Opening, type Paths, type Tools, withCore } from './core.ts';
+import { details, operator, print, table } from './output.ts';
+
+interface Options {
+  readonly json?: boolean;
+}
+
+class PeopleError extends OperatorError {
+  override readonly name = 'PeopleError';
+}
+
+/** Where people reach the console, unless the service knows better. */
+const consoleOf = ({ consoleUrl, ports }: Paths): string => consoleUrl ?? `https://localhost:${ports.console}`;
+
+/** What a browser opens: the secret is behind the `#`, so that no server and no log sees it. */
+export const joinUrl = (console: string, { secret }: Pick<Link, 'secret'>): string => `${console}/join#${secret}`;
+
+const shown = ({ person, name, email, locked, createdAt }: Member) => ({
+  id: person,
+  name,
+  email,
+  locked,
+  created_at: iso8601(createdAt),
+});
+
+export function operatorCommands(program: Command, tools: Tools): void {
+  const group = program.command('operator').description('people who run this service, in the console');
+
+  group
+    .command('invite')
+    .description('a link by which an operator joins, or with the address of one gets a new password and second factor')
+    .option('--email <email>', 'whose link it is; without, whoever opens it gives their own')
+    .option('--json', 'print JSON')
+    .action(({ email, json }: Options & { email?: string }) =>
+      withPeople(
+        tools,
+        async (core) => {
+          const link = await invite(core, email);
+          const url = joinUrl(consoleOf(tools.paths()), link);
+          const made = { invitation: url, expires_at: iso8601(link.expiresAt) };
+          print(
+            tools,
+            json,
+            made,
+            `${details(Object.entries(made))}\n\nThe link is good once. It is shown this one time.`,
+          );
+        },
+        MAKES_VAULT,
+      ),
+    );
+
+  group
+    .command('list')
+    .description('list all operators')
+    .option('--json', 'print JSON')
+    .action(({ json }: Options) =>
+      withPeople(tools, async ({ people }) => {
+        const all = (await people.team.members(OPERATOR.account)).map(shown);
+        const rows = all.map(({ id, name, email, locked, created_at }) => [
+          id,
+          locked ? 'locked' : 'active',
+          created_at,
+          email,
+          name,
+        ]);
+        print(tools, json, all, table(['ID', 'STATUS', 'SINCE', 'E-MAIL', 'NAME'], rows));
+      }),
+    );
+
+  const single = (name: string, about: string, act: (core: Core, person: Profile) => Promise<void>): void => {
+    group
+      .command(`${name} <email>`)
+      .description(about)
+      .option('--json', 'print JSON')
+      .action((email: string, { json }: Options) =>
+        withPeople(tools, async (core) => {
+          const person = await core.people.people.findByEmail(email);
+          if (person === undefined) throw new PeopleError('there is nobody with this e-mail address');
+          await act(core, person);
+          const told = { id: person.id, name: person.name, email: person.email };
+          print(tools, json, told, details(Object.entries(told)));
+        }),
+      );
+  };
+  single('remove', 'take the role of operator away', ({ people }, { id }) =>
+    people.team.remove(OPERATOR.account, id, operator()),
+  );
+  single('unlock', 'let somebody sign in again who was locked after too many tries', ({ people }, { id }) =>
+    people.people.unlock(id, operator()),
+  );
+}
+
+async function invite({ people }: Core, email: string | undefined): Promise<Link> {
+  const known = email === undefined ? undefined : await people.people.findByEmail(email);
+  if (known !== undefined && (await people.team.roleIn(OPERATOR.account, known.id)) !== undefined)
+    return people.invitations.reset(known.id, OPERATOR, operator());
+  const to = { ...OPERATOR, ...(email !== undefined && { email }) };
+  return people.invitations.invite(to, OPERATOR, operator());
+}
+
+/** What cannot be done is told as it is told in the console. */
+const withPeople = (tools: Tools, act: (core: Core) => Promise<void>, opening?: Opening): Promise<void> =>
+  withCore(
+    tools,
+    async (core) => {
+      try {
+        await act(core);
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error;
+        if (error.code === 'unknown_record') throw new PeopleError('this person is no operator');
+        throw new PeopleError(error.message);
+      }
+    },
+    opening,
+  );

@@ -1,0 +1,37 @@
+import { AuditReading } from '../audit/reading.ts';
+import { CaptureListing } from '../captures/capture-listing.ts';
+import type { JsonRoute } from '../http/json-routes.ts';
+import { ActivationRequests } from '../payments/activation-requests.ts';
+import { PaymentListing } from '../payments/payment-listing.ts';
+import { Totals } from '../storage/totals.ts';
+import { TokenListing } from '../vault/token-listing.ts';
+import { changesOf } from './changes.ts';
+import { Dispatcher, type DispatchOptions } from './dispatch.ts';
+import type { ConsoleServices } from './route.ts';
+import { routes } from './routes.ts';
+
+/** Where the addresses of the console's pages begin; all of them are the one page that the browser fills. */
+export const PAGES = ['/', '/sign-in', '/join', '/profile', '/a', '/operator'] as const;
+
+/** What the service shares with the console. */
+type Parts = Omit<
+  ConsoleServices,
+  'changes' | 'requests' | 'totals' | 'tokenListing' | 'captureListing' | 'paymentListing' | 'auditReading'
+>;
+
+/** Everything that the console's interface serves. */
+export function consoleRoutes(parts: Parts, options: Omit<DispatchOptions, 'services'>): JsonRoute[] {
+  const { database, keyring, clock } = parts;
+  const services: ConsoleServices = {
+    ...parts,
+    changes: changesOf(routes),
+    requests: new ActivationRequests({ ...parts, processors: parts.activations.processors }),
+    totals: new Totals({ database, clock }),
+    tokenListing: new TokenListing({ database, keyring }),
+    captureListing: new CaptureListing({ database, keyring, clock }),
+    paymentListing: new PaymentListing({ database, keyring, clock }),
+    auditReading: new AuditReading({ database }),
+  };
+  const dispatcher = new Dispatcher({ services, ...options });
+  return routes.map((route) => dispatcher.jsonRoute(route));
+}

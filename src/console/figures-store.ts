@@ -1,0 +1,55 @@
+import type { Environment } from '../kernel/environment.ts';
+import { type Database, integer, type Row, text, textOrNull } from '../storage/database.ts';
+
+/** What operators see of all accounts at once, read in few statements however many there are. */
+
+/** How many, of each account, or of each account and environment. */
+type Numbers = ReadonlyMap<string, number>;
+
+export interface Figures {
+  readonly people: Numbers;
+  readonly openRequests: Numbers;
+  /** Keys that work now, by `tenantName`. */
+  readonly keys: Numbers;
+  /** The enabled processor, by `tenantName`. */
+  readonly processors: ReadonlyMap<string, string>;
+}
+
+const PEOPLE = "select account, count(*) as number from memberships where account <> '' group by account";
+const OPEN_REQUESTS = `select account, count(*) as number from activation_requests where status = 'requested'
+  group by account`;
+const KEYS = `select account, environment, count(*) as number from api_keys
+  where revoked_at is null and (expires_at is null or expires_at > ?) group by account, environment`;
+const PROCESSORS = "select account, environment, processor from enablements where capability = 'payments'";
+const COUNTED = 'select 1 as found from statistics where account = ? and environment = ? and name = ? limit 1';
+
+export const tenantName = (account: string, environment: Environment): string => `${environment}/${account}`;
+
+export async function readFigures(database: Database, now: number): Promise<Figures> {
+  const [people, requests, keys, processors] = await Promise.all([
+    database.read(PEOPLE),
+    database.read(OPEN_REQUESTS),
+    database.read(KEYS, now),
+    database.read(PROCESSORS),
+  ]);
+  return {
+    people: numbers(people, ofAccount),
+    openRequests: numbers(requests, ofAccount),
+    keys: numbers(keys, ofTenant),
+    processors: new Map(processors.map((row) => [ofTenant(row), textOrNull(row, 'processor') ?? ''])),
+  };
+}
+
+/** Whether a request of this name was ever counted. */
+export const wasCounted = async (
+  database: Database,
+  account: string,
+  environment: Environment,
+  name: string,
+): Promise<boolean> => (await database.read(COUNTED, account, environment, name)).length > 0;
+
+const ofAccount = (row: Row): string => text(row, 'account');
+const ofTenant = (row: Row): string => tenantName(text(row, 'account'), text(row, 'environment') as Environment);
+
+const numbers = (rows: readonly Row[], nameOf: (row: Row) => string): Numbers =>
+  new Map(rows.map((row) => [nameOf(row), integer(row, 'number')]));

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ApiKey } from '../accounts/api-key.ts';
+import type { ActivationRequest, RequestStatus } from '../payments/activation-request-store.ts';
+import { type Facts, stepsOf } from './onboarding.ts';
+
+const NEW: Facts = {
+  account: { id: 'acct_1', name: 'Shop', status: 'onboarding', createdAt: 1, productionByTwo: false },
+  keys: [],
+  requests: [],
+  owner: undefined,
+  paymentsIn: new Set(),
+  isProductionUsed: false,
+  tried: { call: false, token: false, capture: false, payment: false },
+};
+
+const keyOf = (traits: Partial<ApiKey>): ApiKey => ({ environment: 'sandbox', createdAt: 5, ...traits }) as ApiKey;
+const requestOf = (status: RequestStatus, decidedAt?: number): ActivationRequest =>
+  ({ status, decidedAt }) as ActivationRequest;
+
+/** State and time of one step. */
+const step = (name: string, changed: Partial<Facts>) => {
+  const found = stepsOf({ ...NEW, ...changed }).find((each) => each.step === name);
+  return [found?.state, found?.at];
+};
+
+describe('onboarding', () => {
+  test('begins with nothing done', () =>
+    assert.deepEqual([...new Set(stepsOf(NEW).map(({ state }) => state))], ['open']));
+
+  test('the account is configured once its owner has joined', () =>
+    assert.deepEqual(step('account_configured', { owner: 7 }), ['done', 7]));
+
+  test('a key counts in its environment, and not when it was revoked', () => {
+    const keys = [keyOf({ createdAt: 3, revokedAt: 4 }), keyOf({ createdAt: 5 })];
+    assert.deepEqual(step('sandbox_key', { keys }), ['done', 5]);
+    assert.deepEqual(step('production_key', { keys }), ['open', undefined]);
+    assert.deepEqual(step('sandbox_key', { keys: keys.slice(0, 1) }), ['open', undefined]);
+  });
+
+  test('activation waits for the operator, and is done by consent or when payments are enabled', () => {
+    const of = (...requests: ActivationRequest[]) => step('activation_requested', { requests });
+    assert.deepEqual(of(requestOf('requested')), ['waiting', undefined]);
+    assert.deepEqual(of(requestOf('declined', 9)), ['open', undefined]);
+    assert.deepEqual(of(requestOf('requested'), requestOf('approved', 9)), ['done', 9]);
+    assert.deepEqual(step('activation_requested', { paymentsIn: new Set(['sandbox']) }), ['done', undefined]);
+  });
+
+  test('the sandbox is tested by a call that made something, and a payment where payments can be made', () => {
+    const tried = (...names: (keyof Facts['tried'])[]) => ({
+      tried: { ...NEW.tried, ...Object.fromEntries(names.map((name) => [name, true])) },
+    });
+    const sandbox = { paymentsIn: new Set(['sandbox'] as const) };
+    const state = (changed: Partial<Facts>) => step('sandbox_tested', changed)[0];
+    assert.equal(state(tried('call')), 'open');
+    assert.equal(state(tried('token')), 'open');
+    assert.equal(state(tried('call', 'token')), 'done');
+    assert.equal(state(tried('call', 'capture')), 'done');
+    assert.equal(state({ ...tried('call', 'token'), ...sandbox }), 'open');
+    assert.equal(state({ ...tried('call', 'token', 'payment'), ...sandbox }), 'done');
+    assert.equal(state({ ...tried('call', 'token'), paymentsIn: new Set(['production']) }), 'done');
+  });
+
+  test('live is a production key that was used, in an account that is not suspended', () => {
+    const account = { ...NEW.account, status: 'live' as const };
+    assert.deepEqual(step('live', { account, isProductionUsed: true })[0], 'done');
+    assert.deepEqual(step('live', { account })[0], 'open');
+    assert.deepEqual(step('live', { account: { ...account, status: 'suspended' }, isProductionUsed: true })[0], 'open');
+  });
+});

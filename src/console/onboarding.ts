@@ -1,0 +1,66 @@
+import type { Account } from '../accounts/account.ts';
+import type { ApiKey } from '../accounts/api-key.ts';
+import type { Environment } from '../kernel/environment.ts';
+import type { ActivationRequest } from '../payments/activation-request-store.ts';
+import type { STEPS } from './wire/onboarding.ts';
+
+/** How far an account is on its way to live payments, told by what is there. */
+
+type Step = (typeof STEPS)[number];
+
+export interface Facts {
+  readonly account: Account;
+  readonly keys: readonly ApiKey[];
+  readonly requests: readonly ActivationRequest[];
+  /** When the first owner joined; undefined while there is none. */
+  readonly owner: number | undefined;
+  readonly paymentsIn: ReadonlySet<Environment>;
+  readonly isProductionUsed: boolean;
+  /** In the sandbox. */
+  readonly tried: {
+    readonly call: boolean;
+    readonly token: boolean;
+    readonly capture: boolean;
+    readonly payment: boolean;
+  };
+}
+
+interface StepState {
+  readonly step: Step;
+  /** `waiting`: somebody else has to act. */
+  readonly state: 'done' | 'waiting' | 'open';
+  /** When it was done, where that is known. */
+  readonly at: number | undefined;
+}
+
+export function stepsOf(facts: Facts): StepState[] {
+  const { account, owner, isProductionUsed } = facts;
+  return [
+    doneWhen('account_configured', owner !== undefined, owner),
+    keyStep('sandbox_key', facts, 'sandbox'),
+    keyStep('production_key', facts, 'production'),
+    activation(facts),
+    doneWhen('sandbox_tested', isTested(facts), undefined),
+    doneWhen('live', isProductionUsed && account.status === 'live', undefined),
+  ];
+}
+
+const doneWhen = (step: Step, isDone: boolean, at: number | undefined): StepState =>
+  isDone ? { step, state: 'done', at } : { step, state: 'open', at: undefined };
+
+function keyStep(step: Step, { keys }: Facts, environment: Environment): StepState {
+  const [first] = keys.filter((key) => key.environment === environment && key.revokedAt === undefined);
+  return doneWhen(step, first !== undefined, first?.createdAt);
+}
+
+function activation({ requests, paymentsIn }: Facts): StepState {
+  const approved = requests.findLast(({ status }) => status === 'approved');
+  if (approved !== undefined || paymentsIn.size > 0)
+    return { step: 'activation_requested', state: 'done', at: approved?.decidedAt };
+  const isWaiting = requests.some(({ status }) => status === 'requested');
+  return { step: 'activation_requested', state: isWaiting ? 'waiting' : 'open', at: undefined };
+}
+
+/** Payments are a part of it where they can be made. */
+const isTested = ({ tried, paymentsIn }: Facts): boolean =>
+  tried.call && (tried.token || tried.capture) && (tried.payment || !paymentsIn.has('sandbox'));

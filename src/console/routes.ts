@@ -1,0 +1,45 @@
+import type { Route } from './route.ts';
+import { approvalRoutes } from './routes/approvals.ts';
+import { auditRoutes } from './routes/audit.ts';
+import { captureRoutes } from './routes/captures.ts';
+import { joiningRoutes } from './routes/joining.ts';
+import { keyRoutes } from './routes/keys.ts';
+import { onboardingRoutes } from './routes/onboarding.ts';
+import { operatorAccountRoutes } from './routes/operator-accounts.ts';
+import { operatorAuditRoutes } from './routes/operator-audit.ts';
+import { operatorPaymentRoutes } from './routes/operator-payments.ts';
+import { operatorServiceRoutes } from './routes/operator-service.ts';
+import { operatorTeamRoutes } from './routes/operator-team.ts';
+import { overviewRoutes } from './routes/overview.ts';
+import { paymentRoutes } from './routes/payments.ts';
+import { paymentByHandRoutes } from './routes/payments-by-hand.ts';
+import { profileRoutes } from './routes/profile.ts';
+import { proxyRoutes } from './routes/proxy.ts';
+import { sessionRoutes } from './routes/session.ts';
+import { teamRoutes } from './routes/team.ts';
+import { tokenRoutes } from './routes/tokens.ts';
+import { workbenchRoutes } from './routes/workbench.ts';
+
+/** Every line of the console's interface. */
+export const routes: readonly Route[] = [
+  ...sessionRoutes,
+  ...joiningRoutes,
+  ...profileRoutes,
+  ...onboardingRoutes,
+  ...keyRoutes,
+  ...teamRoutes,
+  ...approvalRoutes,
+  ...operatorAccountRoutes,
+  ...operatorPaymentRoutes,
+  ...operatorTeamRoutes,
+  ...operatorServiceRoutes,
+  ...overviewRoutes,
+  ...tokenRoutes,
+  ...captureRoutes,
+  ...paymentRoutes,
+  ...paymentByHandRoutes,
+  ...proxyRoutes,
+  ...workbenchRoutes,
+  ...auditRoutes,
+  ...operatorAuditRoutes,
+];

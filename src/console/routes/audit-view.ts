@@ -1,0 +1,98 @@
+import { AUDIT_ACTIONS, type AuditRecord } from '../../audit/audit.ts';
+import { exportedRecord } from '../../audit/exported.ts';
+import type { AuditFilter, AuditPage, ReadRecord } from '../../audit/reading.ts';
+import { exportJournal, type Verification } from '../../audit/verify.ts';
+import type { ReadBy } from '../../http/fields.ts';
+import { iso8601, timeOrNull } from '../../kernel/clock.ts';
+import { ENVIRONMENTS, type Environment } from '../../kernel/environment.ts';
+import { invalid } from '../../kernel/failure.ts';
+import type { Database } from '../../storage/database.ts';
+import type { Streamed } from '../route.ts';
+import { typedTime } from '../typed.ts';
+import type { listAudit } from '../wire/audit.ts';
+
+/** What the audit log of an account and that of the service have in common. */
+
+type Search = ReadBy<NonNullable<typeof listAudit.body>>;
+
+/** Throws `invalid_field`. */
+export const filterOf = ({ action, actor, target, outcome, environment, from, to }: Search): AuditFilter => ({
+  actions: action === undefined ? undefined : actionsOf(action),
+  actor,
+  target,
+  outcome,
+  environment: environment === undefined ? undefined : environmentOf(environment),
+  from: typedTime(from, 'from'),
+  to: typedTime(to, 'to'),
+});
+
+/** One, or with a dot at the end all that begin so. */
+function actionsOf(text: string): string[] {
+  const actions = AUDIT_ACTIONS.filter((action) => action === text || (text.endsWith('.') && action.startsWith(text)));
+  if (actions.length === 0) throw invalid('action', 'expected an action, or the beginning of some, as key.');
+  return actions;
+}
+
+const NONE = 'none';
+
+function environmentOf(text: string): Environment | '' {
+  if (text === NONE) return '';
+  const environment = ENVIRONMENTS.find((name) => name === text);
+  if (environment === undefined) throw invalid('environment', `expected ${[...ENVIRONMENTS, NONE].join(', ')}`);
+  return environment;
+}
+
+export const shownPage = ({ items, cursor, lookedUntil }: AuditPage) => ({
+  records: items.map(shownRecord),
+  next: cursor ?? null,
+  looked_back_to: timeOrNull(lookedUntil),
+});
+
+function shownRecord({ lane, sequence, at, environment, record, hash }: ReadRecord) {
+  return {
+    lane,
+    sequence,
+    at: iso8601(at),
+    environment,
+    // What cannot be read was changed in the database; verification tells.
+    action: record?.action ?? '',
+    outcome: record?.outcome ?? '',
+    actor_type: record?.actor.type ?? 'unknown',
+    actor_id: record?.actor.id ?? null,
+    actor_name: record?.actor.name ?? null,
+    address: record?.address ?? null,
+    request_id: record?.request_id ?? null,
+    targets: record?.targets ?? [],
+    detail: detailOf(record),
+    hash,
+  };
+}
+
+const detailOf = (record: AuditRecord | undefined) =>
+  Object.entries(record?.detail ?? {}).map(([name, value]) => ({
+    name,
+    value: Array.isArray(value) ? value.join(', ') : String(value),
+  }));
+
+export const shownVerification = ({ ok, records, fault }: Verification) => ({ ok, records, fault: fault ?? null });
+
+/** As `cardvault audit export` prints it. Absent: everything. `name`: what the file is called, besides the day. */
+export const exportOf = (database: Database, account: string | undefined, name: string, now: number): Streamed => ({
+  type: 'application/x-ndjson; charset=utf-8',
+  name: `audit-${name}-${iso8601(now).slice(0, 'YYYY-MM-DD'.length)}.ndjson`,
+  lines: linesOf(database, account),
+});
+
+/** Characters; a write for each line would take most of the time. */
+const SENT_AT_ONCE = 64 * 1024;
+
+async function* linesOf(database: Database, account: string | undefined): AsyncGenerator<string> {
+  let lines = '';
+  for await (const link of exportJournal(database, account)) {
+    lines += `${exportedRecord(link)}\n`;
+    if (lines.length < SENT_AT_ONCE) continue;
+    yield lines;
+    lines = '';
+  }
+  if (lines !== '') yield lines;
+}

@@ -1,0 +1,17 @@
+import { verifyAccount } from '../../audit/verify.ts';
+import { type Route, route, streamRoute } from '../route.ts';
+import { oneAtATime } from '../verifying.ts';
+import { exportAudit, listAudit, verifyAudit } from '../wire/audit.ts';
+import { exportOf, filterOf, shownPage, shownVerification } from './audit-view.ts';
+
+export const auditRoutes: readonly Route[] = [
+  route(listAudit, async ({ services: { auditReading }, account, body }) =>
+    shownPage(await auditReading.read(account, filterOf(body), body.cursor)),
+  ),
+
+  route(verifyAudit, async ({ services: { database, journalKey }, account }) =>
+    shownVerification(await oneAtATime(database, () => verifyAccount(database, journalKey, account))),
+  ),
+
+  streamRoute(exportAudit, ({ services: { database }, account, now }) => exportOf(database, account, account, now)),
+];

@@ -1,0 +1,94 @@
+import type { Account } from '../../accounts/account.ts';
+import type { ApiKey } from '../../accounts/api-key.ts';
+import { iso8601, timeOrNull } from '../../kernel/clock.ts';
+import { ENVIRONMENTS, type Environment } from '../../kernel/environment.ts';
+import { Failure } from '../../kernel/failure.ts';
+import { truncatePansIn } from '../../kernel/pan.ts';
+import type { ActivationRequest } from '../../payments/activation-request-store.ts';
+import { SIMULATOR } from '../../payments/activations.ts';
+import { wasCounted } from '../figures-store.ts';
+import { type Facts, stepsOf } from '../onboarding.ts';
+import { type Call, type Route, route } from '../route.ts';
+import { CAPTURES_MADE } from '../tally.ts';
+import { requestActivation, showOnboarding, withdrawActivationRequest } from '../wire/onboarding.ts';
+
+type AnyCall = Call<unknown, unknown>;
+
+export const onboardingRoutes: readonly Route[] = [
+  route(showOnboarding, async (call) => {
+    const { services } = call;
+    const account = await mustFindAccount(call);
+    const requests = await services.requests.list(account.id);
+    const payments = await Promise.all(ENVIRONMENTS.map((environment) => paymentsIn(call, environment)));
+    const facts = await factsOf(call, account, requests, payments);
+    const { id, name, status, createdAt } = account;
+    return {
+      account: { id, name, status, created_at: iso8601(createdAt) },
+      steps: stepsOf(facts).map(({ step, state, at }) => ({ step, state, at: timeOrNull(at) })),
+      tried: facts.tried,
+      payments,
+      requests: requests.map(requestView),
+      processors: services.activations.processors.map((each) => ({ name: each, is_simulator: each === SIMULATOR })),
+    };
+  }),
+
+  route(requestActivation, async (call) => {
+    const { environment, processor, note = '' } = call.body;
+    return { id: await call.services.requests.ask({ account: call.account, environment, processor, note }, call) };
+  }),
+
+  route(withdrawActivationRequest, async (call) => {
+    const { services, account, params } = call;
+    await services.requests.end(await services.requests.waiting(account, params['id'] ?? ''), 'withdrawn', '', call);
+    return { done: true };
+  }),
+];
+
+export const requestView = (request: ActivationRequest) => ({
+  id: request.id,
+  environment: request.environment,
+  processor: request.processor,
+  note: truncatePansIn(request.note),
+  status: request.status,
+  answer: truncatePansIn(request.answer),
+  requested_by: request.requester,
+  decided_by: request.decider ?? null,
+  created_at: iso8601(request.createdAt),
+  decided_at: timeOrNull(request.decidedAt),
+});
+
+async function mustFindAccount({ services, account: id }: AnyCall): Promise<Account> {
+  const account = await services.accounts.find(id);
+  if (account === undefined) throw new Failure('unknown_record');
+  return account;
+}
+
+async function paymentsIn({ services, account }: AnyCall, environment: Environment) {
+  const enabled = await services.activations.enabled({ account, environment });
+  return { environment, enabled: enabled !== undefined, processor: enabled?.name ?? null };
+}
+
+async function factsOf(
+  { services, account: id }: AnyCall,
+  account: Account,
+  requests: readonly ActivationRequest[],
+  payments: readonly { readonly environment: Environment; readonly enabled: boolean }[],
+): Promise<Facts> {
+  const keys = await services.accounts.keys(id);
+  const used = (environment: Environment): boolean =>
+    keys.some((key) => key.environment === environment && isUsed(key));
+  const members = await services.people.team.membershipsIn(id);
+  const sandbox = await services.totals.of({ account: id, environment: 'sandbox' });
+  const captured = sandbox.captures > 0 || (await wasCounted(services.database, id, 'sandbox', CAPTURES_MADE));
+  return {
+    account,
+    keys,
+    requests,
+    owner: members.find(({ role }) => role === 'owner')?.createdAt,
+    paymentsIn: new Set(payments.filter(({ enabled }) => enabled).map(({ environment }) => environment)),
+    isProductionUsed: used('production'),
+    tried: { call: used('sandbox'), token: sandbox.tokens > 0, capture: captured, payment: sandbox.payments > 0 },
+  };
+}
+
+const isUsed = ({ lastUsedAt }: ApiKey): boolean => lastUsedAt !== undefined;

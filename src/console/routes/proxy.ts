@@ -1,0 +1,93 @@
+import type { ReadBy } from '../../http/fields.ts';
+import { Failure } from '../../kernel/failure.ts';
+import type { Configuration } from '../../proxy/configuration.ts';
+import type { Changes } from '../../proxy/configurations.ts';
+import { describeConfiguration } from '../../proxy/description.ts';
+import { type GivenSettings, settingsTable } from '../../proxy/settings.ts';
+import { saidAs } from '../refusals.ts';
+import { carriedOut, type Route, route } from '../route.ts';
+import { linesOf } from '../summary.ts';
+import { typedSettings } from '../typed.ts';
+import { configureProxy, removeProxy, showProxy } from '../wire/proxy.ts';
+
+export const proxyRoutes: readonly Route[] = [
+  route(showProxy, async ({ services: { configurations }, tenant, now }) =>
+    shown(await saidAs({}, () => configurations.get(tenant)), now),
+  ),
+
+  route(
+    configureProxy,
+    async ({ services: { configurations }, tenant, body, origin, now }) => {
+      const changes = changesOf(body);
+      return carriedOut(shown(await saidAs({}, () => configurations.configure(tenant, changes, origin)), now));
+    },
+    async ({ services: { configurations }, tenant, body }) => {
+      const changes = changesOf(body);
+      const fingerprints = await saidAs({}, () => configurations.preview(tenant, changes));
+      const overlap = ['overlap_minutes', `${changes.overlapMinutes}`] as const;
+      return linesOf([...Object.entries(fingerprints), ...publicSettings(changes.settings), overlap]);
+    },
+  ),
+
+  route(removeProxy, async ({ services: { configurations }, tenant, origin }) => {
+    await configurations.remove(tenant, origin);
+    return carriedOut({ done: true });
+  }),
+];
+
+type Body = ReadBy<NonNullable<typeof configureProxy.body>>;
+
+/** Throws `invalid_field`, `not_possible`. */
+function changesOf(body: Body): Changes {
+  const files = {
+    processorPublicKey: bytesOf(body.processor_public_key),
+    merchantPrivateKey: bytesOf(body.merchant_private_key),
+    merchantCertificate: bytesOf(body.merchant_certificate),
+  };
+  const settings = typedSettings(body.settings ?? []);
+  const isEmpty = Object.keys(settings).length === 0 && Object.values(files).every((each) => each === undefined);
+  if (isEmpty)
+    throw new Failure('not_possible', {
+      message: 'There is nothing to change: give a key, a certificate or a setting.',
+    });
+  return { ...files, passphrase: body.passphrase, settings, overlapMinutes: body.overlap_minutes ?? 0 };
+}
+
+/** Of a secret it is told that it changes. */
+const publicSettings = (settings: GivenSettings): [string, string][] =>
+  settingsTable(settings).flatMap(({ name, isSet, value }) => (isSet ? [[name, value ?? '(secret)']] : []));
+
+/** As a file on disk would hold it. */
+const bytesOf = (text: string | undefined): Uint8Array | undefined =>
+  text === undefined ? undefined : Buffer.from(text, 'utf8');
+
+function shown(configuration: Configuration, now: number) {
+  const { processor_public_key, merchant_private_key, merchant_certificate } = describeConfiguration(
+    configuration,
+    now,
+  );
+  return {
+    processor_public_keys: inOrder(processor_public_key),
+    merchant_private_keys: inOrder(merchant_private_key),
+    merchant_certificates: inOrder(merchant_certificate),
+    settings: settingsTable(configuration.settings).map(({ isSet, value, fallback, isSecret, ...setting }) => ({
+      ...setting,
+      is_set: isSet,
+      value: value ?? null,
+      fallback: fallback ?? null,
+      is_secret: isSecret,
+    })),
+  };
+}
+
+type Dated<T> = Omit<T, 'next'> & { readonly from: string | null };
+
+/** What is in use, then what waits. */
+function inOrder<T extends { readonly next: (Omit<T, 'next'> & { readonly from: string }) | null }>(
+  described: T | null,
+): Dated<T>[] {
+  if (described === null) return [];
+  const { next, ...current } = described;
+  const inUse = { ...current, from: null };
+  return next === null ? [inUse] : [inUse, next];
+}

@@ -1,0 +1,97 @@
+import { iso8601, timeOrNull } from '../../kernel/clock.ts';
+import { Failure } from '../../kernel/failure.ts';
+import type { Invitation } from '../../people/invitation-store.ts';
+import type { Link } from '../../people/invitations.ts';
+import { type Authority, mayReset } from '../../people/roles.ts';
+import type { Member } from '../../people/team.ts';
+import { type Call, type Route, route } from '../route.ts';
+import { changeRole, inviteToTeam, removeFromTeam, resetPerson, showTeam, withdrawInvitation } from '../wire/team.ts';
+
+type AnyCall = Call<unknown, unknown>;
+
+export const teamRoutes: readonly Route[] = [
+  route(showTeam, (call) => teamView(call, call.account)),
+
+  route(inviteToTeam, async (call) => linkView(call, await invite(call, { account: call.account, ...call.body }))),
+
+  route(withdrawInvitation, async ({ services: { people }, account, params, origin }) => {
+    await people.invitations.revoke(account, params['id'] ?? '', origin);
+    return { done: true };
+  }),
+
+  route(changeRole, async ({ services: { people }, account, params, body, origin }) => {
+    await people.team.changeRole(account, params['person'] ?? '', body.role, origin);
+    return { done: true };
+  }),
+
+  route(removeFromTeam, async ({ services: { people }, account, params, origin }) => {
+    await people.team.remove(account, params['person'] ?? '', origin);
+    return { done: true };
+  }),
+
+  route(resetPerson, async (call) => linkView(call, await resetMember(call, call.account))),
+];
+
+/** In whose name the caller acts. */
+const authorityOf = ({ account, role }: AnyCall): Authority => {
+  if (role === undefined) throw new Failure('not_allowed');
+  return { account, role };
+};
+
+export const invite = (
+  call: AnyCall,
+  to: { readonly account: string; readonly role: Authority['role']; readonly email: string },
+): Promise<Link> => {
+  const { account, role, email } = to;
+  return call.services.people.invitations.invite({ account, role, email }, authorityOf(call), call.origin);
+};
+
+/** A new way in for the person of the path, who has to be a member. Throws `unknown_record`, `not_allowed`. */
+export async function resetMember(call: AnyCall, account: string): Promise<Link> {
+  const { services, params, origin } = call;
+  const { team, invitations } = services.people;
+  const person = params['person'] ?? '';
+  if ((await team.roleIn(account, person)) === undefined) throw new Failure('unknown_record');
+  return invitations.reset(person, authorityOf(call), origin);
+}
+
+/** Where the caller reaches the console, who it is passed on to does too. */
+export const linkView = ({ relyingParty }: AnyCall, { secret, expiresAt }: Link) => ({
+  url: `${relyingParty.origin}/join#${secret}`,
+  expires_at: iso8601(expiresAt),
+});
+
+/** The people of an account, and those who were invited. */
+export async function teamView(call: AnyCall, account: string) {
+  const { team, invitations } = call.services.people;
+  const members = await team.members(account);
+  return {
+    people: await Promise.all(members.map((member) => memberView(call, member))),
+    invitations: (await invitations.list(account)).map(invitationView),
+  };
+}
+
+async function memberView(call: AnyCall, { person, name, email, role, locked, createdAt }: Member) {
+  const { sessions, team } = call.services.people;
+  const seen = (await sessions.list(person)).map(({ seenAt }) => seenAt);
+  return {
+    id: person,
+    name,
+    email,
+    role,
+    is_you: person === call.person.id,
+    is_locked: locked,
+    may_reset: mayReset(authorityOf(call), await team.membershipsOf(person)),
+    last_seen_at: timeOrNull(seen.length === 0 ? undefined : Math.max(...seen)),
+    joined_at: iso8601(createdAt),
+  };
+}
+
+const invitationView = ({ id, email, role, by, createdAt, expiresAt }: Invitation) => ({
+  id,
+  email: email ?? null,
+  role: role ?? null,
+  invited_by: by ?? '',
+  created_at: iso8601(createdAt),
+  expires_at: iso8601(expiresAt),
+});

@@ -1,0 +1,23 @@
+import { tryOut } from '../../http/proxy-trial.ts';
+import { type Route, route } from '../route.ts';
+import { mustNotBeSuspended } from '../suspended.ts';
+import { tryPayload } from '../wire/proxy.ts';
+
+export const workbenchRoutes: readonly Route[] = [
+  route(tryPayload, async (call) => {
+    const { services, account, body, origin, now } = call;
+    const { proxy, clock } = services;
+    await mustNotBeSuspended(call);
+    const { kind, hash_type: type, payload: text } = body;
+    // Never production: nobody's card data belongs into a browser.
+    const tenant = { account, environment: 'sandbox' } as const;
+    const query = type === undefined ? '' : `type=${type}`;
+    const { status, answer, failure } = await tryOut({ kind, text, proxy, tenant, origin, query });
+    return {
+      status,
+      answer,
+      error: failure === undefined ? null : { code: failure.code, description: failure.message },
+      duration_ms: Math.max(0, clock() - now),
+    };
+  }),
+];

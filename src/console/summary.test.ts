@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { LIMITS } from '../kernel/limits.ts';
+import { linesOf } from './summary.ts';
+
+describe('a summary', () => {
+  test('tells nothing of what has no value', () => {
+    assert.deepEqual(
+      linesOf([
+        ['name', 'till'],
+        ['description', undefined],
+      ]),
+      [{ name: 'name', value: 'till' }],
+    );
+  });
+
+  test('is bounded in lines and characters', () => {
+    const { summaryLines, summaryCharacters } = LIMITS;
+    const long = linesOf([['note', '😀'.repeat(summaryCharacters + 1)]]);
+    assert.equal([...(long[0]?.value ?? '')].length, summaryCharacters);
+    assert.ok(long[0]?.value.endsWith('😀…'));
+    assert.equal(linesOf(Array.from({ length: summaryLines + 1 }, () => ['a', 'b'] as const)).length, summaryLines);
+  });
+});

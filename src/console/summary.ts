@@ -1,0 +1,14 @@
+import { LIMITS } from '../kernel/limits.ts';
+import type { SummaryLine } from './approval.ts';
+
+/** Lines of bounded number and length; what has no value is not told. */
+export const linesOf = (lines: readonly (readonly [name: string, value: string | undefined])[]): SummaryLine[] =>
+  lines
+    .flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: short(value) }]))
+    .slice(0, LIMITS.summaryLines);
+
+const short = (text: string): string => {
+  const characters = [...text];
+  const max = LIMITS.summaryCharacters;
+  return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`;
+};

@@ -1,0 +1,81 @@
+import { type Field, object, reply, truth } from '../../http/fields.ts';
+import { ENVIRONMENTS } from '../../kernel/environment.ts';
+import { APPROVAL_STATUSES } from '../approval.ts';
+import { define, done, orNull } from './definition.ts';
+
+/** Changes in production by two people, and what an account sets for itself. */
+
+/** The answer of a change that may have to wait for a second person: exactly one of the two is there. */
+export const approvalOr = <T>(field: Field<T>) =>
+  object({
+    approval: reply.nullableText('Id of the request for approval; then nothing was changed'),
+    result: orNull(field),
+  });
+
+export const listApprovals = define({
+  method: 'GET',
+  path: '/api/accounts/:account/approvals',
+  access: 'approvals:read',
+  data: object({
+    approvals: reply.list(
+      object({
+        id: reply.text('Id'),
+        environment: reply.word(ENVIRONMENTS, 'Where'),
+        /** A word of `byTwo`. */
+        action: reply.text('What is to be done'),
+        /** Lines of name and value; never a secret. */
+        summary: reply.list(object({ name: reply.text('What'), value: reply.text('Value') }), 'What it would change'),
+        status: reply.word(APPROVAL_STATUSES, 'How far it is'),
+        requested_by: reply.text('Name of who asked'),
+        is_yours: reply.truth('The caller asked'),
+        may_decide: reply.truth('The caller may approve or decline it'),
+        decided_by: reply.nullableText('Name of who decided'),
+        created_at: reply.time('When it was asked'),
+        expires_at: reply.time('After that it is void'),
+      }),
+      'Newest first',
+    ),
+  }),
+});
+
+export const approve = define({
+  method: 'POST',
+  path: '/api/accounts/:account/approvals/:id/approve',
+  access: 'approvals:decide',
+  stepUp: true,
+  data: object({ done }),
+});
+
+export const decline = define({
+  method: 'POST',
+  path: '/api/accounts/:account/approvals/:id/decline',
+  access: 'approvals:decide',
+  data: object({ done }),
+});
+
+export const withdrawApproval = define({
+  method: 'DELETE',
+  path: '/api/accounts/:account/approvals/:id',
+  access: 'approvals:read',
+  data: object({ done }),
+});
+
+/** Who asked does it, once it was approved; the answer is that of the call itself. */
+export const carryOut = define({
+  method: 'POST',
+  path: '/api/accounts/:account/approvals/:id/carry-out',
+  access: 'approvals:read',
+  stepUp: true,
+  data: object({ action: reply.text('What was done'), result: reply.json('The answer of the call itself') }),
+});
+
+/** Switching it off is itself a change that takes two. */
+export const setProductionByTwo = define({
+  method: 'POST',
+  path: '/api/accounts/:account/settings/production-by-two',
+  access: 'account:settings',
+  stepUp: true,
+  byTwo: 'account.settings',
+  body: object({ production_by_two: truth('Changes in production take two people') }),
+  data: approvalOr(object({ production_by_two: reply.truth('As it is now') })),
+});

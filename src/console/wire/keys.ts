@@ -1,0 +1,95 @@
+import { PERMISSIONS } from '../../accounts/permission.ts';
+import { choice, integer, list, object, optional, plainText, reply } from '../../http/fields.ts';
+import { LIMITS } from '../../kernel/limits.ts';
+import { approvalOr } from './approvals.ts';
+import { define } from './definition.ts';
+
+/** API keys. */
+
+const key = object({
+  id: reply.text('Id'),
+  name: reply.text('Name'),
+  description: reply.text('Description'),
+  prefix: reply.text('Readable beginning of the key'),
+  permissions: reply.list(reply.word(PERMISSIONS, 'One'), 'What it may do'),
+  allow_list: reply.list(
+    object({ cidr: reply.text('Address or network'), note: reply.text('Why it is there') }),
+    'Where it may be used from',
+  ),
+  state: reply.word(['active', 'ending', 'expired', 'revoked'] as const, 'ending: rotated, and still good for a while'),
+  successor: reply.nullableText('Id of the key that replaces it'),
+  created_at: reply.time('When it was made'),
+  expires_at: reply.nullableTime('When it ends'),
+  revoked_at: reply.nullableTime('When it was revoked'),
+  last_used_at: reply.nullableTime('When it was used last, within a minute'),
+  revision: reply.integer('Goes along with a change, so that two people do not undo each other'),
+});
+
+const traits = {
+  name: plainText(LIMITS.apiKeyNameCharacters, 'Name'),
+  description: optional(plainText(LIMITS.apiKeyDescriptionCharacters, 'Description')),
+  permissions: list(choice(PERMISSIONS, 'One'), { min: 1, max: PERMISSIONS.length }),
+  allow_list: list(
+    object({
+      cidr: plainText(LIMITS.allowListNoteCharacters, 'Address or network'),
+      note: optional(plainText(LIMITS.allowListNoteCharacters, 'Why it is there')),
+    }),
+    { min: 0, max: LIMITS.allowListEntries },
+  ),
+  expires_at: optional(plainText(LIMITS.timeCharacters, 'ISO 8601; absent: it does not end')),
+};
+
+const issued = object({ key, secret: reply.text('The key itself; shown this one time') });
+
+const keys = '/api/accounts/:account/:environment/keys';
+
+export const listKeys = define({
+  method: 'GET',
+  path: keys,
+  access: 'keys:read',
+  data: object({
+    keys: reply.list(key, 'Newest first'),
+    /** To put into an allow-list. */
+    your_address: reply.text('Where the caller comes from'),
+  }),
+});
+
+export const createKey = define({
+  method: 'POST',
+  path: keys,
+  access: 'keys:write',
+  stepUp: true,
+  byTwo: 'key.create',
+  body: object(traits),
+  data: approvalOr(issued),
+});
+
+/** All traits as they are to be. */
+export const editKey = define({
+  method: 'POST',
+  path: `${keys}/:id`,
+  access: 'keys:write',
+  stepUp: true,
+  byTwo: 'key.edit',
+  body: object({ ...traits, revision: integer({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'As it was read') }),
+  data: approvalOr(object({ key })),
+});
+
+export const rotateKey = define({
+  method: 'POST',
+  path: `${keys}/:id/rotate`,
+  access: 'keys:write',
+  stepUp: true,
+  byTwo: 'key.rotate',
+  body: object({ overlap_minutes: integer({ min: 0, max: LIMITS.overlapMinutes }, 'How long the old key stays good') }),
+  data: approvalOr(issued),
+});
+
+/** Never waits for a second person: a key that leaked has to end at once. */
+export const revokeKey = define({
+  method: 'POST',
+  path: `${keys}/:id/revoke`,
+  access: 'keys:write',
+  stepUp: true,
+  data: object({ key }),
+});

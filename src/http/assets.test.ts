@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { systemRandom } from '../crypto/random.ts';
+import { addAssets, loadAssets } from './assets.ts';
+import { openLog } from './log.ts';
+import { Metrics } from './metrics.ts';
+import { bareServer } from './server.ts';
+
+const SCRIPT = 'export const console = "x";';
+
+describe('assets', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cardvault-assets-'));
+  const dist = join(folder, 'dist');
+  const random = systemRandom();
+
+  const serverOf = (built: string) => {
+    const log = openLog('error', { write: () => undefined });
+    const metrics = new Metrics({
+      waitingWrites: () => 0,
+      ready: async () => true,
+      certificateEnds: async () => [],
+      doubtfulPayments: async () => 0,
+    });
+    const app = bareServer({ clock: () => 0, random, log, metrics, listener: 'console', trustedProxies: [] });
+    addAssets(app, loadAssets(built), ['/', '/sign-in', '/accounts'], random);
+    return app;
+  };
+
+  before(() => {
+    mkdirSync(join(dist, 'assets'), { recursive: true });
+    const files = {
+      'index.html': '<meta name="style-nonce" content="%NONCE%">',
+      'assets/icon-3.svg': '<svg/>',
+      '.made-from': 'secret',
+      'assets/index-1.js': SCRIPT,
+      'assets/index-1.js.gz': gzipSync(SCRIPT),
+      'assets/index-1.js.br': 'as brotli',
+      'assets/index-1.js.map': '{}',
+      'assets/inter-2.woff2': 'font',
+    };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(dist, name), text);
+    writeFileSync(join(folder, 'root.key'), 'secret');
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  it('answers every path of a page with the page, and other paths not', async () => {
+    const app = serverOf(dist);
+    for (const url of ['/', '/?a=1', '/sign-in', '/sign-in/', '/accounts', '/accounts/acc_1/keys']) {
+      const { statusCode, headers } = await app.inject({ url });
+      assert.equal(statusCode, 200, url);
+      assert.equal(headers['content-type'], 'text/html; charset=utf-8');
+      assert.equal(headers['cache-control'], 'no-store');
+    }
+    for (const url of ['/index.html', '/sign-inside', '/elsewhere', '/elsewhere/accounts'])
+      assert.equal((await app.inject({ url })).statusCode, 404, url);
+  });
+
+  it('gives each page a nonce of its own, in the page and in its policy', async () => {
+    const app = serverOf(dist);
+    const [first, second] = [await app.inject({ url: '/' }), await app.inject({ url: '/' })];
+    const nonces = [first, second].map(
+      ({ body }) => /^<meta name="style-nonce" content="([\w-]{22})">$/.exec(body)?.[1],
+    );
+    assert.notEqual(nonces[0], nonces[1]);
+    for (const [index, { headers }] of [first, second].entries())
+      assert.match(
+        String(headers['content-security-policy']),
+        new RegExp(`style-src 'self' 'nonce-${nonces[index]}';`),
+      );
+  });
+
+  it('does not keep a browser from other pages of its own machine', async () => {
+    const { headers } = await serverOf(dist).inject({ url: '/', headers: { host: 'localhost:8445' } });
+    assert.equal(headers['strict-transport-security'], undefined);
+  });
+
+  it('sends the headers that keep a page to itself, with pages and with files', async () => {
+    const app = serverOf(dist);
+    for (const url of ['/', '/assets/index-1.js', '/assets/icon-3.svg']) {
+      const { headers } = await app.inject({ url, headers: { host: 'vault.example:8445' } });
+      const rules = String(headers['content-security-policy']).split('; ');
+      for (const rule of [
+        "default-src 'none'",
+        "script-src 'self'",
+        "img-src 'self' data:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        'trusted-types default',
+      ])
+        assert.ok(rules.includes(rule), `${url}: ${rule}`);
+      assert.ok(!rules.join().includes('unsafe'));
+      assert.equal(headers['strict-transport-security'], 'max-age=31536000');
+      assert.equal(headers['cross-origin-opener-policy'], 'same-origin');
+      assert.equal(headers['cross-origin-resource-policy'], 'same-origin');
+      assert.equal(headers['referrer-policy'], 'no-referrer');
+      assert.equal(headers['x-frame-options'], 'DENY');
+      assert.equal(headers['x-content-type-options'], 'nosniff');
+      const permissions = String(headers['permissions-policy']).split(', ');
+      assert.ok(permissions.includes('camera=()') && permissions.includes('publickey-credentials-get=(self)'));
+      assert.deepEqual(
+        permissions.filter((each) => !/^[a-z-]+=\((self)?\)$/.test(each)),
+        [],
+      );
+    }
+  });
+
+  it('sends files with their type, to be kept, because their names change with them', async () => {
+    const app = serverOf(dist);
+    const types = {
+      'index-1.js': 'text/javascript; charset=utf-8',
+      'icon-3.svg': 'image/svg+xml',
+      'inter-2.woff2': 'font/woff2',
+    };
+    for (const [name, type] of Object.entries(types)) {
+      const { statusCode, headers } = await app.inject({ url: `/assets/${name}` });
+      assert.deepEqual([statusCode, headers['content-type']], [200, type]);
+      assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable');
+    }
+  });
+
+  it('sends the compressed form that is understood, and says that it depends on that', async () => {
+    const app = serverOf(dist);
+    const ask = (accepted: string) =>
+      app.inject({ url: '/assets/index-1.js', headers: { 'accept-encoding': accepted } });
+    const brotli = await ask('gzip, deflate, br');
+    assert.deepEqual([brotli.headers['content-encoding'], brotli.body], ['br', 'as brotli']);
+    const gzip = await ask('br;q=0, gzip;q=0.5');
+    assert.equal(gzip.headers['content-encoding'], 'gzip');
+    assert.equal(gunzipSync(gzip.rawPayload).toString(), SCRIPT);
+    const none = await ask('identity');
+    assert.deepEqual([none.headers['content-encoding'], none.body], [undefined, SCRIPT]);
+    for (const { headers } of [brotli, gzip, none]) assert.equal(headers['vary'], 'accept-encoding');
+  });
+
+  it('says 304 to who has the file already', async () => {
+    const app = serverOf(dist);
+    const url = '/assets/index-1.js';
+    const { etag } = (await app.inject({ url })).headers;
+    const again = await app.inject({ url, headers: { 'if-none-match': `"other", ${etag}` } });
+    assert.deepEqual([again.statusCode, again.body, again.headers['etag']], [304, '', etag]);
+    const changed = await app.inject({ url, headers: { 'if-none-match': '"other"' } });
+    assert.equal(changed.statusCode, 200);
+  });
+
+  it('serves nothing but the files of the build, whatever the path says', async () => {
+    const app = serverOf(dist);
+    for (const name of [
+      'index-1.js.map',
+      'index-1.js.gz',
+      'index-1.js.br',
+      'index.html',
+      'missing.js',
+      '../index.html',
+      '..%2findex.html',
+      '..%2f..%2froot.key',
+      '%2e%2e/%2e%2e/root.key',
+      '..%5croot.key',
+      'index-1.js%00',
+      'constructor',
+      '',
+    ]) {
+      const { statusCode, body } = await app.inject({ url: `/assets/${name}` });
+      assert.equal(statusCode, 404, name);
+      assert.ok(!body.includes('secret'));
+    }
+    assert.equal((await app.inject({ url: '/.made-from' })).statusCode, 404);
+  });
+
+  it('takes no other method', async () => {
+    const app = serverOf(dist);
+    for (const url of ['/', '/accounts/x', '/assets/index-1.js']) {
+      const { statusCode, headers } = await app.inject({ method: 'POST', url });
+      assert.deepEqual([statusCode, headers['allow']], [405, 'GET'], url);
+    }
+  });
+
+  it('says how to get a console when there is none', async () => {
+    const app = serverOf(join(folder, 'nothing'));
+    const { statusCode, body, headers } = await app.inject({ url: '/' });
+    assert.equal(statusCode, 200);
+    assert.match(body, /npm ci/);
+    assert.match(String(headers['content-security-policy']), /default-src 'none'/);
+    assert.equal((await app.inject({ url: '/sign-in' })).statusCode, 404);
+  });
+});

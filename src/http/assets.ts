@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { basename, extname, join } from 'node:path';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Random } from '../kernel/clock.ts';
+import { Failure } from '../kernel/failure.ts';
+import { refuseOtherMethods } from './server.ts';
+
+/** The files of the web console, in memory: nothing else can be asked for. */
+export interface Assets {
+  /** The one page; it still holds `%NONCE%`. */
+  readonly page: string;
+  /** By name, under /assets/. Names change with the content. */
+  readonly named: ReadonlyMap<string, Asset>;
+}
+
+interface Asset {
+  readonly type: string;
+  readonly etag: string;
+  readonly body: Buffer;
+  /** What the build compressed, best first. */
+  readonly compressed: readonly { readonly encoding: string; readonly body: Buffer }[];
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+};
+const ENCODINGS = [
+  { encoding: 'br', ending: '.br' },
+  { encoding: 'gzip', ending: '.gz' },
+];
+const HTML = 'text/html; charset=utf-8';
+const FOREVER = 'public, max-age=31536000, immutable';
+const NONCE = '%NONCE%';
+const NONCE_BYTES = 16;
+const ETAG_CHARACTERS = 22;
+
+/** What the console does not need, so that nothing that gets into it can use it. */
+const OFF = [
+  'accelerometer',
+  'autoplay',
+  'camera',
+  'clipboard-read',
+  'display-capture',
+  'encrypted-media',
+  'fullscreen',
+  'geolocation',
+  'gyroscope',
+  'hid',
+  'identity-credentials-get',
+  'idle-detection',
+  'local-fonts',
+  'magnetometer',
+  'microphone',
+  'midi',
+  'otp-credentials',
+  'payment',
+  'picture-in-picture',
+  'screen-wake-lock',
+  'serial',
+  'storage-access',
+  'usb',
+  'window-management',
+  'xr-spatial-tracking',
+];
+const OWN = ['clipboard-write', 'publickey-credentials-create', 'publickey-credentials-get'];
+
+const HEADERS = {
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-frame-options': 'DENY',
+  'permissions-policy': [...OFF.map((name) => `${name}=()`), ...OWN.map((name) => `${name}=(self)`)].join(', '),
+};
+
+/** With a nonce, style elements that carry it are taken too: the component library adds some. */
+const policy = (nonce?: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self'${nonce === undefined ? '' : ` 'nonce-${nonce}'`}`,
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    // The one policy that the console has (web/trusted-types.ts).
+    'trusted-types default',
+  ].join('; ');
+
+const NO_CONSOLE = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>cardvault</title>
+<h1>cardvault</h1>
+<p>The service runs, but its web console was not built. To have it, run <code>npm ci</code> without
+<code>--omit=dev</code>, and start the service again.</p>
+<p>Everything else works without it.</p>
+</html>
+`;
+
+/** Reads what was built into the folder; undefined when nothing was. */
+export function loadAssets(folder: string): Assets | undefined {
+  const index = join(folder, 'index.html');
+  if (!existsSync(index)) return undefined;
+  return { page: readFileSync(index, 'utf8'), named: readFolder(join(folder, 'assets')) };
+}
+
+const readFolder = (folder: string): Map<string, Asset> =>
+  new Map(
+    globSync('*', { cwd: folder })
+      .filter((name) => TYPES[extname(name)] !== undefined)
+      .map((name) => [name, readAsset(join(folder, name))]),
+  );
+
+function readAsset(file: string): Asset {
+  const body = readFileSync(file);
+  const compressed = ENCODINGS.filter(({ ending }) => existsSync(`${file}${ending}`)).map(({ encoding, ending }) => ({
+    encoding,
+    body: readFileSync(`${file}${ending}`),
+  }));
+  const digest = createHash('sha256').update(body).digest('base64url').slice(0, ETAG_CHARACTERS);
+  // Weak, because all compressed forms have the same.
+  return { type: TYPES[extname(basename(file))] ?? '', etag: `W/"${digest}"`, body, compressed };
+}
+
+/**
+ * Serves the files and, for every path that begins with one of `pages`, the one page, which then shows what the path says.
+ * Without a build `/` says how to get one.
+ */
+export function addAssets(
+  app: FastifyInstance,
+  assets: Assets | undefined,
+  pages: readonly string[],
+  random: Random,
+): void {
+  const paths: string[] = [];
+  const serve = (path: string, handler: (request: FastifyRequest, reply: FastifyReply) => FastifyReply): void => {
+    app.get(path, handler);
+    paths.push(path);
+  };
+  if (assets === undefined) {
+    serve('/', (_request, reply) => sendPage(reply, NO_CONSOLE, policy()));
+  } else {
+    const { page, named } = assets;
+    const sendIndex = (_request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+      const nonce = Buffer.from(random.bytes(NONCE_BYTES)).toString('base64url');
+      return sendPage(reply, page.replaceAll(NONCE, nonce), policy(nonce));
+    };
+    for (const path of pages.flatMap((prefix) => (prefix === '/' ? [prefix] : [prefix, `${prefix}/*`])))
+      serve(path, sendIndex);
+    serve('/assets/:name', (request, reply) => {
+      const asset = named.get((request.params as { name: string }).name);
+      if (asset === undefined) throw new Failure('unknown_path');
+      return sendAsset(request, reply, asset);
+    });
+  }
+  refuseOtherMethods(
+    app,
+    paths.map((path) => ({ path, method: 'GET', family: 'vault' })),
+  );
+}
+
+/** On a developer's own machine it would keep browsers from every other http://localhost. */
+const headersFor = ({ hostname }: FastifyRequest): Record<string, string> =>
+  hostname === 'localhost' ? HEADERS : { ...HEADERS, 'strict-transport-security': 'max-age=31536000' };
+
+const sendPage = (reply: FastifyReply, body: string, contentSecurityPolicy: string): FastifyReply =>
+  reply
+    .headers(headersFor(reply.request))
+    .headers({ 'content-security-policy': contentSecurityPolicy, 'cache-control': 'no-store', 'content-type': HTML })
+    .send(body);
+
+function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset): FastifyReply {
+  const { headers } = request;
+  reply.headers(headersFor(request)).headers({
+    'content-security-policy': policy(),
+    'cache-control': FOREVER,
+    etag: asset.etag,
+    vary: 'accept-encoding',
+  });
+  if (namesIn(headers['if-none-match']).includes(asset.etag)) return reply.code(304).send();
+  const accepted = namesIn(headers['accept-encoding']);
+  const form = asset.compressed.find(({ encoding }) => accepted.includes(encoding));
+  if (form !== undefined) reply.header('content-encoding', form.encoding);
+  return reply.header('content-type', asset.type).send(form?.body ?? asset.body);
+}
+
+/** Of a list in a header, those that are not ruled out by a weight of zero. */
+const namesIn = (list: string | undefined): string[] =>
+  (list ?? '')
+    .split(',')
+    .filter((item) => !/;\s*q=0(\.0*)?\s*$/i.test(item))
+    .map((item) => (item.split(';')[0] ?? '').trim());

@@ -1,0 +1,115 @@
+import type { Keyring } from '../crypto/keyring.ts';
+import { type Place, placeOf } from '../crypto/seal.ts';
+import { openJson, sealJson } from '../crypto/sealed-json.ts';
+import type { Environment } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import {
+  blob,
+  type Database,
+  integer,
+  integerOrNull,
+  type Row,
+  text,
+  textOrNull,
+  type Write,
+  write,
+} from '../storage/database.ts';
+
+/** A merchant's wish to have payments enabled in one environment, and what became of it. */
+export interface ActivationRequest {
+  readonly account: string;
+  readonly environment: Environment;
+  readonly id: string;
+  readonly status: RequestStatus;
+  /** Ids of people. */
+  readonly requestedBy: string;
+  readonly decidedBy: string | undefined;
+  /** Their names then. */
+  readonly requester: string;
+  readonly decider: string | undefined;
+  readonly processor: string;
+  /** What the merchant wrote. */
+  readonly note: string;
+  /** What the operator wrote. */
+  readonly answer: string;
+  readonly createdAt: number;
+  readonly decidedAt: number | undefined;
+}
+
+export type RequestStatus = 'requested' | 'approved' | 'declined' | 'withdrawn';
+
+const COLUMNS = 'account, environment, id, status, requested_by, decided_by, record, created_at, decided_at';
+const NEWEST = `order by created_at desc, id desc limit ${LIMITS.listedRequests}`;
+const OF_ACCOUNT = `select ${COLUMNS} from activation_requests where account = ? ${NEWEST}`;
+const OPEN = `select ${COLUMNS} from activation_requests where status = 'requested' ${NEWEST}`;
+const OVER = `select ${COLUMNS} from activation_requests where status <> 'requested' ${NEWEST}`;
+const FIND = `select ${COLUMNS} from activation_requests where account = ? and id = ?`;
+const INSERT = `insert into activation_requests (${COLUMNS}) select ?, ?, ?, ?, ?, ?, ?, ?, ?
+  where not exists (select 1 from activation_requests where account = ? and environment = ? and status = 'requested')`;
+const UPDATE = `update activation_requests set status = ?, decided_by = ?, record = ?, decided_at = ?
+  where account = ? and environment = ? and id = ? and status = 'requested'`;
+
+type Sealed = Pick<ActivationRequest, 'requester' | 'decider' | 'processor' | 'note' | 'answer'>;
+type Bound = Omit<ActivationRequest, keyof Sealed>;
+
+/** Bound to the columns in clear, too. */
+const placeOfRecord = (bound: Bound): Place => {
+  const { account, environment, id, status, requestedBy, decidedBy = '', createdAt, decidedAt = '' } = bound;
+  const times = [createdAt, decidedAt].map(String);
+  return placeOf(environment, account, 'activation-requests', id, 'record', status, requestedBy, decidedBy, ...times);
+};
+
+/** The newest first; without those that were changed in the database. */
+export const requestsOf = async (database: Database, keyring: Keyring, account: string): Promise<ActivationRequest[]> =>
+  readable(keyring, await database.read(OF_ACCOUNT, account));
+
+/** Of all accounts: those that wait, then the others, the newest first. */
+export const allRequests = async (database: Database, keyring: Keyring): Promise<ActivationRequest[]> =>
+  readable(keyring, [...(await database.read(OPEN)), ...(await database.read(OVER))]);
+
+export const findRequest = async (
+  database: Database,
+  keyring: Keyring,
+  account: string,
+  id: string,
+): Promise<ActivationRequest | undefined> => (await readable(keyring, await database.read(FIND, account, id)))[0];
+
+/** Conflicts when one waits there already. */
+export async function insertRequest(keyring: Keyring, request: ActivationRequest): Promise<Write> {
+  const { account, environment, id, status, requestedBy, createdAt } = request;
+  const record = await sealed(keyring, request);
+  const values = [account, environment, id, status, requestedBy, null, record, createdAt, null];
+  return write(INSERT, [...values, account, environment], 1);
+}
+
+/** Conflicts when it does not wait any more. */
+export async function updateRequest(keyring: Keyring, request: ActivationRequest): Promise<Write> {
+  const { account, environment, id, status, decidedBy, decidedAt } = request;
+  const record = await sealed(keyring, request);
+  return write(UPDATE, [status, decidedBy ?? null, record, decidedAt ?? null, account, environment, id], 1);
+}
+
+async function sealed(keyring: Keyring, request: ActivationRequest): Promise<Uint8Array> {
+  const { requester, decider, processor, note, answer } = request;
+  const record: Sealed = { requester, decider, processor, note, answer };
+  return sealJson(keyring, request, 'requests', placeOfRecord(request), record);
+}
+
+async function readable(keyring: Keyring, rows: readonly Row[]): Promise<ActivationRequest[]> {
+  const requests: ActivationRequest[] = [];
+  for (const row of rows) {
+    const bound: Bound = {
+      account: text(row, 'account'),
+      environment: text(row, 'environment') as Environment,
+      id: text(row, 'id'),
+      status: text(row, 'status') as RequestStatus,
+      requestedBy: text(row, 'requested_by'),
+      decidedBy: textOrNull(row, 'decided_by'),
+      createdAt: integer(row, 'created_at'),
+      decidedAt: integerOrNull(row, 'decided_at'),
+    };
+    const record = await openJson<Sealed>(keyring, bound, 'requests', placeOfRecord(bound), blob(row, 'record'));
+    if (record !== undefined) requests.push({ ...bound, ...record });
+  }
+  return requests;
+}

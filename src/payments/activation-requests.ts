@@ -1,0 +1,129 @@
+import { type AuditAction, auditEntry, type Origin } from '../audit/audit.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import type { Clock, Random } from '../kernel/clock.ts';
+import type { Environment } from '../kernel/environment.ts';
+import { Failure, invalid } from '../kernel/failure.ts';
+import { newId } from '../kernel/ids.ts';
+import type { Database, JournalEntry } from '../storage/database.ts';
+import {
+  type ActivationRequest,
+  allRequests,
+  findRequest,
+  insertRequest,
+  type RequestStatus,
+  requestsOf,
+  updateRequest,
+} from './activation-request-store.ts';
+
+/** Somebody who acts. */
+interface Acting {
+  readonly person: { readonly id: string; readonly name: string };
+  readonly origin: Origin;
+}
+
+interface Wanted {
+  readonly account: string;
+  readonly environment: Environment;
+  readonly processor: string;
+  readonly note: string;
+}
+
+const ACTIONS: Readonly<Record<RequestStatus, AuditAction>> = {
+  requested: 'activation.requested',
+  approved: 'activation.approved',
+  declined: 'activation.declined',
+  withdrawn: 'activation.withdrawn',
+};
+
+const ID_CHARACTERS = 14;
+
+/** What merchants ask of operators before payments can flow. One waits in an environment at a time. */
+export class ActivationRequests {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #processors: readonly string[];
+
+  constructor(options: {
+    database: Database;
+    keyring: Keyring;
+    clock: Clock;
+    random: Random;
+    /** All that there are, by name. */
+    processors: readonly string[];
+  }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#processors = options.processors;
+  }
+
+  /** The newest first. */
+  list(account: string): Promise<ActivationRequest[]> {
+    return requestsOf(this.#database, this.#keyring, account);
+  }
+
+  /** Of all accounts: those that wait, then the others, the newest first. */
+  all(): Promise<ActivationRequest[]> {
+    return allRequests(this.#database, this.#keyring);
+  }
+
+  /** Returns the id. Throws `invalid_field`, and `not_possible` when one waits there already. */
+  async ask(wanted: Wanted, { person, origin }: Acting): Promise<string> {
+    if (!this.#processors.includes(wanted.processor))
+      throw invalid('processor', `expected one of ${this.#processors.join(', ')}`);
+    const request: ActivationRequest = {
+      ...wanted,
+      id: newId('activation', ID_CHARACTERS, this.#random),
+      status: 'requested',
+      requestedBy: person.id,
+      decidedBy: undefined,
+      requester: person.name,
+      decider: undefined,
+      answer: '',
+      createdAt: this.#clock(),
+      decidedAt: undefined,
+    };
+    const writes = [await insertRequest(this.#keyring, request)];
+    const journal = [this.#event(request, origin)];
+    if (!(await this.#database.commit({ account: request.account, writes, journal })).committed)
+      throw new Failure('not_possible', { message: 'A request for this environment waits already.' });
+    return request.id;
+  }
+
+  /** One that waits. Throws `unknown_record`, and `changed_meanwhile` when it does not any more. */
+  async waiting(account: string, id: string): Promise<ActivationRequest> {
+    const request = await findRequest(this.#database, this.#keyring, account, id);
+    if (request === undefined) throw new Failure('unknown_record');
+    if (request.status !== 'requested') throw new Failure('changed_meanwhile');
+    return request;
+  }
+
+  /** The end of a request that waits. Throws `changed_meanwhile`. */
+  async end(
+    request: ActivationRequest,
+    status: Exclude<RequestStatus, 'requested'>,
+    answer: string,
+    { person, origin }: Acting,
+  ): Promise<void> {
+    const decided = { decidedBy: person.id, decider: person.name, decidedAt: this.#clock() };
+    const ended: ActivationRequest = { ...request, ...decided, status, answer };
+    const writes = [await updateRequest(this.#keyring, ended)];
+    const journal = [this.#event(ended, origin)];
+    if (!(await this.#database.commit({ account: request.account, writes, journal })).committed)
+      throw new Failure('changed_meanwhile');
+  }
+
+  #event({ account, environment, id, status, processor }: ActivationRequest, origin: Origin): JournalEntry {
+    return auditEntry(this.#clock, origin, {
+      action: ACTIONS[status],
+      outcome: 'success',
+      account,
+      environment,
+      targets: [`activation:${id}`],
+      detail: { processor },
+    });
+  }
+}

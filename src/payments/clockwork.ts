@@ -1,0 +1,55 @@
+import type { Keyring } from '../crypto/keyring.ts';
+import type { Idempotency } from '../idempotency/idempotency.ts';
+import type { Clock, Random } from '../kernel/clock.ts';
+import type { Placeholders } from '../placeholders/placeholders.ts';
+import type { Database } from '../storage/database.ts';
+import { Sweeper } from '../storage/sweeper.ts';
+import type { Vault } from '../vault/vault.ts';
+import type { Activations, Processors } from './activations.ts';
+import { Books } from './books.ts';
+import { Notifications } from './notifications.ts';
+import type { Due } from './payment-store.ts';
+import { Payments } from './payments.ts';
+import { LOOK_EVERY_MS, Recovery } from './recovery.ts';
+
+interface Parts {
+  readonly database: Database;
+  readonly keyring: Keyring;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly activations: Activations;
+  readonly processors: Processors;
+  readonly vault: Vault;
+  readonly placeholders: Placeholders;
+  readonly idempotency: Idempotency;
+  isOurTurn(): Promise<boolean>;
+  readonly observe: ConstructorParameters<typeof Books>[0]['observe'];
+  failed(chore: string, error: unknown): void;
+  failedLook(error: unknown, due: Due): void;
+}
+
+/** Payments, the news about them, and the clockwork that brings each to its end. */
+export function wirePayments(parts: Parts) {
+  const { database, keyring, clock, random, activations, processors, vault, placeholders, idempotency } = parts;
+  const books = new Books({ database, keyring, clock, random, observe: parts.observe });
+  const notifications = new Notifications({ database, keyring, random, processors, books });
+  const payments = new Payments({ database, vault, placeholders, activations, books, notifications, clock, random });
+  const failed = parts.failedLook;
+  const recovery = new Recovery({ database, activations, books, payments, idempotency, clock, failed });
+  const rounds = new Sweeper({
+    every: LOOK_EVERY_MS,
+    sweeps: [],
+    chores: [
+      { kind: 'news', run: () => notifications.gather() },
+      { kind: 'payments', run: () => recovery.round() },
+    ],
+    isOurTurn: parts.isOurTurn,
+    removed: () => undefined,
+    failed: parts.failed,
+  });
+  const stop = async (): Promise<void> => {
+    await rounds.stop();
+    await recovery.stop();
+  };
+  return { payments, notifications, clockwork: { start: () => rounds.start(), stop } };
+}

@@ -1,0 +1,81 @@
+import { DAY } from '../kernel/clock.ts';
+import { invalid } from '../kernel/failure.ts';
+import { idsFrom } from '../kernel/ids.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import type { Payment, PaymentType } from './payment.ts';
+import type { PaymentColumns } from './payment-record.ts';
+import type { Status } from './transitions.ts';
+
+/** Which payments somebody wants to see. Pure. */
+export interface PaymentFilter {
+  readonly statuses?: readonly Status[] | undefined;
+  readonly types?: readonly PaymentType[] | undefined;
+  readonly processor?: string | undefined;
+  /** When they were begun, milliseconds; `to` is not of it. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  readonly currency?: string | undefined;
+  /** What was asked for, in minor units. */
+  readonly amount?: bigint | undefined;
+  readonly referenceCode?: string | undefined;
+  readonly lastFour?: string | undefined;
+  readonly isDoubtful?: true | undefined;
+}
+
+/** Ids of payments begun in this time: from one, before another. */
+export const idsOf = ({ from, to }: PaymentFilter): readonly [from: string, to: string] => [
+  from === undefined ? '' : idsFrom(from),
+  to === undefined ? BEHIND_ALL : idsFrom(to),
+];
+
+const BEHIND_ALL = '~';
+
+/** As far as can be said without opening the payment. */
+export const mayMatch = (
+  { statuses, processor, isDoubtful }: PaymentFilter,
+  payment: Pick<PaymentColumns, 'status' | 'processor'> & { readonly doubtfulAt: number | undefined },
+): boolean =>
+  (statuses === undefined || statuses.includes(payment.status)) &&
+  (processor === undefined || processor === payment.processor) &&
+  (isDoubtful === undefined || payment.doubtfulAt !== undefined);
+
+/** Does it take more than the columns in clear? */
+export const looksInside = ({ types, currency, amount, referenceCode, lastFour }: PaymentFilter): boolean =>
+  [types, currency, amount, referenceCode, lastFour].some((wanted) => wanted !== undefined);
+
+/** Of a payment that may match. */
+export const matches = (
+  { types, currency, amount, referenceCode, lastFour }: PaymentFilter,
+  payment: Payment,
+): boolean =>
+  (types === undefined || types.includes(payment.type)) &&
+  (currency === undefined || currency === payment.currency) &&
+  (amount === undefined || amount === payment.amount) &&
+  (referenceCode === undefined || referenceCode === payment.referenceCode) &&
+  (lastFour === undefined || payment.card.truncated.endsWith(lastFour));
+
+/** Throws `invalid_field`. */
+export function checkFilter({ lastFour, from, to }: PaymentFilter): void {
+  if (lastFour !== undefined && !/^[0-9]{4}$/.test(lastFour)) throw invalid('last_four', 'expected 4 digits');
+  for (const [field, time] of Object.entries({ from, to }))
+    if (time !== undefined && !(Number.isSafeInteger(time) && time >= 0)) throw invalid(field, 'expected a time');
+  if (from !== undefined && to !== undefined && to < from) throw invalid('to', 'expected a time behind from');
+}
+
+/** A time to count over. Throws `invalid_field`. */
+export function checkSpan(from: number, to: number): void {
+  checkFilter({ from, to });
+  const days = LIMITS.statisticsDaysAtOnce;
+  if (to - from > days * DAY) throw invalid('to', `expected ${days} days behind from at most`);
+}
+
+/** How a payment counts that stands so: what was opened or cancelled tells neither way. */
+export const OUTCOMES: Readonly<Record<Status, 'approved' | 'not-approved' | 'none'>> = {
+  Opened: 'none',
+  Authorized: 'approved',
+  Collected: 'approved',
+  Voided: 'approved',
+  Cancelled: 'none',
+  Declined: 'not-approved',
+  ProcessorError: 'not-approved',
+};

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type House, startHouse } from '../../test/house.ts';
+import { type Merchant, newMerchant, OPENED, processed, REJECTED, TIMES_OUT } from '../../test/interface/payments.ts';
+import { Captures } from '../captures/captures.ts';
+import { Idempotency } from '../idempotency/idempotency.ts';
+import { DAY, HOUR } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { Failure } from '../kernel/failure.ts';
+import { Placeholders } from '../placeholders/placeholders.ts';
+import { commitAll, write } from '../storage/database.ts';
+import { Vault } from '../vault/vault.ts';
+import { wirePayments } from './clockwork.ts';
+import { OUTCOMES, type PaymentFilter } from './payment-filter.ts';
+import { PaymentListing } from './payment-listing.ts';
+import { countDoubtful } from './payment-store.ts';
+import type { Payments } from './payments.ts';
+import { newProcessors } from './processors.ts';
+
+const PERSON = { actor: { type: 'person' as const, id: 'person_1', name: 'Ana' } };
+
+describe('payments as people find them', { timeout: 120_000 }, () => {
+  let house: House;
+  let me: Merchant;
+  let tenant: Tenant;
+  let listing: PaymentListing;
+  before(async () => {
+    house = await startHouse();
+    me = await newMerchant(house);
+    tenant = { account: me.account, environment: 'sandbox' };
+    listing = new PaymentListing(house.core);
+  });
+  after(() => house.stop());
+
+  const ids = async (filter: PaymentFilter): Promise<string[]> => {
+    const found: string[] = [];
+    for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+      const page = await listing.list(tenant, filter, cursor);
+      found.push(...page.items.map(({ id }) => id));
+      assert.equal(page.lookedUntil === undefined, page.cursor === undefined);
+      cursor = page.cursor;
+    }
+    return found;
+  };
+  const paymentsHere = (): Payments => {
+    const { core } = house;
+    const vault = new Vault(core);
+    const captures = new Captures({ ...core, vault });
+    const fails = (_: unknown, error: unknown): void => assert.fail(String(error));
+    return wirePayments({
+      ...core,
+      processors: newProcessors(core).byName,
+      vault,
+      placeholders: new Placeholders({ ...core, vault, captures }),
+      idempotency: new Idempotency(core),
+      isOurTurn: async () => false,
+      observe: () => undefined,
+      failed: fails,
+      failedLook: fails,
+    }).payments;
+  };
+
+  test('by what is in clear and what is sealed, the newest first', async () => {
+    const start = house.now();
+    const one = await me.opened('authorization', { amount: 12.5, reference: 'A-1' });
+    house.advance(1000);
+    const between = house.now();
+    const two = await me.opened('payment', { amount: 12.5, currency: 'EUR', reference: 'A-2' });
+    await me.order('authorization', { amount: REJECTED });
+    const opened = await me.opened('authorization', { amount: OPENED });
+    const all = await ids({});
+    assert.equal(all.length, 4);
+    assert.deepEqual([all[0], all[2], all[3]], [opened, two, one]);
+    assert.deepEqual(all, all.toSorted().reverse());
+    const expected: [PaymentFilter, (string | undefined)[]][] = [
+      [{ statuses: ['Authorized', 'Collected'] }, [two, one]],
+      [{ statuses: ['Declined'] }, [all[1]]],
+      [{ types: ['payment'] }, [two]],
+      [{ processor: 'simulator', currency: 'EUR' }, [two]],
+      [{ processor: 'koin' }, []],
+      [{ amount: 1250n }, [two, one]],
+      [{ amount: 1250n, currency: 'USD' }, [one]],
+      [{ referenceCode: 'A-2' }, [two]],
+      [{ referenceCode: 'A-' }, []],
+      [{ lastFour: '1111' }, all],
+      [{ lastFour: '4242' }, []],
+      [{ from: start, to: between }, [one]],
+      [{ from: between }, all.slice(0, 3)],
+      [{ isDoubtful: true }, []],
+    ];
+    for (const [filter, found] of expected) assert.deepEqual(await ids(filter), found, Object.keys(filter).join());
+    const other = { account: await house.newAccount(), environment: 'sandbox' } as const;
+    assert.deepEqual((await listing.list(other, {})).items, []);
+    await assert.rejects(listing.detail(other, one), { code: 'unknown_payment' });
+    await assert.rejects(listing.list(tenant, { lastFour: '11' }), { code: 'invalid_field' });
+  });
+
+  test('with an outcome that nobody knows', async () => {
+    await me.order('authorization', { amount: TIMES_OUT });
+    const { items } = await listing.list(tenant, { isDoubtful: true });
+    assert.equal(items.length, 1);
+    assert.ok(items[0]?.doubtfulAt !== undefined);
+    const elsewhere = { account: await house.newAccount(), environment: 'sandbox' } as const;
+    assert.equal(await countDoubtful(house.core.database, tenant), 1);
+    assert.equal(await countDoubtful(house.core.database, elsewhere), 0);
+    assert.deepEqual(await ids({ isDoubtful: true, statuses: ['Collected'] }), []);
+  });
+
+  test('with all that was done on one, in order', async () => {
+    const id = await me.opened('authorization');
+    processed(await me.move('capture', id));
+    processed(await me.move('refund', id, 25));
+    await me.move('refund', id, REJECTED / 100);
+    const { payment, operations } = await listing.detail(tenant, id);
+    assert.deepEqual(operations.map(({ type }) => type).slice(0, 3), ['authorization', 'capture', 'payment_refund']);
+    assert.equal(payment.begun, operations.length);
+    assert.deepEqual(
+      operations.slice(0, 3).map(({ after: stood }) => [stood?.status, stood?.refunded]),
+      [
+        ['Authorized', 0n],
+        ['Collected', 0n],
+        ['Collected', 2500n],
+      ],
+    );
+    assert.deepEqual((await listing.detail(tenant, operations[1]?.id ?? '')).payment, payment);
+    assert.ok(!/[0-9]{12}/.test(payment.card.truncated));
+  });
+
+  test('page by page, and a damaged one stands in no way', async () => {
+    const own = await newMerchant(house);
+    const [mine, here] = [{ account: own.account, environment: 'sandbox' } as const, house.core.database];
+    const id = await own.opened();
+    const copy = `insert into payments (account, environment, id, processor, status, record, revision, attempts, created_at)
+      select account, environment, ?, processor, status, record, 1, 0, ? from payments
+      where account = ? and environment = 'sandbox' and id = ?`;
+    const letters = 'abcdefghijklmnopqrstuvwxyz';
+    // Sealed for another place, so none of these opens.
+    const rows = Array.from({ length: 5200 }, (_, index) => {
+      const unlike = id.slice(0, 22) + [676, 26, 1].map((part) => letters[Math.floor(index / part) % 26]).join('');
+      return [unlike, house.now(), own.account, id];
+    }).filter(([unlike]) => unlike !== id);
+    await commitAll(here, { writes: [{ sql: copy, rows }] });
+    const first = await listing.list(mine, {});
+    assert.equal(first.items.length, 50);
+    assert.ok(first.items.filter(({ payment }) => payment === undefined).length >= 49);
+    // Nothing that is sealed can be said of them, so the page ends with the number that was looked at.
+    const sought = await listing.list(mine, { referenceCode: 'A-1001' });
+    assert.ok(sought.items.length <= 1 && sought.cursor !== undefined && sought.lookedUntil !== undefined);
+    const rest = await listing.list(mine, { referenceCode: 'A-1001' }, sought.cursor);
+    assert.deepEqual(
+      [...sought.items, ...rest.items].map((item) => item.id),
+      [id],
+    );
+    assert.equal(rest.cursor, undefined);
+    await commitAll(here, { writes: [write('delete from payments where account = ?', [own.account])] });
+  });
+
+  test('counted by the hour they were begun and what became of them', async () => {
+    const own = await newMerchant(house);
+    const from = house.now();
+    await own.opened('authorization');
+    await own.opened('payment');
+    await own.order('authorization', { amount: REJECTED });
+    house.advance(2 * HOUR);
+    await own.opened('payment');
+    const found = await listing.counts({ account: own.account, environment: 'sandbox' }, from, house.now() + 1);
+    const hour = from - (from % HOUR);
+    assert.deepEqual(found, [
+      { hour, status: 'Authorized', number: 1 },
+      { hour, status: 'Collected', number: 1 },
+      { hour, status: 'Declined', number: 1 },
+      { hour: hour + 2 * HOUR, status: 'Collected', number: 1 },
+    ]);
+    assert.deepEqual([OUTCOMES.Voided, OUTCOMES.ProcessorError, OUTCOMES.Opened], ['approved', 'not-approved', 'none']);
+    await assert.rejects(listing.counts(tenant, 0, 93 * DAY), { code: 'invalid_field' });
+  });
+
+  test('are refunded once when a person asks twenty times with what they saw', async () => {
+    const payments = paymentsHere();
+    // Time enough for a busy machine.
+    const own = await newMerchant(house, { 'timeout-ms': '20000' });
+    const tenant: Tenant = { account: own.account, environment: 'sandbox' };
+    const id = await own.opened('payment', { amount: 100 });
+    const { payment } = await listing.detail(tenant, id);
+    const refund = () =>
+      payments.operate(
+        { tenant, origin: PERSON },
+        id,
+        { type: 'payment_refund', amount: { text: '1', currency: undefined }, seen: payment.begun },
+        undefined,
+        undefined,
+      );
+    const results = await Promise.allSettled(Array.from({ length: 20 }, refund));
+    const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    assert.equal(refused.length, 19);
+    for (const reason of refused)
+      assert.ok(reason instanceof Failure && reason.code === 'changed_meanwhile', `${reason}`);
+    // A repeat after an answer that was lost.
+    await assert.rejects(refund(), { code: 'changed_meanwhile' });
+    const after = await listing.detail(tenant, id);
+    assert.deepEqual([after.payment.refunded, after.operations.length], [100n, 2]);
+    // Who has looked again may.
+    const again = { type: 'payment_refund' as const, amount: undefined, seen: after.payment.begun };
+    await payments.operate({ tenant, origin: PERSON }, id, again, undefined, undefined);
+    assert.equal((await listing.detail(tenant, id)).payment.refunded, 10_000n);
+  });
+});

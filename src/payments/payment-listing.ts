@@ -1,0 +1,116 @@
+import type { Keyring } from '../crypto/keyring.ts';
+import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { Failure } from '../kernel/failure.ts';
+import { timeOfId } from '../kernel/ids.ts';
+import { type Database, integer, integerOrNull, type Row, text } from '../storage/database.ts';
+import { Kept } from '../storage/kept.ts';
+import { type Page, readCursor, walk, writeCursor } from '../storage/page.ts';
+import { findLane } from './lane.ts';
+import { listOperations } from './operation-store.ts';
+import type { Operation, Payment } from './payment.ts';
+import { checkFilter, checkSpan, idsOf, looksInside, matches, mayMatch, type PaymentFilter } from './payment-filter.ts';
+import { type ListedPayment, listedPayment, paymentsBetween } from './payment-store.ts';
+import type { Status } from './transitions.ts';
+
+export interface PaymentPage extends Page<ListedPayment> {
+  /** All that were begun after this were looked at; undefined when there is none beyond the page. */
+  readonly lookedUntil: number | undefined;
+}
+
+/** A payment with all that was done on it, in the order of time, its first operation first. */
+export interface PaymentDetail {
+  readonly payment: Payment;
+  readonly doubtfulAt: number | undefined;
+  readonly operations: readonly Operation[];
+}
+
+const BY_HOUR = `select status, created_at / ${HOUR} as hours, count(*) as number from payments
+  where account = ? and environment = ? and id >= ? and id < ? group by status, created_at / ${HOUR} order by 2, 1`;
+
+/** How many payments that were begun in an hour stand so now. */
+export interface PaymentCount {
+  /** Milliseconds, of its beginning. */
+  readonly hour: number;
+  readonly status: Status;
+  readonly number: number;
+}
+
+/** Payments as people look for them. */
+export class PaymentListing {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #counts: Kept<PaymentCount[]>;
+
+  constructor(options: { database: Database; keyring: Keyring; clock: Clock }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#counts = new Kept(options.clock);
+  }
+
+  /**
+   * Those that match, the newest first. One that cannot be opened matches when nothing is asked that is sealed. Throws
+   * `invalid_field`.
+   */
+  async list(tenant: Tenant, filter: PaymentFilter, cursor?: string): Promise<PaymentPage> {
+    checkFilter(filter);
+    const [from, to] = idsOf(filter);
+    const begin = cursor === undefined ? to : readCursor(cursor, '')[0];
+    const { items, last, isEnd } = await walk<Row, ListedPayment>({
+      read: (after, limit) => {
+        const range = [from, after === undefined ? begin : text(after, 'id')] as const;
+        return this.#rows(tenant, filter, range, limit);
+      },
+      take: (row) => this.#matching(tenant, filter, row),
+    });
+    if (isEnd || last === undefined) return { items, cursor: undefined, lookedUntil: undefined };
+    const id = text(last, 'id');
+    return { items, cursor: writeCursor(id), lookedUntil: timeOfId(id) };
+  }
+
+  /** By the id of any of its operations, ours or the processor's. Throws `unknown_payment`. */
+  async detail(tenant: Tenant, id: string): Promise<PaymentDetail> {
+    const found = await findLane(this.#database, this.#keyring, tenant, id);
+    if (found === undefined) throw new Failure('unknown_payment', { field: 'id' });
+    const { payment, first, schedule } = found;
+    const later = await listOperations(this.#database, this.#keyring, tenant, payment.id);
+    return { payment, doubtfulAt: schedule.doubtfulAt, operations: [first, ...later] };
+  }
+
+  /** By the hour in which they were begun, in its order: from the hour of `from` to that before `to`. Throws `invalid_field`. */
+  async counts(tenant: Tenant, from: number, to: number): Promise<PaymentCount[]> {
+    checkSpan(from, to);
+    const counts: PaymentCount[] = [];
+    // Day by day, so that other requests go on between them, and what was counted serves other times as well.
+    for (let day = from - (from % DAY); day < to; day += DAY) counts.push(...(await this.#ofDay(tenant, day)));
+    return counts.filter(({ hour }) => hour > from - HOUR && hour < to);
+  }
+
+  #ofDay({ account, environment }: Tenant, day: number): Promise<PaymentCount[]> {
+    return this.#counts.get(`${environment}/${account}/${day}`, async () => {
+      const rows = await this.#database.read(BY_HOUR, account, environment, ...idsOf({ from: day, to: day + DAY }));
+      return rows.map((row) => ({
+        hour: integer(row, 'hours') * HOUR,
+        status: text(row, 'status') as Status,
+        number: integer(row, 'number'),
+      }));
+    });
+  }
+
+  async #matching(tenant: Tenant, filter: PaymentFilter, row: Row): Promise<ListedPayment | undefined> {
+    const columns = { status: text(row, 'status') as Status, processor: text(row, 'processor') };
+    if (!mayMatch(filter, { ...columns, doubtfulAt: integerOrNull(row, 'doubtful_at') })) return undefined;
+    const listed = await listedPayment(this.#keyring, tenant, row);
+    if (listed.payment === undefined) return looksInside(filter) ? undefined : listed;
+    return matches(filter, listed.payment) ? listed : undefined;
+  }
+
+  #rows(
+    tenant: Tenant,
+    { isDoubtful }: PaymentFilter,
+    range: readonly [string, string],
+    limit: number,
+  ): Promise<Row[]> {
+    return paymentsBetween(this.#database, tenant, range, limit, isDoubtful === true);
+  }
+}

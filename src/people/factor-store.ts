@@ -1,0 +1,72 @@
+import type { Keyring } from '../crypto/keyring.ts';
+import type { Place } from '../crypto/seal.ts';
+import { blob, type Database, integer, integerOrNull, type Row, text, type Write, write } from '../storage/database.ts';
+import type { Passkey } from './passkey.ts';
+import { openRecord, placeIn, sealRecord } from './sealing.ts';
+
+interface Records {
+  /** Base32. */
+  readonly totp: { readonly secret: string };
+  readonly passkey: Passkey;
+  /** Hexadecimal. */
+  readonly 'recovery-codes': { readonly digests: readonly string[] };
+}
+
+type FactorKind = keyof Records;
+
+interface FactorOf<K extends FactorKind> {
+  readonly person: string;
+  readonly id: string;
+  readonly kind: K;
+  readonly record: Records[K];
+  /** The newest time step whose code was used, the signature counter of a passkey, or which recovery codes are used. */
+  readonly counter: number;
+  readonly createdAt: number;
+  readonly lastUsedAt: number | undefined;
+}
+
+export type Factor = { [K in FactorKind]: FactorOf<K> }[FactorKind];
+
+const COLUMNS = 'person, id, kind, record, counter, created_at, last_used_at';
+const OF_PERSON = `select ${COLUMNS} from factors where person = ? order by created_at, id`;
+const INSERT = `insert into factors (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?)`;
+const USE = 'update factors set counter = ?, last_used_at = ? where person = ? and id = ? and counter = ?';
+const DELETE = 'delete from factors where person = ? and id = ?';
+const DELETE_ALL = 'delete from factors where person = ?';
+
+const placeOfRecord = ({ person, id, kind }: Pick<Factor, 'person' | 'id' | 'kind'>): Place =>
+  placeIn('factors', person, id, kind);
+
+/** Without those that were changed or moved in the database. */
+export async function factorsOf(database: Database, keyring: Keyring, person: string): Promise<Factor[]> {
+  const factors: Factor[] = [];
+  for (const row of await database.read(OF_PERSON, person)) {
+    const factor = await readFactor(keyring, row);
+    if (factor !== undefined) factors.push(factor);
+  }
+  return factors;
+}
+
+export async function insertFactor(keyring: Keyring, factor: Factor): Promise<Write> {
+  const { person, id, kind, counter, createdAt, lastUsedAt } = factor;
+  const record = await sealRecord(keyring, placeOfRecord(factor), factor.record);
+  return write(INSERT, [person, id, kind, record, counter, createdAt, lastUsedAt ?? null], 1);
+}
+
+/** Conflicts when the factor was used since it was read, or is gone. */
+export const spendFactor = ({ person, id, counter: before }: Factor, counter: number, at: number): Write =>
+  write(USE, [counter, at, person, id, before], 1);
+
+/** Conflicts when it is gone. */
+export const deleteFactor = (person: string, id: string): Write => write(DELETE, [person, id], 1);
+
+export const deleteFactorsOf = (person: string): Write => write(DELETE_ALL, [person]);
+
+async function readFactor(keyring: Keyring, row: Row): Promise<Factor | undefined> {
+  const bound = { person: text(row, 'person'), id: text(row, 'id'), kind: text(row, 'kind') as FactorKind };
+  const record = await openRecord(keyring, placeOfRecord(bound), blob(row, 'record'));
+  if (record === undefined) return undefined;
+  const counter = integer(row, 'counter');
+  const times = { createdAt: integer(row, 'created_at'), lastUsedAt: integerOrNull(row, 'last_used_at') };
+  return { ...bound, record, counter, ...times } as Factor;
+}

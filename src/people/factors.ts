@@ -1,0 +1,50 @@
+import { Failure, invalid } from '../kernel/failure.ts';
+import { newId } from '../kernel/ids.ts';
+import type { Factor } from './factor-store.ts';
+import { readNewPasskey } from './passkey.ts';
+import { readLabel } from './person.ts';
+import { digestsOfCodes, newRecoveryCodes } from './recovery-codes.ts';
+import type { Means } from './sealing.ts';
+import type { Session } from './session.ts';
+import type { RelyingParty } from './visitor.ts';
+
+/** New second factors of a person, to be kept. */
+
+const ID_CHARACTERS = 14;
+
+/** `step`: of the code that showed that the app works, which is used with this. */
+export const totpFactor = (means: Means, person: string, secret: string, step: number): Factor => ({
+  ...newFactor(means, person),
+  kind: 'totp',
+  record: { secret },
+  counter: step,
+});
+
+/** Throws `not_possible` when the browser did not make it as the session of its person asked for. */
+export async function passkeyFactor(
+  means: Means,
+  { person, notes: { challenge } }: Session,
+  made: { readonly response: unknown; readonly label: string },
+  relyingParty: RelyingParty,
+): Promise<Factor> {
+  const label = readLabel(made.label);
+  const read = challenge && (await readNewPasskey(made.response, { challenge, relyingParty, label }));
+  if (!read) throw new Failure('not_possible', { message: 'The passkey could not be made. Try again.' });
+  return { ...newFactor(means, person), kind: 'passkey', record: read.passkey, counter: read.counter };
+}
+
+/** The codes themselves are shown once and kept nowhere. */
+export async function recoveryFactor(means: Means, person: string): Promise<{ codes: string[]; factor: Factor }> {
+  const codes = newRecoveryCodes(means.random);
+  const record = { digests: await digestsOfCodes(means.keyring, person, codes) };
+  return { codes, factor: { ...newFactor(means, person), kind: 'recovery-codes', record, counter: 0 } };
+}
+
+const newFactor = ({ clock, random }: Means, person: string) => ({
+  person,
+  id: newId('factor', ID_CHARACTERS, random),
+  createdAt: clock(),
+  lastUsedAt: undefined,
+});
+
+export const wrongCode = (): Failure => invalid('code', 'expected the code that the app shows now');

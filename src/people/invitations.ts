@@ -1,0 +1,159 @@
+import type { Origin } from '../audit/audit.ts';
+import { DAY } from '../kernel/clock.ts';
+import { Failure, invalid } from '../kernel/failure.ts';
+import { newId } from '../kernel/ids.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import type { JournalEntry, Write } from '../storage/database.ts';
+import {
+  deleteInvitation,
+  FIRST_INVITATION,
+  findInvitation,
+  type Invitation,
+  insertFirstInvitation,
+  insertInvitation,
+  openInvitations,
+} from './invitation-store.ts';
+import { findMembership, membershipsOf } from './membership-store.ts';
+import { eventInEach, personEvent } from './people-events.ts';
+import { readEmail } from './person.ts';
+import { findPerson, findPersonByEmail } from './person-store.ts';
+import { type Authority, fitsAccount, headOf, mayInvite, mayReset, OPERATOR, type Role } from './roles.ts';
+import { isSecret, type Means, newSecret } from './sealing.ts';
+
+/** An invitation and the secret of its link, which exists nowhere else. */
+export interface Link {
+  readonly id: string;
+  readonly secret: string;
+  readonly expiresAt: number;
+}
+
+const INVITATION_MS = 3 * DAY;
+const RESET_MS = DAY;
+const FIRST_MS = DAY;
+const ID_CHARACTERS = 14;
+
+const refused = (message: string): Failure => new Failure('not_possible', { message });
+
+/** Links by which people come in. Whoever may make them was checked by the caller; to what, is checked here. */
+export class Invitations {
+  readonly #means: Means;
+
+  constructor(means: Means) {
+    this.#means = means;
+  }
+
+  /** Throws `not_allowed`, `invalid_field`, and `not_possible` for a member or when too many are open. */
+  async invite(
+    to: { readonly account: string; readonly role: Role; readonly email?: string },
+    by: Authority,
+    origin: Origin,
+  ): Promise<Link> {
+    const { account, role } = to;
+    if (!fitsAccount(to)) throw invalid('role', 'expected a role of the account');
+    if (!mayInvite(by, to)) throw new Failure('not_allowed');
+    const email = to.email === undefined ? undefined : readEmail(to.email);
+    if (email === undefined && role !== OPERATOR.role) throw invalid('email', 'expected an e-mail address');
+    if (email !== undefined && (await this.#isMember(account, email)))
+      throw refused('Somebody with this e-mail address is a member already.');
+    const kept = { account, role, kind: 'invitation', ...(email !== undefined && { email }) } as const;
+    const invitation = this.#new(kept, INVITATION_MS, origin);
+    return this.#make(invitation, [this.#event(invitation, origin)]);
+  }
+
+  /** A link to choose a new password and second factor by. Throws `unknown_record`, `not_allowed` and `not_possible`. */
+  async reset(person: string, by: Authority, origin: Origin): Promise<Link> {
+    const { database, keyring, clock } = this.#means;
+    const memberships = await membershipsOf(database, keyring, person);
+    const known = await findPerson(database, keyring, person);
+    const isTheirs = by.role === 'operator' || memberships.some(({ account }) => account === by.account);
+    // Whoever is no member here is as good as nobody.
+    if (known === undefined || !isTheirs) throw new Failure('unknown_record');
+    if (!mayReset(by, memberships)) throw new Failure('not_allowed');
+    const invitation = this.#new({ account: by.account, person, kind: 'reset' }, RESET_MS, origin);
+    const about = { person, targets: [`invitation:${invitation.id}`], detail: { kind: 'reset' } };
+    return this.#make(invitation, eventInEach(clock, origin, 'person.invited', memberships, about));
+  }
+
+  /** Open ones, oldest first. */
+  list(account: string): Promise<Invitation[]> {
+    const { database, keyring, clock } = this.#means;
+    return openInvitations(database, keyring, account, clock());
+  }
+
+  /** Throws `unknown_record` when it is none, or none any more. */
+  async revoke(account: string, id: string, origin: Origin): Promise<void> {
+    const { database, clock } = this.#means;
+    const journal = [personEvent(clock, origin, 'invitation.revoked', account, { targets: [`invitation:${id}`] })];
+    const writes = [deleteInvitation({ account, id }, clock())];
+    if (!(await database.commit({ writes, journal })).committed) throw new Failure('unknown_record');
+  }
+
+  /**
+   * The link of the first operator, who gives their e-mail address themselves: made once, by one node, when there is no
+   * operator and no open invitation to become one.
+   */
+  async firstOperator(origin: Origin): Promise<Link | undefined> {
+    const { database, keyring, random } = this.#means;
+    const secret = newSecret(random);
+    const own = { ...this.#new({ ...OPERATOR, kind: 'invitation' }, FIRST_MS, origin), id: FIRST_INVITATION };
+    const writes = [await insertFirstInvitation(keyring, own, secret)];
+    const { committed } = await database.commit({ writes, journal: [this.#event(own, origin)] });
+    return committed ? { id: own.id, secret, expiresAt: own.expiresAt } : undefined;
+  }
+
+  /** By the secret of its link. Throws `not_possible`, whatever is wrong with it. */
+  async find(secret: string): Promise<Invitation> {
+    const { database, keyring, clock } = this.#means;
+    const found = isSecret(secret) ? await findInvitation(database, keyring, secret, clock()) : undefined;
+    if (found === undefined) throw linkIsBad();
+    await mustStillInvite(this.#means, found);
+    return found;
+  }
+
+  #new(
+    of: Pick<Invitation, 'account' | 'kind' | 'role' | 'email' | 'person'>,
+    lasts: number,
+    { actor }: Origin,
+  ): Invitation {
+    const now = this.#means.clock();
+    const id = newId('invitation', ID_CHARACTERS, this.#means.random);
+    const by = actor.name !== undefined && { by: actor.name };
+    const inviter = actor.type === 'person' && actor.id !== undefined && { inviter: actor.id };
+    return { ...of, id, ...by, ...inviter, createdAt: now, expiresAt: now + lasts };
+  }
+
+  async #make(invitation: Invitation, journal: readonly JournalEntry[]): Promise<Link> {
+    const { database, keyring, random } = this.#means;
+    const secret = newSecret(random);
+    const writes: Write[] = [await insertInvitation(keyring, invitation, secret)];
+    if (!(await database.commit({ writes, journal })).committed)
+      throw refused(`There are ${LIMITS.invitationsPerAccount} open invitations already; revoke some first.`);
+    return { id: invitation.id, secret, expiresAt: invitation.expiresAt };
+  }
+
+  #event({ account, id, role }: Invitation, origin: Origin): JournalEntry {
+    const about = { targets: [`invitation:${id}`], detail: { kind: 'invitation', role: role ?? '' } };
+    return personEvent(this.#means.clock, origin, 'person.invited', account, about);
+  }
+
+  async #isMember(account: string, email: string): Promise<boolean> {
+    const { database, keyring } = this.#means;
+    const person = await findPersonByEmail(database, keyring, email);
+    return person !== undefined && (await findMembership(database, keyring, account, person.id)) !== undefined;
+  }
+}
+
+/** A link is worth no more than who made it: throws `not_possible` when they may not make it any more. */
+export async function mustStillInvite(
+  { database, keyring }: Means,
+  { account, role, inviter }: Pick<Invitation, 'account' | 'role' | 'inviter'>,
+): Promise<void> {
+  if (inviter === undefined) return;
+  const theirs = await membershipsOf(database, keyring, inviter);
+  // Whether the person of a reset is one that the account may reset is looked at beside this.
+  const may = (by: Authority): boolean =>
+    role === undefined ? mayReset(by, [{ account, role: headOf(account) }]) : mayInvite(by, { account, role });
+  if (!theirs.some(may)) throw linkIsBad();
+}
+
+export const linkIsBad = (): Failure => refused('This link was used or revoked, or is too old. Ask for a new one.');

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { Authenticator } from '../../test/authenticator.ts';
+import {
+  CONSOLE,
+  codeAt,
+  openPeopleHouse,
+  type PeopleHouse,
+  refuses,
+  type Somebody,
+  VISITOR,
+  wrongCodeAt,
+} from '../../test/people-house.ts';
+import { MINUTE } from '../kernel/clock.ts';
+import type { Session } from './session.ts';
+
+let house: PeopleHouse;
+let ana: Somebody;
+before(async () => {
+  house = await openPeopleHouse();
+});
+after(() => house.stop());
+beforeEach(async () => {
+  ana = await house.newPerson({ account: await house.newAccount(), role: 'owner' });
+});
+
+const session = async (secret = ana.grant.secret): Promise<Session> => {
+  const found = await house.parts.sessions.find(secret);
+  assert.ok(found !== undefined);
+  return found;
+};
+const addPasskey = async (): Promise<void> => {
+  const options = await house.parts.ownFactors.passkeyOptions(await session(), CONSOLE);
+  const made = { response: new Authenticator(CONSOLE.origin).create(options), label: 'Laptop' };
+  await house.parts.ownFactors.confirmPasskey(await session(), made, CONSOLE, VISITOR);
+};
+const factors = async () => (await house.parts.ownFactors.list(ana.id)).factors;
+
+describe('somebody’s own second factors', () => {
+  test('are changed by who has just shown who they are', async () => {
+    const { ownFactors, people } = house.parts;
+    house.advance(5 * MINUTE);
+    const old = await session();
+    const passwords = { current: ana.password, next: 'another good one 55' };
+    for (const change of [
+      ownFactors.beginTotp(old),
+      ownFactors.confirmTotp(old, '000000', VISITOR),
+      ownFactors.passkeyOptions(old, CONSOLE),
+      ownFactors.confirmPasskey(old, { response: {}, label: 'x' }, CONSOLE, VISITOR),
+      ownFactors.remove(old, 'factor_x', VISITOR),
+      ownFactors.newRecoveryCodes(old, VISITOR),
+      people.changePassword(old, passwords, VISITOR),
+    ])
+      await refuses('step_up_required', change);
+  });
+
+  test('of an app are replaced by those of another, which has to show a code', async () => {
+    const { ownFactors } = house.parts;
+    const other = await house.signIn(ana);
+    await refuses('invalid_field', ownFactors.confirmTotp(await session(), '123456', VISITOR), 'code');
+    const { secret: totp } = await ownFactors.beginTotp(await session());
+    const wrong = wrongCodeAt(totp, house.now());
+    await refuses('invalid_field', ownFactors.confirmTotp(await session(), wrong, VISITOR), 'code');
+    await ownFactors.confirmTotp(await session(), codeAt(totp, house.now()), VISITOR);
+    assert.equal((await factors()).length, 1);
+    assert.equal(await house.parts.sessions.find(other.secret), undefined, 'other sessions have ended');
+    const { session: given } = await house.parts.signIn.givePassword(ana, VISITOR);
+    const old = { kind: 'totp', code: house.newCode(ana) } as const;
+    await refuses('sign_in_refused', house.parts.signIn.giveFactor(given, old, VISITOR));
+    await house.signIn({ ...ana, totp });
+  });
+
+  test('are removed but for the last, also by two requests at the same moment', async () => {
+    const { ownFactors } = house.parts;
+    const [only] = await factors();
+    await refuses('not_possible', ownFactors.remove(await session(), only?.id ?? '', VISITOR));
+    await refuses('unknown_record', ownFactors.remove(await session(), 'factor_x', VISITOR));
+    await addPasskey();
+    const other = await house.signIn(ana);
+    const now = await session();
+    const done = await Promise.allSettled((await factors()).map(({ id }) => ownFactors.remove(now, id, VISITOR)));
+    assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+    assert.equal((await factors()).length, 1);
+    assert.equal(await house.parts.sessions.find(other.secret), undefined);
+    assert.ok(await house.parts.sessions.find(ana.grant.secret));
+    assert.ok((await house.audited('')).includes('factor.removed success'));
+  });
+
+  test('include recovery codes, of which new ones replace the old', async () => {
+    const [old = ''] = ana.recoveryCodes;
+    const codes = await house.parts.ownFactors.newRecoveryCodes(await session(), VISITOR);
+    assert.equal((await house.parts.ownFactors.list(ana.id)).recoveryCodes, 10);
+    const give = async (code: string) => {
+      const { session: given } = await house.parts.signIn.givePassword(ana, VISITOR);
+      return house.parts.signIn.giveFactor(given, { kind: 'recovery-code', code }, VISITOR);
+    };
+    await refuses('sign_in_refused', give(old));
+    await give(codes[9] ?? '');
+  });
+});
+
+describe('somebody’s own password', () => {
+  const change = async (current: string, next: string) =>
+    house.parts.people.changePassword(await session(), { current, next }, VISITOR);
+
+  test('is changed with the present one, and all other sessions end', async () => {
+    const other = await house.signIn(ana);
+    const between = await house.parts.signIn.givePassword(ana, VISITOR);
+    await change(ana.password, 'another good one 55');
+    assert.equal(await house.parts.sessions.find(other.secret), undefined);
+    assert.equal(await house.parts.sessions.find(between.secret), undefined);
+    assert.ok(await house.parts.sessions.find(ana.grant.secret));
+    await refuses('sign_in_refused', house.parts.signIn.givePassword(ana, VISITOR));
+    await house.signIn({ ...ana, password: 'another good one 55' });
+    assert.ok((await house.audited('')).includes('password.changed success'));
+  });
+
+  test('is guessed at ten times at most', async () => {
+    await refuses('invalid_field', change(ana.password, 'short'), 'password');
+    for (let index = 0; index < 10; index++)
+      await refuses('sign_in_refused', change('not the one 12', 'another good one 55'));
+    await refuses('sign_in_refused', change(ana.password, 'another good one 55'));
+    assert.equal((await house.parts.people.profile(ana.id))?.locked, true);
+  });
+});
+
+describe('somebody’s own name and language', () => {
+  test('are changed, within what they may be', async () => {
+    const { people } = house.parts;
+    const edited = await people.edit(await session(), { name: ' Ana ', language: 'es' }, VISITOR);
+    assert.deepEqual([edited.name, edited.language, edited.email], ['Ana', 'es', ana.email]);
+    assert.deepEqual(await people.profile(ana.id), edited);
+    await refuses('invalid_field', people.edit(await session(), { name: 'x'.repeat(101) }, VISITOR), 'name');
+    await refuses('invalid_field', people.edit(await session(), { language: 'fr' }, VISITOR), 'language');
+  });
+});

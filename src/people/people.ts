@@ -1,0 +1,102 @@
+import type { Origin } from '../audit/audit.ts';
+import { Failure } from '../kernel/failure.ts';
+import { attempt } from './attempt.ts';
+import { membershipsOf } from './membership-store.ts';
+import { mustBeGoodPassword } from './password.ts';
+import type { Passwords } from './passwords.ts';
+import { eventInEach, personEvent } from './people-events.ts';
+import { isLocked, NO_FAILURES, type Person, readLanguage, readPersonName } from './person.ts';
+import { findPerson, findPersonByEmail, putAttempts, updatePerson } from './person-store.ts';
+import type { Means } from './sealing.ts';
+import { mustBeAt, mustBeSteppedUp, type Session } from './session.ts';
+import { deleteOtherSessions } from './session-store.ts';
+import { originOf, type Visitor } from './visitor.ts';
+
+/** Of a person, for people. */
+export interface Profile extends Pick<Person, 'id' | 'email' | 'name' | 'language' | 'createdAt'> {
+  readonly locked: boolean;
+}
+
+/** Who may sign in to the console. */
+export class People {
+  readonly #means: Means;
+  readonly #passwords: Passwords;
+
+  constructor(means: Means & { readonly passwords: Passwords }) {
+    this.#means = means;
+    this.#passwords = means.passwords;
+  }
+
+  async profile(id: string): Promise<Profile | undefined> {
+    return this.#profileOf(await findPerson(this.#means.database, this.#means.keyring, id));
+  }
+
+  async findByEmail(email: string): Promise<Profile | undefined> {
+    return this.#profileOf(await findPersonByEmail(this.#means.database, this.#means.keyring, email));
+  }
+
+  /** Of oneself. Throws `invalid_field`. */
+  async edit(session: Session, given: { name?: string; language?: string }, visitor: Visitor): Promise<Profile> {
+    mustBeAt('signed-in', session);
+    const { database, keyring, clock } = this.#means;
+    const before = await this.#mustFind(session.person);
+    const changes = {
+      ...(given.name !== undefined && { name: readPersonName(given.name) }),
+      ...(given.language !== undefined && { language: readLanguage(given.language) }),
+    };
+    const { write, person } = await updatePerson(keyring, before, changes);
+    const about = { person: person.id, detail: { changed: Object.keys(changes).join(' ') } };
+    const journal = [personEvent(clock, originOf(person, visitor), 'person.edited', '', about)];
+    if (!(await database.commit({ writes: [write], journal })).committed) throw new Failure('changed_meanwhile');
+    return profileOf(person, clock());
+  }
+
+  /**
+   * Of oneself; ends all other sessions. Throws `step_up_required`, `sign_in_refused` for a wrong present password, and
+   * `invalid_field` for a new one that is no good.
+   */
+  async changePassword(
+    session: Session,
+    { current, next }: { current: string; next: string },
+    visitor: Visitor,
+  ): Promise<void> {
+    const { keyring, clock } = this.#means;
+    mustBeSteppedUp(session, clock());
+    const before = await this.#mustFind(session.person);
+    await mustBeGoodPassword(next, before);
+    const origin = originOf(before, visitor);
+    await attempt(this.#means, before.id, origin, async (person) => {
+      if (!(await this.#passwords.isRight(current, person.password))) return { refusal: 'password_wrong' };
+      const changes = { password: await this.#passwords.hash(next), ...NO_FAILURES };
+      const { write } = await updatePerson(keyring, person, changes);
+      const journal = [personEvent(clock, origin, 'password.changed', '', { person: person.id })];
+      return { writes: [write, deleteOtherSessions(session)], journal, value: undefined };
+    });
+  }
+
+  /** Lets a locked person try again. Throws `unknown_record`. */
+  async unlock(id: string, origin: Origin): Promise<void> {
+    const { database, keyring, clock } = this.#means;
+    const person = await findPerson(database, keyring, id);
+    if (person === undefined) throw new Failure('unknown_record');
+    const memberships = await membershipsOf(database, keyring, id);
+    const journal = eventInEach(clock, origin, 'person.unlocked', memberships, { person: id });
+    const writes = [putAttempts(person, NO_FAILURES)];
+    if (!(await database.commit({ writes, journal })).committed) throw new Failure('changed_meanwhile');
+  }
+
+  async #mustFind(id: string): Promise<Person> {
+    const person = await findPerson(this.#means.database, this.#means.keyring, id);
+    if (person === undefined) throw new Failure('not_signed_in');
+    return person;
+  }
+
+  #profileOf(person: Person | undefined): Profile | undefined {
+    return person === undefined ? undefined : profileOf(person, this.#means.clock());
+  }
+}
+
+function profileOf(person: Person, now: number): Profile {
+  const { id, email, name, language, createdAt } = person;
+  return { id, email, name, language, createdAt, locked: isLocked(person, now) };
+}

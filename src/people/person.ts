@@ -1,0 +1,81 @@
+import { MINUTE } from '../kernel/clock.ts';
+import { invalid } from '../kernel/failure.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { holdsPan } from '../kernel/pan.ts';
+
+const LANGUAGES = ['en', 'es'] as const;
+
+export type Language = (typeof LANGUAGES)[number];
+
+/** A password, hashed, with the parameters it was hashed with. Numbers of argon2id, bytes in base64. */
+export interface PasswordHash {
+  readonly memory: number;
+  readonly passes: number;
+  readonly parallelism: number;
+  readonly salt: string;
+  readonly tag: string;
+}
+
+export interface Person {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly language: Language;
+  readonly password: PasswordHash;
+  /** Wrong passwords and codes since the last sign-in. */
+  readonly failures: number;
+  readonly lockedUntil: number | undefined;
+  /** Goes up with every change, so that none undoes another unseen. */
+  readonly revision: number;
+  readonly createdAt: number;
+}
+
+export type Attempts = Pick<Person, 'failures' | 'lockedUntil'>;
+
+export const NO_FAILURES: Attempts = { failures: 0, lockedUntil: undefined };
+
+const LOCKED_MS = 30 * MINUTE;
+
+export const isLocked = ({ lockedUntil }: Attempts, now: number): boolean =>
+  lockedUntil !== undefined && now < lockedUntil;
+
+/** One more wrong password or code: ten in a row lock the person, and after the lock the count begins anew. */
+export function afterFailure(attempts: Attempts, now: number): Attempts {
+  const failures = (attempts.lockedUntil === undefined ? attempts.failures : 0) + 1;
+  return { failures, lockedUntil: failures >= LIMITS.signInFailures ? now + LOCKED_MS : undefined };
+}
+
+/** Simple on purpose: whether an address is one, only a message to it shows. */
+const EMAIL = /^[^\s@"<>\\\p{Cc}]+@[^\s@"<>\\\p{Cc}]+\.[^\s@"<>\\\p{Cc}]+$/u;
+
+export function readEmail(text: string): string {
+  const email = text.trim().normalize('NFC');
+  if ([...email].length > LIMITS.emailCharacters || !EMAIL.test(email) || !email.isWellFormed())
+    throw invalid('email', 'expected an e-mail address');
+  return email;
+}
+
+/** Addresses that differ in this only are the same. */
+export const sameEmailForm = (email: string): string => email.trim().toLowerCase().normalize('NFC');
+
+/** It stands in the audit log, which never forgets; so a card number that strayed into it is none. */
+export function readPersonName(text: string): string {
+  const name = readLine(text, 'name', LIMITS.personNameCharacters);
+  if (holdsPan(name)) throw invalid('name', 'expected no card number');
+  return name;
+}
+
+export const readLabel = (text: string): string => readLine(text, 'label', LIMITS.factorLabelCharacters);
+
+export function readLanguage(text: string): Language {
+  const language = LANGUAGES.find((each) => each === text);
+  if (language === undefined) throw invalid('language', `expected one of ${LANGUAGES.join(', ')}`);
+  return language;
+}
+
+function readLine(text: string, field: string, max: number): string {
+  const line = text.trim();
+  if (line === '' || [...line].length > max || /\p{Cc}/u.test(line) || !line.isWellFormed())
+    throw invalid(field, `expected 1 to ${max} characters`);
+  return line;
+}

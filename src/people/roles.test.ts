@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import {
+  ACCOUNT_ROLES,
+  CAPABILITIES,
+  can,
+  fitsAccount,
+  isRole,
+  mayInvite,
+  mayReset,
+  OPERATOR,
+  ROLE_NAMES,
+  ROLES,
+  type Role,
+} from './roles.ts';
+
+const isRead = (capability: string): boolean => capability.endsWith(':read');
+const role = fc.constantFrom(...ROLE_NAMES);
+const account = fc.constantFrom('', 'acct_one', 'acct_two');
+const authority = fc.record({ account, role }).filter(fitsAccount);
+
+describe('roles', () => {
+  test('have capabilities of the list only, each once', () => {
+    for (const name of ROLE_NAMES) {
+      assert.equal(new Set(ROLES[name]).size, ROLES[name].length, name);
+      for (const capability of ROLES[name]) assert.ok(CAPABILITIES.includes(capability), `${name}: ${capability}`);
+    }
+  });
+
+  test('nobody but an operator operates, and an operator does nothing in an account', () => {
+    assert.deepEqual(ROLES.operator, ['operate']);
+    for (const name of ACCOUNT_ROLES) assert.equal(can(name, 'operate'), false, name);
+  });
+
+  test('an owner may do everything in an account', () => {
+    assert.deepEqual(
+      CAPABILITIES.filter((capability) => !can('owner', capability)),
+      ['operate'],
+    );
+  });
+
+  test('a developer may do all but what makes or unmakes members and the account, and may be the second to agree', () => {
+    assert.deepEqual(
+      CAPABILITIES.filter((capability) => can('owner', capability) && !can('developer', capability)).sort(),
+      ['account:settings', 'activation:request', 'team:write'],
+    );
+    assert.ok(can('developer', 'approvals:decide'));
+  });
+
+  test('an auditor reads everything, and only reads', () => {
+    assert.deepEqual([...ROLES.auditor].sort(), CAPABILITIES.filter(isRead).sort());
+  });
+
+  test('an analyst sees payments and what they are made of, and operates payments', () => {
+    assert.deepEqual(
+      ROLES.analyst.filter((capability) => !isRead(capability)),
+      ['payments:operate'],
+    );
+    for (const capability of ['keys:read', 'proxy:read', 'audit:read'] as const)
+      assert.equal(can('analyst', capability), false);
+  });
+
+  test('are told from other words', () => {
+    for (const name of ROLE_NAMES) assert.ok(isRole(name));
+    for (const word of ['', 'Owner', 'admin', 'constructor']) assert.equal(isRole(word), false);
+  });
+});
+
+describe('who may invite', () => {
+  test('nobody of an account invites to another one, nor as operator', () => {
+    fc.assert(
+      fc.property(authority, authority, (by, to) => {
+        if (by.role !== 'operator' && mayInvite(by, to)) {
+          assert.equal(by.account, to.account);
+          assert.equal(by.role, 'owner');
+          assert.notEqual(to.role, 'operator');
+        }
+      }),
+    );
+  });
+
+  test('a role goes with an account of its kind only', () => {
+    fc.assert(
+      fc.property(authority, account, role, (by, to, as) => {
+        if (!fitsAccount({ account: to, role: as })) assert.equal(mayInvite(by, { account: to, role: as }), false);
+      }),
+    );
+  });
+
+  test('an owner invites to every role, an operator the heads of everything', () => {
+    const of = (as: Role) => ({ account: 'acct_one', role: as });
+    for (const as of ACCOUNT_ROLES) {
+      assert.equal(mayInvite(of('owner'), of(as)), true);
+      assert.equal(mayInvite(OPERATOR, of(as)), as === 'owner');
+    }
+    assert.equal(mayInvite(OPERATOR, OPERATOR), true);
+  });
+});
+
+describe('who may make a link to a new password', () => {
+  test('an owner only for who belongs to that account and to no other', () => {
+    fc.assert(
+      fc.property(authority, fc.uniqueArray(authority, { selector: (each) => each.account }), (by, memberships) => {
+        const only = memberships.length === 1 && memberships[0]?.account === by.account;
+        assert.equal(mayReset(by, memberships), by.role === 'operator' || (by.role === 'owner' && only));
+      }),
+    );
+  });
+});

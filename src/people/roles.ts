@@ -1,0 +1,91 @@
+/** What people may do. An account's people have one of its roles there; operators belong to no account. */
+
+const READS = [
+  'overview:read',
+  'onboarding:read',
+  'keys:read',
+  'tokens:read',
+  'captures:read',
+  'payments:read',
+  'proxy:read',
+  'audit:read',
+  'team:read',
+  'approvals:read',
+] as const;
+
+export const CAPABILITIES = [
+  ...READS,
+  'keys:write',
+  'tokens:delete',
+  'captures:delete',
+  'payments:operate',
+  'proxy:write',
+  'workbench:use',
+  'team:write',
+  'approvals:decide',
+  'activation:request',
+  'account:settings',
+  'operate',
+] as const;
+
+export type Capability = (typeof CAPABILITIES)[number];
+
+/** Roles in an account. */
+export const ACCOUNT_ROLES = ['owner', 'developer', 'analyst', 'auditor'] as const;
+
+export const ROLE_NAMES = [...ACCOUNT_ROLES, 'operator'] as const;
+
+export type Role = (typeof ROLE_NAMES)[number];
+
+const OF_ACCOUNTS = CAPABILITIES.filter((capability) => capability !== 'operate');
+const OWNER_ALONE: readonly Capability[] = ['team:write', 'account:settings', 'activation:request'];
+
+export const ROLES: Readonly<Record<Role, readonly Capability[]>> = {
+  owner: OF_ACCOUNTS,
+  developer: OF_ACCOUNTS.filter((capability) => !OWNER_ALONE.includes(capability)),
+  analyst: [
+    'overview:read',
+    'onboarding:read',
+    'tokens:read',
+    'captures:read',
+    'payments:read',
+    'payments:operate',
+    'team:read',
+    'approvals:read',
+  ],
+  auditor: READS,
+  operator: ['operate'],
+};
+
+export const can = (role: Role, capability: Capability): boolean => ROLES[role].includes(capability);
+
+export const isRole = (text: string): text is Role => (ROLE_NAMES as readonly string[]).includes(text);
+
+/** In whose name something is done: a role in an account. The account '' is the company that runs the service. */
+export interface Authority {
+  readonly account: string;
+  readonly role: Role;
+}
+
+/** Who may run commands on the machine, and operators in the console. */
+export const OPERATOR: Authority = { account: '', role: 'operator' };
+
+/** Operators have the account ''; every other account has the other roles. */
+export const fitsAccount = ({ account, role }: Authority): boolean => (account === '') === (role === 'operator');
+
+/** The role of which an account always keeps somebody. */
+export const headOf = (account: string): Role => (account === '' ? 'operator' : 'owner');
+
+/** Operators let in other operators, and the owners who then let in everybody else of an account. */
+export function mayInvite(by: Authority, to: Authority): boolean {
+  if (!fitsAccount(to)) return false;
+  if (by.role === 'operator') return by.account === '' && to.role === headOf(to.account);
+  return by.account === to.account && can(by.role, 'team:write');
+}
+
+/** Whoever resets somebody's password gets at everything that person sees: an account at no other account. */
+export function mayReset(by: Authority, memberships: readonly Authority[]): boolean {
+  if (by.role === 'operator') return by.account === '';
+  const [only, ...others] = memberships;
+  return can(by.role, 'team:write') && others.length === 0 && only?.account === by.account;
+}

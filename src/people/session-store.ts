@@ -1,0 +1,135 @@
+import type { Keyring } from '../crypto/keyring.ts';
+import type { Place } from '../crypto/seal.ts';
+import {
+  blob,
+  type Database,
+  integer,
+  integerOrNull,
+  type Row,
+  text,
+  type Value,
+  type Write,
+  write,
+} from '../storage/database.ts';
+import { openRecord, placeIn, sealRecord } from './sealing.ts';
+import { IDLE_MS, type Session, type SessionNotes, type Stage } from './session.ts';
+
+const COLUMNS = 'digest, id, person, stage, record, created_at, seen_at, stepped_up_at, ends_at';
+const FIND = `select ${COLUMNS} from sessions where digest = ?`;
+const OF_PERSON = `select ${COLUMNS} from sessions where person = ? and stage = 'signed-in' and ends_at > ?
+  order by created_at desc, id`;
+const INSERT = `insert into sessions (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const UPDATE = 'update sessions set record = ?, stepped_up_at = ? where digest = ? and record = ?';
+const SEEN = 'update sessions set seen_at = ? where digest = ? and seen_at < ?';
+const DELETE = 'delete from sessions where digest = ? and record = ?';
+const DELETE_BY_ID = "delete from sessions where person = ? and id = ? and stage = 'signed-in'";
+const DELETE_OTHERS = 'delete from sessions where person = ? and digest <> ?';
+const DELETE_ALL = 'delete from sessions where person = ?';
+const ENDED = `select digest from sessions where ends_at <= ? or (stage = 'signed-in' and seen_at <= ?) limit ?`;
+const REMOVE_ENDED =
+  "delete from sessions where digest = ? and (ends_at <= ? or (stage = 'signed-in' and seen_at <= ?))";
+
+type Bound = Omit<Session, 'sealed' | 'notes' | 'seenAt' | 'csrf' | 'address' | 'userAgent'>;
+
+/** All but when it was last seen: neither its stage nor its end can be changed in the database, nor whose it is. */
+const placeOfNotes = ({ digest, id, person, stage, createdAt, steppedUpAt, endsAt }: Bound): Place =>
+  placeIn(
+    'sessions',
+    Buffer.from(digest).toString('hex'),
+    id,
+    person,
+    stage,
+    ...[createdAt, steppedUpAt ?? '', endsAt].map(String),
+  );
+
+export async function findSession(
+  database: Database,
+  keyring: Keyring,
+  digest: Uint8Array,
+): Promise<Session | undefined> {
+  const [row] = await database.read(FIND, digest);
+  return row === undefined ? undefined : readSession(keyring, row);
+}
+
+/** Signed in, newest first; some may be idle for too long. */
+export async function sessionsOf(
+  database: Database,
+  keyring: Keyring,
+  person: string,
+  now: number,
+): Promise<Session[]> {
+  const sessions: Session[] = [];
+  for (const row of await database.read(OF_PERSON, person, now)) {
+    const session = await readSession(keyring, row);
+    if (session !== undefined) sessions.push(session);
+  }
+  return sessions;
+}
+
+export async function insertSession(
+  keyring: Keyring,
+  bound: Bound & Pick<Session, 'seenAt'>,
+  notes: SessionNotes,
+): Promise<{ session: Session; write: Write }> {
+  const session = await sealed(keyring, bound, notes);
+  const { digest, id, person, stage, createdAt, seenAt, steppedUpAt, endsAt } = session;
+  const values: Value[] = [digest, id, person, stage, session.sealed, createdAt, seenAt, steppedUpAt ?? null, endsAt];
+  return { session, write: write(INSERT, values, 1) };
+}
+
+/** Conflicts when the session has ended, or its notes are no longer those that were read. */
+export async function updateSession(
+  keyring: Keyring,
+  before: Session,
+  changes: { readonly steppedUpAt?: number; readonly notes?: Partial<SessionNotes> },
+): Promise<{ session: Session; write: Write }> {
+  const steppedUpAt = changes.steppedUpAt ?? before.steppedUpAt;
+  const session = await sealed(keyring, { ...before, steppedUpAt }, { ...before.notes, ...changes.notes });
+  const values = [session.sealed, steppedUpAt ?? null, before.digest, before.sealed];
+  return { session, write: write(UPDATE, values, 1) };
+}
+
+export const noteSeen = ({ digest }: Session, at: number): Write => write(SEEN, [at, digest, at]);
+
+/** Conflicts as `updateSession`. */
+export const deleteSession = ({ digest, sealed: record }: Session): Write => write(DELETE, [digest, record], 1);
+
+/** Conflicts when there is none. */
+export const deleteSessionById = (person: string, id: string): Write => write(DELETE_BY_ID, [person, id], 1);
+
+export const deleteOtherSessions = ({ person, digest }: Session): Write => write(DELETE_OTHERS, [person, digest]);
+
+export const deleteSessionsOf = (person: string): Write => write(DELETE_ALL, [person]);
+
+/** Returns how many. */
+export async function removeEndedSessions(database: Database, now: number, limit: number): Promise<number> {
+  const idle = now - IDLE_MS;
+  const rows = await database.read(ENDED, now, idle, limit);
+  if (rows.length === 0) return 0;
+  const ended = rows.map((row) => [blob(row, 'digest'), now, idle]);
+  await database.commit({ writes: [{ sql: REMOVE_ENDED, rows: ended }] });
+  return rows.length;
+}
+
+async function sealed(keyring: Keyring, bound: Bound & Pick<Session, 'seenAt'>, notes: SessionNotes): Promise<Session> {
+  const { csrf, address, userAgent } = notes;
+  return { ...bound, csrf, address, userAgent, notes, sealed: await sealRecord(keyring, placeOfNotes(bound), notes) };
+}
+
+async function readSession(keyring: Keyring, row: Row): Promise<Session | undefined> {
+  const record = blob(row, 'record');
+  const bound = {
+    digest: blob(row, 'digest'),
+    id: text(row, 'id'),
+    person: text(row, 'person'),
+    stage: text(row, 'stage') as Stage,
+    createdAt: integer(row, 'created_at'),
+    seenAt: integer(row, 'seen_at'),
+    steppedUpAt: integerOrNull(row, 'stepped_up_at'),
+    endsAt: integer(row, 'ends_at'),
+  };
+  const notes = await openRecord<SessionNotes>(keyring, placeOfNotes(bound), record);
+  if (notes === undefined) return undefined;
+  const { csrf, address, userAgent } = notes;
+  return { ...bound, csrf, address, userAgent, notes, sealed: record };
+}

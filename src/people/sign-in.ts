@@ -1,0 +1,152 @@
+import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
+import type { Origin } from '../audit/audit.ts';
+import { Failure } from '../kernel/failure.ts';
+import type { JournalEntry, Write } from '../storage/database.ts';
+import { attempt, type Judgement, refuse } from './attempt.ts';
+import { factorsOf } from './factor-store.ts';
+import { type Membership, membershipsOf } from './membership-store.ts';
+import { requestOptions } from './passkey.ts';
+import type { Passwords } from './passwords.ts';
+import { eventInEach } from './people-events.ts';
+import { NO_FAILURES, type Person } from './person.ts';
+import { findPerson, findPersonByEmail, putAttempts, updatePerson } from './person-store.ts';
+import { judge, type Offered, offeredBy, type Proof, passkeysOf } from './proof.ts';
+import type { Means } from './sealing.ts';
+import { hasEnded, mustBeAt, type Session } from './session.ts';
+import { deleteSession, findSession, updateSession } from './session-store.ts';
+import { type Grant, keepNotes, newSession } from './sessions.ts';
+import { originOf, type RelyingParty, unknownOrigin, type Visitor } from './visitor.ts';
+
+/** What a right proof allows. */
+interface Allowed<T> {
+  readonly writes: readonly Write[];
+  readonly journal: readonly JournalEntry[];
+  readonly value: T;
+}
+
+/** Signing in: the password, then a second factor. Whatever is wrong, the answer is `sign_in_refused`. */
+export class SignIn {
+  readonly #means: Means;
+  readonly #passwords: Passwords;
+
+  constructor(means: Means & { readonly passwords: Passwords }) {
+    this.#means = means;
+    this.#passwords = means.passwords;
+  }
+
+  /** Throws `sign_in_refused`, and `unavailable` when too many passwords are being hashed. */
+  async givePassword(given: { email: string; password: string }, visitor: Visitor): Promise<Grant> {
+    const { database, keyring } = this.#means;
+    const found = await findPersonByEmail(database, keyring, given.email);
+    let right = await this.#passwords.isRight(given.password, found?.password);
+    if (found === undefined) return refuse(this.#means, [], unknownOrigin(visitor), 'person_unknown');
+    let judged = found.revision;
+    return attempt(this.#means, found.id, unknownOrigin(visitor), async (person) => {
+      if (person.revision !== judged) right = await this.#passwords.isRight(given.password, person.password);
+      judged = person.revision;
+      if (!right) return { refusal: 'password_wrong' };
+      const { write, ...grant } = await newSession(this.#means, {
+        person: person.id,
+        stage: 'password-given',
+        visitor,
+      });
+      return { writes: [await this.#kept(person, given.password), write], journal: [], value: grant };
+    });
+  }
+
+  /** The second factors that the person has. */
+  async offered({ person }: Session): Promise<Offered> {
+    return offeredBy(await factorsOf(this.#means.database, this.#means.keyring, person));
+  }
+
+  /** What the browser needs to use a passkey. Throws `not_possible` when the person has none. */
+  async challenge(session: Session, relyingParty: RelyingParty): Promise<PublicKeyCredentialRequestOptionsJSON> {
+    if (session.stage === 'joining') throw new Failure('not_signed_in');
+    const { database, keyring, random } = this.#means;
+    const passkeys = passkeysOf(await factorsOf(database, keyring, session.person));
+    if (passkeys.length === 0) throw new Failure('not_possible', { message: 'You have no passkey.' });
+    const options = await requestOptions(random, relyingParty, passkeys);
+    await keepNotes(this.#means, session, { challenge: options.challenge });
+    return options;
+  }
+
+  /** The end of a sign-in. Throws `sign_in_refused`. */
+  giveFactor(session: Session, proof: Proof, visitor: Visitor): Promise<Grant> {
+    mustBeAt('password-given', session);
+    return this.#prove(session, proof, unknownOrigin(visitor), async (person, present, memberships) => {
+      const signedIn = { person: person.id, stage: 'signed-in', visitor } as const;
+      const { write, ...grant } = await newSession(this.#means, signedIn);
+      const about = { person: person.id, targets: [`session:${grant.session.id}`], detail: { factor: proof.kind } };
+      const journal = eventInEach(this.#means.clock, originOf(person, visitor), 'person.signed-in', memberships, about);
+      return { writes: [deleteSession(present), write], journal, value: grant };
+    });
+  }
+
+  /** Shows once more who is signed in; good for some minutes. Throws `sign_in_refused`. */
+  async stepUp(session: Session, proof: Proof, visitor: Visitor): Promise<Session> {
+    mustBeAt('signed-in', session);
+    const { database, keyring, clock } = this.#means;
+    const known = await findPerson(database, keyring, session.person);
+    const origin = known === undefined ? unknownOrigin(visitor) : originOf(known, visitor);
+    return this.#prove(session, proof, origin, async (person, present, memberships) => {
+      const changes = { steppedUpAt: clock(), notes: { challenge: undefined } };
+      const { write, session: value } = await updateSession(keyring, present, changes);
+      const about = { person: person.id, targets: [`session:${session.id}`], detail: { factor: proof.kind } };
+      const journal = eventInEach(clock, origin, 'person.stepped-up', memberships, about);
+      return { writes: [write], journal, value };
+    });
+  }
+
+  async signOut(session: Session, visitor: Visitor): Promise<void> {
+    const { database, keyring, clock } = this.#means;
+    const person = await findPerson(database, keyring, session.person);
+    const isKnown = person !== undefined && session.stage === 'signed-in';
+    const about = { person: session.person, targets: [`session:${session.id}`] };
+    const memberships = isKnown ? await membershipsOf(database, keyring, person.id) : [];
+    const journal = isKnown
+      ? eventInEach(clock, originOf(person, visitor), 'person.signed-out', memberships, about)
+      : [];
+    for (let present: Session | undefined = session; present !== undefined; present = await this.#present(session)) {
+      if ((await database.commit({ writes: [deleteSession(present)], journal })).committed) return;
+    }
+  }
+
+  /** Judges a proof of the session's person; what it allows comes with its use, and with an end of the count of failures. */
+  #prove<T>(
+    session: Session,
+    proof: Proof,
+    origin: Origin,
+    allow: (person: Person, present: Session, memberships: readonly Membership[]) => Promise<Allowed<T>>,
+  ): Promise<T> {
+    const { database, keyring, clock } = this.#means;
+    return attempt(this.#means, session.person, origin, async (person, memberships): Promise<Judgement<T>> => {
+      const present = await this.#present(session);
+      if (present === undefined) throw new Failure('not_signed_in');
+      const factors = await factorsOf(database, keyring, person.id);
+      const verdict = await judge(proof, { keyring, factors, session: present, now: clock() });
+      if ('refusal' in verdict) return { ...verdict, writes: await this.#withoutChallenge(present, proof) };
+      const { writes, journal, value } = await allow(person, present, memberships);
+      return { writes: [putAttempts(person, NO_FAILURES), verdict.use, ...writes], journal, value };
+    });
+  }
+
+  /** A challenge is good for one try. */
+  async #withoutChallenge(session: Session, { kind }: Proof): Promise<Write[]> {
+    if (kind !== 'passkey' || session.notes.challenge === undefined) return [];
+    return [(await updateSession(this.#means.keyring, session, { notes: { challenge: undefined } })).write];
+  }
+
+  async #present({ digest, stage }: Session): Promise<Session | undefined> {
+    const { database, keyring, clock } = this.#means;
+    const session = await findSession(database, keyring, digest);
+    const isThere = session !== undefined && session.stage === stage;
+    return isThere && !hasEnded(session, clock()) ? session : undefined;
+  }
+
+  /** The person as they are, or with a hash as hashes are made today. */
+  async #kept(person: Person, password: string): Promise<Write> {
+    if (!this.#passwords.isOutdated(person.password)) return putAttempts(person, person);
+    const changes = { password: await this.#passwords.hash(password) };
+    return (await updatePerson(this.#means.keyring, person, changes)).write;
+  }
+}

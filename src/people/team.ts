@@ -1,0 +1,96 @@
+import type { Origin } from '../audit/audit.ts';
+import { Failure, invalid } from '../kernel/failure.ts';
+import type { Unit } from '../storage/database.ts';
+import {
+  changeMembership,
+  findMembership,
+  type Membership,
+  membershipsIn,
+  membershipsOf,
+  removeMembership,
+} from './membership-store.ts';
+import { personEvent } from './people-events.ts';
+import { isLocked } from './person.ts';
+import { findPerson } from './person-store.ts';
+import { fitsAccount, headOf, OPERATOR, type Role } from './roles.ts';
+import type { Means } from './sealing.ts';
+
+/** A member, for the others. */
+export interface Member extends Membership {
+  readonly name: string;
+  readonly email: string;
+  readonly locked: boolean;
+}
+
+/** Who has which role where. Of every account somebody stays at the head. */
+export class Team {
+  readonly #means: Means;
+
+  constructor(means: Means) {
+    this.#means = means;
+  }
+
+  membershipsOf(person: string): Promise<Membership[]> {
+    return membershipsOf(this.#means.database, this.#means.keyring, person);
+  }
+
+  /** The longest there first. */
+  membershipsIn(account: string): Promise<Membership[]> {
+    return membershipsIn(this.#means.database, this.#means.keyring, account);
+  }
+
+  /** Read every time: a role that was taken away is gone at once, everywhere. */
+  async roleIn(account: string, person: string): Promise<Role | undefined> {
+    return (await findMembership(this.#means.database, this.#means.keyring, account, person))?.role;
+  }
+
+  /** The longest there first. */
+  async members(account: string): Promise<Member[]> {
+    const { database, keyring, clock } = this.#means;
+    const members = (await this.membershipsIn(account)).map(async (membership): Promise<Member[]> => {
+      const person = await findPerson(database, keyring, membership.person);
+      if (person === undefined) return [];
+      const { name, email } = person;
+      return [{ ...membership, name, email, locked: isLocked(person, clock()) }];
+    });
+    return (await Promise.all(members)).flat();
+  }
+
+  async hasOperator(): Promise<boolean> {
+    return (await this.membershipsIn(OPERATOR.account)).length > 0;
+  }
+
+  /** Throws `unknown_record`, and `not_possible` for the last at the head of the account. */
+  async changeRole(account: string, person: string, role: Role, origin: Origin): Promise<void> {
+    if (!fitsAccount({ account, role })) throw invalid('role', 'expected a role of the account');
+    const before = await this.#member(account, person);
+    if (before.role === role) return;
+    const detail = { from: before.role, to: role };
+    const writes = await changeMembership(this.#means.keyring, before, role);
+    const journal = [personEvent(this.#means.clock, origin, 'membership.changed', account, { person, detail })];
+    await this.#commit({ writes, journal }, before);
+  }
+
+  /** As `changeRole`. The person stays known, and a member of other accounts. */
+  async remove(account: string, person: string, origin: Origin): Promise<void> {
+    const before = await this.#member(account, person);
+    const detail = { role: before.role };
+    const journal = [personEvent(this.#means.clock, origin, 'membership.removed', account, { person, detail })];
+    await this.#commit({ writes: removeMembership(before), journal }, before);
+  }
+
+  async #member(account: string, person: string): Promise<Membership> {
+    const member = await findMembership(this.#means.database, this.#means.keyring, account, person);
+    if (member === undefined) throw new Failure('unknown_record');
+    return member;
+  }
+
+  async #commit(unit: Unit, before: Membership): Promise<void> {
+    if ((await this.#means.database.commit(unit)).committed) return;
+    const now = await this.#member(before.account, before.person);
+    if (now.role !== before.role) throw new Failure('changed_meanwhile');
+    throw new Failure('not_possible', {
+      message: `This is the last ${headOf(before.account)}; make somebody else one first.`,
+    });
+  }
+}

@@ -1,0 +1,82 @@
+import { setImmediate } from 'node:timers/promises';
+import { invalid } from '../kernel/failure.ts';
+import { LIMITS } from '../kernel/limits.ts';
+
+/** How long lists are read: a page at a time, and never more rows at once than a named number. */
+export interface Page<Item> {
+  /** There may be fewer than a page holds, even none, and more to come. */
+  readonly items: readonly Item[];
+  /** Where the next page begins; undefined when there is none. */
+  readonly cursor: string | undefined;
+}
+
+/** Rows in an order, read on from a place in it. */
+export interface Walk<Row, Item> {
+  /** `limit` rows behind the last one, fewer only at the end. */
+  read(after: Row | undefined, limit: number): Promise<readonly Row[]>;
+  /** Undefined when the row is not wanted. */
+  take(row: Row): Promise<Item | undefined> | Item | undefined;
+}
+
+export interface Walked<Row, Item> {
+  readonly items: readonly Item[];
+  /** The last row that was looked at; undefined when there was none. */
+  readonly last: Row | undefined;
+  readonly isEnd: boolean;
+}
+
+/** Walks until a page is full, the end is reached, or enough rows were looked at. */
+export async function walk<Row, Item>({ read, take }: Walk<Row, Item>): Promise<Walked<Row, Item>> {
+  const items: Item[] = [];
+  let last: Row | undefined;
+  for (let looked = 0; looked < LIMITS.rowsPerPage; ) {
+    // Most often the first ones are those that are wanted.
+    const limit = looked === 0 ? LIMITS.recordsPerPage + 1 : LIMITS.rowsPerLook;
+    const rows = await read(last, limit);
+    for (const [index, row] of rows.entries()) {
+      const item = await take(row);
+      last = row;
+      if (item === undefined || items.push(item) < LIMITS.recordsPerPage) continue;
+      return { items, last, isEnd: rows.length < limit && index === rows.length - 1 };
+    }
+    if (rows.length < limit) return { items, last, isEnd: true };
+    looked += rows.length;
+    // Other requests go on between looks.
+    await setImmediate();
+  }
+  return { items, last, isEnd: false };
+}
+
+type Part = string | number;
+
+/** A place in an order as text that a caller hands back. */
+export const writeCursor = (...parts: readonly Part[]): string =>
+  Buffer.from(JSON.stringify(parts), 'utf8').toString('base64url');
+
+/** The parts of a cursor, of which each has to be of the type of its example. Throws `invalid_field`. */
+export function readCursor<const Parts extends readonly Part[]>(
+  cursor: string,
+  ...examples: Parts
+): { [Index in keyof Parts]: Parts[Index] extends number ? number : string } {
+  const parts = partsOf(cursor);
+  const fits = parts.length === examples.length && parts.every((part, index) => typeof part === typeof examples[index]);
+  if (!fits) throw refused();
+  return parts as { [Index in keyof Parts]: Parts[Index] extends number ? number : string };
+}
+
+/** Any number of parts. Throws `invalid_field`. */
+export function partsOf(cursor: string): Part[] {
+  if (cursor.length > LIMITS.cursorCharacters) throw refused();
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
+    if (Array.isArray(parts) && parts.every(isPart)) return parts;
+  } catch {
+    // No JSON.
+  }
+  throw refused();
+}
+
+const isPart = (part: unknown): part is Part =>
+  typeof part === 'string' ? !part.includes('\0') : Number.isSafeInteger(part);
+
+const refused = (): Error => invalid('cursor', 'expected the cursor of a page');

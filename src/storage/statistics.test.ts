@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { dropDatabase } from '../../test/database.ts';
+import { type House, startHouse } from '../../test/house.ts';
+import { CAPTURES, capture, cards, TOKENIZE, VISA } from '../../test/interface/vault.ts';
+import { DAY, HOUR } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import type { Database } from './database.ts';
+import { Statistics } from './statistics.ts';
+import { Totals } from './totals.ts';
+
+describe('what is counted over time', { timeout: 60_000 }, () => {
+  let house: House;
+  let database: Database;
+  let tenant: Tenant;
+  let now = 1000 * DAY + 5 * HOUR + 17;
+  const clock = (): number => now;
+  before(async () => {
+    house = await startHouse();
+    ({ database } = house.core);
+    tenant = { account: await house.newAccount(), environment: 'sandbox' };
+  });
+  after(() => house.stop());
+
+  test('adds up over hours, processes and writes', async () => {
+    const [one, other] = [new Statistics({ database, clock }), new Statistics({ database, clock })];
+    const from = now - (now % HOUR);
+    one.note(tenant, 'a');
+    one.note(tenant, 'a', 4);
+    other.note(tenant, 'a');
+    await Promise.all([one.flush(), other.flush()]);
+    one.note(tenant, 'a');
+    one.note({ ...tenant, environment: 'production' }, 'a');
+    now += HOUR;
+    one.note(tenant, 'a');
+    one.note(tenant, 'b');
+    await one.flush();
+    await one.flush();
+    assert.deepEqual(await one.series(tenant, from, now), [
+      { hour: from, name: 'a', number: 7 },
+      { hour: from + HOUR, name: 'a', number: 1 },
+      { hour: from + HOUR, name: 'b', number: 1 },
+    ]);
+    assert.deepEqual(await one.series(tenant, from + 1, from + HOUR), []);
+    await assert.rejects(one.series(tenant, from, from + 93 * DAY), { code: 'invalid_field' });
+  });
+
+  test('is kept while the database is away, and counted once when it is back', async () => {
+    let isAway = true;
+    const gone = (): Promise<never> => Promise.reject(new Error('away'));
+    const read: Database['read'] = (sql, ...values) => database.read(sql, ...values);
+    const commit: Database['commit'] = (unit) => (isAway ? gone() : database.commit(unit));
+    const statistics = new Statistics({ database: { read, commit } as Database, clock });
+    statistics.note(tenant, 'away');
+    await assert.rejects(statistics.flush());
+    statistics.note(tenant, 'away');
+    await assert.rejects(statistics.flush());
+    isAway = false;
+    await statistics.flush();
+    const hour = now - (now % HOUR);
+    const found = (await statistics.series(tenant, hour, hour + 1)).filter(({ name }) => name === 'away');
+    assert.deepEqual(found, [{ hour, name: 'away', number: 2 }]);
+  });
+
+  test('is forgotten after 400 days', async () => {
+    const statistics = new Statistics({ database, clock });
+    const before = now;
+    const mine = async (): Promise<unknown[]> =>
+      database.read('select hour from statistics where account = ?', tenant.account);
+    now += 399 * DAY;
+    await statistics.forgetOld();
+    assert.ok((await mine()).length > 0);
+    now += 2 * DAY;
+    await statistics.forgetOld();
+    assert.deepEqual(await mine(), []);
+    now = before;
+  });
+
+  test('is every answered request of a known key, with its class of durations, and the tokens made', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'cardvault-counted-'));
+    const first = await startHouse({ directory });
+    const account = await first.newAccount();
+    const { secret: key } = await first.newKey(account, { permissions: ['tokens:create', 'tokens:inspect'] });
+    for (const pan of [VISA, VISA])
+      await first.call('POST', TOKENIZE, { key, body: cards([pan, pan], { type: 'persistent' }) });
+    assert.equal((await first.call('GET', '/v1/tokens/none/inspect', { key })).status, 400);
+    assert.equal((await first.call('POST', CAPTURES, { key, body: capture() })).status, 403);
+    await first.call('GET', '/v1/tokens/none/inspect', { key: 'unknown' });
+    await first.stop();
+    const second = await startHouse({ directory });
+    try {
+      const statistics = new Statistics({ database: second.core.database, clock });
+      const found = await statistics.series({ account, environment: 'sandbox' }, Date.now() - DAY, Date.now() + DAY);
+      const sum = (wanted: (name: string) => boolean): number =>
+        found.filter(({ name }) => wanted(name)).reduce((total, { number }) => total + number, 0);
+      assert.equal(
+        sum((name) => name.endsWith('.ok')),
+        2,
+      );
+      assert.equal(
+        sum((name) => name === 'inspectToken.refused'),
+        1,
+      );
+      assert.equal(
+        sum((name) => name.startsWith('ms.')),
+        3,
+      );
+      assert.equal(
+        sum((name) => name === 'tokens'),
+        1,
+      );
+      assert.equal(
+        sum((name) => name.startsWith('createCapture')),
+        0,
+      );
+    } finally {
+      await second.stop();
+      rmSync(directory, { recursive: true, force: true });
+      await dropDatabase(directory);
+    }
+  });
+
+  test('beside totals, which are kept for ten seconds', async () => {
+    const account = await house.newAccount();
+    const { secret: key } = await house.newKey(account, {
+      permissions: ['tokens:create', 'tokens:delete', 'captures:create'],
+    });
+    const totals = new Totals({ database, clock: () => house.now() });
+    const of = () => totals.of({ account, environment: 'sandbox' });
+    assert.deepEqual(await of(), { tokens: 0, captures: 0, payments: 0 });
+    const made = await house.call('POST', TOKENIZE, { key, body: cards([VISA, VISA]) });
+    await house.call('POST', CAPTURES, { key, body: capture() });
+    assert.deepEqual(await of(), { tokens: 0, captures: 0, payments: 0 });
+    house.advance(11_000);
+    assert.deepEqual(await of(), { tokens: 2, captures: 1, payments: 0 });
+    const [token] = made.json.data.tokens;
+    await house.call('DELETE', '/v1/tokens', { key, body: { tokens: [token.token] } });
+    house.advance(60_000_000);
+    assert.equal((await of()).captures, 0);
+  });
+});

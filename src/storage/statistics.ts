@@ -1,0 +1,136 @@
+import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
+import { ENVIRONMENTS, type Tenant } from '../kernel/environment.ts';
+import { invalid } from '../kernel/failure.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { commitAll, type Database, integer, text } from './database.ts';
+
+const ADD = `insert into statistics (account, environment, hour, name, number) values (?, ?, ?, ?, ?)
+  on conflict (account, environment, hour, name) do update set number = statistics.number + excluded.number`;
+const SERIES = `select hour, name, number from statistics
+  where account = ? and environment = ? and hour >= ? and hour < ? order by hour, name`;
+const FORGET = 'delete from statistics where account = ? and environment = ? and hour < ?';
+
+/** How often something happened in an hour. */
+export interface Counted {
+  /** Milliseconds, of its beginning. */
+  readonly hour: number;
+  readonly name: string;
+  readonly number: number;
+}
+
+interface Counters {
+  readonly tenant: Tenant;
+  readonly hour: number;
+  readonly numbers: Map<string, number>;
+}
+
+/**
+ * Counts what happens for each tenant, by the hour. Counts gather in memory and are added to those in the database now and
+ * then: a process that is killed loses those of its last seconds, and nothing else depends on them.
+ */
+export class Statistics {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  /** By environment and account, of the present hour. */
+  #present = new Map<string, Counters>();
+  /** Of hours that have ended. */
+  #past: Counters[] = [];
+  #counters = 0;
+  #forgottenAt = 0;
+
+  constructor(options: { database: Database; clock: Clock }) {
+    this.#database = options.database;
+    this.#clock = options.clock;
+  }
+
+  note(tenant: Tenant, name: string, by = 1): void {
+    const numbers = this.#numbersOf(tenant);
+    const number = numbers.get(name);
+    if (number === undefined) {
+      // Only while the database is away for long.
+      if (this.#counters >= LIMITS.countersInMemory) return;
+      this.#counters++;
+    }
+    numbers.set(name, (number ?? 0) + by);
+  }
+
+  /**
+   * Adds what was counted to the database. What may not have been written is kept for the next time, so after a broken
+   * connection a count can be too high.
+   */
+  async flush(): Promise<void> {
+    const taken = [...this.#past, ...this.#present.values()];
+    this.#past = [];
+    this.#present = new Map();
+    this.#counters = 0;
+    const rows = summed(taken);
+    for (let at = 0; at < rows.length; at += LIMITS.rowsPerCommit) {
+      try {
+        await commitAll(this.#database, {
+          writes: [{ sql: ADD, rows: rows.slice(at, at + LIMITS.rowsPerCommit), touches: 1 }],
+        });
+      } catch (error) {
+        this.#keep(rows.slice(at));
+        throw error;
+      }
+    }
+  }
+
+  /** Hours that begin in this time; `to` is not of it. Throws `invalid_field`. */
+  async series({ account, environment }: Tenant, from: number, to: number): Promise<Counted[]> {
+    const days = LIMITS.statisticsDaysAtOnce;
+    if (!(to >= from && to - from <= days * DAY)) throw invalid('to', `expected ${days} days behind from at most`);
+    const rows = await this.#database.read(SERIES, account, environment, from, to);
+    return rows.map((row) => ({ hour: integer(row, 'hour'), name: text(row, 'name'), number: integer(row, 'number') }));
+  }
+
+  /** Forgets what is too old, once a day. */
+  async forgetOld(): Promise<void> {
+    const now = this.#clock();
+    if (now - this.#forgottenAt < DAY) return;
+    const accounts = (await this.#database.read('select id from accounts')).map((row) => text(row, 'id'));
+    const before = now - LIMITS.statisticsDaysKept * DAY;
+    for (const account of accounts) {
+      const rows = ENVIRONMENTS.map((environment) => [account, environment, before]);
+      await this.#database.commit({ account, writes: [{ sql: FORGET, rows }] });
+    }
+    this.#forgottenAt = now;
+  }
+
+  #numbersOf(tenant: Tenant): Map<string, number> {
+    const now = this.#clock();
+    const hour = now - (now % HOUR);
+    const name = tenant.environment + tenant.account;
+    const counters = this.#present.get(name);
+    if (counters?.hour === hour) return counters.numbers;
+    if (counters !== undefined) this.#past.push(counters);
+    const fresh: Counters = { tenant, hour, numbers: new Map() };
+    this.#present.set(name, fresh);
+    return fresh.numbers;
+  }
+
+  #keep(rows: readonly Row[]): void {
+    for (const [account, environment, hour, name, number] of rows) {
+      if (this.#counters >= LIMITS.countersInMemory) return;
+      this.#counters++;
+      this.#past.push({ tenant: { account, environment }, hour, numbers: new Map([[name, number]]) });
+    }
+  }
+}
+
+type Row = readonly [account: string, environment: Tenant['environment'], hour: number, name: string, number: number];
+
+/**
+ * One row for each counter, because a statement adds to a row once only; always in one order, so that nodes that add to
+ * the same rows never wait for each other in a circle.
+ */
+function summed(counters: readonly Counters[]): Row[] {
+  const rows = new Map<string, Row>();
+  for (const { tenant, hour, numbers } of counters) {
+    for (const [name, number] of numbers) {
+      const key = [tenant.account, tenant.environment, hour, name].join('\n');
+      rows.set(key, [tenant.account, tenant.environment, hour, name, number + (rows.get(key)?.[4] ?? 0)]);
+    }
+  }
+  return [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { noChromium } from '../chromium.ts';
+import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import { type FilledHouse, startFilledHouse } from './filled.ts';
+import { type Stop, settled, stopsIn, visit, type Who, whoIs } from './tour.ts';
+
+const SIZES = {
+  wide: { width: 1280, height: 800 },
+  narrow: { width: 390, height: 844 },
+  narrowest: { width: 360, height: 740 },
+};
+
+describe('every page can be used by everybody', { skip: noChromium() }, () => {
+  let filled: FilledHouse;
+  let browser: TestBrowser;
+  const visitors = new Map<Who, Visitor>();
+  before(async () => {
+    filled = await startFilledHouse();
+    browser = await openBrowser(filled.house.ports.console);
+  });
+  afterEach(() => browser.check());
+  after(async () => {
+    await browser?.close();
+    await filled?.house.stop();
+  });
+
+  const visitorOf = async (who: Who): Promise<Visitor> => {
+    const visitor = visitors.get(who) ?? (await whoIs(filled)[who].visit(browser));
+    visitors.set(who, visitor);
+    return visitor;
+  };
+  /** Each page once, and how it looks when it is shown. */
+  const everywhere = async (
+    who: readonly Who[],
+    look: (visitor: Visitor, stop: Stop) => Promise<void>,
+  ): Promise<void> => {
+    const faults: string[] = [];
+    for (const stop of stopsIn(filled).filter((each) => who.includes(each.who))) {
+      const visitor = await visitorOf(stop.who);
+      await visitor.page.setViewportSize(SIZES.wide);
+      await visitor.page.emulateMedia({ colorScheme: 'light' });
+      await visit(visitor.page, stop.path);
+      await look(visitor, stop).catch((error: Error) => faults.push(`${stop.name}: ${error.message}`));
+    }
+    assert.equal(faults.join('\n\n'), '');
+  };
+
+  for (const [name, who] of [
+    ['a merchant', ['owner', 'newcomer']],
+    ['an operator', ['operator']],
+  ] as const)
+    it(`of ${name}: wide and light, narrow and dark, and nothing beside the screen`, async () => {
+      const t = Date.now();
+      await everywhere(who, async ({ page, checkAccessibility }, { name, heading }) => {
+        const t0 = Date.now();
+        await assertOutline(page, heading);
+        await checkAccessibility();
+        await page.emulateMedia({ colorScheme: 'dark' });
+        await page.setViewportSize(SIZES.narrow);
+        await assertNoSideways(page);
+        await checkAccessibility();
+        await page.setViewportSize(SIZES.narrowest);
+        await assertNoSideways(page);
+        process.stderr.write(`${name} ${Date.now() - t0} ${Date.now() - t}\n`);
+      });
+    });
+});
+
+/** What a screen reader goes by. */
+async function assertOutline(page: Page, heading: string | RegExp): Promise<void> {
+  await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+  assert.equal(await page.locator('h1').count(), 1, 'one heading of the first level');
+  assert.equal(await page.getByRole('main').count(), 1, 'one main part');
+  await page.getByRole('navigation', { name: 'Main' }).waitFor({ state: 'attached' });
+  assert.match(await page.title(), / · cardvault$/);
+  assert.equal(await page.locator('table:not(:has(caption))').count(), 0, 'a table without a caption');
+}
+
+async function assertNoSideways(page: Page): Promise<void> {
+  await settled(page);
+  const { wide, shown } = await page.evaluate<{ wide: number; shown: number }>(
+    '({ wide: document.documentElement.scrollWidth, shown: document.documentElement.clientWidth })',
+  );
+  assert.ok(wide <= shown, `${wide} wide on a screen of ${shown}`);
+}

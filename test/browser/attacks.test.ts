@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { showSession } from '../../src/console/wire/session.ts';
+import { noChromium } from '../chromium.ts';
+import { newClient, type PersonClient } from '../console/client.ts';
+import type { House } from '../house.ts';
+import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import { type HostileSite, startHostileSite } from './hostile-site.ts';
+import { MARK, startVictim, type Victim } from './victim.ts';
+import { giveCode, givePassword, newCode, signIn, signOut } from './ways-in.ts';
+
+const COOKIE = '__Host-cardvault-session';
+
+describe('attacks on the console, in the browser', { skip: noChromium() }, () => {
+  let victim: Victim;
+  let house: House;
+  let account: string;
+  let vera: PersonClient;
+  let browser: TestBrowser;
+  let site: HostileSite;
+
+  before(async () => {
+    victim = await startVictim();
+    ({ house, account, vera } = victim);
+    browser = await openBrowser(house.ports.console);
+    site = await startHostileSite(house);
+  });
+  afterEach(() => browser.check());
+  after(async () => {
+    await browser?.close();
+    site?.stop();
+    await house?.stop();
+  });
+
+  const signedIn = async (): Promise<Visitor> => {
+    const visitor = await browser.newVisitor();
+    await visitor.page.goto('/');
+    await signIn(visitor.page, house, vera);
+    return visitor;
+  };
+  const cookieIn = async (page: Page): Promise<string> =>
+    (await page.context().cookies()).find(({ name }) => name === COOKIE)?.value ?? '';
+  const stageOf = async (secret: string): Promise<string> => {
+    const client = newClient(house);
+    client.cookie = `${COOKIE}=${secret}`;
+    return (await client.call(showSession)).json.stage;
+  };
+  const keysUrl = () => `${browser.origin}/api/accounts/${account}/sandbox/keys`;
+  const forged = JSON.stringify({ name: 'forged', permissions: ['account:read'], allow_list: [] });
+  const keysMade = async (): Promise<number> => (await house.core.accounts.keys(account)).length;
+  /** In the page of the other origin: what came of it, as far as it may know. */
+  const tryFetch = (page: Page, url: string, options: object): Promise<string> =>
+    page.evaluate(
+      ([to, how]) =>
+        fetch(to, how).then(
+          (answer) => `${answer.type} ${answer.status}`,
+          (error) => error.name,
+        ),
+      [url, options] as const,
+    );
+
+  /** Of each request of that origin from now on, whether the cookie goes along. */
+  const requestsFrom = async (page: Page, origin: string): Promise<boolean[]> => {
+    const sent: boolean[] = [];
+    const session = await page.context().newCDPSession(page);
+    session.on('Network.requestWillBeSentExtraInfo', ({ headers }) => {
+      if (headers['Origin'] === origin) sent.push(headers['Cookie']?.includes(COOKIE) ?? false);
+    });
+    await session.send('Network.enable');
+    return sent;
+  };
+
+  for (const host of ['localhost', '127.0.0.1'])
+    it(`a page of https://${host} at another port changes nothing, and reads nothing`, async () => {
+      const { page, complaints } = await signedIn();
+      const before = await keysMade();
+      const origin = `https://${host}:${site.port}`;
+      const sent = await requestsFrom(page, origin);
+      await page.goto(origin);
+      // What a page may send without asking first; a form's text is refused for what it is, before who sent it.
+      const simple = { method: 'POST', mode: 'no-cors', credentials: 'include' };
+      for (const [url, options, status] of [
+        [keysUrl(), { ...simple, body: forged }, 415],
+        [keysUrl(), simple, 403],
+        [`${browser.origin}/api/sign-out`, simple, 403],
+      ] as const) {
+        const asked = page.waitForResponse((response) => response.url() === url);
+        assert.equal(await tryFetch(page, url, options), 'opaque 0');
+        assert.equal((await asked).status(), status);
+      }
+      // For the browser another port is the same site, so that the cookie went along; from another site it does not.
+      const isSameSite = host === 'localhost';
+      assert.deepEqual(sent.splice(0), [isSameSite, isSameSite, isSameSite]);
+      const json = { 'content-type': 'application/json', 'x-csrf-token': vera.csrf };
+      const asJson = { method: 'POST', credentials: 'include', headers: json, body: forged };
+      assert.equal(await tryFetch(page, keysUrl(), asJson), 'TypeError');
+      assert.equal(await tryFetch(page, `${browser.origin}/api/session`, { credentials: 'include' }), 'TypeError');
+      complaints.expect(/CORS policy|ERR_FAILED/);
+      assert.equal(await keysMade(), before);
+      await page.goto('/profile');
+      await page.getByRole('heading', { name: 'Profile' }).waitFor();
+    });
+
+  it('forms of another origin neither sign out nor make a key', async () => {
+    const { page, complaints } = await signedIn();
+    const before = await keysMade();
+    for (const url of [keysUrl(), `${browser.origin}/api/sign-out`, `${browser.origin}/api/sign-in`]) {
+      await page.goto(`https://localhost:${site.port}/`);
+      const asked = page.waitForResponse((response) => response.url() === url);
+      await page.evaluate(formWith(url, forged));
+      assert.equal((await asked).status(), 415, url);
+      await page.waitForURL(url);
+    }
+    complaints.expect(/^415: POST/);
+    assert.equal(await keysMade(), before);
+    await page.goto('/profile');
+    await page.getByRole('heading', { name: 'Profile' }).waitFor();
+  });
+
+  it('a client that has cookie and word, and says another origin or none, changes nothing', async () => {
+    const ok = `https://localhost:${house.ports.console}`;
+    const path = new URL(keysUrl()).pathname;
+    const before = await keysMade();
+    await vera.stepUp();
+    for (const [origin, site] of [
+      ['', 'same-origin'],
+      ['null', 'same-origin'],
+      ['https://evil.example', 'same-origin'],
+      [`${ok}0`, 'same-origin'],
+      [ok.replace('https', 'http'), 'same-origin'],
+      [ok, 'cross-site'],
+      [ok, 'same-site'],
+      [ok, 'none'],
+    ] as const) {
+      const headers = { origin, 'sec-fetch-site': site };
+      const answer = await vera.send('POST', path, JSON.parse(forged), headers);
+      assert.deepEqual([answer.status, answer.json.code], [403, 'cross_site'], `${origin} ${site}`);
+    }
+    const { csrf } = vera;
+    vera.csrf = victim.mallory.csrf;
+    assert.equal((await vera.send('POST', path, JSON.parse(forged))).json.code, 'cross_site');
+    vera.csrf = csrf;
+    const { cookie = '' } = vera;
+    const bare = { cookie, host: `localhost:${house.ports.console}`, 'x-csrf-token': csrf };
+    const rest = { environment: 'console', body: forged, headers: bare } as const;
+    assert.equal((await house.call('POST', path, rest)).json.code, 'cross_site');
+    assert.equal(await keysMade(), before);
+    assert.equal((await vera.send('POST', path, JSON.parse(forged))).status, 200, 'the word itself is good');
+  });
+
+  it('no page of another origin holds the console in a frame', async () => {
+    const { page, complaints } = await signedIn();
+    const framed = async (path: string) => {
+      await page.goto(`https://localhost:${site.port}/`);
+      await page.evaluate(frameWith(`${browser.origin}${path}`));
+      return page.frames()[1];
+    };
+    for (const path of ['/', '/sign-in', `/a/${account}/sandbox/keys`])
+      assert.equal((await framed(path))?.url(), 'chrome-error://chromewebdata/', path);
+    for (const path of ['/api/session', new URL(keysUrl()).pathname]) {
+      const text = (await (await framed(path))?.textContent('body')) ?? '';
+      assert.ok(text.includes('cross_site') && !text.includes(MARK), text);
+    }
+    complaints.expect(/frame|ERR_BLOCKED_BY_RESPONSE/i);
+    complaints.expect(/^403: GET/);
+  });
+
+  it('a cookie that was planted before is nobody after signing in', async () => {
+    const { page } = await browser.newVisitor();
+    const value = 'A'.repeat(43);
+    const traits = { httpOnly: true, secure: true, sameSite: 'Strict' } as const;
+    await page.context().addCookies([{ name: COOKIE, value, url: browser.origin, ...traits }]);
+    await page.goto('/');
+    await givePassword(page, vera);
+    await page.getByLabel('Code', { exact: true }).waitFor();
+    const halfway = await cookieIn(page);
+    await giveCode(page, newCode(house, vera.totpSecret));
+    await page.getByRole('navigation', { name: 'Main' }).waitFor();
+    const inside = await cookieIn(page);
+    assert.equal(new Set([value, halfway, inside]).size, 3);
+    assert.deepEqual(await Promise.all([value, halfway, inside].map(stageOf)), ['nobody', 'nobody', 'signed-in']);
+    await signOut(page);
+    assert.equal(await cookieIn(page), '');
+    assert.equal(await stageOf(inside), 'nobody');
+  });
+
+  it('scripts see no cookie, and it goes nowhere else', async () => {
+    const { page } = await signedIn();
+    const [cookie, ...others] = await page.context().cookies();
+    assert.deepEqual(others, []);
+    const { name, domain, path, expires, httpOnly, secure, sameSite } = cookie ?? {};
+    assert.deepEqual([name, domain, path, expires], [COOKIE, 'localhost', '/', -1]);
+    assert.deepEqual([httpOnly, secure, sameSite], [true, true, 'Strict']);
+    assert.equal(await page.evaluate('document.cookie'), '');
+    const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])');
+    for (const secret of [cookie?.value ?? '', vera.email, vera.name]) assert.ok(!String(kept).includes(secret));
+  });
+});
+
+/** Sends JSON in a form, as its text: the name of a field, an equals sign, its value. */
+const formWith = (url: string, json: string): string => `{
+  const text = ${JSON.stringify(json)};
+  document.body.innerHTML = '<form method="post" enctype="text/plain"><input></form>';
+  const [form] = document.forms;
+  form.action = ${JSON.stringify(url)};
+  form.elements[0].name = text.slice(0, -1) + ',"x":"';
+  form.elements[0].value = '"}';
+  form.submit();
+}`;
+
+const frameWith = (url: string): string => `new Promise((resolve) => {
+  const frame = document.createElement('iframe');
+  frame.src = ${JSON.stringify(url)};
+  frame.addEventListener('load', () => resolve());
+  document.body.append(frame);
+})`;

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core';
+import { theChromium } from '../chromium.ts';
+import { type Authenticator, addAuthenticator } from './authenticator.ts';
+import { accessibilityFaults } from './axe.ts';
+import { Complaints } from './complaints.ts';
+
+/**
+ * A real browser without a window, for one test file:
+ *
+ *     const browser = await openBrowser(house.ports.console);
+ *     afterEach(() => browser.check());
+ *     after(() => browser.close());
+ *     const anna = await browser.newVisitor();
+ *     await anna.page.goto('/');
+ */
+export interface TestBrowser {
+  /** `https://localhost:PORT`; passkeys need a name, not an address. */
+  readonly origin: string;
+  /** Somebody at a machine of their own: nothing is shared with other visitors. */
+  newVisitor(options?: VisitorOptions): Promise<Visitor>;
+  /** Fails when a page of any visitor had an error or broke its content security policy since the last time. */
+  check(): void;
+  close(): Promise<void>;
+}
+
+export interface VisitorOptions {
+  readonly colorScheme?: 'light' | 'dark';
+  /** Such as `en-US` or `pt-BR`. */
+  readonly locale?: string;
+  readonly width?: number;
+  readonly height?: number;
+}
+
+export interface Visitor {
+  readonly page: Page;
+  readonly complaints: Complaints;
+  /** Plugs in a device that holds passkeys. */
+  newAuthenticator(): Promise<Authenticator>;
+  /** Fails with what people who see, hear or move otherwise could not use of the page as it is shown now. */
+  checkAccessibility(): Promise<void>;
+  /** docs/console/NAME-light.png and NAME-dark.png, when UPDATE_SCREENSHOTS is set. */
+  takePictures(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+const PICTURES = join(import.meta.dirname, '..', '..', 'docs', 'console');
+const SIZE = { width: 1280, height: 800 };
+const WITHIN_MS = 20_000;
+const ARGUMENTS = [
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** Trusts the key that the service on that port shows, and no other that machines do not trust anyway. */
+export async function openBrowser(port: number): Promise<TestBrowser> {
+  const { path, environment } = theChromium();
+  const isRoot = process.getuid?.() === 0;
+  const browser = await chromium.launch({
+    executablePath: path,
+    args: [
+      ...ARGUMENTS,
+      ...(isRoot ? ['--no-sandbox'] : []),
+      `--ignore-certificate-errors-spki-list=${await keyDigest(port)}`,
+    ],
+    env: { ...(process.env as Record<string, string>), ...environment },
+  });
+  const origin = `https://localhost:${port}`;
+  const visitors: Visitor[] = [];
+  return {
+    origin,
+    newVisitor: async (options = {}) => {
+      const visitor = await newVisitor(browser, origin, options);
+      visitors.push(visitor);
+      return visitor;
+    },
+    check: () => {
+      for (const { complaints } of visitors) complaints.check();
+    },
+    close: () => browser.close(),
+  };
+}
+
+/** As the browser wants it: the SHA-256 of the public key. */
+function keyDigest(port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', servername: 'localhost', port, rejectUnauthorized: false }, () => {
+      const key = socket.getPeerX509Certificate()?.publicKey.export({ type: 'spki', format: 'der' });
+      socket.destroy();
+      if (key === undefined) reject(new Error(`port ${port} shows no certificate`));
+      else resolve(createHash('sha256').update(key).digest('base64'));
+    });
+    socket.on('error', reject);
+  });
+}
+
+async function newVisitor(browser: Browser, origin: string, options: VisitorOptions): Promise<Visitor> {
+  const { colorScheme = 'light', locale = 'en-US', width = SIZE.width, height = SIZE.height } = options;
+  const context = await browser.newContext({
+    baseURL: origin,
+    viewport: { width, height },
+    deviceScaleFactor: 1,
+    colorScheme,
+    locale,
+    timezoneId: 'UTC',
+    reducedMotion: 'reduce',
+  });
+  context.setDefaultTimeout(WITHIN_MS);
+  const complaints = new Complaints();
+  complaints.watch(context);
+  const page = await context.newPage();
+  const session = await context.newCDPSession(page);
+  return {
+    page,
+    complaints,
+    newAuthenticator: () => addAuthenticator(session),
+    checkAccessibility: () => checkAccessibility(page, session),
+    takePictures: async (name) => {
+      if ((process.env['UPDATE_SCREENSHOTS'] ?? '') === '') return;
+      await takePictures(page, name);
+      await page.emulateMedia({ colorScheme });
+    },
+    close: () => context.close(),
+  };
+}
+
+async function checkAccessibility(page: Page, session: CDPSession): Promise<void> {
+  const faults = await accessibilityFaults(session);
+  assert.equal(faults.join('\n\n'), '', `${new URL(page.url()).pathname} is not accessible`);
+}
+
+async function takePictures(page: Page, name: string): Promise<void> {
+  mkdirSync(PICTURES, { recursive: true });
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: join(PICTURES, `${name}-${colorScheme}.png`), animations: 'disabled' });
+  }
+}

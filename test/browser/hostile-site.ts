@@ -1,0 +1,26 @@
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { localIdentity } from '../../src/http/tls.ts';
+import type { House } from '../house.ts';
+
+/** Another site on the same machine: nothing but an empty page, which does what the test says. */
+export interface HostileSite {
+  readonly port: number;
+  stop(): void;
+}
+
+/** It shows the key of the service itself, because the browser trusts no other; to browsers it is another origin all the same. */
+export async function startHostileSite(house: House): Promise<HostileSite> {
+  const { certificate, key } = await localIdentity(join(house.directory, 'tls'), house.now);
+  const server = createServer({ cert: certificate, key }, (_, response) => {
+    response.setHeader('content-type', 'text/html');
+    response.end('<!doctype html><title>You have won</title><link rel="icon" href="data:,"><h1>You have won</h1>');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const stop = (): void => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { port: (server.address() as AddressInfo).port, stop };
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import type { Definition } from '../../src/console/wire/definition.ts';
+import { SECOND } from '../../src/kernel/clock.ts';
+import { OPERATOR, type Role } from '../../src/people/roles.ts';
+import { newClient, pathOf } from '../console/client.ts';
+import type { House } from '../house.ts';
+import type { TestBrowser, Visitor, VisitorOptions } from './browser.ts';
+import { totp } from './totp.ts';
+import type { Credentials } from './ways-in.ts';
+
+/** Somebody who belongs to an account, or looks after the service, with an authenticator app at hand. */
+export interface Member extends Credentials {
+  readonly id: string;
+  readonly name: string;
+  /** A call of the console that must go well; of what it answers. */
+  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+  call(definition: Definition, params: Readonly<Record<string, string>>, body?: unknown): Promise<any>;
+  /** Signs in anew, as after a night. */
+  signIn(): Promise<void>;
+  /** So that nothing asks for the second factor for some minutes, in the browser either. */
+  stepUp(): Promise<void>;
+  /** A code that was not used before. */
+  code(): string;
+  /** A browser in which this person is signed in. */
+  visit(browser: TestBrowser, options?: VisitorOptions): Promise<Visitor>;
+}
+
+export interface Newcomer {
+  readonly account: string;
+  readonly role: Role;
+  readonly name: string;
+  readonly email: string;
+  readonly language?: string;
+}
+
+const PASSWORD = 'seven lamps over quiet water';
+const VISITOR = {
+  address: '203.0.113.24',
+  userAgent: 'Mozilla/5.0 (X11; Linux x64; rv:140.0) Gecko/20100101 Firefox/140.0',
+};
+const STEP_MS = 30 * SECOND;
+
+/** Follows an invitation, without the detour over pages. */
+export async function joined(house: House, newcomer: Newcomer): Promise<Member> {
+  const { account, role, name, email, language = 'en' } = newcomer;
+  const { invitations, joining } = house.core.people;
+  const by = role === 'owner' || role === 'operator' ? OPERATOR : ({ account, role: 'owner' } as const);
+  const origin = { actor: { type: 'operator', name: 'Irene Castillo' } } as const;
+  const { secret } = await invitations.invite({ account, role, email }, by, origin);
+  const begun = await joining.begin({ secret, name, language, password: PASSWORD }, VISITOR);
+  const { secret: totpSecret } = joining.totp(begun.session);
+  const at = house.now();
+  const grant = await joining.confirmTotp(begun.session, totp(totpSecret, at), VISITOR);
+  const who = { id: begun.session.person, name, email, password: PASSWORD, totpSecret };
+  return memberOf(house, who, { secret: grant.secret, csrf: grant.session.csrf, at });
+}
+
+type Who = Pick<Member, 'id' | 'name' | 'email' | 'password' | 'totpSecret'>;
+
+function memberOf(
+  house: House,
+  who: Who,
+  grant: { readonly secret: string; readonly csrf: string; readonly at: number },
+): Member {
+  const client = newClient(house);
+  client.cookie = `${COOKIE}=${grant.secret}`;
+  client.csrf = grant.csrf;
+  let lastStep = Math.floor(grant.at / STEP_MS);
+  const code = (): string => {
+    if (Math.floor(house.now() / STEP_MS) <= lastStep) house.advance(STEP_MS);
+    lastStep = Math.floor(house.now() / STEP_MS);
+    return totp(who.totpSecret, house.now());
+  };
+  const sent = async (method: string, path: string, body?: unknown) => {
+    const answer = await client.send(method, path, body);
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json;
+  };
+  return {
+    ...who,
+    code,
+    call: ({ method, path }, params, body) => sent(method, pathOf({ path }, { params }), body),
+    signIn: async () => {
+      const { email, password } = who;
+      client.csrf = (await sent('POST', '/api/sign-in', { email, password })).csrf_token;
+      client.csrf = (await sent('POST', '/api/sign-in/code', { code: code() })).csrf_token;
+    },
+    stepUp: async () => {
+      await sent('POST', '/api/step-up/code', { code: code() });
+    },
+    visit: async (browser, options) => {
+      const visitor = await browser.newVisitor(options);
+      const value = client.cookie?.slice(COOKIE.length + 1) ?? '';
+      const traits = { httpOnly: true, secure: true, sameSite: 'Strict' } as const;
+      await visitor.page.context().addCookies([{ name: COOKIE, value, url: browser.origin, ...traits }]);
+      return visitor;
+    },
+  };
+}
+
+const COOKIE = '__Host-cardvault-session';

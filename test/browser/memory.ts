@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+
+/** Everything that a page was told by the service, and what it showed when it was looked at. */
+export class Memory {
+  readonly #page: Page;
+  readonly #answers: Promise<{ readonly from: string; readonly text: string }>[] = [];
+  readonly #shown: { readonly from: string; readonly text: string }[] = [];
+
+  constructor(page: Page) {
+    this.#page = page;
+    page.on('response', (response) => {
+      const { pathname } = new URL(response.url());
+      if (!pathname.startsWith('/api/')) return;
+      const from = `${response.request().method()} ${pathname}`;
+      // A page that was left has no answers any more.
+      this.#answers.push(
+        response.text().then(
+          (text) => ({ from, text }),
+          () => ({ from, text: '' }),
+        ),
+      );
+    });
+  }
+
+  /** Takes down what the page shows now, with what stands in its fields and attributes. */
+  async look(): Promise<void> {
+    const fields = this.#page.locator('input, textarea');
+    const values = await fields.evaluateAll((all) => all.map((field) => (field as { value?: string }).value ?? ''));
+    const text = [this.#page.url(), await this.#page.content(), ...values].join('\n');
+    this.#shown.push({ from: new URL(this.#page.url()).pathname, text });
+  }
+
+  /** Fails when one of them was ever told or shown, also in groups of digits; and when nothing was told at all. */
+  async assertNever(secrets: readonly string[]): Promise<void> {
+    const answers = await Promise.all(this.#answers);
+    assert.ok(answers.some(({ text }) => text !== '') && this.#shown.length > 0, 'nothing was looked at');
+    for (const { from, text } of [...answers, ...this.#shown]) {
+      const joined = text.replace(/(?<=\d)[\s\u00a0-]+(?=\d)/g, '');
+      const found = secrets.filter((secret) => text.includes(secret) || joined.includes(secret));
+      assert.equal(found.length, 0, `${from} holds what nobody may see`);
+    }
+  }
+}

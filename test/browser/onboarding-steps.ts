@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import type { Locator, Page } from 'playwright-core';
+import { askForKey, fillKey, keyForm } from './key-form.ts';
+import { button, keepSecret } from './ways-in.ts';
+
+/** What owners and operators do on the way to live payments. */
+
+export const goTo = (page: Page, name: string): Promise<void> =>
+  page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true }).click();
+
+/** With what has happened outside of this browser meanwhile. */
+export async function goToNews(page: Page, name: string): Promise<void> {
+  await goTo(page, name);
+  await page.reload();
+}
+
+/** A line of the checklist. */
+export const stepOf = (page: Page, title: string): Locator =>
+  page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: title, exact: true }) });
+
+/** Until it is that far. */
+export const step = (page: Page, title: string, state: string): Promise<void> =>
+  stepOf(page, title).getByText(state, { exact: true }).waitFor();
+
+/** From the form to the key, which is shown this one time. */
+export async function makeKey(page: Page, name: string, server: string): Promise<string> {
+  const form = keyForm(page);
+  await fillKey(page, name, 'Everything');
+  await button(form, /^Add my address \(/).click();
+  assert.match(await form.getByLabel('Address or network 1').inputValue(), /^(127\.0\.0\.1|::1)$/);
+  await button(form, 'Add address').click();
+  await form.getByLabel('Address or network 2').fill(server);
+  await form.getByLabel('Note 2').fill('shop server');
+  await askForKey(page);
+  await page.getByRole('heading', { name: 'Your new key' }).waitFor();
+  const command = await page.getByRole('dialog').locator('pre').textContent();
+  const secret = await keepSecret(page);
+  assert.match(command ?? '', /^curl https:\/\/localhost:\d+\/v1\/account/);
+  assert.ok(command?.includes(secret));
+  await page.getByRole('table', { name: 'API keys' }).getByText(name, { exact: true }).waitFor();
+  assert.ok(!(await page.content()).includes(secret));
+  return secret;
+}
+
+/** Asks the operator for payments by the simulator. */
+export async function askFor(page: Page, environment: string, note: string): Promise<void> {
+  await button(page, 'Ask for activation').last().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Environment').selectOption({ label: environment });
+  await dialog.getByLabel(/^Processor/).selectOption('simulator');
+  await dialog.getByLabel('Note for the operator').fill(note);
+  await button(dialog, 'Send request').click();
+  await dialog.waitFor({ state: 'hidden' });
+  await page.getByText(note).waitFor();
+}
+
+interface Approval {
+  /** What the merchant wrote. */
+  readonly note: string;
+  readonly answer: string;
+  /** It is refused first. */
+  readonly isForced: boolean;
+}
+
+export async function approve(page: Page, { note, answer, isForced }: Approval): Promise<void> {
+  await goToNews(page, 'Requests');
+  await button(page.getByRole('article').filter({ hasText: note }), /^Approve/).click();
+  const dialog = page.getByRole('dialog');
+  const confirm = button(dialog, 'Enable payments');
+  await dialog.getByLabel('What the merchant should know').fill(answer);
+  if (isForced) {
+    const refused = page.waitForResponse((response) => response.url().endsWith('/approve'));
+    await confirm.click();
+    assert.equal((await refused).status(), 400);
+    await dialog.getByLabel('Take the simulator in production').check();
+  }
+  await confirm.click();
+  await dialog.waitFor({ state: 'hidden' });
+  await page.getByText('Payments are enabled.').waitFor();
+}

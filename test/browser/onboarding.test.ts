@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { joinUrl } from '../../src/cli/operator.ts';
+import { MINUTE } from '../../src/kernel/clock.ts';
+import { noChromium } from '../chromium.ts';
+import { type Answer, type House, luhnPan, startHouse } from '../house.ts';
+import { eventually } from '../interface/vault.ts';
+import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import { Memory } from './memory.ts';
+import { approve, askFor, goTo, goToNews, makeKey, step, stepOf } from './onboarding-steps.ts';
+import { button, followLink, keepRecoveryCodes, keepSecret, takeApp } from './ways-in.ts';
+
+const PASSWORD = 'seven lamps over quiet water';
+const CARDS = [luhnPan('411111'), luhnPan('555555'), luhnPan('400000'), luhnPan('222300')] as const;
+const OWNER = 'olga@shop.example';
+/** Where the shop's server is. */
+const SERVER = '127.0.0.2';
+
+/** One story, told in order: from an empty service to the first call with a real card. */
+describe('from an empty service to live, in the browser', { skip: noChromium() }, () => {
+  let house: House;
+  let browser: TestBrowser;
+  let operator: Visitor;
+  let owner: Visitor;
+  let seen: readonly Memory[];
+  const keys = { sandbox: '', production: '' };
+  let link = '';
+
+  before(async () => {
+    house = await startHouse();
+    browser = await openBrowser(house.ports.console);
+    operator = await browser.newVisitor();
+    owner = await browser.newVisitor();
+    seen = [operator, owner].map(({ page }) => new Memory(page));
+  });
+  afterEach(async () => {
+    for (const memory of seen) await memory.look();
+    browser.check();
+  });
+  after(async () => {
+    await browser?.close();
+    await house?.stop();
+  });
+
+  let isBroken = false;
+  /** What comes after a part that failed is not told. */
+  const part = (name: string, tell: () => Promise<void>): Promise<void> =>
+    it(name, async (test) => {
+      if (isBroken) return test.skip('an earlier part failed');
+      isBroken = true;
+      await tell();
+      isBroken = false;
+    });
+  const send = (key: string, path: string, body: object, environment: 'sandbox' | 'production' = 'sandbox') =>
+    house.call('POST', path, { key, environment, body, from: SERVER, headers: { 'idempotency-key': `story${path}` } });
+  const accepted = ({ status, text }: Answer): void => assert.equal(status, 200, text);
+  /** The service writes what keys were used for every few seconds, and counts records anew every minute. */
+  async function untilDone(title: string): Promise<void> {
+    house.advance(MINUTE);
+    await goTo(owner.page, 'Onboarding');
+    await eventually(async () => {
+      const { page } = owner;
+      await page.reload();
+      await page.getByRole('progressbar').waitFor();
+      return stepOf(owner.page, title).getByText('Done', { exact: true }).isVisible();
+    });
+  }
+
+  part('the first operator follows the link of the start screen, and joins with an authenticator app', async () => {
+    const first = await house.core.people.invitations.firstOperator({ actor: { type: 'service' } });
+    assert.ok(first);
+    const { page } = operator;
+    await followLink(page, joinUrl(browser.origin, first), {
+      name: 'Otto',
+      email: 'otto@service.example',
+      password: PASSWORD,
+    });
+    await takeApp(page, house);
+    assert.equal((await keepRecoveryCodes(page)).length, 10);
+    await page.getByRole('heading', { name: 'Accounts', level: 1 }).waitFor();
+  });
+
+  part('the operator makes an account, and copies the link for its owner', async () => {
+    const { page } = operator;
+    await button(operator.page, 'New account').first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Corner shop');
+    await dialog.getByLabel('E-mail of the owner').fill(OWNER);
+    await dialog.getByRole('button', { name: 'Create account', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Copy', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Copied', exact: true }).waitFor();
+    link = await keepSecret(page);
+    const search = page.getByLabel('Find an account');
+    await search.press('Control+v');
+    assert.equal(await search.inputValue(), link);
+    await search.fill('');
+    await page.getByRole('link', { name: 'Corner shop' }).waitFor();
+  });
+
+  part('the owner joins at another machine, with a passkey', async () => {
+    const { page } = owner;
+    const device = await owner.newAuthenticator();
+    await followLink(page, link, { name: 'Olga', password: PASSWORD });
+    assert.ok(!page.url().includes('#'), 'the secret does not stay in the address');
+    await button(owner.page, /^Passkey/).click();
+    await keepRecoveryCodes(page);
+    assert.equal(await device.count(), 1);
+    await page.getByRole('heading', { name: 'First steps' }).waitFor();
+    await page.getByText('1 of 6 done').first().waitFor();
+    await step(owner.page, 'Account set up', 'Done');
+    await step(owner.page, 'Create a sandbox key', 'Next');
+  });
+
+  part('the owner makes a key for the sandbox, and a server uses it', async () => {
+    await owner.page.getByRole('link', { name: 'Create a sandbox key' }).click();
+    keys.sandbox = await makeKey(owner.page, 'shop server', SERVER);
+    const chd = { card: CARDS[0], name: 'Ana Lopez', exp: '12/29' };
+    accepted(await send(keys.sandbox, '/v1/tokenization/simple', { chd: [chd], tags: ['story'], scheme: 1 }));
+    accepted(
+      await send(keys.sandbox, '/transactions/requests', {
+        chd: { ...chd, card: CARDS[1], cvv: '123' },
+        amount: 12_500,
+        currency: 'USD',
+        ttl: 60,
+        additional_info: { order: 'A-1001', remark: `paid with ${CARDS[1]}` },
+      }),
+    );
+    await goTo(owner.page, 'Tokens');
+    await owner.page
+      .getByText(`ending in ${CARDS[0].slice(-4)}`)
+      .first()
+      .waitFor({ state: 'attached' });
+    await seen[1]?.look();
+    await goTo(owner.page, 'Captures');
+    const row = owner.page.getByRole('row').filter({ hasText: `ending in ${CARDS[1].slice(-4)}` });
+    await row.getByRole('link').click();
+    await owner.page.getByText('A-1001').waitFor();
+    await seen[1]?.look();
+    await goToNews(owner.page, 'Onboarding');
+    await step(owner.page, 'Create a sandbox key', 'Done');
+  });
+
+  part('the owner asks for payments, and the operator approves', async () => {
+    await askFor(owner.page, 'Sandbox', 'contract 7, to try things out');
+    await step(owner.page, 'Ask for payments', 'Waiting for the operator');
+    await approve(operator.page, { note: 'contract 7', answer: 'Have fun.', isForced: false });
+    await askFor(owner.page, 'Production', 'contract 8, for the shop');
+    await approve(operator.page, { note: 'contract 8', answer: 'Welcome to production.', isForced: true });
+    await owner.page.reload();
+    await step(owner.page, 'Ask for payments', 'Done');
+    await owner.page.getByText('Welcome to production.').waitFor();
+    assert.equal(await owner.page.getByText('Enabled by simulator').count(), 2);
+  });
+
+  part('a payment in the sandbox shows up', async () => {
+    const card = { number: CARDS[2], expiration_date: '12/2029', security_code: '123', holder: 'Ana Lopez' };
+    const answer = await send(keys.sandbox, '/v1/payments', {
+      transaction_info: { type: 'payment', reference_code: 'ORDER-4711' },
+      card,
+      order_info: { amount_details: { total_amount: 125.5, currency: 'USD' } },
+      bill_to: { first_name: 'Ana', last_name: 'Lopez', country: 'US', email: 'ana@example.com' },
+    });
+    accepted(answer);
+    const { page } = owner;
+    await goToNews(owner.page, 'Payments');
+    const row = page.getByRole('row').filter({ hasText: 'ORDER-4711' });
+    assert.match((await row.textContent()) ?? '', /125\.50[\s\S]*Collected/);
+    await row.getByRole('link').click();
+    await page.getByText('ORDER-4711').filter({ visible: true }).waitFor();
+    await page
+      .getByText(`ending in ${CARDS[2].slice(-4)}`)
+      .first()
+      .waitFor({ state: 'attached' });
+  });
+
+  part('the owner makes a key for production, and after its first call the account is live', async () => {
+    const { page } = owner;
+    await untilDone('Try it in the sandbox');
+    const tried = stepOf(owner.page, 'Try it in the sandbox').getByRole('img', { name: 'done', exact: true });
+    assert.equal(await tried.count(), 4);
+    await page.getByRole('link', { name: 'Create a production key' }).click();
+    keys.production = await makeKey(page, 'shop server, live', SERVER);
+    const chd = { card: CARDS[3], name: 'Ben Ode', exp: '11/30' };
+    const body = { chd: [chd], tags: [], scheme: 1 };
+    assert.equal((await send(keys.sandbox, '/v1/tokenization/simple', body, 'production')).status, 403);
+    accepted(await send(keys.production, '/v1/tokenization/simple', body, 'production'));
+    await untilDone('Go live');
+    await page.getByText('You are live').waitFor();
+    await page.getByText('6 of 6 done').first().waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+  });
+
+  part('the operator sees the account live, and nothing of its cards', async () => {
+    await goToNews(operator.page, 'Accounts');
+    const row = operator.page.getByRole('row').filter({ hasText: 'Corner shop' });
+    await row.getByText('Live', { exact: true }).waitFor();
+  });
+
+  part('no page and no answer of the console ever held a card number or a key', async () => {
+    for (const memory of seen) await memory.assertNever(CARDS);
+    // The one answer and the one dialog that are to show a key were the owner's.
+    await seen[0]?.assertNever([keys.sandbox, keys.production]);
+    await assert.rejects(async () => seen[1]?.assertNever([keys.sandbox]), /keys holds what nobody may see/);
+    await assert.rejects(async () => seen[1]?.assertNever(['ORDER-4711']), /holds what nobody may see/);
+    const log = house.log.join('\n');
+    for (const secret of [...CARDS, keys.sandbox, keys.production, PASSWORD, link.split('#')[1] ?? 'no secret'])
+      assert.ok(!log.includes(secret));
+  });
+});

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { Response } from 'playwright-core';
+import { routes } from '../../src/console/routes.ts';
+import { noChromium } from '../chromium.ts';
+import { type PersonClient, pathOf } from '../console/client.ts';
+import type { House } from '../house.ts';
+import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import { Memory } from './memory.ts';
+import { settled } from './tour.ts';
+import { MARK, startVictim, type Victim } from './victim.ts';
+import { signIn, signOut } from './ways-in.ts';
+
+describe('what belongs to others, in the browser', { skip: noChromium() }, () => {
+  let house: House;
+  let account: string;
+  let vera: PersonClient;
+  let mallory: PersonClient;
+  let mallorys: string;
+  let ids: Victim['ids'];
+  let browser: TestBrowser;
+  /** Answers of the console's interface to its pages. */
+  const answers: Response[] = [];
+
+  before(async () => {
+    ({ house, account, vera, mallory, mallorys, ids } = await startVictim());
+    browser = await openBrowser(house.ports.console);
+  });
+  afterEach(() => browser.check());
+  after(async () => {
+    await browser?.close();
+    await house?.stop();
+  });
+
+  const signedIn = async (person: PersonClient, path = '/'): Promise<Visitor> => {
+    const visitor = await browser.newVisitor();
+    visitor.page.context().on('response', (response) => {
+      if (response.url().startsWith(`${browser.origin}/api/`)) answers.push(response);
+    });
+    await visitor.page.goto(path);
+    await signIn(visitor.page, house, person);
+    await settled(visitor.page);
+    return visitor;
+  };
+
+  it('the owner of another account finds nothing, whatever the address', async () => {
+    const { page } = await signedIn(mallory);
+    const memory = new Memory(page);
+    const records = (base: string) => [
+      `${base}/sandbox/tokens/${ids.token}`,
+      `${base}/sandbox/captures/${ids.capture}`,
+      `${base}/sandbox/payments/${ids.payment}`,
+      `${base}/sandbox/keys?key=${ids.key}`,
+    ];
+    const places = ['onboarding', 'audit', 'team', 'approvals', 'settings', 'sandbox/overview', 'production/keys'];
+    const more = ['tokens', 'captures', 'payments', 'proxy', 'workbench'].map((each) => `sandbox/${each}`);
+    const operators = ['accounts', `accounts/${account}`, 'requests', 'audit', 'team', 'keyring', 'health'];
+    const closed = [
+      ...[...places, ...more].map((each) => `/a/${account}/${each}`),
+      ...records(`/a/${account}`),
+      ...operators.map((each) => `/operator/${each}`),
+    ];
+    for (const path of closed) {
+      await page.goto(path);
+      await page.getByRole('heading', { name: 'There is nothing here' }).waitFor();
+      await memory.look();
+    }
+    for (const path of records(`/a/${mallorys}`)) {
+      await page.goto(path);
+      await settled(page);
+      await page
+        .getByText(/There is no such|Nothing found|has ended/)
+        .first()
+        .waitFor();
+      await memory.look();
+    }
+    await memory.assertNever([MARK, vera.email]);
+  });
+
+  it('nor does a client that asks the interface itself', async () => {
+    const params = { account, environment: 'sandbox', person: vera.id, id: ids.payment, token: ids.token };
+    const definitions = routes.map(({ definition }) => definition);
+    const theirs = definitions.filter(({ path }) => path.includes(':account'));
+    assert.ok(theirs.length > 30);
+    for (const { method, path } of theirs)
+      for (const id of new Set([ids.payment, ids.capture, ids.key, vera.id])) {
+        const answer = await mallory.send(
+          method,
+          pathOf({ path }, { params: { ...params, id } }),
+          method === 'GET' ? undefined : {},
+        );
+        assert.deepEqual([answer.status, answer.json.code], [404, 'unknown_record'], `${method} ${path}`);
+      }
+  });
+
+  it('after signing out, the way back shows nothing', async () => {
+    const { page } = await signedIn(vera, `/a/${account}/sandbox/keys`);
+    await page.getByText(MARK).first().waitFor();
+    const other = await page.context().newPage();
+    await other.goto(`${browser.origin}/a/${account}/team`);
+    await other.getByText(vera.email).first().waitFor();
+    await page.goto(`/a/${account}/sandbox/tokens`);
+    await page.getByText(MARK).first().waitFor();
+    await signOut(page);
+    await other.getByRole('heading', { name: 'Sign in' }).waitFor();
+    for (let steps = 0; steps < 3; steps++) {
+      await page.goBack();
+      if (!page.url().startsWith(browser.origin)) break;
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      assert.ok(!(await page.content()).includes(MARK));
+    }
+    assert.ok(!(await other.content()).includes(vera.email));
+  });
+
+  it('no answer was to be kept by anything on its way', async () => {
+    assert.ok(answers.length > 50);
+    for (const answer of answers) {
+      const { 'cache-control': control = '' } = await answer.allHeaders();
+      assert.match(control, /no-store/, answer.url());
+    }
+  });
+});

@@ -1,0 +1,59 @@
+import { joinUrl } from '../../src/cli/operator.ts';
+import { OPERATOR } from '../../src/people/roles.ts';
+import { openBrowser, type Visitor } from './browser.ts';
+import { startFilledHouse } from './filled.ts';
+import { settled, stopsIn, visit, whoIs } from './tour.ts';
+import { followLink, givePassword } from './ways-in.ts';
+
+/**
+ * Makes the pictures in docs/console:
+ *
+ *     node bin/cardvault.mjs --run test/browser/screens.ts [name of a page …]
+ */
+
+/** The same each time, so that pictures change only when pages do. */
+const TODAY = Date.parse('2026-11-20T15:40:00Z');
+
+process.env['UPDATE_SCREENSHOTS'] = 'yes';
+const wanted = process.argv.slice(2);
+const isWanted = (name: string): boolean => wanted.length === 0 || wanted.includes(name);
+const filled = await startFilledHouse(TODAY);
+const { house } = filled;
+const browser = await openBrowser(house.ports.console);
+const fixTime = ({ page }: Visitor): Promise<void> => page.clock.setFixedTime(house.now());
+try {
+  const visitors = new Map<string, Visitor>();
+  for (const { name, who, path } of stopsIn(filled).filter(({ name }) => isWanted(name))) {
+    const visitor = visitors.get(who) ?? (await whoIs(filled)[who].visit(browser));
+    visitors.set(who, visitor);
+    await fixTime(visitor);
+    await visit(visitor.page, path);
+    await visitor.takePictures(name);
+  }
+  await waysIn(await browser.newVisitor());
+} finally {
+  await browser.close();
+  await house.stop();
+}
+
+/** What is seen before anybody is signed in. */
+async function waysIn(visitor: Visitor): Promise<void> {
+  const { page } = visitor;
+  const { harbour } = filled;
+  await fixTime(visitor);
+  await visit(page, '/sign-in');
+  await visitor.takePictures('sign-in');
+  await givePassword(page, harbour.owner);
+  await page.getByLabel('Code', { exact: true }).waitFor();
+  await visitor.takePictures('sign-in-code');
+  await page.context().clearCookies();
+  const to = { account: harbour.account, role: 'owner', email: 'petra@harbour.example' } as const;
+  const link = await house.core.people.invitations.invite(to, OPERATOR, { actor: { type: 'operator' } });
+  const url = joinUrl(browser.origin, link);
+  await page.goto(url);
+  await settled(page);
+  await visitor.takePictures('join');
+  await page.goto('about:blank');
+  await followLink(page, url, { name: 'Petra Novak', password: 'seven lamps over quiet water' });
+  await visitor.takePictures('join-factor');
+}

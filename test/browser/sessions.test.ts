@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { MINUTE } from '../../src/kernel/clock.ts';
+import { noChromium } from '../chromium.ts';
+import { newPerson, type PersonClient } from '../console/client.ts';
+import { type House, startHouse } from '../house.ts';
+import { openBrowser, type TestBrowser } from './browser.ts';
+import { askForKey, fillKey, keyForm } from './key-form.ts';
+import { keepSecret, newCode, signIn } from './ways-in.ts';
+
+describe('sessions, in the browser', { skip: noChromium() }, () => {
+  let house: House;
+  let browser: TestBrowser;
+  let account: string;
+
+  before(async () => {
+    house = await startHouse();
+    browser = await openBrowser(house.ports.console);
+    account = await house.newAccount('Corner shop');
+  });
+  afterEach(() => browser.check());
+  after(async () => {
+    await browser?.close();
+    await house?.stop();
+  });
+
+  const keysUrl = () => `/a/${account}/sandbox/keys`;
+  const keysMade = async (): Promise<number> => (await house.core.accounts.keys(account)).length;
+  const atSignIn = (page: Page): Promise<void> => page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  const isInside = (page: Page): Promise<void> => page.getByRole('navigation', { name: 'Main' }).waitFor();
+  /** A new machine on which somebody has just signed in. */
+  const newSession = async (person: PersonClient, path = '/'): Promise<Page> => {
+    const { page } = await browser.newVisitor();
+    await page.goto(path);
+    await signIn(page, house, person);
+    return page;
+  };
+
+  it('a session ended from the list is over at once on the other machine', async () => {
+    const ana = await newPerson(house, account, 'owner');
+    const lost = await newSession(ana, '/profile');
+    const page = await newSession(ana, '/profile');
+    const sessions = page.getByRole('table', { name: 'Sessions' });
+    const others = sessions.getByRole('button', { name: /^End the session Chrome/ });
+    // The person came with a session of another browser, too.
+    await others.first().waitFor();
+    assert.equal(await others.count(), 1);
+    await others.click();
+    await page.getByText('The session has ended.').waitFor();
+    await others.waitFor({ state: 'hidden' });
+    await lost.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'API keys' }).click();
+    await atSignIn(lost);
+    await page.reload();
+    await isInside(page);
+  });
+
+  it('after fifteen minutes without a sign of life one signs in again, and is back where one was', async () => {
+    const ana = await newPerson(house, account, 'owner');
+    const page = await newSession(ana, `${keysUrl()}?create=1`);
+    const before = await keysMade();
+    await fillKey(page, 'too late');
+    house.advance(15 * MINUTE);
+    await askForKey(page);
+    await atSignIn(page);
+    assert.ok(!(await page.content()).includes('too late'));
+    await signIn(page, house, ana);
+    await keyForm(page).waitFor();
+    assert.equal(new URL(page.url()).pathname + new URL(page.url()).search, `${keysUrl()}?create=1`);
+    assert.equal(await keysMade(), before);
+  });
+
+  it('five minutes later a key takes the second step again, and calling it off changes nothing', async () => {
+    const ana = await newPerson(house, account, 'owner');
+    const page = await newSession(ana, `${keysUrl()}?create=1`);
+    const before = await keysMade();
+    await fillKey(page, 'shop server');
+    house.advance(5 * MINUTE);
+    await askForKey(page);
+    const confirm = page.getByRole('dialog', { name: 'Confirm it’s you' });
+    await confirm.getByRole('button', { name: 'Cancel' }).last().click();
+    await confirm.waitFor({ state: 'hidden' });
+    assert.equal(await keysMade(), before);
+    assert.equal(await keyForm(page).getByLabel('Name').inputValue(), 'shop server');
+    await askForKey(page);
+    await confirm.getByLabel('Code', { exact: true }).fill('000000');
+    await confirm.getByRole('alert').waitFor();
+    assert.equal(await keysMade(), before);
+    await confirm.getByLabel('Code', { exact: true }).fill(newCode(house, ana.totpSecret));
+    assert.match(await keepSecret(page), /^cv_sandbox_/);
+    assert.equal(await keysMade(), before + 1);
+  });
+});

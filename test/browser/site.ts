@@ -1,0 +1,39 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemRandom } from '../../src/crypto/random.ts';
+import { type Assets, addAssets } from '../../src/http/assets.ts';
+import { openLog } from '../../src/http/log.ts';
+import { Metrics } from '../../src/http/metrics.ts';
+import { bareServer } from '../../src/http/server.ts';
+import { localIdentity } from '../../src/http/tls.ts';
+
+/** The listener of the console with nothing but its files, on a free port. */
+export async function startSite(
+  assets: Assets | undefined,
+  pages: readonly string[],
+): Promise<{ port: number; stop(): void }> {
+  const folder = mkdtempSync(join(tmpdir(), 'cardvault-site-'));
+  const random = systemRandom();
+  const metrics = new Metrics({
+    waitingWrites: () => 0,
+    ready: async () => true,
+    certificateEnds: async () => [],
+    doubtfulPayments: async () => 0,
+  });
+  const log = openLog('error', { write: () => undefined });
+  const app = bareServer({ clock: Date.now, random, log, metrics, listener: 'console', trustedProxies: [] });
+  addAssets(app, assets, pages, random);
+  await app.ready();
+  const { certificate, key } = await localIdentity(folder, Date.now);
+  const server = createServer({ cert: certificate, key }, (request, response) => app.routing(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const stop = (): void => {
+    server.closeAllConnections();
+    server.close();
+    rmSync(folder, { recursive: true });
+  };
+  return { port: (server.address() as AddressInfo).port, stop };
+}

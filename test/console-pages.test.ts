@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { readCidr } from '../src/accounts/allow-list.ts';
+import { PERMISSIONS } from '../src/accounts/permission.ts';
+import { prettyJson } from '../web/src/pages/capture/pretty-json.ts';
+import { partsOf } from '../web/src/pages/captures/duration.ts';
+import { isEverywhere, isNetwork, joined, readPasted } from '../web/src/pages/keys/allow-list.ts';
+import { addressFault, NEW_KEY, traitsOf, valuesOf } from '../web/src/pages/keys/key-values.ts';
+import { GROUPS, isPreset, PRESETS, permissionsOf } from '../web/src/pages/keys/permissions.ts';
+import { commandsFor } from '../web/src/pages/onboarding/commands.ts';
+import { faultOf, searchOf } from '../web/src/pages/tokens/search.ts';
+
+/** What the pages of keys, tokens, captures and the first steps work out by themselves. */
+
+const NOW = Date.parse('2026-11-22T10:00:00.000Z');
+
+describe('an allow-list as people type it', () => {
+  it('takes the networks that the service takes, and no others', () => {
+    const octet = fc.oneof(fc.integer({ min: 0, max: 300 }).map(String), fc.constantFrom('', '01', '0x1', '-1'));
+    const bits = fc.option(fc.oneof(fc.integer({ min: 0, max: 130 }).map(String), fc.constantFrom('', '-1', 'x')));
+    const four = fc.array(octet, { minLength: 3, maxLength: 5 }).map((parts) => parts.join('.'));
+    const six = fc.oneof(fc.ipV6(), fc.constantFrom('::', '::1', ':::', '1::2::3', 'fe80::1%eth0', 'g::1', '1:2:3'));
+    const text = fc
+      .tuple(fc.oneof(fc.ipV4(), four, six), bits)
+      .map(([address, length]) => (length === null ? address : `${address}/${length}`))
+      // The service drops blanks and zeros that the page need not, and reads mapped addresses as the older ones.
+      .filter((each) => !/\/0\d|^[0:]*:ffff:|^::\d+\./i.test(each));
+    fc.assert(
+      fc.property(text, (each) => isNetwork(each) === (readCidr(each) !== undefined)),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('knows what stands for the whole internet', () => {
+    assert.ok(isEverywhere('0.0.0.0/0'));
+    assert.ok(isEverywhere(' ::/0 '));
+    assert.ok(!isEverywhere('10.0.0.0/8'));
+    assert.ok(!isEverywhere('nonsense/0'));
+  });
+
+  it('reads many lines with notes, and tells the lines that are none', () => {
+    const text = '203.0.113.7  shop server\n\n# office\n198.51.100.0/24, office; 2nd floor\r\nnonsense\n::1';
+    assert.deepEqual(readPasted(text), {
+      rows: [
+        { cidr: '203.0.113.7', note: 'shop server' },
+        { cidr: '198.51.100.0/24', note: 'office; 2nd floor' },
+        { cidr: '::1', note: '' },
+      ],
+      bad: [5],
+    });
+  });
+
+  it('adds no network twice, and drops rows that nothing was typed into', () => {
+    const rows = [
+      { cidr: ' ', note: '' },
+      { cidr: '::1', note: 'old' },
+    ];
+    const added = [
+      { cidr: '::1', note: 'new' },
+      { cidr: '::2', note: '' },
+    ];
+    assert.deepEqual(joined(rows, added), [
+      { cidr: '::1', note: 'old' },
+      { cidr: '::2', note: '' },
+    ]);
+  });
+
+  it('tells rows that are none, and those that are there already', () => {
+    const rows = ['::1', '', 'x', '::1', ' '].map((cidr) => ({ cidr, note: '' }));
+    const faults = rows.map((_, index) => addressFault(rows, index));
+    assert.deepEqual(faults, [undefined, undefined, 'address', 'twice', undefined]);
+  });
+});
+
+describe('the form of a key', () => {
+  const key = {
+    id: 'key_1',
+    name: 'shop',
+    description: '',
+    prefix: 'cv_sandbox_a',
+    permissions: ['tokens:create'],
+    allow_list: [{ cidr: '::1', note: 'here' }],
+    state: 'active',
+    successor: null,
+    created_at: '2026-01-01T00:00:00.000Z',
+    expires_at: '2027-01-01T00:00:00.000Z',
+    revoked_at: null,
+    last_used_at: null,
+    revision: 3,
+  } as const;
+
+  it('sends what was not touched as it was', () => {
+    assert.deepEqual(traitsOf(valuesOf(key), NOW, key.expires_at), {
+      name: 'shop',
+      description: '',
+      permissions: ['tokens:create'],
+      allow_list: [{ cidr: '::1', note: 'here' }],
+      expires_at: '2027-01-01T00:00:00.000Z',
+    });
+    assert.equal(traitsOf(valuesOf({ ...key, expires_at: null }), NOW, null).expires_at, undefined);
+  });
+
+  it('counts days from now, and takes a day to its end where the person is', () => {
+    const ends = (expiry: 'd30' | 'date', date = '') => traitsOf({ ...NEW_KEY, expiry, date }, NOW, null).expires_at;
+    assert.equal(ends('d30'), '2026-12-22T10:00:00.000Z');
+    assert.equal(ends('date', '2026-12-31'), new Date(2026, 11, 31, 23, 59, 59, 999).toISOString());
+  });
+
+  it('has every permission in one group, and presets that are told apart', () => {
+    assert.deepEqual(GROUPS.flatMap(permissionsOf).sort(), [...PERMISSIONS].sort());
+    for (const preset of ['all', 'store', 'payments', 'read', 'none'] as const) {
+      const same = (['all', 'store', 'payments', 'read', 'none'] as const).filter((each) =>
+        isPreset(each, PRESETS[preset]),
+      );
+      assert.deepEqual(same, [preset]);
+    }
+    const fitForReading = ['inspect', 'read'];
+    assert.ok(PRESETS.read.every((permission) => fitForReading.includes(permission.split(':')[1] ?? '')));
+  });
+});
+
+describe('searching for tokens', () => {
+  it('takes digits with the blanks between them', () => {
+    assert.deepEqual(searchOf('bin', ' 4111 11'), { by: 'bin', value: '411111' });
+    assert.deepEqual(searchOf('tag', ' two words '), { by: 'tag', value: 'two words' });
+  });
+
+  it('sends no whole card number for anything but a token', () => {
+    for (const by of ['tag', 'last_four', 'bin'] as const)
+      assert.equal(faultOf(searchOf(by, '4111 1111 1111 1111')), 'card');
+    assert.equal(faultOf(searchOf('token', '4111111111111111')), undefined);
+  });
+
+  it('says what does not fit before it is sent', () => {
+    assert.equal(faultOf(searchOf('token', '  ')), 'empty');
+    assert.equal(faultOf(searchOf('last_four', '123')), 'last_four');
+    assert.equal(faultOf(searchOf('bin', '1234567')), 'bin');
+    assert.equal(faultOf(searchOf('bin', '12345678')), undefined);
+    assert.equal(faultOf(searchOf('tag', 'x'.repeat(256))), 'long');
+  });
+});
+
+describe('a capture', () => {
+  it('shows its additional information over lines and changes nothing of it', () => {
+    assert.equal(
+      prettyJson('{"a":[1,{}],"b":"x, {y}: \\"z\\""}'),
+      '{\n  "a": [\n    1,\n    {}\n  ],\n  "b": "x, {y}: \\"z\\""\n}',
+    );
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) =>
+        assert.deepEqual(JSON.parse(prettyJson(JSON.stringify(value))), JSON.parse(JSON.stringify(value))),
+      ),
+    );
+  });
+
+  it('loses no digit of a long number, and lets no sign turn the text', () => {
+    assert.equal(prettyJson('[12345678901234567890.10]'), '[\n  12345678901234567890.10\n]');
+    assert.equal(prettyJson('"\u202eabc"'), '"\\u202eabc"');
+  });
+
+  it('counts down in its two greatest units', () => {
+    assert.deepEqual(partsOf(90_061_000), [
+      ['day', 1],
+      ['hour', 1],
+    ]);
+    assert.deepEqual(partsOf(3_600_000), [
+      ['hour', 1],
+      ['minute', 0],
+    ]);
+    assert.deepEqual(partsOf(61_999), [
+      ['minute', 1],
+      ['second', 1],
+    ]);
+    assert.deepEqual(partsOf(59_999), [['second', 59]]);
+    assert.deepEqual(partsOf(999), [['second', 0]]);
+  });
+});
+
+describe('the commands of the first steps', () => {
+  it('hold bodies that are JSON, and no key', () => {
+    const { card, capture, payment } = commandsFor('https://vault.example', 2031);
+    for (const command of [card, capture, payment]) {
+      assert.match(command, /^curl https:\/\/vault\.example\//);
+      assert.match(command, /-H "x-api-key: \$KEY"/);
+      const [, body = ''] = /-d '(.*)'$/.exec(command) ?? [];
+      assert.ok(Object.keys(JSON.parse(body)).length > 0);
+    }
+    assert.match(card, /"exp":"12\/31"/);
+    assert.match(payment, /"expiration_date":"12\/2031"/);
+  });
+});

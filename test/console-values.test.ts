@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { placesOf, readAmount } from '../web/src/pages/payments/amount.ts';
+import { faultPlace } from '../web/src/pages/workbench/fault-place.ts';
+import { asSettings, settingAtFault, withChange } from '../web/src/parts/setting-changes.ts';
+
+describe('an amount that a person types', () => {
+  it('is taken with point or comma, and gets all places of the currency', () => {
+    for (const typed of ['5', '5.0', '5,00', ' 05.00 '])
+      assert.deepEqual(readAmount(typed, '12.50'), { amount: '5.00' });
+    assert.deepEqual(readAmount('900', '1000'), { amount: '900' });
+    assert.deepEqual(readAmount('0.001', '1.000'), { amount: '0.001' });
+  });
+
+  it('may be the most there is and not a minor unit above', () => {
+    assert.deepEqual(readAmount('12.50', '12.50'), { amount: '12.50' });
+    assert.deepEqual(readAmount('12.51', '12.50'), { fault: 'tooMuch' });
+    assert.deepEqual(readAmount('999999999999.99', '999999999999.98'), { fault: 'tooMuch' });
+  });
+
+  it('is never guessed: a mark of thousands, a sign, an exponent and too many places are refused', () => {
+    for (const typed of ['1,000', '1.000', '1,000.00', '-5', '5e3', '5.001', '', '.5', '5.', '5 000', '٥'])
+      assert.deepEqual(readAmount(typed, '9999.00'), { fault: 'form' }, typed);
+    assert.deepEqual(readAmount('5.0', '1000'), { fault: 'form' });
+  });
+
+  it('is above zero', () => {
+    for (const typed of ['0', '0.00', '000']) assert.deepEqual(readAmount(typed, '12.50'), { fault: 'zero' });
+  });
+
+  it('knows the places of the currency by what the service writes', () => {
+    assert.deepEqual(['12.50', '1000', '1.000'].map(placesOf), [2, 0, 3]);
+  });
+});
+
+describe('the place of a fault in a payload', () => {
+  const payload = '{\n "a": "{{T:detokenize}}",\n "b": "{{T:detokenize | extract:cvv}}"\n}';
+
+  it('is the line of the placeholder that the text counts', () => {
+    const text = '/cardData/cvv: placeholder 2: character 41 of the value: cvv is a part of captures only';
+    assert.deepEqual(faultPlace(payload, text), { placeholder: 2, pointer: '/cardData/cvv', line: 3 });
+  });
+
+  it('is the line of the character where the text tells one', () => {
+    const text = '/* (character 35 of the body): placeholder 1: character 5 of the value: expected :';
+    assert.deepEqual(faultPlace(payload, text), { placeholder: 1, pointer: '/*', line: 3 });
+    assert.equal(faultPlace(payload, 'malformed JSON at character 4: expected "').line, 2);
+  });
+
+  it('is the line that the text names', () => {
+    const text = 'line 2: placeholder 1: character 14 of the line: expected one of detokenize, transaction';
+    assert.deepEqual(faultPlace(payload, text), { placeholder: 1, pointer: undefined, line: 2 });
+  });
+
+  it('is unknown when the text tells none', () => {
+    const nowhere = { placeholder: undefined, pointer: undefined, line: undefined };
+    assert.deepEqual(faultPlace(payload, 'the processor public key is not configured'), nowhere);
+    assert.equal(faultPlace('{}', '/a: placeholder 3: no such token').line, undefined);
+  });
+});
+
+describe('changes of settings', () => {
+  const setting = (over: object) => ({
+    name: 'auth',
+    value: 'jwt',
+    is_set: true,
+    fallback: null,
+    expected: 'one of jwt, http-signature',
+    is_secret: false,
+    ...over,
+  });
+
+  it('hold what differs from what is set, and an emptied one as no longer set', () => {
+    const changes = withChange(withChange({}, setting({}), 'http-signature'), setting({ name: 'key-id' }), '');
+    assert.deepEqual(asSettings(changes), [{ name: 'auth', value: 'http-signature' }, { name: 'key-id' }]);
+    assert.deepEqual(withChange(changes, setting({}), 'jwt'), { 'key-id': '' });
+  });
+
+  it('take a secret anew although nobody knows whether it differs', () => {
+    assert.deepEqual(withChange({}, setting({ value: null, is_secret: true }), 's'), { auth: 's' });
+  });
+
+  it('are found by the place that a failure names', () => {
+    const sent = [{ name: 'auth' }, { name: 'key-id' }];
+    assert.equal(settingAtFault('settings[1].value', sent), 'key-id');
+    assert.equal(settingAtFault('key-id', sent), 'key-id');
+    assert.equal(settingAtFault(undefined, sent), undefined);
+  });
+});

@@ -1,0 +1,382 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { Approvals } from '../../src/console/approvals.ts';
+import { routes } from '../../src/console/routes.ts';
+import {
+  approve,
+  carryOut,
+  decline,
+  listApprovals,
+  setProductionByTwo,
+  withdrawApproval,
+} from '../../src/console/wire/approvals.ts';
+import { createKey, editKey, listKeys, revokeKey, rotateKey } from '../../src/console/wire/keys.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { type House, startHouse } from '../house.ts';
+import { joinToo, newPerson, type PersonClient, signIn } from './client.ts';
+
+let house: House;
+let account: string;
+let ana: PersonClient;
+let ben: PersonClient;
+
+const OPERATOR = { actor: { type: 'operator' } } as const;
+const DAY = 86_400_000;
+const TRAITS = { name: 'till', permissions: ['account:read'], allow_list: [{ cidr: '127.0.0.1' }] };
+
+before(async () => {
+  house = await startHouse();
+  const first = await house.newAccount();
+  ana = await newPerson(house, first, 'owner', 'Ana');
+  ben = await newPerson(house, first, 'developer', 'Ben');
+});
+beforeEach(async () => {
+  account = await house.newAccount();
+  await joinToo(ana, account, 'owner');
+  await joinToo(ben, account, 'developer');
+  await house.core.accounts.setProductionByTwo(account, true, OPERATOR);
+});
+after(() => house.stop());
+
+const production = () => ({ account, environment: 'production' });
+const of = (id: string) => ({ account, id });
+
+async function ask(client: PersonClient, body: object = TRAITS): Promise<string> {
+  const answer = await client.call(createKey, { params: production(), body });
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual([typeof answer.json.approval, answer.json.result], ['string', null]);
+  return answer.json.approval;
+}
+
+const listed = async (client: PersonClient) =>
+  (await client.call(listApprovals, { params: { account } })).json.approvals;
+const keysMade = async () => (await house.core.accounts.keys(account)).length;
+
+describe('a change in production that takes two', () => {
+  test('is asked for by one, approved by another, and carried out once by who asked', async () => {
+    const id = await ask(ana);
+    assert.equal(await keysMade(), 0);
+    assert.equal((await ben.call(approve, { params: of(id) })).status, 200);
+    assert.equal(await keysMade(), 0);
+    const [first, second] = await Promise.all([ana, ana].map((client) => client.call(carryOut, { params: of(id) })));
+    const answers = [first, second].sort((one, other) => (one?.status ?? 0) - (other?.status ?? 0));
+    assert.deepEqual(
+      answers.map((answer) => answer?.status),
+      [200, 409],
+    );
+    assert.equal(answers[0]?.json.action, 'key.create');
+    const { key, secret } = answers[0]?.json.result ?? {};
+    assert.equal(key.name, 'till');
+    assert.equal((await house.call('GET', '/v1/account', { key: secret, environment: 'production' })).status, 200);
+    assert.equal(await keysMade(), 1);
+    assert.equal((await ana.call(carryOut, { params: of(id) })).status, 409);
+  });
+
+  test('shows what it would do, and to whom it is to decide', async () => {
+    await ask(ana, { ...TRAITS, expires_at: '2099-01-01' });
+    const [own] = await listed(ana);
+    assert.deepEqual(own.summary, [
+      { name: 'name', value: 'till' },
+      { name: 'description', value: '' },
+      { name: 'permissions', value: 'account:read' },
+      { name: 'allow_list', value: '127.0.0.1' },
+      { name: 'expires_at', value: '2099-01-01T00:00:00.000Z' },
+    ]);
+    assert.deepEqual(
+      [own.action, own.environment, own.status, own.requested_by, own.is_yours, own.may_decide, own.decided_by],
+      ['key.create', 'production', 'waiting', 'Ana', true, false, null],
+    );
+    const [theirs] = await listed(ben);
+    assert.deepEqual([theirs.is_yours, theirs.may_decide], [false, true]);
+    const analyst = await newPerson(house, account, 'analyst');
+    assert.equal((await listed(analyst))[0].may_decide, false);
+  });
+
+  test('shows every address that a key would be good from, however many there are', async () => {
+    const shownOf = async (allowList: readonly { cidr: string; note?: string }[]): Promise<string> => {
+      const id = await ask(ana, { ...TRAITS, expires_at: '2099-01-01', allow_list: allowList });
+      const { summary } = (await listed(ben)).find((each: { id: string }) => each.id === id);
+      const lines: { name: string; value: string }[] = summary;
+      assert.equal(new Set(lines.map(({ name }) => name)).size, lines.length);
+      assert.ok(lines.some(({ name }) => name === 'expires_at'));
+      assert.ok(lines.every(({ value }) => value.length <= LIMITS.summaryCharacters && !value.includes('…')));
+      return lines
+        .filter(({ name }) => name.startsWith('allow_list'))
+        .map(({ value }) => value)
+        .join(', ');
+    };
+    const longest = Array.from({ length: LIMITS.allowListEntries }, (_, index) => ({
+      cidr: `2001:db8:aaaa:bbbb:cccc:dddd:eeee:${(0xa000 + index).toString(16)}/128`,
+      note: 'n'.repeat(100),
+    }));
+    assert.equal(await shownOf(longest), longest.map(({ cidr }) => cidr).join(', '));
+    const noted = [...longest.slice(0, 20), { cidr: '0.0.0.0/0', note: 'the world' }];
+    assert.equal(await shownOf(noted), noted.map(({ cidr, note }) => `${cidr} (${note})`).join(', '));
+  });
+
+  test('is refused at once when it could not be done', async () => {
+    const body = { ...TRAITS, allow_list: [{ cidr: 'nowhere' }] };
+    const answer = await ana.call(createKey, { params: production(), body });
+    assert.equal(answer.json.field, 'allow_list[0].cidr');
+    const params = { ...production(), id: 'key_00000000000000' };
+    assert.equal((await ana.call(rotateKey, { params, body: { overlap_minutes: 1 } })).status, 404);
+    assert.deepEqual(await listed(ana), []);
+  });
+
+  test('does not concern the sandbox, other accounts, or a key that has to end now', async () => {
+    const sandbox = await ana.call(createKey, { params: { account, environment: 'sandbox' }, body: TRAITS });
+    assert.equal(sandbox.json.approval, null);
+    const other = await newPerson(house, await house.newAccount(), 'owner');
+    const [theirs] = await house.core.people.team.membershipsOf(other.id);
+    const params = { account: theirs?.account ?? '', environment: 'production' };
+    assert.equal((await other.call(createKey, { params, body: TRAITS })).json.approval, null);
+    const { id } = await house.newKey(account, { environment: 'production' });
+    assert.equal((await ana.call(revokeKey, { params: { ...production(), id } })).json.key.state, 'revoked');
+  });
+
+  test('is every one that says so', async () => {
+    const byTwo = routes.map(({ definition }) => definition.byTwo).filter((word) => word !== undefined);
+    assert.deepEqual(byTwo.sort(), [
+      'account.settings',
+      'key.create',
+      'key.edit',
+      'key.rotate',
+      'payment.capture',
+      'payment.refund',
+      'payment.void',
+      'proxy.configure',
+      'proxy.remove',
+      'token.delete',
+    ]);
+  });
+});
+
+describe('deciding', () => {
+  test('is for somebody else than who asked', async () => {
+    const id = await ask(ana);
+    for (const verdict of [approve, decline]) {
+      const answer = await ana.call(verdict, { params: of(id) });
+      assert.deepEqual([answer.status, answer.json.code], [403, 'not_allowed']);
+    }
+    assert.equal((await listed(ana))[0].status, 'waiting');
+  });
+
+  test('is done once', async () => {
+    const id = await ask(ana);
+    const answers = await Promise.all([approve, decline].map((verdict) => ben.call(verdict, { params: of(id) })));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409]);
+  });
+
+  test('a no is a no', async () => {
+    const id = await ask(ana);
+    await ben.call(decline, { params: of(id) });
+    const answer = await ana.call(carryOut, { params: of(id) });
+    assert.deepEqual([answer.status, answer.json.code], [409, 'changed_meanwhile']);
+    const [shown] = await listed(ana);
+    assert.deepEqual([shown.status, shown.decided_by], ['declined', 'Ben']);
+    assert.equal(await keysMade(), 0);
+  });
+
+  test('of another account is deciding about nothing', async () => {
+    const id = await ask(ana);
+    const stranger = await newPerson(house, await house.newAccount(), 'owner');
+    const [theirs] = await house.core.people.team.membershipsOf(stranger.id);
+    const params = { account: theirs?.account ?? '', id };
+    for (const call of [approve, decline, withdrawApproval, carryOut])
+      assert.equal((await stranger.call(call, { params })).status, 404);
+  });
+});
+
+describe('carrying out', () => {
+  test('needs the consent first, and is for who asked alone', async () => {
+    const id = await ask(ana);
+    assert.equal((await ana.call(carryOut, { params: of(id) })).status, 409);
+    await ben.call(approve, { params: of(id) });
+    const answer = await ben.call(carryOut, { params: of(id) });
+    assert.deepEqual([answer.status, answer.json.code], [403, 'not_allowed']);
+    assert.equal(await keysMade(), 0);
+  });
+
+  test('needs the right to the change itself, still', async () => {
+    const id = await ask(ben);
+    await ana.call(approve, { params: of(id) });
+    await house.core.people.team.changeRole(account, ben.id, 'analyst', OPERATOR);
+    assert.equal((await ben.call(carryOut, { params: of(id) })).status, 403);
+    await house.core.people.team.remove(account, ben.id, OPERATOR);
+    assert.equal((await ben.call(carryOut, { params: of(id) })).status, 404);
+    assert.equal(await keysMade(), 0);
+  });
+
+  test('does not rest on somebody who could not approve it any more', async () => {
+    const id = await ask(ana);
+    await ben.call(approve, { params: of(id) });
+    await house.core.people.team.changeRole(account, ben.id, 'auditor', OPERATOR);
+    assert.equal((await ana.call(carryOut, { params: of(id) })).json.code, 'not_possible');
+    assert.equal(await keysMade(), 0);
+  });
+
+  test('that fails says so, and it is over', async () => {
+    const key = await house.newKey(account, { environment: 'production' });
+    const params = { ...production(), id: key.id };
+    const asked = await ana.call(editKey, { params, body: { ...TRAITS, revision: 1 } });
+    const id = asked.json.approval;
+    await ben.call(approve, { params: of(id) });
+    await house.core.accounts.editKey(key.id, { name: 'meanwhile' }, OPERATOR);
+    const answer = await ana.call(carryOut, { params: of(id) });
+    assert.deepEqual([answer.status, answer.json.code], [409, 'changed_meanwhile']);
+    assert.equal((await listed(ana))[0].status, 'done');
+    assert.equal((await house.core.accounts.key(key.id)).name, 'meanwhile');
+    const outcomes = (await recorded()).filter(({ action }) => action === 'approval.carried-out');
+    assert.deepEqual(
+      outcomes.map(({ outcome }) => outcome),
+      ['success', 'changed_meanwhile'],
+    );
+  });
+
+  test('an edit carries out what was approved, and tells what that was', async () => {
+    const key = await house.newKey(account, { environment: 'production', name: 'old name' });
+    const params = { ...production(), id: key.id };
+    const body = { ...TRAITS, name: 'new name', allow_list: [{ cidr: '127.0.0.1' }], revision: 1 };
+    const { json } = await ana.call(editKey, { params, body });
+    const [shown] = await listed(ben);
+    const lines = new Map(shown.summary.map(({ name, value }: { name: string; value: string }) => [name, value]));
+    assert.deepEqual([lines.get('key'), lines.get('name')], ['old name', 'new name']);
+    await ben.call(approve, { params: of(json.approval) });
+    const answer = await ana.call(carryOut, { params: of(json.approval) });
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(answer.json.result.key.name, 'new name');
+    const list = await ana.call(listKeys, { params: production() });
+    assert.equal(list.json.keys[0].name, 'new name');
+  });
+});
+
+describe('taking back', () => {
+  test('is for who asked', async () => {
+    const id = await ask(ana);
+    assert.equal((await ben.call(withdrawApproval, { params: of(id) })).status, 403);
+    assert.equal((await ana.call(withdrawApproval, { params: of(id) })).status, 200);
+    assert.equal((await ben.call(approve, { params: of(id) })).status, 404);
+    assert.deepEqual(await listed(ana), []);
+  });
+});
+
+describe('what is kept', () => {
+  test('is sealed, and forgets the change once it is over', async () => {
+    const id = await ask(ana, { ...TRAITS, name: 'a name that is sealed' });
+    const record = async () => {
+      const [row] = await house.core.database.read('select record from approvals where id = ?', id);
+      return Buffer.from(row?.['record'] as Uint8Array);
+    };
+    const open = await record();
+    assert.ok(!open.includes('a name that is sealed'));
+    await ben.call(decline, { params: of(id) });
+    assert.ok((await record()).length < open.length);
+  });
+
+  test('cannot be approved by writing to the database', async () => {
+    const id = await ask(ana);
+    const sql = "update approvals set status = 'approved', decided_by = ? where id = ?";
+    await house.core.database.commit({ writes: [{ sql, rows: [[ben.id, id]] }] });
+    assert.equal((await ana.call(carryOut, { params: of(id) })).status, 404);
+    assert.equal(await keysMade(), 0);
+  });
+
+  test('is no more than a number of open ones', async () => {
+    for (let asked = 0; asked < LIMITS.waitingApprovals; asked++) await ask(ana);
+    const answer = await ben.call(createKey, { params: production(), body: TRAITS });
+    assert.deepEqual([answer.status, answer.json.code], [400, 'not_possible']);
+  });
+
+  test('keeps of the call what was read of it, and no more than a number of characters', async () => {
+    const size = async (): Promise<number> => {
+      const rows = await house.core.database.read('select record from approvals where account = ?', account);
+      return rows.reduce((sum, { record }) => sum + (record as Uint8Array).length, 0);
+    };
+    const id = await ask(ana, { ...TRAITS, junk: 'x'.repeat(100_000) });
+    assert.ok((await size()) < 10_000);
+    await ben.call(approve, { params: of(id) });
+    assert.equal((await ana.call(carryOut, { params: of(id) })).json.result.key.name, 'till');
+    const note = 'n'.repeat(LIMITS.allowListNoteCharacters);
+    const long = Array.from({ length: LIMITS.allowListEntries }, () => ({ cidr: '127.0.0.1', note }));
+    const answer = await ana.call(createKey, { params: production(), body: { ...TRAITS, allow_list: long } });
+    assert.deepEqual([answer.status, answer.json.code], [400, 'not_possible']);
+    assert.ok((await size()) < 10_000);
+  });
+
+  test('is in the audit log, step by step', async () => {
+    const id = await ask(ana);
+    await ben.call(approve, { params: of(id) });
+    await ana.call(carryOut, { params: of(id) });
+    const steps = (await recorded()).filter(({ targets }) => targets?.includes(`approval:${id}`));
+    assert.deepEqual(
+      steps.map(({ action, actor, detail }) => [action, actor.name, detail.change]),
+      [
+        ['approval.requested', 'Ana', 'key.create'],
+        ['approval.approved', 'Ben', 'key.create'],
+        ['approval.carried-out', 'Ana', 'key.create'],
+      ],
+    );
+  });
+});
+
+describe('the setting itself', () => {
+  const set = (client: PersonClient, isOn: boolean) =>
+    client.call(setProductionByTwo, { params: { account }, body: { production_by_two: isOn } });
+
+  test('is switched off by two', async () => {
+    const asked = await set(ana, false);
+    assert.deepEqual([typeof asked.json.approval, asked.json.result], ['string', null]);
+    assert.equal((await house.core.accounts.get(account)).productionByTwo, true);
+    await ben.call(approve, { params: of(asked.json.approval) });
+    const answer = await ana.call(carryOut, { params: of(asked.json.approval) });
+    assert.deepEqual(answer.json, { action: 'account.settings', result: { production_by_two: false } });
+    assert.equal((await house.core.accounts.get(account)).productionByTwo, false);
+    const [event] = (await recorded()).filter(({ action }) => action === 'account.edited').slice(-1);
+    assert.deepEqual([event?.actor.name, event?.detail], ['Ana', { production_by_two: 'no' }]);
+  });
+
+  test('is switched on at once, when there are two who can decide', async () => {
+    await house.core.accounts.setProductionByTwo(account, false, OPERATOR);
+    await house.core.people.team.changeRole(account, ben.id, 'analyst', OPERATOR);
+    const alone = await set(ana, true);
+    assert.deepEqual([alone.status, alone.json.code], [400, 'not_possible']);
+    await house.core.people.team.changeRole(account, ben.id, 'developer', OPERATOR);
+    assert.deepEqual((await set(ana, true)).json, { approval: null, result: { production_by_two: true } });
+    assert.equal((await house.core.accounts.get(account)).productionByTwo, true);
+  });
+});
+
+describe('after a day', () => {
+  test('a change is void, and what it would have done is forgotten', async () => {
+    const id = await ask(ana);
+    await ben.call(approve, { params: of(id) });
+    const size = async (): Promise<number> => {
+      const [row] = await house.core.database.read('select record from approvals where id = ?', id);
+      return Buffer.from(row?.['record'] as Uint8Array).length;
+    };
+    const before = await size();
+    house.advance(DAY);
+    const late = await signIn(ana);
+    const shown = async () => (await late.call(listApprovals, { params: { account } })).json.approvals[0];
+    assert.equal((await shown()).status, 'expired');
+    assert.equal((await late.call(carryOut, { params: of(id) })).status, 409);
+    assert.equal((await late.call(withdrawApproval, { params: of(id) })).status, 409);
+    const approvals = new Approvals(house.core);
+    await approvals.sweep();
+    assert.equal((await shown()).status, 'expired');
+    assert.ok((await size()) < before);
+    assert.equal(await keysMade(), 0);
+    house.advance(90 * DAY);
+    await approvals.sweep();
+    assert.deepEqual(await house.core.database.read('select id from approvals'), []);
+  });
+});
+
+async function recorded() {
+  const rows = await house.core.database.read(
+    'select record from journal where account = ? order by lane, sequence',
+    account,
+  );
+  // biome-ignore lint/suspicious/noExplicitAny: records of every shape
+  return rows.map((row) => JSON.parse(String(row['record'])) as any);
+}

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { exportedRecord } from '../../src/audit/exported.ts';
+import { exportJournal } from '../../src/audit/verify.ts';
+import { oneAtATime } from '../../src/console/verifying.ts';
+import {
+  exportAudit,
+  exportAuditOfService,
+  listAudit,
+  listAuditOfService,
+  verifyAudit,
+  verifyAuditOfService,
+} from '../../src/console/wire/audit.ts';
+import { HOUR } from '../../src/kernel/clock.ts';
+import { Failure } from '../../src/kernel/failure.ts';
+import { type House, startHouse } from '../house.ts';
+import { newCaller, VISA } from '../interface/vault.ts';
+import { newPerson, type PersonClient } from './client.ts';
+import { assertRefused, assertUnknown, type Desk, given, newDesk } from './desk.ts';
+
+interface Shown {
+  readonly action: string;
+  readonly outcome: string;
+}
+
+describe('the audit log in the console', { timeout: 120_000 }, () => {
+  let house: House;
+  let desk: Desk;
+  let operator: PersonClient;
+  let keyId: string;
+  let captureId: string;
+  const start = { at: 0 };
+
+  before(async () => {
+    house = await startHouse();
+    start.at = house.now();
+    const caller = await newCaller(house, { name: 'checkout' });
+    keyId = caller.keyId;
+    captureId = await caller.capture({ ttl: 600 });
+    house.advance(HOUR);
+    desk = await newDesk(house, caller.account);
+    operator = await newPerson(house, '', 'operator');
+    await caller.send('DELETE', `/transactions/requests/${captureId}/`);
+  });
+  after(() => house.stop());
+
+  const records = async (body: object = {}) => given(await desk.call(listAudit, { body })).records;
+  const actions = async (body: object): Promise<string[]> => (await records(body)).map(({ action }: Shown) => action);
+
+  test('a record tells who did what to which record, from where and when', async () => {
+    const [deleted] = await records({ action: 'capture.deleted' });
+    const { lane, sequence, at, address, request_id, hash, ...rest } = deleted;
+    assert.ok(lane >= 1 && sequence >= 1);
+    assert.ok(Date.parse(at) >= start.at + HOUR);
+    assert.equal(address, '127.0.0.1');
+    assert.ok(request_id.length > 8);
+    assert.match(hash, /^[0-9a-f]{64}$/);
+    assert.deepEqual(rest, {
+      environment: 'sandbox',
+      action: 'capture.deleted',
+      outcome: 'success',
+      actor_type: 'key',
+      actor_id: keyId,
+      actor_name: 'checkout',
+      targets: [`capture:${captureId}`],
+      detail: [],
+    });
+  });
+
+  test('what a record tells beside that is text', async () => {
+    const details = (await records()).flatMap(({ detail }: { detail: { name: string; value: string }[] }) => detail);
+    assert.ok(details.length > 0);
+    for (const { name, value } of details) assert.deepEqual([typeof name, typeof value], ['string', 'string']);
+  });
+
+  test('each filter finds what it says, and nothing else', async () => {
+    const all = await actions({});
+    assert.equal(all[0], 'capture.deleted');
+    const middle = new Date(start.at + HOUR / 2).toISOString();
+    assert.deepEqual(await actions({ action: 'capture.' }), ['capture.deleted']);
+    assert.deepEqual(await actions({ actor: 'checkout' }), ['capture.deleted']);
+    assert.deepEqual(await actions({ actor: keyId }), ['capture.deleted']);
+    assert.deepEqual(await actions({ actor: 'check' }), []);
+    assert.deepEqual(await actions({ target: `capture:${captureId}` }), ['capture.deleted']);
+    assert.deepEqual(await actions({ target: captureId }), []);
+    assert.deepEqual(await actions({ environment: 'production' }), []);
+    assert.ok((await actions({ environment: 'none' })).includes('account.created'));
+    assert.ok(!(await actions({ environment: 'none' })).includes('capture.deleted'));
+    assert.deepEqual(await actions({ from: middle, action: 'capture.deleted' }), ['capture.deleted']);
+    assert.ok(!(await actions({ to: middle })).includes('capture.deleted'));
+    assert.deepEqual(await actions({ outcome: 'missing' }), []);
+  });
+
+  test('a filter that cannot be read names its field, and does not repeat it', async () => {
+    const wrong: readonly [string, string, object][] = [
+      ['action', VISA, { action: VISA }],
+      ['action', 'captur.', { action: 'captur.' }],
+      ['environment', VISA, { environment: VISA }],
+      ['from', 'yesterday', { from: 'yesterday' }],
+      ['to', '2026-13-01', { to: '2026-13-01' }],
+      ['cursor', VISA, { cursor: VISA }],
+    ];
+    for (const [field, sent, body] of wrong) {
+      assertRefused(await desk.call(listAudit, { body }), 'invalid_field', field, sent);
+      const params = { account: desk.account };
+      const answer = await operator.call(listAuditOfService, { body: { ...body, ...params } });
+      assertRefused(answer, 'invalid_field', field, sent);
+    }
+  });
+
+  test('pages follow each other to the end', async () => {
+    const caller = await newCaller(house);
+    for (let count = 0; count < 60; count++) await caller.send('DELETE', '/transactions/requests/none/');
+    const other = await newDesk(house, caller.account);
+    const first = given(await other.call(listAudit, { body: {} }));
+    const second = given(await other.call(listAudit, { body: { cursor: first.next } }));
+    assert.equal(first.records.length, 50);
+    assert.ok(Date.parse(first.looked_back_to) <= Date.parse(first.records[49].at));
+    assert.deepEqual([second.next, second.looked_back_to], [null, null]);
+    const places = [...first.records, ...second.records].map(({ lane, sequence }) => `${lane} ${sequence}`);
+    assert.equal(new Set(places).size, places.length);
+    assert.equal(second.records.at(-1).action, 'account.created');
+  });
+
+  test('an account sees its own records, and operators those of none or of one', async () => {
+    const stranger = await newDesk(house, await house.newAccount());
+    assertUnknown(
+      await stranger.call(listAudit, { params: { account: desk.account }, body: {} }),
+      await stranger.call(verifyAudit, { params: { account: desk.account } }),
+      await stranger.call(exportAudit, { params: { account: desk.account } }),
+    );
+    assert.ok(
+      !given(await stranger.call(listAudit, { body: {} })).records.some(
+        ({ action }: Shown) => action === 'capture.deleted',
+      ),
+    );
+    const listed = async (body: object): Promise<string[]> =>
+      given(await operator.call(listAuditOfService, { body })).records.map(({ action }: Shown) => action);
+    const own = await listed({});
+    assert.ok(own.includes('service.initialised') && !own.includes('capture.deleted'));
+    assert.deepEqual(await listed({ account: desk.account }), await actions({}));
+    assert.deepEqual(await listed({ account: 'acct_none' }), []);
+    for (const definition of [listAuditOfService, verifyAuditOfService, exportAuditOfService])
+      assertRefused(await desk.call(definition, { body: {} }), 'not_allowed');
+  });
+
+  test('the export is what the command line prints, as a file', async () => {
+    const linesOf = async (account?: string): Promise<string> => {
+      const links = await Array.fromAsync(exportJournal(house.core.database, account));
+      return links.map((link) => `${exportedRecord(link)}\n`).join('');
+    };
+    const day = new Date(house.now()).toISOString().slice(0, 10);
+    const own = await desk.call(exportAudit);
+    assert.equal(own.status, 200);
+    assert.equal(own.headers['content-type'], 'application/x-ndjson; charset=utf-8');
+    assert.equal(own.headers['content-disposition'], `attachment; filename="audit-${desk.account}-${day}.ndjson"`);
+    assert.equal(own.text, await linesOf(desk.account));
+    assert.ok(own.text.includes('capture.deleted'));
+    const all = await operator.call(exportAuditOfService);
+    assert.equal(all.headers['content-disposition'], `attachment; filename="audit-service-${day}.ndjson"`);
+    assert.equal(all.text, await linesOf());
+    const one = await operator.call(exportAuditOfService, { query: { account: desk.account } });
+    assert.equal(one.text, own.text);
+    const odd = await operator.call(exportAuditOfService, { query: { account: 'a"; filename=ü' } });
+    assert.equal(odd.headers['content-disposition'], `attachment; filename="audit-service-${day}.ndjson"`);
+  });
+
+  test('one verification runs at a time, whoever asks, and the next one when it has ended', async () => {
+    const { database } = house.core;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const busy = oneAtATime(database, () => promise);
+    await assert.rejects(
+      oneAtATime(database, () => assert.fail('a second one ran')),
+      (error) => error instanceof Failure && error.code === 'unavailable',
+    );
+    resolve();
+    await busy;
+    await assert.rejects(
+      oneAtATime(database, () => Promise.reject(new Error('broken'))),
+      /broken/,
+    );
+    assert.equal(await oneAtATime(database, () => Promise.resolve(7)), 7);
+  });
+
+  test('verifying tells that all is in order, and where the first fault lies', async () => {
+    const good = given(await desk.call(verifyAudit));
+    assert.deepEqual([good.ok, good.fault], [true, null]);
+    assert.ok(good.records >= (await records()).length);
+    assert.equal(given(await operator.call(verifyAuditOfService)).ok, true);
+
+    await house.core.database.commit({
+      writes: [
+        { sql: "update journal set record = 'no JSON' where account = ? and sequence = 1", rows: [[desk.account]] },
+      ],
+    });
+    for (const answer of [await desk.call(verifyAudit), await operator.call(verifyAuditOfService)]) {
+      const { ok, fault } = given(answer);
+      assert.equal(ok, false);
+      assert.match(fault, new RegExp(`account ${desk.account}, lane [0-9]+, record 1: changed`));
+    }
+    // It is still listed and exported, so that it can be looked at.
+    const changed = (await records()).at(-1);
+    assert.deepEqual([changed.sequence, changed.action, changed.actor_type], [1, '', 'unknown']);
+    const { text } = await desk.call(exportAudit);
+    assert.ok(text.includes('"record":"no JSON"'), text);
+  });
+});

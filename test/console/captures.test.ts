@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { listAudit } from '../../src/console/wire/audit.ts';
+import { deleteCapture, listCaptures, showCapture } from '../../src/console/wire/records.ts';
+import { MINUTE } from '../../src/kernel/clock.ts';
+import { type House, startHouse } from '../house.ts';
+import { CAPTURES, capture, dataOf, newCaller, TIME, VISA } from '../interface/vault.ts';
+import { assertRefused, assertUnknown, type Desk, given, newDesk } from './desk.ts';
+
+describe('captures in the console', { timeout: 120_000 }, () => {
+  let house: House;
+  let desk: Desk;
+  let id: string;
+
+  /** Sent as text, so that numbers come as they are written here. */
+  const INFO = `{"order":12345678901234567890,"price":10.50,"note":"card ${VISA}"}`;
+
+  before(async () => {
+    house = await startHouse();
+    const caller = await newCaller(house);
+    desk = await newDesk(house, caller.account);
+    const body = JSON.stringify(capture()).replace('"additional_info":{}', `"additional_info":${INFO}`);
+    id = dataOf(await caller.send('POST', CAPTURES, body)).id;
+  });
+  after(() => house.stop());
+
+  const all = async (of: Desk): Promise<string[]> =>
+    given(await of.call(listCaptures)).captures.map((each: { id: string }) => each.id);
+
+  test('a capture is told without its card number and verification code', async () => {
+    const { captures, next } = given(await desk.call(listCaptures));
+    assert.equal(next, null);
+    const [{ created_at, expires_at, ...rest }] = captures;
+    assert.match(created_at, TIME);
+    assert.equal(Date.parse(expires_at) - Date.parse(created_at), 60 * MINUTE);
+    const expected = { id, card: '411111******1111', has_sensitive: true, amount: 12500, currency: 'USD' };
+    assert.deepEqual(rest, { ...expected, is_damaged: false });
+  });
+
+  test('what the merchant sent along is shown as it was written, with card numbers truncated', async () => {
+    const answer = await desk.call(showCapture, { params: { id } });
+    const { additional_info: text } = given(answer);
+    const lines = [
+      '{',
+      '  "order": 12345678901234567890,',
+      '  "price": 10.50,',
+      '  "note": "card 411111******1111"',
+      '}',
+    ];
+    assert.equal(text, lines.join('\n'));
+    assert.ok(!answer.text.includes(VISA));
+  });
+
+  test('a capture without anything sent along has none', async () => {
+    const caller = await newCaller(house);
+    const other = await newDesk(house, caller.account);
+    const shown = given(await other.call(showCapture, { params: { id: await caller.capture() } }));
+    assert.equal(shown.additional_info, null);
+  });
+
+  test('what has ended is not there any more', async () => {
+    const caller = await newCaller(house);
+    const other = await newDesk(house, caller.account);
+    const short = await caller.capture({ ttl: 1 });
+    assert.deepEqual(await all(other), [short]);
+    house.advance(MINUTE);
+    assert.deepEqual(await all(other), []);
+    assertUnknown(await other.call(showCapture, { params: { id: short } }));
+  });
+
+  test('a record that was changed in the database is listed as damaged, cannot be opened, and can be deleted', async () => {
+    const caller = await newCaller(house);
+    const other = await newDesk(house, caller.account);
+    const damaged = await caller.capture();
+    await house.core.database.commit({
+      writes: [{ sql: 'update captures set amount = 1 where account = ?', rows: [[caller.account]] }],
+    });
+    const [shown] = given(await other.call(listCaptures)).captures;
+    assert.deepEqual([shown.is_damaged, shown.card], [true, null]);
+    assertRefused(await other.call(showCapture, { params: { id: damaged } }), 'not_possible');
+    given(await other.call(deleteCapture, { params: { id: damaged } }));
+    assert.deepEqual(await all(other), []);
+  });
+
+  test('a capture of another account, of the other environment, or of nobody is unknown, and stays', async () => {
+    const stranger = await newDesk(house, await house.newAccount());
+    for (const definition of [showCapture, deleteCapture]) {
+      assertUnknown(
+        await stranger.call(definition, { params: { id } }),
+        await stranger.call(definition, { params: { id, account: desk.account } }),
+        await desk.call(definition, { params: { id, environment: 'production' } }),
+        await desk.call(definition, { params: { id: VISA } }),
+      );
+    }
+    assert.ok((await all(desk)).includes(id));
+  });
+
+  test('deleting takes the second factor, and is in the audit log with the person', async () => {
+    const caller = await newCaller(house);
+    const other = await newDesk(house, caller.account);
+    const own = await caller.capture();
+    house.advance(6 * MINUTE);
+    assertRefused(await other.call(deleteCapture, { params: { id: own } }), 'step_up_required');
+    await other.person.stepUp();
+    assert.deepEqual(given(await other.call(deleteCapture, { params: { id: own } })), { done: true });
+    assertUnknown(await other.call(deleteCapture, { params: { id: own } }));
+    const { records } = given(await other.call(listAudit, { body: { target: `capture:${own}`, outcome: 'success' } }));
+    assert.deepEqual(
+      records.map(({ action, actor_id }: { action: string; actor_id: string }) => [action, actor_id]),
+      [['capture.deleted', other.person.id]],
+    );
+  });
+
+  test('a cursor that is none names its field', async () => {
+    assertRefused(await desk.call(listCaptures, { query: { cursor: VISA } }), 'invalid_field', 'cursor', VISA);
+  });
+});

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import {
+  acceptInvitation,
+  beginPasskeyJoining,
+  join,
+  joinByPasskey,
+  joinByTotp,
+  lookAtInvitation,
+  showSession,
+} from '../../src/console/wire/session.ts';
+import { inviteToTeam, resetPerson } from '../../src/console/wire/team.ts';
+import { totp } from '../browser/totp.ts';
+import { type House, startHouse } from '../house.ts';
+import { newClient, newPerson, PASSWORD, type PersonClient, signIn } from './client.ts';
+
+let house: House;
+let account: string;
+let owner: PersonClient;
+
+before(async () => {
+  house = await startHouse();
+  account = await house.newAccount('Tienda');
+  owner = await newPerson(house, account, 'owner');
+});
+after(() => house.stop());
+
+/** The secret of a new link, and where it leads. */
+async function invited(email: string, role = 'developer'): Promise<string> {
+  await owner.stepUp();
+  const answer = await owner.call(inviteToTeam, { params: { account }, body: { email, role } });
+  assert.equal(answer.status, 200, answer.text);
+  const [origin = '', secret = ''] = answer.json.url.split('/join#');
+  assert.equal(origin, `https://localhost:${house.ports.console}`);
+  return secret;
+}
+
+describe('an invitation', () => {
+  test('tells what it is for, and brings a new person in', async () => {
+    const invitation = await invited('eva@example.com');
+    const client = newClient(house);
+    const look = await client.call(lookAtInvitation, { body: { invitation } });
+    assert.deepEqual(
+      { ...look.json, expires_at: undefined },
+      {
+        kind: 'invite',
+        account_name: 'Tienda',
+        role: 'developer',
+        email: 'eva@example.com',
+        is_known: false,
+        expires_at: undefined,
+      },
+    );
+    const begun = await client.call(join, { body: { invitation, name: 'Eva', password: PASSWORD, language: 'es' } });
+    assert.equal(begun.status, 200, begun.text);
+    assert.match(begun.json.totp.uri, /^otpauth:\/\/totp\//);
+    client.csrf = begun.json.csrf_token;
+    assert.equal((await client.call(showSession)).json.stage, 'joining');
+    const wrong = await client.call(joinByTotp, { body: { code: '000000' } });
+    assert.deepEqual([wrong.status, wrong.json.field], [400, 'code']);
+    const joined = await client.call(joinByTotp, { body: { code: totp(begun.json.totp.secret, house.now()) } });
+    assert.equal(joined.status, 200, joined.text);
+    assert.equal(joined.json.recovery_codes.length, 10);
+    assert.equal(joined.json.session.person.language, 'es');
+    assert.deepEqual(
+      joined.json.session.memberships.map((each: { account: string; role: string }) => [each.account, each.role]),
+      [[account, 'developer']],
+    );
+    const again = await newClient(house).call(lookAtInvitation, { body: { invitation } });
+    assert.deepEqual([again.status, again.json.code], [400, 'not_possible']);
+  });
+
+  test('wants a password that is hard to guess, and never repeats it', async () => {
+    const invitation = await invited('leo@example.com');
+    const body = { invitation, name: 'Leo', password: 'password1234' };
+    const answer = await newClient(house).call(join, { body });
+    assert.deepEqual([answer.status, answer.json.field], [400, 'password']);
+    assert.ok(!answer.text.includes('password1234'));
+  });
+
+  test('offers passkeys, and takes none that was not made for it', async () => {
+    const invitation = await invited('pia@example.com');
+    const client = newClient(house);
+    const begun = await client.call(join, { body: { invitation, name: 'Pia', password: PASSWORD } });
+    client.csrf = begun.json.csrf_token;
+    const { json } = await client.call(beginPasskeyJoining);
+    assert.equal(json.options.rp.id, 'localhost');
+    const answer = await client.call(joinByPasskey, { body: { credential: { id: 'made-up', response: {} } } });
+    assert.deepEqual([answer.status, answer.json.code], [400, 'not_possible']);
+    assert.equal((await client.call(showSession)).json.stage, 'joining');
+  });
+
+  test('is accepted by somebody who is here already, and by nobody else', async () => {
+    const other = await newPerson(house, await house.newAccount('Other'), 'analyst');
+    const invitation = await invited(other.email, 'auditor');
+    assert.equal((await newClient(house).call(lookAtInvitation, { body: { invitation } })).json.is_known, true);
+    const stranger = await newPerson(house, await house.newAccount('Third'), 'owner');
+    const refused = await stranger.call(acceptInvitation, { body: { invitation } });
+    assert.deepEqual([refused.status, refused.json.code], [400, 'not_possible']);
+    const accepted = await other.call(acceptInvitation, { body: { invitation } });
+    assert.equal(accepted.status, 200, accepted.text);
+    assert.ok(accepted.json.memberships.some((each: { account: string }) => each.account === account));
+  });
+
+  test('that was made up is refused as one that is too old', async () => {
+    const body = { invitation: 'A'.repeat(43) };
+    const answer = await newClient(house).call(lookAtInvitation, { body });
+    assert.deepEqual([answer.status, answer.json.code], [400, 'not_possible']);
+    const invitation = await invited('ida@example.com');
+    house.advance(3 * 86_400_000);
+    const old = await newClient(house).call(lookAtInvitation, { body: { invitation } });
+    assert.equal(old.text, answer.text);
+  });
+});
+
+describe('a link for a new way in', () => {
+  test('replaces password and second factor, and ends what was open', async () => {
+    const head = await newPerson(house, account, 'owner');
+    const lost = await newPerson(house, account, 'analyst', 'Lost');
+    const link = await head.call(resetPerson, { params: { account, person: lost.id } });
+    assert.equal(link.status, 200, link.text);
+    const [, invitation = ''] = link.json.url.split('#');
+    const client = newClient(house);
+    const look = await client.call(lookAtInvitation, { body: { invitation } });
+    assert.deepEqual([look.json.kind, look.json.email, look.json.role], ['reset', lost.email, null]);
+    const next = 'a whole new password 4 me';
+    const begun = await client.call(join, { body: { invitation, password: next } });
+    client.csrf = begun.json.csrf_token;
+    const { secret } = begun.json.totp;
+    assert.equal((await client.call(joinByTotp, { body: { code: totp(secret, house.now()) } })).status, 200);
+    assert.equal((await lost.call(showSession)).json.stage, 'nobody');
+    await assert.rejects(signIn(lost));
+    assert.ok(await signIn({ ...lost, password: next, code: () => nextCode(secret) }));
+  });
+});
+
+const nextCode = (secret: string): string => {
+  house.advance(30_000);
+  return totp(secret, house.now());
+};

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { createKey, editKey, listKeys, revokeKey, rotateKey } from '../../src/console/wire/keys.ts';
+import { type House, startHouse } from '../house.ts';
+import { newPerson, type PersonClient } from './client.ts';
+
+let house: House;
+let account: string;
+let owner: PersonClient;
+
+before(async () => {
+  house = await startHouse();
+  account = await house.newAccount();
+  owner = await newPerson(house, account, 'owner');
+});
+after(() => house.stop());
+
+const sandbox = () => ({ account, environment: 'sandbox' });
+const TRAITS = {
+  name: 'till',
+  description: 'Sells shoes',
+  permissions: ['tokens:create', 'account:read'],
+  allow_list: [{ cidr: '127.0.0.1', note: 'here' }],
+};
+
+async function made(traits: object = {}) {
+  await owner.stepUp();
+  const answer = await owner.call(createKey, { params: sandbox(), body: { ...TRAITS, ...traits } });
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.json.approval, null);
+  return answer.json.result;
+}
+
+const events = async (action: string) =>
+  (await house.core.database.read('select record from journal where account = ? order by sequence', account))
+    .map((row) => JSON.parse(String(row['record'])))
+    .filter((record) => record.action === action);
+
+describe('a key', () => {
+  test('is made with what was asked for, works, and is shown this one time', async () => {
+    const { key, secret } = await made({ expires_at: '2099-01-01T00:00:00Z' });
+    assert.deepEqual(
+      [key.name, key.description, key.permissions, key.allow_list, key.state, key.expires_at, key.revision],
+      [
+        'till',
+        'Sells shoes',
+        ['tokens:create', 'account:read'],
+        [{ cidr: '127.0.0.1', note: 'here' }],
+        'active',
+        '2099-01-01T00:00:00.000Z',
+        1,
+      ],
+    );
+    assert.equal((await house.call('GET', '/v1/account', { key: secret })).status, 200);
+    const list = await owner.call(listKeys, { params: sandbox() });
+    assert.ok(list.json.keys.some(({ id }: { id: string }) => id === key.id));
+    assert.ok(!list.text.includes(secret));
+    assert.equal(list.json.your_address, '127.0.0.1');
+    const [event] = (await events('key.created')).slice(-1);
+    assert.deepEqual([event.actor.type, event.actor.id, event.address], ['person', owner.id, '127.0.0.1']);
+  });
+
+  test('lists the newest first, of its environment alone', async () => {
+    const { key } = await made();
+    const list = await owner.call(listKeys, { params: sandbox() });
+    assert.equal(list.json.keys[0].id, key.id);
+    const production = await owner.call(listKeys, { params: { account, environment: 'production' } });
+    assert.deepEqual(production.json.keys, []);
+  });
+
+  test('is changed by who has seen it as it is; the audit log names what was changed', async () => {
+    const { key } = await made();
+    const params = { ...sandbox(), id: key.id };
+    const body = { ...TRAITS, name: 'till 2', allow_list: [{ cidr: '10.0.0.0/8' }], revision: 1 };
+    const edited = await owner.call(editKey, { params, body });
+    assert.equal(edited.status, 200, edited.text);
+    assert.deepEqual(
+      [edited.json.result.key.name, edited.json.result.key.revision, edited.json.result.key.allow_list],
+      ['till 2', 2, [{ cidr: '10.0.0.0/8', note: '' }]],
+    );
+    const [event] = (await events('key.edited')).slice(-1);
+    assert.deepEqual([...event.detail.changed].sort(), ['allowList', 'name']);
+    const late = await owner.call(editKey, { params, body: { ...body, name: 'till 3' } });
+    assert.deepEqual([late.status, late.json.code], [409, 'changed_meanwhile']);
+  });
+
+  test('that is not changed by a change leaves no trace', async () => {
+    const { key } = await made();
+    const before = (await events('key.edited')).length;
+    const body = { ...TRAITS, permissions: ['account:read', 'tokens:create'], revision: 1 };
+    const answer = await owner.call(editKey, { params: { ...sandbox(), id: key.id }, body });
+    assert.equal(answer.json.result.key.revision, 1);
+    assert.equal((await events('key.edited')).length, before);
+  });
+
+  test('gets a successor, and ends after the overlap', async () => {
+    const { key } = await made();
+    const params = { ...sandbox(), id: key.id };
+    const rotated = await owner.call(rotateKey, { params, body: { overlap_minutes: 60 } });
+    assert.equal(rotated.status, 200, rotated.text);
+    assert.equal((await house.call('GET', '/v1/account', { key: rotated.json.result.secret })).status, 200);
+    const list = await owner.call(listKeys, { params: sandbox() });
+    const old = list.json.keys.find(({ id }: { id: string }) => id === key.id);
+    assert.deepEqual([old.state, old.successor], ['ending', rotated.json.result.key.id]);
+    const again = await owner.call(rotateKey, { params, body: { overlap_minutes: 60 } });
+    assert.deepEqual([again.status, again.json.code], [400, 'not_possible']);
+  });
+
+  test('is revoked, once', async () => {
+    const { key, secret } = await made();
+    const params = { ...sandbox(), id: key.id };
+    const answer = await owner.call(revokeKey, { params });
+    assert.equal(answer.json.key.state, 'revoked');
+    house.advance(5000);
+    assert.equal((await house.call('GET', '/v1/account', { key: secret })).status, 403);
+    assert.equal((await owner.call(revokeKey, { params })).json.code, 'not_possible');
+  });
+});
+
+describe('what cannot be', () => {
+  for (const [field, wrong] of [
+    ['name', { name: undefined }],
+    ['permissions', { permissions: [] }],
+    ['permissions[1]', { permissions: ['account:read', 'everything:do'] }],
+    ['allow_list[1].cidr', { allow_list: [{ cidr: '10.0.0.1' }, { cidr: '10.0.0.999' }] }],
+    ['expires_at', { expires_at: 'tomorrow-ish' }],
+    ['expires_at', { expires_at: '1999-01-01T00:00:00Z' }],
+  ] as const)
+    test(`is refused by the name of its field: ${field} of ${Object.keys(wrong)[0]}`, async () => {
+      await owner.stepUp();
+      const answer = await owner.call(createKey, { params: sandbox(), body: { ...TRAITS, ...wrong } });
+      assert.deepEqual([answer.status, answer.json.code, answer.json.field], [400, 'invalid_field', field]);
+      assert.ok(!/everything:do|10\.0\.0\.999|tomorrow-ish|1999/.test(answer.text), answer.text);
+    });
+});
+
+describe('keys of others', () => {
+  test('are as good as none: of another account, or of the other environment', async () => {
+    const { key } = await made();
+    const stranger = await newPerson(house, await house.newAccount('Other'), 'owner');
+    const [theirs] = await stranger.house.core.people.team.membershipsOf(stranger.id);
+    const elsewhere = { account: theirs?.account ?? '', environment: 'sandbox', id: key.id };
+    const wrongPlace = { account, environment: 'production', id: key.id };
+    const body = { ...TRAITS, revision: 1, overlap_minutes: 5 };
+    for (const definition of [editKey, rotateKey, revokeKey])
+      for (const [client, params] of [
+        [stranger, elsewhere],
+        [owner, wrongPlace],
+      ] as const) {
+        const sent = await client.call(definition, { params, ...(definition.body && { body }) });
+        const none = await client.call(definition, {
+          params: { ...params, id: 'key_00000000000000' },
+          ...(definition.body && { body }),
+        });
+        assert.deepEqual([sent.status, sent.json.code], [404, 'unknown_record']);
+        assert.equal(sent.text, none.text);
+      }
+    assert.equal((await house.core.accounts.key(key.id)).revision, 1);
+  });
+});

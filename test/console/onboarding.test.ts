@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { noteUses } from '../../src/accounts/account-store.ts';
+import {
+  listActivationRequests,
+  requestActivation,
+  showOnboarding,
+  withdrawActivationRequest,
+} from '../../src/console/wire/onboarding.ts';
+import { approveActivation, declineActivation, enablePayments } from '../../src/console/wire/operator.ts';
+import { type House, startHouse } from '../house.ts';
+import { newPerson, type PersonClient } from './client.ts';
+
+let house: House;
+let operator: PersonClient;
+
+before(async () => {
+  house = await startHouse();
+  operator = await newPerson(house, '', 'operator', 'Olga');
+});
+after(() => house.stop());
+
+async function merchant(): Promise<{ account: string; owner: PersonClient }> {
+  const account = await house.newAccount('Tienda');
+  return { account, owner: await newPerson(house, account, 'owner', 'Ana') };
+}
+
+const onboarding = async (owner: PersonClient, account: string) =>
+  (await owner.call(showOnboarding, { params: { account } })).json;
+const stepsOf = async (owner: PersonClient, account: string): Promise<Record<string, string>> =>
+  Object.fromEntries(
+    (await onboarding(owner, account)).steps.map(({ step, state }: { step: string; state: string }) => [step, state]),
+  );
+
+const WANTED = { environment: 'production', processor: 'koin', note: 'We open in March' };
+
+async function asked(owner: PersonClient, account: string, wanted: object = WANTED): Promise<string> {
+  const answer = await owner.call(requestActivation, { params: { account }, body: wanted });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json.id;
+}
+
+describe('onboarding', () => {
+  test('goes from step to step by what is there', async () => {
+    const { account, owner } = await merchant();
+    assert.deepEqual(await stepsOf(owner, account), {
+      account_configured: 'done',
+      sandbox_key: 'open',
+      production_key: 'open',
+      activation_requested: 'open',
+      sandbox_tested: 'open',
+      live: 'open',
+    });
+    const sandbox = await house.newKey(account);
+    const production = await house.newKey(account, { environment: 'production' });
+    const body = { chd: [{ card: '4111111111111111', name: 'Ana', exp: '12/29' }], tags: [], scheme: 1 };
+    const tokenized = await house.call('POST', '/v1/tokenization/simple', { key: sandbox.secret, body });
+    assert.equal(tokenized.status, 200, tokenized.text);
+    const called = await house.call('GET', '/v1/account', { key: production.secret, environment: 'production' });
+    assert.equal(called.status, 200);
+    // What the service does by itself every few seconds.
+    const uses = [sandbox, production].map(({ id }) => ({ account, id, at: house.now() }));
+    await house.core.database.commit({ writes: [noteUses(uses)] });
+    // Totals are counted anew now and then.
+    house.advance(60_000);
+    const steps = await stepsOf(owner, account);
+    assert.deepEqual(
+      [steps['sandbox_key'], steps['production_key'], steps['sandbox_tested'], steps['live']],
+      ['done', 'done', 'done', 'done'],
+    );
+    const { tried, account: shown } = await onboarding(owner, account);
+    assert.deepEqual([tried.call, tried.token, tried.payment, shown.status], [true, true, false, 'live']);
+  });
+
+  test('lists the processors to choose from', async () => {
+    const { account, owner } = await merchant();
+    const { processors } = await onboarding(owner, account);
+    assert.deepEqual(processors, [
+      { name: 'simulator', is_simulator: true },
+      { name: 'cybersource', is_simulator: false },
+      { name: 'koin', is_simulator: false },
+    ]);
+  });
+});
+
+describe('a request for activation', () => {
+  test('waits for the operator, who sees it, and is answered by enabling payments', async () => {
+    const { account, owner } = await merchant();
+    const wanted = { environment: 'sandbox', processor: 'simulator', note: 'Please' };
+    const id = await asked(owner, account, wanted);
+    assert.equal((await stepsOf(owner, account))['activation_requested'], 'waiting');
+    const { requests } = (await operator.call(listActivationRequests)).json;
+    const own = requests.find(({ account: whose }: { account: string }) => whose === account);
+    assert.deepEqual(
+      [own.account_name, own.request.note, own.request.requested_by, own.request.status],
+      ['Tienda', 'Please', 'Ana', 'requested'],
+    );
+    const params = { id: account, request: id };
+    await operator.stepUp();
+    const body = { processor: 'simulator', answer: 'Go' };
+    const approved = await operator.call(approveActivation, { params, body });
+    assert.equal(approved.status, 200, approved.text);
+    const { requests: seen, payments } = await onboarding(owner, account);
+    assert.deepEqual([seen[0].status, seen[0].answer, seen[0].decided_by], ['approved', 'Go', 'Olga']);
+    assert.deepEqual(payments[1], { environment: 'sandbox', enabled: true, processor: 'simulator' });
+    assert.equal((await stepsOf(owner, account))['activation_requested'], 'done');
+    const again = await operator.call(approveActivation, { params, body });
+    assert.deepEqual([again.status, again.json.code], [409, 'changed_meanwhile']);
+  });
+
+  test('waits on when payments cannot be enabled', async () => {
+    const { account, owner } = await merchant();
+    const id = await asked(owner, account);
+    const params = { id: account, request: id };
+    await operator.stepUp();
+    const refused = await operator.call(approveActivation, { params, body: { processor: 'koin' } });
+    assert.deepEqual([refused.status, refused.json.field], [400, 'settings']);
+    const secret = 'a private key of koin';
+    const settings = [{ name: 'no-such-setting', value: secret }];
+    const wrong = await operator.call(approveActivation, { params, body: { processor: 'koin', settings } });
+    assert.equal(wrong.status, 400);
+    assert.ok(!wrong.text.includes(secret));
+    assert.equal((await onboarding(owner, account)).requests[0].status, 'requested');
+    const forced = { processor: 'simulator', force: true };
+    assert.equal((await operator.call(approveActivation, { params, body: forced })).status, 200);
+  });
+
+  test('is declined with a reason, withdrawn, and asked for again; one waits at a time', async () => {
+    const { account, owner } = await merchant();
+    const first = await asked(owner, account);
+    const second = await owner.call(requestActivation, { params: { account }, body: WANTED });
+    assert.deepEqual([second.status, second.json.code], [400, 'not_possible']);
+    const params = { id: account, request: first };
+    const nothing = await operator.call(declineActivation, { params, body: {} });
+    assert.deepEqual([nothing.status, nothing.json.field], [400, 'answer']);
+    assert.equal((await operator.call(declineActivation, { params, body: { answer: 'Papers missing' } })).status, 200);
+    const next = await asked(owner, account);
+    assert.equal((await owner.call(withdrawActivationRequest, { params: { account, id: next } })).status, 200);
+    assert.equal((await owner.call(withdrawActivationRequest, { params: { account, id: next } })).status, 409);
+    const { requests } = await onboarding(owner, account);
+    assert.deepEqual(
+      requests.map(({ status, answer }: { status: string; answer: string }) => [status, answer]).sort(),
+      [
+        ['declined', 'Papers missing'],
+        ['withdrawn', ''],
+      ],
+    );
+    const rows = await house.core.database.read('select record from journal where account = ?', account);
+    const actions = rows.map((row) => JSON.parse(String(row['record'])).action);
+    assert.deepEqual(actions.filter((action: string) => action.startsWith('activation.')).sort(), [
+      'activation.declined',
+      'activation.requested',
+      'activation.requested',
+      'activation.withdrawn',
+    ]);
+  });
+
+  test('names a processor that there is, and belongs to its account', async () => {
+    const { account, owner } = await merchant();
+    const body = { environment: 'sandbox', processor: 'bank-of-nowhere' };
+    const wrong = await owner.call(requestActivation, { params: { account }, body });
+    assert.deepEqual([wrong.status, wrong.json.field, wrong.text.includes('nowhere')], [400, 'processor', false]);
+    const id = await asked(owner, account);
+    const elsewhere = await merchant();
+    const stolen = { params: { account: elsewhere.account, id } };
+    assert.equal((await elsewhere.owner.call(withdrawActivationRequest, stolen)).status, 404);
+    const params = { id: elsewhere.account, request: id };
+    assert.equal((await operator.call(declineActivation, { params, body: { answer: 'no' } })).status, 404);
+    assert.equal((await onboarding(owner, account)).requests[0].status, 'requested');
+  });
+
+  test('lies sealed in the database', async () => {
+    const { account, owner } = await merchant();
+    await asked(owner, account);
+    const [row] = await house.core.database.read('select record from activation_requests where account = ?', account);
+    assert.ok(!Buffer.from(row?.['record'] as Uint8Array).includes('We open in March'));
+    await house.core.database.commit({
+      writes: [{ sql: "update activation_requests set status = 'approved' where account = ?", rows: [[account]] }],
+    });
+    assert.deepEqual((await onboarding(owner, account)).requests, []);
+  });
+});
+
+describe('payments of an account', () => {
+  test('take the simulator in production only when it is forced', async () => {
+    const { account } = await merchant();
+    await operator.stepUp();
+    const params = { id: account, where: 'production' };
+    const refused = await operator.call(enablePayments, { params, body: { processor: 'simulator' } });
+    assert.deepEqual([refused.status, refused.json.code], [400, 'not_possible']);
+    const forced = await operator.call(enablePayments, { params, body: { processor: 'simulator', force: true } });
+    assert.equal(forced.json.payments.enabled, true);
+  });
+});

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import {
+  createAccount,
+  disablePayments,
+  enablePayments,
+  listAccounts,
+  listProcessors,
+  resumeAccount,
+  showAccount,
+  showHealth,
+  showKeyring,
+  suspendAccount,
+} from '../../src/console/wire/operator.ts';
+import { type House, startHouse } from '../house.ts';
+import { newPerson, type PersonClient } from './client.ts';
+
+let house: House;
+let operator: PersonClient;
+
+before(async () => {
+  house = await startHouse();
+  operator = await newPerson(house, '', 'operator', 'Olga');
+});
+after(() => house.stop());
+
+const CYBERSOURCE = [
+  { name: 'merchant-id', value: 'merchant' },
+  { name: 'key-id', value: '3f1a9c58-0000-4000-8000-000000000000' },
+  { name: 'shared-secret', value: 'c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IHNlY3JldCE=' },
+];
+
+describe('accounts', () => {
+  test('are made with an invitation for their owner, or not at all', async () => {
+    const body = { name: 'Zapatos', owner_email: 'owner@example.com' };
+    const made = await operator.call(createAccount, { body });
+    assert.equal(made.status, 200, made.text);
+    assert.match(made.json.invitation.url, /^https:\/\/localhost:\d+\/join#[\w-]{43}$/);
+    const before = (await house.core.accounts.list()).length;
+    const wrong = await operator.call(createAccount, { body: { ...body, owner_email: 'nobody at all' } });
+    assert.deepEqual([wrong.status, wrong.json.field], [400, 'owner_email']);
+    assert.ok(!wrong.text.includes('nobody at all'));
+    assert.equal((await house.core.accounts.list()).length, before);
+    assert.equal((await operator.call(createAccount, { body: { name: 'Plain' } })).json.invitation, null);
+  });
+
+  test('are listed, the newest first, with what they have', async () => {
+    const id = await house.newAccount('Counted');
+    await newPerson(house, id, 'owner');
+    await house.newKey(id);
+    const revoked = await house.newKey(id, { environment: 'production' });
+    await house.core.accounts.revokeKey(revoked.id, { actor: { type: 'operator' } });
+    await house.enablePayments(id);
+    const { accounts } = (await operator.call(listAccounts)).json;
+    assert.deepEqual(
+      { ...accounts[0], created_at: '' },
+      {
+        id,
+        name: 'Counted',
+        status: 'live',
+        created_at: '',
+        people: 1,
+        sandbox_keys: 1,
+        production_keys: 0,
+        open_requests: 0,
+        sandbox_processor: 'simulator',
+        production_processor: null,
+      },
+    );
+  });
+
+  test('are suspended, and resumed', async () => {
+    const id = await house.newAccount();
+    await operator.stepUp();
+    assert.equal((await operator.call(suspendAccount, { params: { id } })).status, 200);
+    assert.equal((await operator.call(showAccount, { params: { id } })).json.account.status, 'suspended');
+    assert.equal((await operator.call(suspendAccount, { params: { id } })).json.code, 'not_possible');
+    assert.equal((await operator.call(resumeAccount, { params: { id } })).status, 200);
+    for (const call of [showAccount, suspendAccount, resumeAccount])
+      assert.equal((await operator.call(call, { params: { id: 'acct_0000000000' } })).status, 404);
+  });
+});
+
+describe('payments of an account', () => {
+  test('are enabled with settings, of which no secret is ever shown, and disabled', async () => {
+    const id = await house.newAccount();
+    const params = { id, where: 'sandbox' };
+    await operator.stepUp();
+    const settings = await goodSettings('cybersource');
+    const enabled = await operator.call(enablePayments, { params, body: { processor: 'cybersource', settings } });
+    assert.equal(enabled.status, 200, enabled.text);
+    const shown = await operator.call(showAccount, { params: { id } });
+    const [, sandbox] = shown.json.payments;
+    assert.deepEqual([sandbox.environment, sandbox.enabled, sandbox.processor], ['sandbox', true, 'cybersource']);
+    const secrets = sandbox.settings.filter(({ is_secret }: { is_secret: boolean }) => is_secret);
+    assert.ok(secrets.length > 0);
+    for (const { value, is_set } of secrets) assert.deepEqual([value, is_set], [null, true]);
+    for (const { value } of CYBERSOURCE.slice(2)) assert.ok(!shown.text.includes(value));
+    const merged = [{ name: 'timeout-ms', value: '1234' }];
+    const again = await operator.call(enablePayments, { params, body: { processor: 'cybersource', settings: merged } });
+    const timeout = again.json.payments.settings.find(({ name }: { name: string }) => name === 'timeout-ms');
+    assert.deepEqual([timeout.value, timeout.is_set], ['1234', true]);
+    assert.equal((await operator.call(disablePayments, { params })).status, 200);
+    assert.equal((await operator.call(disablePayments, { params })).json.code, 'not_possible');
+  });
+
+  test('are refused by the name of the field, without the value', async () => {
+    const id = await house.newAccount();
+    await operator.stepUp();
+    const params = { id, where: 'sandbox' };
+    for (const [field, settings] of [
+      ['settings', [{ name: 'timeout-ms', value: 'ages and ages' }]],
+      [
+        'settings[1].name',
+        [
+          { name: 'timeout-ms', value: '1000' },
+          { name: 'timeout-ms', value: '2000' },
+        ],
+      ],
+    ] as const) {
+      const answer = await operator.call(enablePayments, { params, body: { processor: 'simulator', settings } });
+      assert.deepEqual([answer.status, answer.json.field], [400, field], answer.text);
+      assert.ok(!answer.text.includes('ages and ages'));
+    }
+    const elsewhere = { params: { id, where: 'moon' }, body: { processor: 'simulator' } };
+    assert.equal((await operator.call(enablePayments, elsewhere)).status, 404);
+  });
+});
+
+/** The settings that a processor needs, with values that fit. */
+async function goodSettings(name: string): Promise<{ name: string; value: string }[]> {
+  const { processors } = (await operator.call(listProcessors)).json;
+  const processor = processors.find((each: { name: string }) => each.name === name);
+  return processor.settings
+    .filter(({ is_required }: { is_required: boolean }) => is_required)
+    .map((setting: { name: string }) => CYBERSOURCE.find((each) => each.name === setting.name));
+}
+
+describe('the service', () => {
+  test('tells its processors with their settings, and how many use them', async () => {
+    const id = await house.newAccount();
+    await house.enablePayments(id);
+    const { processors, doubtful } = (await operator.call(listProcessors)).json;
+    const [simulator] = processors;
+    assert.deepEqual([simulator.name, simulator.is_simulator], ['simulator', true]);
+    assert.ok(simulator.sandbox_accounts >= 1 && simulator.production_accounts === 0);
+    assert.ok(simulator.settings.every(({ value }: { value: unknown }) => value === null));
+    assert.deepEqual(doubtful, []);
+  });
+
+  test('tells its keys, each with its newest version', async () => {
+    const { keys } = (await operator.call(showKeyring)).json;
+    const names = keys.map(
+      (key: Record<string, string>) => `${key['environment']}/${key['account']}/${key['purpose']}`,
+    );
+    assert.equal(new Set(names).size, names.length);
+    assert.ok(names.includes('service//people'));
+    for (const { versions, used, limit } of keys) assert.ok(versions >= 1 && used <= limit);
+  });
+
+  test('is in good health, and says of what', async () => {
+    const { json } = await operator.call(showHealth);
+    assert.deepEqual(
+      [json.ready, json.doubtful_payments, json.waiting_writes, json.node],
+      [true, 0, 0, process.version],
+    );
+    assert.ok(json.schema >= 7 && json.memory_mib > 10);
+    assert.ok(Math.abs(Date.parse(json.now) - house.now()) < 60_000);
+    assert.ok(Date.parse(json.certificate_expires_at) > house.now());
+    const states = new Map(json.checks.map(({ name, state }: { name: string; state: string }) => [name, state]));
+    assert.deepEqual([...states.values()], ['good', 'good', 'good', 'good', 'good', 'good']);
+  });
+
+  test('tells of its health though the certificate cannot be read', async () => {
+    const file = join(house.directory, 'tls', 'server.pem');
+    const certificate = readFileSync(file);
+    writeFileSync(file, 'no certificate');
+    const { status, json } = await operator.call(showHealth);
+    writeFileSync(file, certificate);
+    assert.deepEqual([status, json.certificate_expires_at], [200, null]);
+    assert.ok(json.checks.some(({ state }: { state: string }) => state === 'warning'));
+  });
+
+  test('finds that the audit log was changed', async () => {
+    const seals = await house.core.database.read("select lane, seal from journal_heads where account = ''");
+    const put = (seal: Uint8Array | undefined) =>
+      house.core.database.commit({
+        writes: seals.map(({ lane = 0, seal: own = null }) => ({
+          sql: "update journal_heads set seal = ? where account = '' and lane = ?",
+          rows: [[seal ?? own, lane]],
+        })),
+      });
+    await put(new Uint8Array(32));
+    const { checks } = (await operator.call(showHealth)).json;
+    await put(undefined);
+    assert.equal(checks.find(({ name }: { name: string }) => name === 'Audit log').state, 'bad');
+  });
+});

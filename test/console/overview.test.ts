@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { showOverview } from '../../src/console/wire/overview.ts';
+import { DAY, HOUR } from '../../src/kernel/clock.ts';
+import { Statistics } from '../../src/storage/statistics.ts';
+import { type House, startHouse } from '../house.ts';
+import { newMerchant, REJECTED, TIMES_OUT } from '../interface/payments.ts';
+import { cards, VISA } from '../interface/vault.ts';
+import { assertRefused, assertUnknown, given, newDesk } from './desk.ts';
+
+interface Point extends Readonly<Record<string, unknown>> {
+  readonly at: string;
+}
+
+describe('the overview', { timeout: 120_000 }, () => {
+  let house: House;
+
+  before(async () => {
+    house = await startHouse();
+  });
+  after(() => house.stop());
+
+  /** Counts as a node does that answers requests. */
+  async function count(account: string, numbers: Readonly<Record<string, number>>): Promise<void> {
+    const statistics = new Statistics({ database: house.core.database, clock: house.now });
+    for (const [name, by] of Object.entries(numbers)) statistics.note({ account, environment: 'sandbox' }, name, by);
+    await statistics.flush();
+  }
+
+  const timesOf = (points: readonly Point[]): number[] => points.map(({ at }) => Date.parse(at));
+
+  test('has a point for each hour of a day, or for each day of a week and of any number, the present one last', async () => {
+    const desk = await newDesk(house, await house.newAccount());
+    for (const [query, number, step] of [
+      [{ days: '1' }, 24, HOUR],
+      [{}, 7, DAY],
+      [{ days: '2' }, 2, DAY],
+      [{ days: '90' }, 90, DAY],
+    ] as const) {
+      const { points } = given(await desk.call(showOverview, { query }));
+      const times = timesOf(points);
+      const now = house.now();
+      assert.deepEqual(
+        times,
+        Array.from({ length: number }, (_, index) => now - (now % step) - (number - 1 - index) * step),
+      );
+    }
+  });
+
+  test('puts what was counted where it belongs, and adds it up', async () => {
+    const account = await house.newAccount();
+    await count(account, { tokens: 3, 'tokenizeCards.ok': 2, 'tokenizeCards.refused': 1, 'ms.le_5': 3 });
+    house.advance(HOUR);
+    await count(account, { 'createCapture.ok': 4, 'showPayment.failed': 5, 'ms.le_20': 5, 'ms.inf': 4 });
+    // Not of this tenant.
+    await count(await house.newAccount(), { tokens: 100 });
+    const desk = await newDesk(house, account);
+    const { period, points } = given(await desk.call(showOverview, { query: { days: '1' } }));
+    assert.deepEqual(period, {
+      tokens: 3,
+      captures: 4,
+      payments: 0,
+      approved: 0,
+      not_approved: 0,
+      requests: 12,
+      refused: 1,
+      failed: 5,
+      median_ms: 20,
+      p95_ms: 10_000,
+    });
+    const nothing = { tokens: 0, captures: 0, approved: 0, not_approved: 0, requests: 0, refused: 0, failed: 0 };
+    const shown = points.map(({ at: _at, ...point }: Point) => point);
+    assert.deepEqual(shown.slice(-2), [
+      { ...nothing, tokens: 3, requests: 3, refused: 1, median_ms: 5, p95_ms: 5 },
+      { ...nothing, captures: 4, requests: 9, failed: 5, median_ms: 20, p95_ms: 10_000 },
+    ]);
+    for (const point of shown.slice(0, -2)) assert.deepEqual(point, { ...nothing, median_ms: null, p95_ms: null });
+  });
+
+  test('tells the records there are, payments by outcome, and those in doubt', async () => {
+    const merchant = await newMerchant(house, { 'timeout-ms': '1000' });
+    const desk = await newDesk(house, merchant.account);
+    await merchant.tokenize(cards([VISA]));
+    await merchant.capture();
+    await merchant.opened();
+    await merchant.order('authorization', { amount: REJECTED });
+    await merchant.order('authorization', { amount: TIMES_OUT });
+    const { totals, period, points } = given(await desk.call(showOverview, { query: { days: '1' } }));
+    assert.deepEqual(totals, { tokens: 1, captures: 1, payments: 3, doubtful: 1 });
+    assert.deepEqual([period.payments, period.approved, period.not_approved], [3, 1, 1]);
+    const sum = (name: string): number => points.reduce((all: number, point: Point) => all + Number(point[name]), 0);
+    assert.deepEqual([sum('approved'), sum('not_approved')], [1, 1]);
+  });
+
+  test('a number of days that cannot be names its field', async () => {
+    const desk = await newDesk(house, await house.newAccount());
+    for (const days of ['0', '91', '-1', '1.5', 'week'])
+      assertRefused(await desk.call(showOverview, { query: { days } }), 'invalid_field', 'days');
+  });
+
+  test('the overview of another account, and of no environment, is unknown', async () => {
+    const [desk, stranger] = [
+      await newDesk(house, await house.newAccount()),
+      await newDesk(house, await house.newAccount()),
+    ];
+    assertUnknown(
+      await stranger.call(showOverview, { params: { account: desk.account } }),
+      await desk.call(showOverview, { params: { environment: 'test' } }),
+    );
+  });
+});

@@ -1,0 +1,370 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { approve, carryOut, listApprovals, setProductionByTwo } from '../../src/console/wire/approvals.ts';
+import { listAudit } from '../../src/console/wire/audit.ts';
+import { captureByHand, listPayments, refundByHand, showPayment, voidByHand } from '../../src/console/wire/payments.ts';
+import { tryPayload } from '../../src/console/wire/proxy.ts';
+import { deleteCapture, deleteToken, showCapture, showToken } from '../../src/console/wire/records.ts';
+import { MINUTE } from '../../src/kernel/clock.ts';
+import { type House, startHouse } from '../house.ts';
+import { type Merchant, newMerchant, order, PAYMENTS, REJECTED, TIMES_OUT } from '../interface/payments.ts';
+import { cards, newCaller, tokensIn, VISA } from '../interface/vault.ts';
+import { assertRefused, assertUnknown, carried, type Desk, given, newDesk } from './desk.ts';
+
+interface Named {
+  readonly id: string;
+}
+
+describe('payments in the console', { timeout: 180_000 }, () => {
+  let house: House;
+  let merchant: Merchant;
+  let desk: Desk;
+
+  before(async () => {
+    house = await startHouse();
+    merchant = await newMerchant(house);
+    desk = await newDesk(house, merchant.account);
+  });
+  after(() => house.stop());
+
+  const shown = async (id: string) => given(await desk.call(showPayment, { params: { id } }));
+  const found = async (body: object, of = desk): Promise<string[]> =>
+    given(await of.call(listPayments, { body })).payments.map(({ id }: Named) => id);
+
+  describe('listing', () => {
+    test('a payment is told with its truncated card and decimal amounts', async () => {
+      const own = await newMerchant(house);
+      const other = await newDesk(house, own.account);
+      const id = await own.opened('authorization', { reference: `A ${VISA}` });
+      const answer = await other.call(listPayments, { body: {} });
+      const { payments, next, looked_back_to } = given(answer);
+      assert.deepEqual([next, looked_back_to], [null, null]);
+      const [{ created_at, ...rest }] = payments;
+      assert.ok(Date.parse(created_at) <= house.now());
+      assert.deepEqual(rest, {
+        id,
+        type: 'authorization',
+        status: 'Authorized',
+        reason: null,
+        amount: '125.50',
+        currency: 'USD',
+        card: '411111******1111',
+        reference_code: 'A 411111******1111',
+        processor: 'simulator',
+        is_doubtful: false,
+        is_damaged: false,
+      });
+      assert.ok(!answer.text.includes(VISA));
+    });
+
+    test('each filter finds what it says, and nothing else', async () => {
+      const own = await newMerchant(house);
+      const other = await newDesk(house, own.account);
+      const begun = house.now();
+      const one = await own.opened('authorization', { amount: 10, currency: 'USD', reference: 'one' });
+      house.advance(10 * MINUTE);
+      const two = await own.opened('payment', { amount: 10, currency: 'JPY', reference: 'two' });
+      const declined = await own.order('authorization', { amount: REJECTED, currency: 'EUR', reference: 'three' });
+      const three = declined.json.data.transaction_info.transaction_id;
+      const at = (minutes: number): string => new Date(begun + minutes * MINUTE).toISOString();
+      const filters: readonly [object, string[]][] = [
+        [{}, [three, two, one]],
+        [{ status: 'Declined' }, [three]],
+        [{ type: 'payment' }, [two]],
+        [{ processor: 'simulator' }, [three, two, one]],
+        [{ processor: 'koin' }, []],
+        [{ currency: 'jpy' }, [two]],
+        [{ currency: 'USD', amount: '10.00' }, [one]],
+        [{ currency: 'JPY', amount: '10' }, [two]],
+        [{ currency: 'JPY', amount: '11' }, []],
+        [{ reference_code: 'one' }, [one]],
+        [{ reference_code: 'on' }, []],
+        [{ last_four: '1111' }, [three, two, one]],
+        [{ last_four: '1112' }, []],
+        [{ doubtful: 'yes' }, []],
+        [{ to: at(5) }, [one]],
+        [{ from: at(5) }, [three, two]],
+        [{ from: at(5), to: at(6) }, []],
+        [{ id: two, status: 'Declined' }, [two]],
+        [{ id: `${two}a` }, []],
+        [{ id: 'ü' }, []],
+      ];
+      for (const [filter, expected] of filters) {
+        assert.deepEqual(await found(filter, other), expected, JSON.stringify(filter));
+      }
+    });
+
+    test('a filter that cannot be read names its field, and does not repeat it', async () => {
+      const wrong: readonly [string, string | undefined, object][] = [
+        ['currency', undefined, { amount: '10.00' }],
+        ['currency', 'XQZ', { currency: 'XQZ' }],
+        ['amount', '10.505', { currency: 'USD', amount: '10.505' }],
+        ['amount', '10.5', { currency: 'JPY', amount: '10.5' }],
+        ['amount', '1e5', { currency: 'USD', amount: '1e5' }],
+        ['last_four', VISA, { last_four: VISA }],
+        ['from', '31.12.2026', { from: '31.12.2026' }],
+        ['to', '2026-02-31T00:00:00Z', { to: '2026-02-31T00:00:00Z' }],
+        ['to', undefined, { from: '2026-03-02', to: '2026-03-01' }],
+        ['status', VISA, { status: VISA }],
+        ['cursor', VISA, { cursor: VISA }],
+      ];
+      for (const [field, sent, body] of wrong)
+        assertRefused(await desk.call(listPayments, { body }), 'invalid_field', field, sent);
+    });
+
+    test('a record that was changed in the database is listed as damaged, and cannot be opened', async () => {
+      const own = await newMerchant(house);
+      const other = await newDesk(house, own.account);
+      const id = await own.opened();
+      await house.core.database.commit({
+        writes: [{ sql: 'update payments set status = ? where account = ?', rows: [['Collected', own.account]] }],
+      });
+      const [payment] = given(await other.call(listPayments, { body: {} })).payments;
+      const { type, amount, currency, card, is_damaged } = payment;
+      assert.deepEqual(
+        { type, amount, currency, card, is_damaged },
+        { type: null, amount: '', currency: '', card: '', is_damaged: true },
+      );
+      assertRefused(await other.call(showPayment, { params: { id } }), 'not_possible');
+      assertRefused(await other.call(listPayments, { body: { id } }), 'not_possible');
+    });
+  });
+
+  describe('a payment', () => {
+    test('tells what was done, and what can be done', async () => {
+      const id = await merchant.opened('authorization', { reference: 'A-7' });
+      const { operations, can, seen, ...payment } = await shown(id);
+      assert.deepEqual(can, {
+        capture: true,
+        capture_in_parts: true,
+        refund: false,
+        void: true,
+        capturable: '125.50',
+        refundable: '0.00',
+      });
+      assert.equal(seen, 1);
+      const { authorized_amount, collected_amount, refunded_amount } = payment;
+      assert.deepEqual([authorized_amount, collected_amount, refunded_amount], ['125.50', '0.00', '0.00']);
+      assert.ok(Date.parse(payment.expires_at) > house.now());
+      const [{ created_at, approval_code, processor_id, reconciliation_id, ...operation }, ...more] = operations;
+      assert.deepEqual(more, []);
+      for (const text of [approval_code, processor_id, reconciliation_id]) assert.ok(text.length > 3);
+      assert.equal(created_at, payment.created_at);
+      assert.deepEqual(operation, {
+        id,
+        type: 'authorization',
+        state: 'accepted',
+        amount: '125.50',
+        reference_code: 'A-7',
+        status_after: 'Authorized',
+        reason: null,
+        response_code: '00',
+        avs: 'Y',
+      });
+    });
+
+    test('is found by each of its operations, ours and the processor’s', async () => {
+      const id = await merchant.opened('payment');
+      const refund = await merchant.move('refund', id, 5);
+      const { operations } = await shown(id);
+      const { transaction_id } = refund.json.data.transaction_info;
+      assert.deepEqual(
+        operations.map((each: { type: string }) => each.type),
+        ['payment', 'payment_refund'],
+      );
+      for (const known of [transaction_id, operations[0].processor_id, operations[1].processor_id]) {
+        assert.equal((await shown(known)).id, id);
+        assert.deepEqual(await found({ id: known }), [id]);
+      }
+    });
+
+    test('that was declined says why, and nothing can be done', async () => {
+      const answer = await merchant.order('authorization', { amount: REJECTED });
+      const { status, reason, can, operations } = await shown(answer.json.data.transaction_info.transaction_id);
+      assert.deepEqual(
+        [status, reason, operations[0].state, operations[0].reason],
+        ['Declined', 'Rejected', 'refused', 'Rejected'],
+      );
+      assert.deepEqual([can.capture, can.capture_in_parts, can.refund, can.void], [false, false, false, false]);
+    });
+
+    test('offers nothing once payments are not enabled any more, and refuses it', async () => {
+      const own = await newMerchant(house);
+      const other = await newDesk(house, own.account);
+      const id = await own.opened();
+      await house.core.activations.disable(
+        { account: own.account, environment: 'sandbox' },
+        { actor: { type: 'operator' } },
+      );
+      const { can, seen } = given(await other.call(showPayment, { params: { id } }));
+      assert.deepEqual([can.capture, can.void, can.capturable], [false, false, '0.00']);
+      const answer = await other.call(captureByHand, { params: { id }, body: { seen } });
+      assertRefused(answer, 'not_possible');
+      assert.match(answer.json.message, /not enabled/);
+    });
+  });
+
+  test('people of a suspended account see its records, and do with them no more than its keys', async () => {
+    const own = await newMerchant(house);
+    const other = await newDesk(house, own.account);
+    const id = await own.opened();
+    const capture = await own.capture();
+    const [token = ''] = tokensIn(await own.tokenize(cards([VISA])));
+    await house.core.accounts.suspend(own.account, { actor: { type: 'operator' } });
+    const { can, status } = given(await other.call(showPayment, { params: { id } }));
+    assert.deepEqual([status, can.capture, can.void], ['Authorized', false, false]);
+    const answers = [
+      await other.call(captureByHand, { params: { id }, body: { seen: 1 } }),
+      await other.call(voidByHand, { params: { id }, body: { seen: 1 } }),
+      await other.call(deleteToken, { params: { token } }),
+      await other.call(deleteCapture, { params: { id: capture } }),
+      await other.call(tryPayload, { body: { kind: 'hash', hash_type: 'SHA256', payload: 'x' } }),
+    ];
+    for (const answer of answers) {
+      assertRefused(answer, 'not_possible');
+      assert.equal(answer.json.message, 'The account is suspended.');
+    }
+    given(await other.call(showToken, { params: { token } }));
+    given(await other.call(showCapture, { params: { id: capture } }));
+  });
+
+  describe('by hand', () => {
+    test('captured in part, then refunded in parts: each answers the payment as it is then', async () => {
+      const id = await merchant.opened();
+      await desk.person.stepUp();
+      const act = async (definition: typeof captureByHand, body: object) =>
+        carried(await desk.call(definition, { params: { id }, body }));
+      const captured = await act(captureByHand, { seen: 1, amount: '100.00', reference_code: 'hand' });
+      assert.deepEqual([captured.status, captured.collected_amount, captured.seen], ['Collected', '100.00', 2]);
+      assert.equal(captured.operations[1].reference_code, 'hand');
+      const part = await act(refundByHand, { seen: 2, amount: '40.5' });
+      assert.deepEqual([part.refunded_amount, part.can.refundable], ['40.50', '59.50']);
+      const rest = await act(refundByHand, { seen: 3 });
+      assert.deepEqual([rest.refunded_amount, rest.can.refund, rest.can.refundable], ['100.00', false, '0.00']);
+      assertRefused(await desk.call(refundByHand, { params: { id }, body: { seen: 4 } }), 'payment_state', 'id');
+      const { records } = given(
+        await desk.call(listAudit, { body: { target: `payment:${id}`, actor: desk.person.id } }),
+      );
+      assert.equal(records.length, 3);
+    });
+
+    test('voided', async () => {
+      const id = await merchant.opened();
+      await desk.person.stepUp();
+      const voided = carried(await desk.call(voidByHand, { params: { id }, body: { seen: 1 } }));
+      assert.deepEqual([voided.status, voided.can.void], ['Voided', false]);
+    });
+
+    test('done once, however often it is sent', async () => {
+      const id = await merchant.opened('payment');
+      await desk.person.stepUp();
+      const body = { seen: 1, amount: '1.00' };
+      const answers = await Promise.all(
+        Array.from({ length: 4 }, () => desk.call(refundByHand, { params: { id }, body })),
+      );
+      const codes = answers.map(({ status, json }) => (status === 200 ? 'done' : json.code));
+      assert.deepEqual(
+        codes.filter((code) => code === 'done'),
+        ['done'],
+      );
+      for (const code of codes) assert.ok(['done', 'changed_meanwhile', 'operation_in_progress'].includes(code), code);
+      assertRefused(await desk.call(refundByHand, { params: { id }, body }), 'changed_meanwhile');
+      assert.equal((await shown(id)).refunded_amount, '1.00');
+    });
+
+    test('an outcome that nobody knows is no failure: the payment says so', async () => {
+      const own = await newMerchant(house, { 'timeout-ms': '1000' });
+      const other = await newDesk(house, own.account);
+      const id = await own.opened('authorization', { words: '_capture_timeout' });
+      const result = carried(await other.call(captureByHand, { params: { id }, body: { seen: 1 } }));
+      assert.deepEqual([result.is_doubtful, result.operations[1].state, result.can.void], [true, 'in_progress', false]);
+      assert.deepEqual(await found({ doubtful: 'yes' }, other), [id]);
+      const again = await other.call(captureByHand, { params: { id }, body: { seen: 2 } });
+      assertRefused(again, 'operation_in_progress');
+    });
+
+    test('what is wrong names the field, and does not repeat it', async () => {
+      const id = await merchant.opened();
+      const paid = await merchant.opened('payment');
+      await desk.person.stepUp();
+      const amounts = ['125.51', '0', '0.00', '-1', '1.005', 'all', '1e1'];
+      for (const amount of amounts) {
+        for (const [definition, of] of [
+          [captureByHand, id],
+          [refundByHand, paid],
+        ] as const)
+          assertRefused(
+            await desk.call(definition, { params: { id: of }, body: { seen: 1, amount } }),
+            'invalid_field',
+            'amount',
+            amount.length > 3 ? amount : undefined,
+          );
+      }
+      assertRefused(await desk.call(captureByHand, { params: { id }, body: {} }), 'invalid_field', 'seen');
+      assert.equal((await shown(id)).seen, 1);
+    });
+
+    test('takes the second factor', async () => {
+      const id = await merchant.opened();
+      house.advance(6 * MINUTE);
+      for (const definition of [captureByHand, refundByHand, voidByHand])
+        assertRefused(await desk.call(definition, { params: { id }, body: { seen: 1 } }), 'step_up_required');
+    });
+
+    test('a payment of another account, of the other environment, or of nobody is unknown, and stays', async () => {
+      const id = await merchant.opened();
+      const stranger = await newDesk(house, (await newMerchant(house)).account);
+      await desk.person.stepUp();
+      for (const definition of [showPayment, captureByHand, voidByHand, refundByHand]) {
+        const body = definition === showPayment ? {} : { body: { seen: 1 } };
+        const ways = [{ id }, { id, account: desk.account }, { id: 'aaaaaaaaaaaaaaaaaaaaaaaaa' }, { id: VISA }];
+        for (const params of ways) assertUnknown(await stranger.call(definition, { params, ...body }));
+      }
+      const elsewhere = await desk.call(showPayment, { params: { id, environment: 'production' } });
+      assertUnknown(elsewhere);
+      assert.deepEqual(await found({ id }, stranger), []);
+      assert.equal((await shown(id)).status, 'Authorized');
+    });
+
+    test('in production another person agrees first, and is told the card and the amount', async () => {
+      const { account, send } = await newCaller(house, { environment: 'production' });
+      const tenant = { account, environment: 'production' } as const;
+      const request = { processor: 'simulator', settings: {}, force: true };
+      await house.core.activations.enable(tenant, request, { actor: { type: 'operator' } });
+      const opened = await send('POST', PAYMENTS, order('payment'));
+      const id = opened.json.data.transaction_info.transaction_id;
+      const [owner, second] = [
+        await newDesk(house, account, { environment: 'production' }),
+        await newDesk(house, account, { environment: 'production' }),
+      ];
+      await owner.person.stepUp();
+      carried(await owner.call(setProductionByTwo, { body: { production_by_two: true } }));
+      assertRefused(
+        await owner.call(refundByHand, { params: { id }, body: { seen: 1, amount: '999' } }),
+        'invalid_field',
+        'amount',
+      );
+      assertRefused(await owner.call(voidByHand, { params: { id }, body: { seen: 1 } }), 'payment_state', 'id');
+      const asked = given(await owner.call(refundByHand, { params: { id }, body: { seen: 1 } }));
+      const [waiting] = given(await second.call(listApprovals)).approvals;
+      assert.deepEqual(waiting.summary, [
+        { name: 'payment', value: id },
+        { name: 'card', value: '411111******1111' },
+        { name: 'amount', value: '125.50 USD' },
+      ]);
+      await second.person.stepUp();
+      given(await second.call(approve, { params: { id: asked.approval } }));
+      given(await owner.call(carryOut, { params: { id: asked.approval } }));
+      const payment = given(await owner.call(showPayment, { params: { id } }));
+      assert.deepEqual([payment.refunded_amount, payment.operations.length], ['125.50', 2]);
+    });
+  });
+
+  test('a payment whose authorization got no answer is listed as doubtful', async () => {
+    const own = await newMerchant(house, { 'timeout-ms': '1000' });
+    const other = await newDesk(house, own.account);
+    await own.order('authorization', { amount: TIMES_OUT });
+    const [payment] = given(await other.call(listPayments, { body: { doubtful: 'yes' } })).payments;
+    assert.deepEqual([payment.status, payment.is_doubtful], ['Opened', true]);
+  });
+});

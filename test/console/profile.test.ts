@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import {
+  addPasskey,
+  addTotp,
+  beginPasskey,
+  beginTotp,
+  changePassword,
+  editProfile,
+  endOtherSessions,
+  endSession,
+  makeRecoveryCodes,
+  removeFactor,
+  showProfile,
+} from '../../src/console/wire/profile.ts';
+import { showSession } from '../../src/console/wire/session.ts';
+import { totp } from '../browser/totp.ts';
+import { type House, startHouse } from '../house.ts';
+import { type Client, newPerson, type PersonClient, signIn } from './client.ts';
+
+let house: House;
+let ana: PersonClient;
+
+before(async () => {
+  house = await startHouse();
+  ana = await newPerson(house, await house.newAccount(), 'owner', 'Ana');
+});
+after(() => house.stop());
+
+const stageOf = async (client: Client) => (await client.call(showSession)).json.stage;
+
+describe('a profile', () => {
+  test('shows factors and sessions, this one first, and no secret of them', async () => {
+    const second = await signIn(ana);
+    const answer = await second.call(showProfile);
+    const { factors, sessions, recovery_codes_left: codes } = answer.json;
+    assert.deepEqual([factors.length, factors[0].kind, codes], [1, 'totp', 10]);
+    assert.deepEqual([sessions.length, sessions[0].is_current, sessions[1].is_current], [2, true, false]);
+    assert.deepEqual([sessions[0].address, sessions[0].agent], ['127.0.0.1', 'test']);
+    for (const secret of [second.csrf, ana.csrf, ana.totpSecret]) assert.ok(!answer.text.includes(secret));
+  });
+
+  test('keeps a card number out of a name, which the audit log would keep for good', async () => {
+    const answer = await ana.call(editProfile, { body: { name: 'Ana 4111-1111 1111 1111' } });
+    assert.deepEqual([answer.status, answer.json.field], [400, 'name']);
+    assert.ok(!answer.text.includes('4111'));
+  });
+
+  test('changes name and language, and refuses others by the name of the field', async () => {
+    const edited = await ana.call(editProfile, { body: { name: 'Ana María', language: 'es' } });
+    assert.deepEqual([edited.json.person.name, edited.json.person.language], ['Ana María', 'es']);
+    const wrong = await ana.call(editProfile, { body: { language: 'klingon' } });
+    assert.deepEqual([wrong.status, wrong.json.field, wrong.text.includes('klingon')], [400, 'language', false]);
+  });
+});
+
+describe('a password', () => {
+  test('is changed by who knows the present one, and ends all other sessions', async () => {
+    const person = await newPerson(house, await house.newAccount(), 'owner');
+    const other = await signIn(person);
+    await person.stepUp();
+    const next = 'quite another password 9';
+    const wrong = await person.call(changePassword, { body: { current: 'not this password', password: next } });
+    assert.deepEqual([wrong.status, wrong.json.code], [403, 'sign_in_refused']);
+    const weak = await person.call(changePassword, { body: { current: person.password, password: 'aaaaaaaaaaaaa' } });
+    assert.deepEqual([weak.status, weak.json.field], [400, 'password']);
+    const changed = await person.call(changePassword, { body: { current: person.password, password: next } });
+    assert.equal(changed.status, 200, changed.text);
+    assert.deepEqual([await stageOf(person), await stageOf(other)], ['signed-in', 'nobody']);
+    assert.ok(await signIn({ ...person, password: next }));
+  });
+});
+
+describe('second factors', () => {
+  test('an app is replaced by another one', async () => {
+    const person = await newPerson(house, await house.newAccount(), 'owner');
+    const begun = await person.call(beginTotp);
+    assert.equal(begun.status, 200, begun.text);
+    const { secret } = begun.json.totp;
+    assert.equal((await person.call(addTotp, { body: { code: '000000', label: 'New phone' } })).json.field, 'code');
+    const added = await person.call(addTotp, { body: { code: totp(secret, house.now()), label: 'New phone' } });
+    assert.equal(added.status, 200, added.text);
+    await assert.rejects(signIn(person));
+    const code = (): string => {
+      house.advance(30_000);
+      return totp(secret, house.now());
+    };
+    assert.ok(await signIn({ ...person, code }));
+  });
+
+  test('the last one stays', async () => {
+    const { factors } = (await ana.call(showProfile)).json;
+    await ana.stepUp();
+    const answer = await ana.call(removeFactor, { params: { id: factors[0].id } });
+    assert.deepEqual([answer.status, answer.json.code], [400, 'not_possible']);
+    assert.equal((await ana.call(removeFactor, { params: { id: 'factor_of_somebody_else' } })).status, 404);
+  });
+
+  test('a passkey is offered for this host, and one that was made up is refused', async () => {
+    const { json } = await ana.call(beginPasskey);
+    assert.equal(json.options.rp.id, 'localhost');
+    const body = { credential: { id: 'x', response: {} }, label: 'Key' };
+    assert.deepEqual((await ana.call(addPasskey, { body })).json.code, 'not_possible');
+  });
+
+  test('new recovery codes take the place of the old ones', async () => {
+    const { json } = await ana.call(makeRecoveryCodes);
+    assert.equal(json.recovery_codes.length, 10);
+    assert.equal((await ana.call(showProfile)).json.recovery_codes_left, 10);
+    assert.ok(!json.recovery_codes.includes(ana.recoveryCodes[0]));
+  });
+});
+
+describe('sessions', () => {
+  test('of oneself are ended, one or all others; those of somebody else are not there', async () => {
+    const person = await newPerson(house, await house.newAccount(), 'owner');
+    const [first, second] = [await signIn(person), await signIn(person)];
+    const own = (await second.call(showProfile)).json.sessions[0].id;
+    assert.equal((await ana.call(endSession, { params: { id: own } })).status, 404);
+    assert.equal((await first.call(endSession, { params: { id: own } })).status, 200);
+    assert.deepEqual([await stageOf(first), await stageOf(second)], ['signed-in', 'nobody']);
+    assert.equal((await first.call(endOtherSessions)).status, 200);
+    assert.deepEqual([await stageOf(first), await stageOf(person)], ['signed-in', 'nobody']);
+  });
+});

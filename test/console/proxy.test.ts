@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { approve, carryOut, listApprovals, setProductionByTwo } from '../../src/console/wire/approvals.ts';
+import { listAudit } from '../../src/console/wire/audit.ts';
+import { configureProxy, removeProxy, showProxy } from '../../src/console/wire/proxy.ts';
+import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
+import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
+import { certificateFingerprint } from '../../src/proxy/configuration.ts';
+import { type House, startHouse } from '../house.ts';
+import { newCertificate, newPair, privatePem, publicPem } from '../rsa-pairs.ts';
+import { assertRefused, assertUnknown, carried, type Desk, given, newDesk } from './desk.ts';
+
+const [PROCESSOR, MERCHANT, LATER] = [newPair(), newPair(), newPair()];
+const SECRET = 'Kx7-only-for-the-token';
+
+interface Setting {
+  readonly name: string;
+  readonly value: string | null;
+}
+
+describe('the proxy in the console', { timeout: 120_000 }, () => {
+  let house: House;
+
+  before(async () => {
+    house = await startHouse();
+  });
+  after(() => house.stop());
+
+  const both = { processor_public_key: publicPem(PROCESSOR), merchant_private_key: privatePem(MERCHANT) };
+  const fresh = async (): Promise<Desk> => newDesk(house, await house.newAccount());
+  const configured = async (desk: Desk, body: object) => carried(await desk.call(configureProxy, { body }));
+
+  test('without anything configured there are no keys, and every setting with its default', async () => {
+    const desk = await fresh();
+    const { settings, ...keys } = given(await desk.call(showProxy));
+    assert.deepEqual(keys, { processor_public_keys: [], merchant_private_keys: [], merchant_certificates: [] });
+    assert.equal(settings.length, 13);
+    const named = (name: string) => settings.find((each: Setting) => each.name === name);
+    assert.deepEqual(named('jose.payload'), {
+      name: 'jose.payload',
+      about: 'What is encrypted: the signed payload (nested), or the payload as it is (plain)',
+      is_set: false,
+      value: null,
+      fallback: 'nested',
+      expected: 'one of nested, plain',
+      choices: ['nested', 'plain'],
+      is_secret: false,
+    });
+    const { about: _about, ...password } = named('wssec.password');
+    assert.deepEqual(password, {
+      name: 'wssec.password',
+      is_set: false,
+      value: null,
+      fallback: null,
+      expected: '1 to 255 characters without control characters',
+      choices: [],
+      is_secret: true,
+    });
+  });
+
+  test('keys and settings are taken, and no private key and no password come out again', async () => {
+    const desk = await fresh();
+    const settings = [
+      { name: 'wssec.preset', value: 'redeban' },
+      { name: 'wssec.username', value: 'shop' },
+      { name: 'wssec.password', value: SECRET },
+    ];
+    await configured(desk, { ...both, settings });
+    const answer = await desk.call(showProxy);
+    const shown = given(answer);
+    assert.deepEqual(shown.processor_public_keys, [
+      { fingerprint: keyFingerprint(PROCESSOR.publicKey), bits: 2048, from: null },
+    ]);
+    assert.deepEqual(shown.merchant_private_keys, [
+      { fingerprint: keyFingerprint(MERCHANT.publicKey), bits: 2048, from: null },
+    ]);
+    const [certificate, ...others] = shown.merchant_certificates;
+    assert.deepEqual(others, []);
+    assert.match(certificate.pem, /^-----BEGIN CERTIFICATE-----/);
+    assert.match(certificate.subject, new RegExp(desk.account));
+    assert.ok(Date.parse(certificate.expires_at) > house.now());
+    const set = shown.settings.filter((each: { is_set: boolean }) => each.is_set);
+    assert.deepEqual(
+      set.map(({ name, value }: Setting) => [name, value]),
+      [
+        ['wssec.username', 'shop'],
+        ['wssec.password', null],
+        ['wssec.preset', 'redeban'],
+      ],
+    );
+    // What the preset decides is in force for what is not set.
+    assert.equal(shown.settings.find(({ name }: Setting) => name === 'wssec.content').fallback, 'AES-256-CBC');
+    assert.ok(!answer.text.includes('PRIVATE KEY') && !answer.text.includes(SECRET));
+  });
+
+  test('what is absent stays, an absent value is no longer set, and a key can wait beside the one in use', async () => {
+    const desk = await fresh();
+    await configured(desk, { ...both, settings: [{ name: 'jose.payload', value: 'plain' }] });
+    const certificate = await newCertificate(LATER, house.now());
+    const after = await configured(desk, {
+      merchant_private_key: privatePem(LATER),
+      merchant_certificate: certificate.toString(),
+      settings: [{ name: 'jose.payload' }],
+      overlap_minutes: 60,
+    });
+    const [inUse, waiting] = after.merchant_private_keys;
+    assert.deepEqual(
+      [inUse.fingerprint, inUse.from, waiting.fingerprint],
+      [keyFingerprint(MERCHANT.publicKey), null, keyFingerprint(LATER.publicKey)],
+    );
+    assert.ok(Math.abs(Date.parse(waiting.from) - house.now() - HOUR) < MINUTE);
+    assert.equal(after.merchant_certificates[1].fingerprint, certificateFingerprint(certificate));
+    assert.equal(after.merchant_certificates[1].from, waiting.from);
+    assert.equal(after.processor_public_keys.length, 1);
+    assert.equal(after.settings.find(({ name }: Setting) => name === 'jose.payload').is_set, false);
+  });
+
+  test('what is wrong names the part that is at fault, repeats nothing of it, and changes nothing', async () => {
+    const desk = await fresh();
+    await configured(desk, both);
+    const before = given(await desk.call(showProxy));
+    const encrypted = MERCHANT.privateKey
+      .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: SECRET })
+      .toString();
+    const short = newPair(1024);
+    const other = (await newCertificate(LATER, house.now())).toString();
+    const wrong: readonly [string, object][] = [
+      ['processor_public_key', { processor_public_key: SECRET }],
+      ['processor_public_key', { processor_public_key: privatePem(MERCHANT) }],
+      ['processor_public_key', { processor_public_key: publicPem(short) }],
+      ['merchant_private_key', { merchant_private_key: SECRET }],
+      ['merchant_private_key', { merchant_private_key: publicPem(MERCHANT) }],
+      ['merchant_private_key', { merchant_private_key: encrypted }],
+      ['merchant_private_key', { merchant_private_key: encrypted, passphrase: 'another one' }],
+      ['merchant_certificate', { merchant_certificate: SECRET }],
+      ['merchant_certificate', { merchant_certificate: other }],
+      ['merchant_certificate', { merchant_private_key: privatePem(MERCHANT), merchant_certificate: other }],
+      ['overlap_minutes', { merchant_private_key: privatePem(LATER), overlap_minutes: 43_201 }],
+      ['settings', { settings: [{ name: SECRET, value: 'x' }] }],
+      ['settings', { settings: [{ name: 'jose.payload', value: SECRET }] }],
+      ['settings', { settings: [{ name: 'wssec.username', value: SECRET }] }],
+      ['settings[1].name', { settings: [{ name: 'jose.payload' }, { name: 'jose.payload', value: SECRET }] }],
+    ];
+    for (const [field, body] of wrong) {
+      const answer = await desk.call(configureProxy, { body });
+      assertRefused(answer, 'invalid_field', field, SECRET);
+      assert.doesNotMatch(answer.text, /BEGIN/);
+    }
+    assertRefused(await desk.call(configureProxy, { body: {} }), 'not_possible');
+    assert.deepEqual(given(await desk.call(showProxy)), before);
+    assert.ok(!house.log.some((line) => line.includes(SECRET)));
+  });
+
+  test('an encrypted key is read with its passphrase', async () => {
+    const desk = await fresh();
+    const encrypted = MERCHANT.privateKey
+      .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: SECRET })
+      .toString();
+    const { merchant_private_keys: keys } = await configured(desk, {
+      merchant_private_key: encrypted,
+      passphrase: SECRET,
+    });
+    assert.equal(keys[0].fingerprint, keyFingerprint(MERCHANT.publicKey));
+  });
+
+  test('removing erases all of it, is audited with the person, and is refused where nothing is', async () => {
+    const desk = await fresh();
+    assertRefused(await desk.call(removeProxy), 'not_possible');
+    await configured(desk, both);
+    assert.deepEqual(carried(await desk.call(removeProxy)), { done: true });
+    assert.deepEqual(given(await desk.call(showProxy)).merchant_private_keys, []);
+    const { records } = given(await desk.call(listAudit, { body: { action: 'proxy.', actor: desk.person.id } }));
+    assert.deepEqual(
+      records.map(({ action }: { action: string }) => action),
+      ['proxy.removed', 'proxy.configured'],
+    );
+  });
+
+  test('a configuration that was changed in the database cannot be shown, and can be removed', async () => {
+    const desk = await fresh();
+    await configured(desk, both);
+    await house.core.database.commit({
+      writes: [{ sql: 'update proxy_configurations set revision = 7 where account = ?', rows: [[desk.account]] }],
+    });
+    assertRefused(await desk.call(showProxy), 'not_possible');
+    carried(await desk.call(removeProxy));
+    assert.deepEqual(given(await desk.call(showProxy)).merchant_private_keys, []);
+  });
+
+  test('changes take the second factor, and belong to the account and environment of the path', async () => {
+    const desk = await fresh();
+    await configured(desk, both);
+    const stranger = await fresh();
+    const elsewhere = { params: { account: desk.account } };
+    assertUnknown(
+      await stranger.call(showProxy, elsewhere),
+      await stranger.call(configureProxy, { ...elsewhere, body: both }),
+      await stranger.call(removeProxy, elsewhere),
+    );
+    const production = given(await desk.call(showProxy, { params: { environment: 'production' } }));
+    assert.deepEqual(production.merchant_private_keys, []);
+    house.advance(6 * MINUTE);
+    assertRefused(await desk.call(configureProxy, { body: both }), 'step_up_required');
+    assertRefused(await desk.call(removeProxy), 'step_up_required');
+  });
+
+  test('in production another person agrees first, and is told fingerprints and values that are no secret', async () => {
+    const account = await house.newAccount();
+    const environment = 'production';
+    const [owner, second] = [
+      await newDesk(house, account, { environment }),
+      await newDesk(house, account, { environment }),
+    ];
+    await owner.person.stepUp();
+    carried(await owner.call(setProductionByTwo, { body: { production_by_two: true } }));
+    const settings = [
+      { name: 'jose.payload', value: 'plain' },
+      { name: 'wssec.username', value: 'shop' },
+      { name: 'wssec.password', value: SECRET },
+    ];
+    const refused = await owner.call(configureProxy, { body: { processor_public_key: SECRET } });
+    assertRefused(refused, 'invalid_field', 'processor_public_key', SECRET);
+    const asked = given(await owner.call(configureProxy, { body: { ...both, settings } }));
+    assert.equal(asked.result, null);
+    assert.deepEqual(given(await owner.call(showProxy)).processor_public_keys, []);
+    const list = await second.call(listApprovals);
+    const [waiting] = given(list).approvals;
+    assert.deepEqual(waiting.summary, [
+      { name: 'processor_public_key', value: keyFingerprint(PROCESSOR.publicKey) },
+      { name: 'merchant_private_key', value: keyFingerprint(MERCHANT.publicKey) },
+      { name: 'jose.payload', value: 'plain' },
+      { name: 'wssec.username', value: 'shop' },
+      { name: 'wssec.password', value: '(secret)' },
+      { name: 'overlap_minutes', value: '0' },
+    ]);
+    assert.ok(!list.text.includes(SECRET) && !list.text.includes('PRIVATE KEY'));
+    await second.person.stepUp();
+    given(await second.call(approve, { params: { id: asked.approval } }));
+    given(await owner.call(carryOut, { params: { id: asked.approval } }));
+    const shown = given(await owner.call(showProxy));
+    assert.equal(shown.merchant_private_keys[0].fingerprint, keyFingerprint(MERCHANT.publicKey));
+  });
+});

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { routes } from '../../src/console/routes.ts';
+import type { Definition } from '../../src/console/wire/definition.ts';
+import { ACCOUNT_ROLES, CAPABILITIES, type Capability, can, ROLE_NAMES, type Role } from '../../src/people/roles.ts';
+import { type House, startHouse } from '../house.ts';
+import { newClient, newPerson, type PersonClient, pathOf } from './client.ts';
+
+/** Every line of the interface, and everybody who may or may not call it. */
+
+const definitions = routes.map(({ definition }) => definition);
+const isCapability = (access: string): access is Capability => (CAPABILITIES as readonly string[]).includes(access);
+const lineOf = ({ method, path }: Definition): string => `${method} ${path}`;
+const STEPPED_UP_MS = 5 * 60_000;
+
+let house: House;
+let account: string;
+const members = new Map<Role, PersonClient>();
+let outsider: PersonClient;
+
+before(async () => {
+  house = await startHouse();
+  account = await house.newAccount();
+  for (const role of ACCOUNT_ROLES) members.set(role, await newPerson(house, account, role));
+  members.set('operator', await newPerson(house, '', 'operator'));
+  outsider = await newPerson(house, await house.newAccount('Other'), 'owner');
+});
+after(() => house.stop());
+
+const the = (role: Role): PersonClient => members.get(role) as PersonClient;
+const paramsOf = (): Record<string, string> => ({ account, environment: 'sandbox' });
+/** No body: what is allowed goes no further than reading it, and what has none finds no record by the ids. */
+const ask = (client: PersonClient, definition: Definition) => client.call(definition, { params: paramsOf() });
+
+describe('the lines of the interface', () => {
+  test('are all there are, each once', () => {
+    assert.ok(routes.length > 60, `${routes.length}`);
+    assert.equal(new Set(definitions.map(lineOf)).size, routes.length);
+  });
+
+  test('read without changing when they are GET, and never need the second factor for that', () => {
+    for (const { method, stepUp, byTwo } of definitions)
+      if (method === 'GET') assert.deepEqual([stepUp, byTwo], [undefined, undefined]);
+  });
+
+  test('that take two people need the second factor, and answer an approval or a result', () => {
+    for (const definition of definitions.filter(({ byTwo }) => byTwo !== undefined)) {
+      assert.equal(definition.stepUp, true, lineOf(definition));
+      const properties = Object.keys((definition.data.schema as { properties: object }).properties);
+      assert.deepEqual(properties, ['approval', 'result'], lineOf(definition));
+    }
+  });
+
+  test('name an account when they ask for a capability in one', () => {
+    for (const { access, path } of definitions.filter((definition) => isCapability(definition.access)))
+      assert.match(path, access === 'operate' ? /^\/api\/operator\// : /^\/api\/accounts\/:account\//, path);
+  });
+});
+
+describe('nobody', () => {
+  for (const definition of definitions.filter(({ access }) => access !== 'anybody'))
+    test(`is not let in to ${lineOf(definition)}`, async () => {
+      const answer = await newClient(house).send(definition.method, pathOf(definition, { params: paramsOf() }));
+      assert.deepEqual([answer.status, answer.json.code], [401, 'not_signed_in']);
+    });
+});
+
+describe('who has only given a password', () => {
+  test('gets no further than the second factor', async () => {
+    const person = the('auditor');
+    const client = newClient(house);
+    const given = await client.send('POST', '/api/sign-in', { email: person.email, password: person.password });
+    client.csrf = given.json.csrf_token;
+    for (const definition of definitions.filter(({ access }) => !['anybody', 'signing-in'].includes(access))) {
+      const answer = await client.call(definition, { params: paramsOf() });
+      assert.deepEqual([answer.status, answer.json.code], [401, 'not_signed_in'], lineOf(definition));
+    }
+  });
+});
+
+describe('a page of another origin', () => {
+  const changing = definitions.filter(({ method }) => method !== 'GET');
+
+  test('changes nothing, whatever it sends', async () => {
+    const client = the('owner');
+    const wrong: readonly Record<string, string>[] = [
+      { origin: 'https://evil.example' },
+      { origin: `https://localhost:${house.ports.sandbox}` },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+    ];
+    for (const definition of changing)
+      for (const headers of wrong) {
+        const path = pathOf(definition, { params: paramsOf() });
+        const answer = await client.send(definition.method, path, undefined, headers);
+        assert.deepEqual([answer.status, answer.json.code], [403, 'cross_site'], lineOf(definition));
+      }
+  });
+
+  test('does not know the word that goes along with every change', async () => {
+    const client = the('owner');
+    for (const definition of changing.filter(({ access }) => access === 'person' || isCapability(access))) {
+      const path = pathOf(definition, { params: paramsOf() });
+      const answer = await client.send(definition.method, path, undefined, { 'x-csrf-token': 'A'.repeat(43) });
+      assert.deepEqual([answer.status, answer.json.code], [403, 'cross_site'], lineOf(definition));
+    }
+  });
+});
+
+describe('roles', () => {
+  for (const role of ROLE_NAMES)
+    test(`${role}: is let in to what the role allows, and to nothing else`, async () => {
+      const client = the(role);
+      await client.stepUp();
+      for (const definition of definitions) {
+        const { access } = definition;
+        if (!isCapability(access)) continue;
+        const answer = await ask(client, definition);
+        const seen = `${role} ${lineOf(definition)}: ${answer.status} ${answer.text.slice(0, 200)}`;
+        // An operator belongs to no account; a member of one is no operator.
+        const isElsewhere = role === 'operator' && access !== 'operate';
+        if (can(role, access)) assert.ok(![401, 403, 500].includes(answer.status), seen);
+        else if (isElsewhere) assert.deepEqual([answer.status, answer.json?.code], [404, 'unknown_record'], seen);
+        else assert.deepEqual([answer.status, answer.json?.code], [403, 'not_allowed'], seen);
+      }
+    });
+
+  test('of another account: what is not theirs does not exist', async () => {
+    await outsider.stepUp();
+    for (const definition of definitions) {
+      const { access } = definition;
+      if (!isCapability(access)) continue;
+      const answer = await ask(outsider, definition);
+      const expected = access === 'operate' ? [403, 'not_allowed'] : [404, 'unknown_record'];
+      assert.deepEqual([answer.status, answer.json?.code], expected, lineOf(definition));
+    }
+  });
+
+  test('an account that there is not answers the same', async () => {
+    const shown = definitions.find(({ path }) => path === '/api/accounts/:account/team');
+    assert.ok(shown);
+    const theirs = await outsider.call(shown, { params: { account } });
+    const none = await outsider.call(shown, { params: { account: 'acct_0000000000' } });
+    assert.deepEqual([theirs.status, theirs.text], [none.status, none.text]);
+  });
+
+  test('what cannot be an id names nothing, and does not reach the database', async () => {
+    const names = definitions.flatMap(({ path }) => [...path.matchAll(/:([a-z]+)/g)].map(([, name]) => name ?? ''));
+    for (const odd of ['\0', 'x\0', '\n', '\u202e', 'ñ', ' ', 'a'.repeat(300)])
+      for (const definition of definitions.filter(({ path }) => path.includes(':'))) {
+        const client = the(definition.access === 'operate' ? 'operator' : 'owner');
+        const own = { ...Object.fromEntries(names.map((name) => [name, odd])), ...paramsOf() };
+        // Those of the account itself have no other id.
+        if (!Object.keys(own).some((name) => !(name in paramsOf()) && definition.path.includes(`:${name}`))) continue;
+        const answer = await client.call(definition, { params: own });
+        assert.ok([400, 403, 404].includes(answer.status), `${lineOf(definition)} ${odd} ${answer.text}`);
+        assert.notEqual(answer.json.code, 'invalid_field', lineOf(definition));
+      }
+    assert.deepEqual(
+      house.log.filter((line) => line.includes('"failure"')),
+      [],
+    );
+  });
+
+  test('an environment that there is not does not exist', async () => {
+    for (const definition of definitions.filter(({ path }) => path.includes(':environment'))) {
+      const answer = await the('owner').call(definition, { params: { account, environment: 'staging' } });
+      assert.deepEqual([answer.status, answer.json?.code], [404, 'unknown_record'], lineOf(definition));
+    }
+  });
+
+  test('what a role does not allow is in the log of the account, and what an outsider tries is in none of it', async () => {
+    const { database } = house.core;
+    const refused = async (): Promise<string[]> =>
+      (await database.read('select record from journal where account = ?', account))
+        .map((row) => JSON.parse(String(row['record'])))
+        .filter(({ action, outcome }) => action === 'access.denied' && outcome === 'role')
+        .map(({ actor, detail }) => `${actor.id} ${detail.route}`);
+    const before = await refused();
+    assert.ok(before.includes(`${the('auditor').id} /api/accounts/:account/team/invitations`));
+    assert.ok(before.every((line) => !line.startsWith(outsider.id)));
+  });
+});
+
+describe('the second factor', () => {
+  test('is asked for again by everything that is sensitive, once some minutes have passed', async () => {
+    for (const role of ROLE_NAMES) await the(role).stepUp();
+    house.advance(STEPPED_UP_MS);
+    for (const role of ROLE_NAMES) {
+      const client = the(role);
+      for (const definition of definitions) {
+        const { access, stepUp } = definition;
+        const mayCall = access === 'person' || (isCapability(access) && can(role, access));
+        if (!mayCall || stepUp !== true) continue;
+        const answer = await ask(client, definition);
+        assert.deepEqual([answer.status, answer.json?.code], [403, 'step_up_required'], lineOf(definition));
+      }
+    }
+  });
+});
+
+describe('a role that is taken away', () => {
+  test('is gone with the next call', async () => {
+    const person = await newPerson(house, account, 'developer');
+    const shown = { method: 'GET', path: '/api/accounts/:account/team' } as Definition;
+    assert.equal((await ask(person, shown)).status, 200);
+    await house.core.people.team.remove(account, person.id, { actor: { type: 'operator' } });
+    assert.equal((await ask(person, shown)).status, 404);
+  });
+
+  test('does not come back for who writes it into the database', async () => {
+    const person = await newPerson(house, account, 'auditor');
+    await house.core.database.commit({
+      writes: [{ sql: "update memberships set role = 'owner' where person = ?", rows: [[person.id]] }],
+    });
+    assert.equal((await ask(person, { method: 'GET', path: '/api/accounts/:account/team' } as Definition)).status, 404);
+  });
+});

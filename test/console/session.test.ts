@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { changePassword } from '../../src/console/wire/profile.ts';
+import {
+  showSession,
+  signInByCode,
+  signIn as signInCall,
+  signOut,
+  stepUpByCode,
+} from '../../src/console/wire/session.ts';
+import { ROLES } from '../../src/people/roles.ts';
+import { type House, startHouse } from '../house.ts';
+import { type Client, newClient, newPerson, type PersonClient, signIn } from './client.ts';
+
+let house: House;
+let account: string;
+let ana: PersonClient;
+
+before(async () => {
+  house = await startHouse();
+  account = await house.newAccount('Tienda');
+  ana = await newPerson(house, account, 'owner', 'Ana');
+});
+after(() => house.stop());
+
+const password = (client: Client, given: Record<string, unknown>) => client.call(signInCall, { body: given });
+
+describe('signing in', () => {
+  test('goes by stages, each with a cookie and a word of its own', async () => {
+    const client = newClient(house);
+    const nobody = await client.call(showSession);
+    assert.deepEqual(
+      [nobody.json.stage, nobody.json.methods, nobody.json.csrf_token, nobody.json.session],
+      ['nobody', [], null, null],
+    );
+    const given = await password(client, { email: ana.email.toUpperCase(), password: ana.password });
+    assert.deepEqual(given.json.methods, ['totp', 'recovery']);
+    const first = client.cookie;
+    client.csrf = given.json.csrf_token;
+    const halfway = await client.call(showSession);
+    assert.deepEqual(
+      [halfway.json.stage, halfway.json.methods, halfway.json.csrf_token, halfway.json.session],
+      ['password-given', ['totp', 'recovery'], client.csrf, null],
+    );
+    const done = await client.call(signInByCode, { body: { code: ana.code() } });
+    assert.equal(done.status, 200, done.text);
+    assert.notEqual(client.cookie, first);
+    assert.notEqual(done.json.csrf_token, client.csrf);
+    assert.equal((await client.call(showSession)).json.stage, 'signed-in');
+  });
+
+  test('tells who it is, what they may do where, and for how long', async () => {
+    const client = await signIn(ana);
+    const { json } = await client.call(showSession);
+    assert.deepEqual(json.session.person, { id: ana.id, name: 'Ana', email: ana.email, language: 'en' });
+    assert.deepEqual(json.session.memberships, [
+      {
+        account,
+        name: 'Tienda',
+        status: 'onboarding',
+        role: 'owner',
+        capabilities: [...ROLES.owner],
+        production_by_two: false,
+      },
+    ]);
+    assert.equal(json.session.is_operator, false);
+    assert.equal(json.session.idle_seconds, 900);
+    assert.ok(Date.parse(json.session.stepped_up_until) > house.now());
+    assert.ok(Date.parse(json.session.ends_at) > house.now() + 11 * 3_600_000);
+    assert.deepEqual(json.environments, [
+      { name: 'production', url: `https://localhost:${house.ports.production}` },
+      { name: 'sandbox', url: `https://localhost:${house.ports.sandbox}` },
+    ]);
+  });
+
+  test('the cookie is out of reach of scripts, other sites and other hosts', async () => {
+    const client = newClient(house);
+    const answer = await password(client, { email: ana.email, password: ana.password });
+    const [cookie = ''] = answer.headers['set-cookie'] ?? [];
+    assert.match(cookie, /^__Host-cardvault-session=[A-Za-z0-9_-]{43}; Path=\/; Secure; HttpOnly; SameSite=Strict$/);
+  });
+
+  test('whatever is wrong, the answer is the same', async () => {
+    const answers = [];
+    for (const given of [
+      { email: ana.email, password: 'not the password at all' },
+      { email: 'nobody@example.com', password: ana.password },
+    ])
+      answers.push(await password(newClient(house), given));
+    const client = newClient(house);
+    client.csrf = (await password(client, { email: ana.email, password: ana.password })).json.csrf_token;
+    answers.push(await client.call(signInByCode, { body: { code: '000000' } }));
+    answers.push(await client.call(signInByCode, { body: { code: 'aaaa-aaaa-aaaa-aaaa' } }));
+    for (const { status, text } of answers) {
+      assert.equal(status, 403);
+      assert.equal(text, answers[0]?.text);
+    }
+    assert.equal(answers[0]?.json.code, 'sign_in_refused');
+  });
+
+  test('a code is good once', async () => {
+    const code = ana.code();
+    for (const expected of [200, 403]) {
+      const client = newClient(house);
+      client.csrf = (await password(client, { email: ana.email, password: ana.password })).json.csrf_token;
+      assert.equal((await client.call(signInByCode, { body: { code } })).status, expected);
+    }
+  });
+
+  test('a recovery code does in place of the app, once, however it is typed', async () => {
+    const [code = ''] = ana.recoveryCodes;
+    for (const [typed, expected] of [
+      [` ${code.toUpperCase()}`, 200],
+      [code, 403],
+    ] as const) {
+      const client = newClient(house);
+      client.csrf = (await password(client, { email: ana.email, password: ana.password })).json.csrf_token;
+      assert.equal((await client.call(signInByCode, { body: { code: typed } })).status, expected);
+    }
+  });
+
+  test('what is missing is named, and what was given is not repeated', async () => {
+    const missing = await password(newClient(house), { password: 'a password that stays here' });
+    assert.deepEqual([missing.status, missing.json.code, missing.json.field], [400, 'invalid_field', 'email']);
+    assert.ok(!missing.text.includes('a password that stays here'));
+    const wrong = await password(newClient(house), { email: ana.email, password: 4711 });
+    assert.deepEqual([wrong.status, wrong.json.field], [400, 'password']);
+    assert.ok(!wrong.text.includes('4711'));
+  });
+
+  test('no password, code, cookie or word is in the log', async () => {
+    const client = await signIn(ana);
+    const log = house.log.join('\n');
+    for (const secret of [ana.password, client.csrf, client.cookie?.split('=')[1] ?? '', ana.totpSecret])
+      assert.ok(secret.length > 8 && !log.includes(secret));
+  });
+});
+
+describe('signing out', () => {
+  test('ends the session and takes the cookie back', async () => {
+    const client = await signIn(ana);
+    const { cookie, csrf } = client;
+    const answer = await client.call(signOut);
+    assert.equal(answer.status, 200);
+    assert.equal(client.cookie, undefined);
+    client.cookie = cookie;
+    client.csrf = csrf;
+    assert.equal((await client.call(showSession)).json.stage, 'nobody');
+  });
+
+  test('of nobody is no failure', async () => assert.equal((await newClient(house).call(signOut)).status, 200));
+});
+
+describe('an address that has tried too often', () => {
+  test('tries no more passwords, signed in or not, and still signs out', async () => {
+    const strict = await startHouse({ variables: { CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '5' } });
+    try {
+      const eve = await newPerson(strict, await strict.newAccount(), 'analyst');
+      const change = { current: eve.password, password: 'aaaaaaaaaaaa' };
+      const answers = [];
+      for (let index = 0; index < 6; index++) answers.push((await eve.call(changePassword, { body: change })).status);
+      assert.deepEqual(answers, [400, 400, 400, 400, 400, 429]);
+      assert.equal((await password(newClient(strict), { email: eve.email, password: eve.password })).status, 429);
+      assert.equal((await eve.call(signOut)).status, 200);
+      assert.equal(eve.cookie, undefined);
+    } finally {
+      await strict.stop();
+    }
+  });
+});
+
+describe('stepping up', () => {
+  test('holds for some minutes, and is refused with a wrong code', async () => {
+    const client = await signIn(ana);
+    house.advance(5 * 60_000);
+    assert.equal((await client.call(showSession)).json.session.stepped_up_until, null);
+    assert.equal((await client.call(stepUpByCode, { body: { code: '123456' } })).status, 403);
+    const answer = await client.call(stepUpByCode, { body: { code: ana.code() } });
+    assert.equal(answer.status, 200);
+    assert.ok(Date.parse(answer.json.stepped_up_until) > house.now());
+  });
+});
+
+describe('a session', () => {
+  test('ends when nobody calls, and calls that the browser makes by itself do not count', async () => {
+    const client = await signIn(ana);
+    const ask = async (headers: Record<string, string> = {}) =>
+      (await client.send('GET', '/api/session', undefined, headers)).json.stage;
+    house.advance(14 * 60_000);
+    assert.equal(await ask(), 'signed-in');
+    house.advance(14 * 60_000);
+    assert.equal(await ask({ 'x-passive': '1' }), 'signed-in');
+    house.advance(2 * 60_000);
+    assert.equal(await ask({ 'x-passive': '1' }), 'nobody');
+  });
+});

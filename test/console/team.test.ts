@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import {
+  changeRole,
+  inviteOperator,
+  inviteOwner,
+  inviteToTeam,
+  removeFromTeam,
+  removeOperator,
+  resetOperator,
+  resetPerson,
+  resetPersonOf,
+  showOperators,
+  showTeam,
+  showTeamOf,
+  withdrawInvitation,
+  withdrawInvitationOf,
+  withdrawOperatorInvitation,
+} from '../../src/console/wire/team.ts';
+import { type House, startHouse } from '../house.ts';
+import { joinToo, newPerson, type PersonClient } from './client.ts';
+
+let house: House;
+let account: string;
+let other: string;
+let owner: PersonClient;
+let developer: PersonClient;
+let stranger: PersonClient;
+let operator: PersonClient;
+
+before(async () => {
+  house = await startHouse();
+  account = await house.newAccount('Tienda');
+  other = await house.newAccount('Other');
+  owner = await newPerson(house, account, 'owner', 'Ana');
+  developer = await newPerson(house, account, 'developer', 'Ben');
+  stranger = await newPerson(house, other, 'owner');
+  operator = await newPerson(house, '', 'operator', 'Olga');
+});
+after(() => house.stop());
+
+const team = async (client = owner) => (await client.call(showTeam, { params: { account } })).json;
+const codeOf = ({ status, json }: { status: number; json: { code?: string } }) => [status, json.code];
+
+describe('a team', () => {
+  test('shows who belongs to it, since when, and who may be helped by the caller', async () => {
+    const { people } = await team();
+    const [first, second] = people;
+    assert.deepEqual(
+      [first.id, first.name, first.email, first.role, first.is_you, first.is_locked, first.may_reset],
+      [owner.id, 'Ana', owner.email, 'owner', true, false, true],
+    );
+    assert.deepEqual([second.id, second.is_you, second.may_reset], [developer.id, false, true]);
+    assert.ok(Math.abs(Date.parse(second.last_seen_at) - house.now()) < 600_000);
+    const theirs = await team(developer);
+    assert.deepEqual(
+      theirs.people.map((person: { may_reset: boolean }) => person.may_reset),
+      [false, false],
+    );
+  });
+
+  test('changes a role, and keeps a last owner', async () => {
+    const person = await newPerson(house, account, 'auditor');
+    const params = { account, person: person.id };
+    assert.equal((await owner.call(changeRole, { params, body: { role: 'analyst' } })).status, 200);
+    assert.equal(await house.core.people.team.roleIn(account, person.id), 'analyst');
+    const last = await owner.call(changeRole, { params: { account, person: owner.id }, body: { role: 'auditor' } });
+    assert.deepEqual(codeOf(last), [400, 'not_possible']);
+    const none = await owner.call(changeRole, { params, body: { role: 'operator' } });
+    assert.deepEqual([none.status, none.json.field], [400, 'role']);
+    assert.equal((await owner.call(removeFromTeam, { params })).status, 200);
+    assert.equal(await house.core.people.team.roleIn(account, person.id), undefined);
+  });
+
+  test('reaches nobody of another account', async () => {
+    const params = { account, person: stranger.id };
+    const none = { account, person: 'person_00000000000000' };
+    for (const definition of [changeRole, removeFromTeam, resetPerson]) {
+      const body = definition.body === undefined ? {} : { body: { role: 'auditor' } };
+      const answer = await owner.call(definition, { params, ...body });
+      assert.deepEqual(codeOf(answer), [404, 'unknown_record']);
+      assert.equal(answer.text, (await owner.call(definition, { params: none, ...body })).text);
+    }
+    assert.equal(await house.core.people.team.roleIn(other, stranger.id), 'owner');
+  });
+
+  test('gives no way in to somebody who belongs to another account, too', async () => {
+    const both = await newPerson(house, account, 'analyst');
+    await joinToo(both, other, 'auditor');
+    const { people } = await team();
+    assert.equal(people.find(({ id }: { id: string }) => id === both.id).may_reset, false);
+    const answer = await owner.call(resetPerson, { params: { account, person: both.id } });
+    assert.deepEqual(codeOf(answer), [403, 'not_allowed']);
+    const helped = await operator.call(resetPersonOf, { params: { id: account, person: both.id } });
+    assert.equal(helped.status, 200, helped.text);
+  });
+});
+
+describe('invitations', () => {
+  test('are listed without their secret, and withdrawn', async () => {
+    const email = 'new.person@example.com';
+    const made = await owner.call(inviteToTeam, { params: { account }, body: { email, role: 'analyst' } });
+    assert.equal(made.status, 200, made.text);
+    const [, secret = ''] = made.json.url.split('#');
+    const shown = await owner.call(showTeam, { params: { account } });
+    assert.ok(secret.length > 40 && !shown.text.includes(secret));
+    const [invitation] = shown.json.invitations;
+    assert.deepEqual([invitation.email, invitation.role, invitation.invited_by], [email, 'analyst', 'Ana']);
+    const stolen = await stranger.call(withdrawInvitation, { params: { account: other, id: invitation.id } });
+    assert.deepEqual(codeOf(stolen), [404, 'unknown_record']);
+    const params = { account, id: invitation.id };
+    assert.equal((await owner.call(withdrawInvitation, { params })).status, 200);
+    assert.equal((await owner.call(withdrawInvitation, { params })).status, 404);
+  });
+
+  test('name the field that is wrong, and not what stands in it', async () => {
+    const params = { account };
+    const answer = await owner.call(inviteToTeam, { params, body: { email: 'no-address-at-all', role: 'analyst' } });
+    assert.deepEqual([answer.status, answer.json.field], [400, 'email']);
+    assert.ok(!answer.text.includes('no-address-at-all'));
+    const member = await owner.call(inviteToTeam, { params, body: { email: developer.email, role: 'owner' } });
+    assert.deepEqual(codeOf(member), [400, 'not_possible']);
+  });
+});
+
+describe('operators', () => {
+  test('look after one another, and one stays', async () => {
+    const made = await operator.call(inviteOperator, { body: { email: 'second@example.com' } });
+    assert.equal(made.status, 200, made.text);
+    const { json } = await operator.call(showOperators);
+    assert.deepEqual(
+      json.people.map(({ id, role }: { id: string; role: string }) => [id, role]),
+      [[operator.id, 'operator']],
+    );
+    const id = json.invitations.find(({ email }: { email: string }) => email === 'second@example.com').id;
+    assert.equal((await operator.call(withdrawOperatorInvitation, { params: { id } })).status, 200);
+    const last = await operator.call(removeOperator, { params: { person: operator.id } });
+    assert.deepEqual(codeOf(last), [400, 'not_possible']);
+    const second = await newPerson(house, '', 'operator');
+    assert.equal((await operator.call(resetOperator, { params: { person: second.id } })).status, 200);
+    assert.equal((await operator.call(resetOperator, { params: { person: owner.id } })).status, 404);
+    assert.equal((await operator.call(removeOperator, { params: { person: second.id } })).status, 200);
+    assert.deepEqual(codeOf(await second.call(showOperators)), [403, 'not_allowed']);
+  });
+
+  test('see the people of an account, invite its owner, and help its people', async () => {
+    const { json } = await operator.call(showTeamOf, { params: { id: account } });
+    assert.ok(json.people.some(({ id }: { id: string }) => id === owner.id));
+    const body = { email: 'owner.two@example.com' };
+    const invited = await operator.call(inviteOwner, { params: { id: account }, body });
+    assert.equal(invited.status, 200, invited.text);
+    const [invitation] = (await operator.call(showTeamOf, { params: { id: account } })).json.invitations.slice(-1);
+    assert.deepEqual([invitation.email, invitation.role, invitation.invited_by], [body.email, 'owner', 'Olga']);
+    const params = { id: account, invitation: invitation.id };
+    assert.equal((await operator.call(withdrawInvitationOf, { params: { ...params, id: other } })).status, 404);
+    assert.equal((await operator.call(withdrawInvitationOf, { params })).status, 200);
+    const elsewhere = await operator.call(resetPersonOf, { params: { id: other, person: developer.id } });
+    assert.deepEqual(codeOf(elsewhere), [404, 'unknown_record']);
+    for (const definition of [showTeamOf, inviteOwner])
+      assert.equal(
+        (await operator.call(definition, { params: { id: 'acct_0000000000' }, ...(definition.body && { body }) }))
+          .status,
+        404,
+      );
+  });
+});

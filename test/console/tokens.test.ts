@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { approve, carryOut, listApprovals, setProductionByTwo } from '../../src/console/wire/approvals.ts';
+import { listAudit } from '../../src/console/wire/audit.ts';
+import { deleteToken, listTokens, showToken } from '../../src/console/wire/records.ts';
+import { MINUTE } from '../../src/kernel/clock.ts';
+import { type House, luhnPan, startHouse } from '../house.ts';
+import { cards, newCaller, TIME, tokensIn, VISA } from '../interface/vault.ts';
+import { assertRefused, assertUnknown, carried, type Desk, given, newDesk } from './desk.ts';
+
+const PAGE = 50;
+
+describe('tokens in the console', { timeout: 120_000 }, () => {
+  let house: House;
+  let desk: Desk;
+  let token: string;
+
+  before(async () => {
+    house = await startHouse();
+    const caller = await newCaller(house, { name: 'checkout' });
+    desk = await newDesk(house, caller.account);
+    const answer = await caller.tokenize(cards([VISA], { tags: ['shop-1', 'vip'], scheme: 7 }));
+    [token = assert.fail('no token')] = tokensIn(answer);
+  });
+  after(() => house.stop());
+
+  const list = async (body: object = {}) => given(await desk.call(listTokens, { body }));
+  const found = async (body: object): Promise<string[]> =>
+    (await list(body)).tokens.map((each: { token: string }) => each.token);
+
+  test('a token is told without its card number', async () => {
+    const answer = await desk.call(showToken, { params: { token } });
+    const { created_at, ...rest } = given(answer);
+    assert.match(created_at, TIME);
+    assert.deepEqual(rest, {
+      token,
+      card: '411111******1111',
+      scheme: 7,
+      is_persistent: false,
+      name: 'Ana Lopez',
+      expiration: '12/2029',
+      tags: ['shop-1', 'vip'],
+      created_by: 'checkout',
+      is_damaged: false,
+    });
+    assert.deepEqual(await list(), { tokens: [given(answer)], next: null });
+  });
+
+  test('a card number that stands in a name or a tag is truncated', async () => {
+    const caller = await newCaller(house);
+    const chd = [{ card: luhnPan('4000'), name: `Ana ${VISA}`, exp: '12/29' }];
+    await caller.tokenize({ chd, tags: [`of ${VISA}`], scheme: 1 });
+    const other = await newDesk(house, caller.account);
+    const answer = await other.call(listTokens, { body: {} });
+    const [shown] = given(answer).tokens;
+    assert.deepEqual([shown.name, shown.tags], ['Ana 411111******1111', ['of 411111******1111']]);
+    assert.ok(!answer.text.includes(VISA));
+  });
+
+  test('tokens are found by token, tag, last four and BIN', async () => {
+    const searches = { token, tag: 'vip', last_four: '1111', bin: '411111' };
+    for (const [by, value] of Object.entries(searches)) {
+      assert.deepEqual(await found({ by, value }), [token], by);
+    }
+    const misses = { token: `${token}9`, tag: 'vi', last_four: '1112', bin: '411112' };
+    for (const [by, value] of Object.entries(misses)) assert.deepEqual(await found({ by, value }), [], by);
+  });
+
+  test('what cannot be looked for names the field, and does not repeat it', async () => {
+    const wrong: readonly [string, string | undefined, object][] = [
+      ['by', undefined, { by: 'pan', value: VISA }],
+      ['by', VISA, { value: VISA }],
+      ['value', undefined, { by: 'tag' }],
+      ['value', '41111', { by: 'bin', value: '41111' }],
+      ['value', VISA, { by: 'last_four', value: VISA }],
+      ['value', undefined, { by: 'tag', value: 'x'.repeat(256) }],
+      ['cursor', VISA, { cursor: VISA }],
+    ];
+    for (const [field, sent, body] of wrong) {
+      assertRefused(await desk.call(listTokens, { body }), 'invalid_field', field, sent);
+    }
+  });
+
+  test('pages follow each other without a gap, the newest first', async () => {
+    const caller = await newCaller(house);
+    const made: string[] = [];
+    for (let count = 0; count < 2; count++) {
+      const pans = Array.from({ length: PAGE - 10 }, () => luhnPan('520000'));
+      made.push(...tokensIn(await caller.tokenize(cards(pans))));
+      house.advance(1000);
+    }
+    const other = await newDesk(house, caller.account);
+    const first = given(await other.call(listTokens, { body: {} }));
+    const second = given(await other.call(listTokens, { body: { cursor: first.next } }));
+    assert.equal(first.tokens.length, PAGE);
+    assert.equal(second.next, null);
+    const all = [...first.tokens, ...second.tokens];
+    assert.deepEqual(all.map((each) => each.token).sort(), [...made].sort());
+    const times = all.map((each) => each.created_at);
+    assert.deepEqual(times, [...times].sort().reverse());
+  });
+
+  test('a record that was changed in the database is told as damaged, and nothing of it', async () => {
+    const caller = await newCaller(house);
+    const [damaged = ''] = tokensIn(await caller.tokenize(cards([VISA])));
+    await house.core.database.commit({
+      writes: [{ sql: 'update tokens set record = ? where account = ?', rows: [[Buffer.alloc(60), caller.account]] }],
+    });
+    const other = await newDesk(house, caller.account);
+    const shown = given(await other.call(showToken, { params: { token: damaged } }));
+    assert.deepEqual([shown.is_damaged, shown.card, shown.name, shown.tags], [true, '', null, []]);
+    assert.equal(given(await other.call(listTokens, { body: {} })).tokens[0].is_damaged, true);
+  });
+
+  test('a token of another account, of the other environment, or of nobody is unknown, and stays', async () => {
+    const stranger = await newDesk(house, await house.newAccount());
+    const production = { environment: 'production' };
+    for (const definition of [showToken, deleteToken]) {
+      assertUnknown(
+        await stranger.call(definition, { params: { token } }),
+        await desk.call(definition, { params: { token, ...production } }),
+        await desk.call(definition, { params: { token: `${token}0` } }),
+        await desk.call(definition, { params: { token: '\u0000 ü' } }),
+      );
+      // An account of which the person is no member.
+      assertUnknown(await stranger.call(definition, { params: { token, account: desk.account } }));
+    }
+    assert.deepEqual(await found({ by: 'token', value: token }), [token]);
+  });
+
+  test('deleting takes the second factor, happens once, and is in the audit log with the person', async () => {
+    const caller = await newCaller(house);
+    const [own = ''] = tokensIn(await caller.tokenize(cards([VISA])));
+    const other = await newDesk(house, caller.account);
+    house.advance(6 * MINUTE);
+    assertRefused(await other.call(deleteToken, { params: { token: own } }), 'step_up_required');
+    await other.person.stepUp();
+    assert.deepEqual(carried(await other.call(deleteToken, { params: { token: own } })), { done: true });
+    assertUnknown(await other.call(deleteToken, { params: { token: own } }));
+    assertUnknown(await other.call(showToken, { params: { token: own } }));
+    const { records } = given(await other.call(listAudit, { body: { action: 'token.deleted' } }));
+    assert.deepEqual(
+      records.map((record: { outcome: string; actor_id: string; targets: string[] }) => [
+        record.outcome,
+        record.actor_id,
+        record.targets,
+      ]),
+      [
+        ['missing', other.person.id, []],
+        ['success', other.person.id, [`token:${own}`]],
+      ],
+    );
+  });
+
+  test('in production another person agrees first, and is told what would be deleted', async () => {
+    const caller = await newCaller(house, { environment: 'production' });
+    const [own = ''] = tokensIn(await caller.tokenize(cards([VISA])));
+    const [owner, second] = [
+      await newDesk(house, caller.account, { environment: 'production' }),
+      await newDesk(house, caller.account, { environment: 'production' }),
+    ];
+    await owner.person.stepUp();
+    carried(await owner.call(setProductionByTwo, { body: { production_by_two: true } }));
+    assertUnknown(await owner.call(deleteToken, { params: { token: `${own}0` } }));
+    const asked = given(await owner.call(deleteToken, { params: { token: own } }));
+    assert.equal(asked.result, null);
+    given(await owner.call(showToken, { params: { token: own } }));
+    const [waiting] = given(await second.call(listApprovals)).approvals;
+    assert.deepEqual(waiting.summary, [
+      { name: 'token', value: own },
+      { name: 'card', value: '411111******1111' },
+    ]);
+    await second.person.stepUp();
+    given(await second.call(approve, { params: { id: asked.approval } }));
+    given(await owner.call(carryOut, { params: { id: asked.approval } }));
+    assertUnknown(await owner.call(showToken, { params: { token: own } }));
+  });
+});

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { listAudit } from '../../src/console/wire/audit.ts';
+import { tryPayload } from '../../src/console/wire/proxy.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { type House, startHouse } from '../house.ts';
+import { newSender, openJose, openWssec, type Sender } from '../interface/proxy.ts';
+import { VISA } from '../interface/vault.ts';
+import { assertRefused, assertUnknown, type Desk, given, newDesk } from './desk.ts';
+
+describe('the workbench', { timeout: 120_000 }, () => {
+  let house: House;
+  let sender: Sender;
+  let desk: Desk;
+  let token: string;
+
+  before(async () => {
+    house = await startHouse();
+    sender = await newSender(house);
+    desk = await newDesk(house, sender.account);
+    token = await sender.token(VISA);
+  });
+  after(() => house.stop());
+
+  const tried = async (body: object, of = desk) => given(await of.call(tryPayload, { body }));
+  const card = (): string => `{{ ${token} : detokenize | extract:card }}`;
+
+  test('answers what the endpoint would answer: a payload that only the processor can read', async () => {
+    const jose = await tried({ kind: 'jose', payload: `{"cardNumber":"${card()}"}` });
+    assert.deepEqual([jose.status, jose.error], [200, null]);
+    const answer = JSON.parse(jose.answer);
+    assert.equal(jose.answer, JSON.stringify(answer, undefined, 2));
+    assert.deepEqual(Object.keys(answer), ['status', 'data']);
+    assert.equal(await openJose(answer.data), `{"cardNumber":"${VISA}"}`);
+    const wssec = await tried({ kind: 'wssec', payload: `<a>${card()}</a>` });
+    assert.equal(openWssec(JSON.parse(wssec.answer).data.xml), `<a>${VISA}</a>`);
+    const hash = await tried({ kind: 'hash', hash_type: 'SHA512', payload: `ñ ${card()}` });
+    const hashValue = createHash('sha512').update(`ñ ${VISA}`).digest('base64');
+    assert.deepEqual(JSON.parse(hash.answer), { status: 200, data: { hashValue, hashType: 'SHA512' } });
+    for (const { answer: text, duration_ms } of [jose, wssec, hash]) {
+      assert.ok(!text.includes(VISA));
+      assert.ok(Number.isInteger(duration_ms) && duration_ms >= 0);
+    }
+  });
+
+  test('a payload that is refused is answered as the endpoint would refuse it', async () => {
+    const cases = [
+      { kind: 'jose', payload: '{"a":', code: 'malformed_json' },
+      { kind: 'jose', payload: '{"cardData":1}', code: 'invalid_field' },
+      { kind: 'jose', payload: '{"cardNumber":"{{x | y}}"}', code: 'invalid_placeholder' },
+      {
+        kind: 'jose',
+        payload: '{"cardNumber":"{{4111111111111112:detokenize | extract:card}}"}',
+        code: 'unknown_token',
+      },
+      { kind: 'wssec', payload: '<a>', code: 'malformed_xml' },
+      { kind: 'hash', payload: 'x', code: 'invalid_field' },
+    ];
+    for (const { code, ...body } of cases) {
+      const { status, answer, error } = await tried(body);
+      const { payload } = body;
+      const sent =
+        body.kind === 'jose'
+          ? await sender.jose(payload)
+          : body.kind === 'wssec'
+            ? await sender.wssec(payload)
+            : await sender.hash(payload, {}, '');
+      assert.equal(error.code, code, answer);
+      assert.equal(status, sent.status);
+      assert.deepEqual(JSON.parse(answer), sent.json);
+      assert.equal(error.description, sent.json.description);
+    }
+  });
+
+  test('missing keys are told as the endpoint tells them', async () => {
+    const other = await newDesk(house, await house.newAccount());
+    const { status, error } = await tried({ kind: 'jose', payload: '{}' }, other);
+    assert.deepEqual([status, error.code], [400, 'proxy_not_configured']);
+  });
+
+  test('a placeholder reads records of the account’s own sandbox only', async () => {
+    const others = await newSender(house);
+    const live = await newSender(house, { account: sender.account, environment: 'production' });
+    for (const foreign of [await others.token(VISA), await live.token(VISA)]) {
+      const { error } = await tried({
+        kind: 'hash',
+        hash_type: 'SHA256',
+        payload: `{{${foreign}:detokenize | extract:card}}`,
+      });
+      assert.equal(error.code, 'unknown_token');
+    }
+  });
+
+  test('reading card data is in the audit log with the person', async () => {
+    await tried({ kind: 'hash', hash_type: 'SHA256', payload: card() });
+    const body = { target: `token:${token}`, actor: desk.person.id };
+    const [read] = given(await desk.call(listAudit, { body })).records;
+    assert.deepEqual(
+      [read.action, read.environment, read.actor_type, read.detail],
+      ['token.detokenized', 'sandbox', 'person', [{ name: 'use', value: 'hash' }]],
+    );
+  });
+
+  test('a body that is none of these names the field', async () => {
+    assertRefused(await desk.call(tryPayload, { body: { kind: 'xml', payload: 'x' } }), 'invalid_field', 'kind');
+    assertRefused(await desk.call(tryPayload, { body: { kind: 'jose' } }), 'invalid_field', 'payload');
+    const payload = 'x'.repeat(LIMITS.workbenchPayloadCharacters + 1);
+    assertRefused(await desk.call(tryPayload, { body: { kind: 'hash', payload } }), 'invalid_field', 'payload');
+    const hash = { kind: 'hash', hash_type: 'MD5', payload: 'x' };
+    assertRefused(await desk.call(tryPayload, { body: hash }), 'invalid_field', 'hash_type', 'MD5');
+  });
+
+  test('the workbench of another account is unknown', async () => {
+    const stranger = await newDesk(house, await house.newAccount());
+    const body = { kind: 'hash', hash_type: 'SHA256', payload: card() };
+    assertUnknown(await stranger.call(tryPayload, { params: { account: desk.account }, body }));
+  });
+});

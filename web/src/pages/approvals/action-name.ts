@@ -1,0 +1,10 @@
+import { useTranslation } from 'react-i18next';
+
+/** What a change that takes two people is called. */
+export function useActionName(): (action: string) => string {
+  const { t, i18n } = useTranslation('approvals');
+  return (action) => {
+    const key = `action.${action}`;
+    return i18n.exists(`approvals:${key}`) ? t(key as 'action.other') : t('action.other');
+  };
+}

@@ -1,0 +1,39 @@
+import { Modal } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { SecretOnce } from '../../parts/secret-once.tsx';
+import { useVisit } from '../../session/session.tsx';
+
+interface NewKeyDialogProps {
+  readonly secret: { readonly value: string; readonly environment: string } | undefined;
+  readonly onStored: () => void;
+}
+
+/** The key that an approved change has made. Only the button closes it, so that a stray key does not lose it. */
+export function NewKeyDialog({ secret, onStored }: NewKeyDialogProps) {
+  const { t } = useTranslation('approvals');
+  const { visit } = useVisit();
+  const url = visit?.environments.find(({ name }) => name === secret?.environment)?.url;
+  return (
+    <Modal
+      opened={secret !== undefined}
+      onClose={onStored}
+      title={t('secret.title')}
+      size="lg"
+      withCloseButton={false}
+      closeOnEscape={false}
+      closeOnClickOutside={false}
+    >
+      {secret !== undefined && (
+        <SecretOnce what={t('secret.label')} secret={secret.value} onStored={onStored}>
+          {url !== undefined && (
+            <CodeBlock
+              label={t('secret.tryIt')}
+              code={`curl ${url}/v1/account \\\n  -H 'x-api-key: ${secret.value}'`}
+            />
+          )}
+        </SecretOnce>
+      )}
+    </Modal>
+  );
+}

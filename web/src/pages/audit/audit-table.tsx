@@ -1,0 +1,161 @@
+import { ActionIcon, Stack, Text } from '@mantine/core';
+import { ChevronDown, ChevronRight } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { listAudit } from '../../../../src/console/wire/audit.ts';
+import type { ReadBy } from '../../../../src/http/fields.ts';
+import type { CallError } from '../../api/call.ts';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
+import { Badge } from '../../parts/status-badge.tsx';
+import { Time } from '../../parts/time.tsx';
+import { isEnvironment } from '../../session/tenant.ts';
+import { useActionText } from './action-text.ts';
+import { RecordDetail } from './record-detail.tsx';
+
+export type AuditPage = ReadBy<typeof listAudit.data>;
+export type AuditRecord = AuditPage['records'][number];
+
+interface AuditTableProps {
+  readonly records: readonly AuditRecord[] | undefined;
+  readonly error: CallError | null;
+  readonly onRetry: () => void;
+  readonly empty: ReactNode;
+  readonly next: { readonly onClick: () => void; readonly isLoading: boolean; readonly label: string } | undefined;
+}
+
+const keyOf = ({ lane, sequence }: AuditRecord): string => `${lane}/${sequence}`;
+const GOOD: readonly string[] = ['success', 'accepted', 'word'];
+
+export function AuditTable({ records, error, onRetry, empty, next }: AuditTableProps) {
+  const { t } = useTranslation('audit');
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const toggle = (record: AuditRecord): void =>
+    setOpen((before) => {
+      const after = new Set(before);
+      if (!after.delete(keyOf(record))) after.add(keyOf(record));
+      return after;
+    });
+  const isOpen = (record: AuditRecord): boolean => open.has(keyOf(record));
+  return (
+    <DataTable
+      caption={t('caption')}
+      columns={useColumns(isOpen, toggle)}
+      rows={records}
+      rowKey={keyOf}
+      below={(record) => isOpen(record) && <RecordDetail record={record} />}
+      error={error}
+      onRetry={onRetry}
+      empty={empty}
+      next={next}
+      skeletonRows={8}
+    />
+  );
+}
+
+function useColumns(
+  isOpen: (record: AuditRecord) => boolean,
+  toggle: (record: AuditRecord) => void,
+): readonly Column<AuditRecord>[] {
+  const { t } = useTranslation('audit');
+  const textOf = useActionText();
+  return [
+    { name: 'at', header: t('columns.at'), cell: ({ at }) => <Time value={at} /> },
+    {
+      name: 'action',
+      header: t('columns.action'),
+      cell: ({ action }) => <Action action={action} text={textOf(action)} />,
+    },
+    { name: 'actor', header: t('columns.actor'), cell: (record) => <Actor {...record} /> },
+    {
+      name: 'targets',
+      header: t('columns.targets'),
+      from: 'md',
+      cell: ({ targets, environment }) => (
+        <Stack gap={4} align="flex-start">
+          <Targets targets={targets} />
+          {isEnvironment(environment) && <EnvironmentBadge environment={environment} />}
+        </Stack>
+      ),
+    },
+    {
+      name: 'outcome',
+      header: t('columns.outcome'),
+      cell: ({ outcome }) => (
+        <Badge tone={GOOD.includes(outcome) ? 'quiet' : 'attention'}>
+          {outcome === 'success' ? t('success') : outcome}
+        </Badge>
+      ),
+    },
+    {
+      name: 'more',
+      header: t('columns.more'),
+      isHeaderHidden: true,
+      width: 48,
+      cell: (record) => (
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          aria-expanded={isOpen(record)}
+          aria-label={t('detail.show', { action: textOf(record.action) })}
+          onClick={() => toggle(record)}
+        >
+          {isOpen(record) ? <ChevronDown size={16} aria-hidden /> : <ChevronRight size={16} aria-hidden />}
+        </ActionIcon>
+      ),
+    },
+  ];
+}
+
+function Action({ action, text }: { readonly action: string; readonly text: string }) {
+  return (
+    <Stack gap={0}>
+      <Text span size="sm" fw={500}>
+        {text}
+      </Text>
+      {text !== action && (
+        <Text span size="xs" c="dimmed" ff="monospace">
+          {action}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+const ACTORS = ['key', 'person', 'operator', 'service', 'unknown'] as const;
+type ActorType = (typeof ACTORS)[number];
+
+const isActor = (type: string): type is ActorType => (ACTORS as readonly string[]).includes(type);
+
+function Actor({ actor_type, actor_name }: AuditRecord) {
+  const { t } = useTranslation('audit');
+  const type = isActor(actor_type) ? t(`actorType.${actor_type}`) : actor_type;
+  return (
+    <Stack gap={0}>
+      <Text span size="sm" truncate maw={200} title={actor_name ?? ''}>
+        {actor_name ?? type}
+      </Text>
+      {actor_name !== null && (
+        <Text span size="xs" c="dimmed">
+          {type}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function Targets({ targets }: { readonly targets: readonly string[] }) {
+  const [first] = targets;
+  if (first === undefined)
+    return (
+      <Text span c="dimmed" size="sm">
+        –
+      </Text>
+    );
+  return (
+    <Text span size="xs" ff="monospace" truncate display="block" maw={240} title={targets.join('\n')}>
+      {first}
+      {targets.length > 1 && ` +${targets.length - 1}`}
+    </Text>
+  );
+}

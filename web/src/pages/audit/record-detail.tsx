@@ -1,0 +1,37 @@
+import { Stack } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { CopyField } from '../../parts/copy.tsx';
+import { Details } from '../../parts/details.tsx';
+import type { AuditRecord } from './audit-table.tsx';
+
+/** All else that a record holds. */
+export function RecordDetail({ record }: { readonly record: AuditRecord }) {
+  const { t } = useTranslation('audit');
+  const { lane, sequence, address, request_id, actor_id, targets, detail, hash } = record;
+  const copied = (label: string, value: string | null) =>
+    value === null ? undefined : { label, value: <CopyField value={value} what={label} /> };
+  return (
+    <Details
+      items={[
+        ...detail.map(({ name, value }) => ({ label: name, value })),
+        targets.length === 0
+          ? undefined
+          : {
+              label: t('detail.targets'),
+              value: (
+                <Stack gap={2}>
+                  {targets.map((target) => (
+                    <CopyField key={target} value={target} what={t('detail.targets')} />
+                  ))}
+                </Stack>
+              ),
+            },
+        copied(t('detail.address'), address),
+        copied(t('detail.actorId'), actor_id),
+        copied(t('detail.request'), request_id),
+        { label: t('detail.place'), value: t('detail.placeValue', { lane, sequence }) },
+        copied(t('detail.hash'), hash),
+      ]}
+    />
+  );
+}

@@ -1,0 +1,99 @@
+import { Button } from '@mantine/core';
+import { Timer } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import { listCaptures } from '../../../../src/console/wire/records.ts';
+import type { ReadBy } from '../../../../src/http/fields.ts';
+import { useReadPages } from '../../api/pages.ts';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
+import { Time } from '../../parts/time.tsx';
+import { TruncatedCard } from '../../parts/truncated-card.tsx';
+import { useTenant } from '../../session/tenant.ts';
+import classes from './captures.module.css';
+import { SentAmount } from './sent-amount.tsx';
+import { TimeLeft } from './time-left.tsx';
+
+type CaptureRow = ReadBy<typeof listCaptures.data>['captures'][number];
+
+function useColumns(): readonly Column<CaptureRow>[] {
+  const { t } = useTranslation('captures');
+  return [
+    {
+      name: 'id',
+      header: t('list.id'),
+      cell: ({ id }) => (
+        <span className={classes['id']} title={id}>
+          {id}
+        </span>
+      ),
+    },
+    {
+      name: 'card',
+      header: t('list.card'),
+      cell: ({ card, is_damaged }) => (is_damaged ? <StatusBadge status="damaged" /> : <TruncatedCard card={card} />),
+    },
+    { name: 'left', header: t('list.left'), cell: ({ expires_at }) => <TimeLeft until={expires_at} /> },
+    {
+      name: 'kept',
+      header: t('list.kept'),
+      from: 'md',
+      cell: ({ has_sensitive }) =>
+        has_sensitive ? (
+          <Badge tone="attention" title={t('sensitiveTitle')}>
+            {t('sensitive')}
+          </Badge>
+        ) : (
+          '–'
+        ),
+    },
+    { name: 'amount', header: t('list.amount'), isNumber: true, from: 'sm', cell: (row) => <SentAmount {...row} /> },
+    {
+      name: 'at',
+      header: t('list.at'),
+      from: 'lg',
+      cell: ({ created_at }) => (
+        <span className={classes['line']}>
+          <Time value={created_at} />
+        </span>
+      ),
+    },
+  ];
+}
+
+export function CapturesPage() {
+  const { t } = useTranslation('captures');
+  const { account, environment } = useTenant();
+  const columns = useColumns();
+  const { pages, error, retry, next } = useReadPages(listCaptures, { params: { account, environment } });
+  return (
+    <>
+      <PageHeader title={t('title')} description={t('description')} />
+      <DataTable
+        caption={t('list.caption')}
+        columns={columns}
+        rows={pages?.flatMap(({ captures }) => captures)}
+        rowKey={({ id }) => id}
+        to={({ id }) => encodeURIComponent(id)}
+        error={error}
+        onRetry={retry}
+        next={next}
+        empty={
+          <EmptyState
+            icon={Timer}
+            title={t('empty.title')}
+            action={
+              <Button component={Link} to={`/a/${account}/onboarding#commands`}>
+                {t('empty.action')}
+              </Button>
+            }
+          >
+            {t('empty.text')}
+          </EmptyState>
+        }
+      />
+    </>
+  );
+}

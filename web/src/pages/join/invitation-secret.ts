@@ -1,0 +1,32 @@
+import { useEffect, useState } from 'react';
+
+/** Kept in the memory of the tab alone, so that it outlives a visit to the sign-in page and nothing else. */
+let kept = '';
+
+/** Takes the secret out of the address at once: it shall stand in no history and on no screen. */
+function take(): string {
+  const { hash, pathname } = window.location;
+  if (hash.length > 1) {
+    kept = decodeURIComponent(hash.slice(1));
+    window.history.replaceState(window.history.state, '', pathname);
+  }
+  return kept;
+}
+
+export const forgetSecret = (): void => {
+  kept = '';
+};
+
+/** Of the link that was followed; empty without one. */
+export function useInvitationSecret(): string {
+  const [secret, setSecret] = useState(take);
+  useEffect(() => {
+    // Another link in the same tab loads no new page.
+    const takeAgain = (): void => {
+      if (window.location.hash.length > 1) setSecret(take());
+    };
+    window.addEventListener('hashchange', takeAgain);
+    return () => window.removeEventListener('hashchange', takeAgain);
+  }, []);
+  return secret;
+}

@@ -1,0 +1,133 @@
+import { ActionIcon, Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { ClipboardPaste, MapPin, Plus, TriangleAlert, X } from 'lucide-react';
+import { useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { isEverywhere, joined } from './allow-list.ts';
+import type { KeyForm } from './key-form.tsx';
+import classes from './keys.module.css';
+import { PasteAddresses } from './paste-addresses.tsx';
+
+interface EditorProps {
+  readonly form: KeyForm;
+  /** Where the person comes from. */
+  readonly yourAddress: string;
+}
+
+/** Rows of address and note. */
+export function AllowListEditor({ form, yourAddress }: EditorProps) {
+  const { t } = useTranslation('keys');
+  const [isPasting, setPasting] = useState(false);
+  const add = useRef<HTMLButtonElement>(null);
+  const rows = form.values.allow_list;
+  const remove = (index: number): void => {
+    form.removeListItem('allow_list', index);
+    // Where it was is nothing any more.
+    add.current?.focus();
+  };
+  const hasMine = rows.some(({ cidr }) => cidr.trim() === yourAddress);
+  return (
+    <fieldset className={classes['part']}>
+      <legend>{t('form.addresses')}</legend>
+      <Text size="sm" c="dimmed">
+        {t('form.addressesHint')}
+      </Text>
+      <Stack gap="xs">
+        {rows.map((row, index) => (
+          // Rows have nothing of their own to be known by, and hold no state.
+          // biome-ignore lint/suspicious/noArrayIndexKey: see above
+          <Row key={index} {...{ form, index }} isEverywhere={isEverywhere(row.cidr)} onRemove={() => remove(index)} />
+        ))}
+      </Stack>
+      {rows.length === 0 && (
+        <Alert color="yellow" icon={<TriangleAlert size={18} aria-hidden />}>
+          {t('form.addressesEmpty')}
+        </Alert>
+      )}
+      {isPasting ? (
+        <PasteAddresses
+          onAdd={(added) => {
+            form.setFieldValue('allow_list', joined(rows, added));
+            setPasting(false);
+          }}
+          onCancel={() => setPasting(false)}
+        />
+      ) : (
+        <Group gap="xs">
+          <Button
+            ref={add}
+            variant="default"
+            size="xs"
+            leftSection={<Plus size={14} aria-hidden />}
+            onClick={() => form.insertListItem('allow_list', { cidr: '', note: '' })}
+          >
+            {t('form.add')}
+          </Button>
+          {!hasMine && yourAddress !== '' && (
+            <Button
+              variant="default"
+              size="xs"
+              leftSection={<MapPin size={14} aria-hidden />}
+              onClick={() =>
+                form.setFieldValue('allow_list', joined(rows, [{ cidr: yourAddress, note: t('form.mineNote') }]))
+              }
+            >
+              {t('form.addMine', { address: yourAddress })}
+            </Button>
+          )}
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={<ClipboardPaste size={14} aria-hidden />}
+            onClick={() => setPasting(true)}
+          >
+            {t('form.paste')}
+          </Button>
+        </Group>
+      )}
+    </fieldset>
+  );
+}
+
+interface RowProps {
+  readonly form: KeyForm;
+  readonly index: number;
+  readonly isEverywhere: boolean;
+  readonly onRemove: () => void;
+}
+
+function Row({ form, index, isEverywhere, onRemove }: RowProps) {
+  const { t } = useTranslation('keys');
+  const number = index + 1;
+  return (
+    <Group gap="xs" align="flex-start" wrap="nowrap">
+      <div className={classes['row']}>
+        <TextInput
+          aria-label={`${t('form.address')} ${number}`}
+          placeholder="203.0.113.7"
+          classNames={{ input: classes['mono'] ?? '' }}
+          autoComplete="off"
+          spellCheck={false}
+          autoFocus={form.values.allow_list[index]?.cidr === ''}
+          {...form.getInputProps(`allow_list.${index}.cidr`)}
+          description={
+            isEverywhere && (
+              <Text span inherit c="var(--mantine-color-error)">
+                {t('form.everywhere')}
+              </Text>
+            )
+          }
+          inputWrapperOrder={['label', 'input', 'description', 'error']}
+        />
+        <TextInput
+          aria-label={`${t('form.note')} ${number}`}
+          placeholder={t('form.notePlaceholder')}
+          autoComplete="off"
+          {...form.getInputProps(`allow_list.${index}.note`)}
+        />
+      </div>
+      <ActionIcon variant="subtle" color="gray" size={36} aria-label={t('form.remove', { number })} onClick={onRemove}>
+        <X size={16} aria-hidden />
+      </ActionIcon>
+    </Group>
+  );
+}

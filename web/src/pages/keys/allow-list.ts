@@ -1,0 +1,46 @@
+/** An allow-list as people type it. The service has the last word; this only spares them the way there. */
+export interface AllowedRow {
+  readonly cidr: string;
+  readonly note: string;
+}
+
+const IPV4 = /^(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/;
+const IPV6 = /^[0-9a-f:]*:[0-9a-f:]*(\d+\.\d+\.\d+\.\d+)?$/i;
+const LENGTH = /^(0|[1-9]\d{0,2})$/;
+
+export function isNetwork(text: string): boolean {
+  const [address = '', length, ...rest] = text.trim().split('/');
+  if (rest.length > 0 || (length !== undefined && !LENGTH.test(length))) return false;
+  const bits = Number(length ?? 0);
+  if (IPV4.test(address)) return bits <= 32;
+  return IPV6.test(address) && URL.canParse(`http://[${address}]/`) && bits <= 128;
+}
+
+/** All addresses that there are. */
+export const isEverywhere = (text: string): boolean => isNetwork(text) && /\/0$/.test(text.trim());
+
+export interface PastedLines {
+  readonly rows: readonly AllowedRow[];
+  /** Numbers of the lines that are none, from 1. */
+  readonly bad: readonly number[];
+}
+
+/** One network a line, and after it whatever explains it. Empty lines and those that begin with # are left out. */
+export function readPasted(text: string): PastedLines {
+  const rows: AllowedRow[] = [];
+  const bad: number[] = [];
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    const [, cidr = '', note = ''] = /^\s*([^\s,;#]*)[\s,;#]*(.*?)\s*$/.exec(line) ?? [];
+    if (cidr === '') continue;
+    if (isNetwork(cidr)) rows.push({ cidr, note });
+    else bad.push(index + 1);
+  }
+  return { rows, bad };
+}
+
+/** Without networks that are there already. */
+export function joined(rows: readonly AllowedRow[], added: readonly AllowedRow[]): AllowedRow[] {
+  const result = rows.filter(({ cidr }) => cidr.trim() !== '');
+  for (const row of added) if (!result.some(({ cidr }) => cidr.trim() === row.cidr)) result.push(row);
+  return result;
+}

@@ -1,0 +1,121 @@
+import { Alert, Button, Drawer, Group, Stack, Text } from '@mantine/core';
+import { Ban, Pencil, RefreshCw } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
+import { useCan, useTenant } from '../../session/tenant.ts';
+import { EditKey } from './edit-key.tsx';
+import { KeyFacts } from './key-facts.tsx';
+import type { Key } from './key-values.ts';
+import classes from './keys.module.css';
+import { RevokeKey } from './revoke-key.tsx';
+import { RotateKey } from './rotate-key.tsx';
+
+interface KeyDrawerProps {
+  /** Of the key that is open. */
+  readonly id: string | null;
+  readonly keys: readonly Key[] | undefined;
+  readonly yourAddress: string;
+  readonly onClose: () => void;
+  readonly onReadAnew: () => void;
+}
+
+type Action = 'edit' | 'rotate' | 'revoke';
+
+/** A key in detail, and what can be done with it. */
+export function KeyDrawer({ id, keys, yourAddress, onClose, onReadAnew }: KeyDrawerProps) {
+  const { t } = useTranslation('keys');
+  const { t: tParts } = useTranslation('parts');
+  const { environment } = useTenant();
+  const [action, setAction] = useState<Action>();
+  // What was open stays to be seen while the drawer closes.
+  const [shown, setShown] = useState(id);
+  useEffect(() => {
+    if (id !== null) setShown(id);
+  }, [id]);
+  const key = keys?.find((each) => each.id === (id ?? shown));
+  const stop = (): void => setAction(undefined);
+  const inside = useKeptFocus(`${action} ${key?.state} ${key?.successor}`);
+  return (
+    <>
+      <Drawer
+        opened={id !== null && keys !== undefined}
+        onClose={onClose}
+        position="right"
+        // The page has one banner already.
+        attributes={{ header: { role: 'presentation' } }}
+        size="lg"
+        title={
+          <Group gap="xs">
+            <EnvironmentBadge environment={environment} />
+            <Text span fw={600} className={classes['words'] ?? ''}>
+              {key?.name ?? t('detail.title')}
+            </Text>
+          </Group>
+        }
+        closeButtonProps={{ 'aria-label': tParts('close') }}
+      >
+        {key === undefined ? (
+          <Alert color="gray">{t('detail.gone')}</Alert>
+        ) : (
+          <Stack gap="lg" ref={inside} tabIndex={-1}>
+            <Actions apiKey={key} onAct={setAction} />
+            {key.state === 'ending' && <Text size="sm">{t('detail.ending')}</Text>}
+            <KeyFacts apiKey={key} keys={keys ?? []} />
+          </Stack>
+        )}
+      </Drawer>
+      {key !== undefined && (
+        <>
+          <EditKey
+            opened={action === 'edit'}
+            apiKey={key}
+            onClose={stop}
+            yourAddress={yourAddress}
+            onReadAnew={onReadAnew}
+          />
+          <RotateKey opened={action === 'rotate'} apiKey={key} onClose={stop} />
+          <RevokeKey opened={action === 'revoke'} apiKey={key} onClose={stop} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Longer than a dialog takes to close. */
+const CLOSING_MS = 400;
+
+/** A button that has done its work may be gone, and the focus with it: then it goes on within this element. */
+function useKeptFocus(change: string) {
+  const element = useRef<HTMLDivElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it looks after each change
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      if (document.activeElement === document.body) element.current?.focus();
+    }, CLOSING_MS);
+    return () => clearTimeout(timer);
+  }, [change]);
+  return element;
+}
+
+function Actions({ apiKey, onAct }: { readonly apiKey: Key; readonly onAct: (action: Action) => void }) {
+  const { t } = useTranslation('keys');
+  const mayWrite = useCan()('keys:write');
+  const isOver = apiKey.state === 'revoked' || apiKey.state === 'expired';
+  if (!mayWrite || isOver) return null;
+  return (
+    <Group gap="xs">
+      <Button variant="default" leftSection={<Pencil size={14} aria-hidden />} onClick={() => onAct('edit')}>
+        {t('detail.edit')}
+      </Button>
+      {apiKey.successor === null && (
+        <Button variant="default" leftSection={<RefreshCw size={14} aria-hidden />} onClick={() => onAct('rotate')}>
+          {t('detail.rotate')}
+        </Button>
+      )}
+      <Button variant="light" color="red" leftSection={<Ban size={14} aria-hidden />} onClick={() => onAct('revoke')}>
+        {t('detail.revoke')}
+      </Button>
+    </Group>
+  );
+}

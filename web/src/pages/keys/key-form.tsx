@@ -1,0 +1,125 @@
+import { Button, Group, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { type UseFormReturnType, useForm } from '@mantine/form';
+import { useTranslation } from 'react-i18next';
+import type { Environment } from '../../../../src/kernel/environment.ts';
+import { LIMITS } from '../../../../src/kernel/limits.ts';
+import type { CallError } from '../../api/call.ts';
+import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { useFieldErrors } from '../../parts/field-errors.ts';
+import { AllowListEditor } from './allow-list-editor.tsx';
+import {
+  addressFault,
+  EXPIRIES,
+  type Expiry,
+  endOfDay,
+  type KeyTraits,
+  type KeyValues,
+  traitsOf,
+} from './key-values.ts';
+import { PermissionPicker } from './permission-picker.tsx';
+
+export type KeyForm = UseFormReturnType<KeyValues>;
+
+interface KeyFormProps {
+  readonly initial: KeyValues;
+  /** When the key ends now; undefined for a new one. */
+  readonly ends?: string | null;
+  readonly environment: Environment;
+  readonly yourAddress: string;
+  readonly submitLabel: string;
+  readonly isBusy: boolean;
+  readonly onSubmit: (traits: KeyTraits, onError: (error: CallError) => void) => void;
+  readonly onCancel: () => void;
+}
+
+function useKeyForm(initial: KeyValues): KeyForm {
+  const { t } = useTranslation('keys');
+  const long = (text: string, max: number): string | null =>
+    [...text].length > max ? t('form.fault.long', { max }) : null;
+  return useForm<KeyValues>({
+    initialValues: initial,
+    validate: {
+      name: (name) => (name.trim() === '' ? t('form.fault.name') : long(name, LIMITS.apiKeyNameCharacters)),
+      description: (text) => long(text, LIMITS.apiKeyDescriptionCharacters),
+      permissions: (chosen) => (chosen.length === 0 ? t('form.fault.permissions') : null),
+      date: (date, { expiry }) => (expiry === 'date' && !(endOfDay(date) > Date.now()) ? t('form.fault.date') : null),
+      allow_list: {
+        cidr: (_, { allow_list }, path) => {
+          const fault = addressFault(allow_list, Number(path.split('.')[1]));
+          return fault === undefined ? null : t(`form.fault.${fault}`);
+        },
+        note: (note) => long(note, LIMITS.allowListNoteCharacters),
+      },
+    },
+  });
+}
+
+/** For a new key and for one that changes. */
+export function KeyFields(props: KeyFormProps) {
+  const { initial, ends = null, environment, yourAddress, submitLabel, isBusy, onSubmit, onCancel } = props;
+  const { t } = useTranslation('keys');
+  const form = useKeyForm(initial);
+  const { rest, onError, clear } = useFieldErrors(form, { expires_at: 'expiry' });
+  const send = form.onSubmit((values) => {
+    clear();
+    onSubmit(traitsOf(values, Date.now(), ends), onError);
+  });
+  return (
+    <form onSubmit={send} noValidate>
+      <Stack gap="lg">
+        {environment === 'production' && (
+          <Group gap="xs">
+            <EnvironmentBadge environment={environment} />
+            <Text size="sm">{t('form.production')}</Text>
+          </Group>
+        )}
+        <TextInput
+          label={t('form.name')}
+          description={t('form.nameHint')}
+          required
+          autoComplete="off"
+          data-autofocus
+          {...form.getInputProps('name')}
+        />
+        <Textarea
+          label={t('form.description')}
+          description={t('form.descriptionHint')}
+          autosize
+          minRows={1}
+          maxRows={5}
+          {...form.getInputProps('description')}
+        />
+        <PermissionPicker form={form} />
+        <AllowListEditor form={form} yourAddress={yourAddress} />
+        <ExpiryFields form={form} canKeep={ends !== null} />
+        {rest && <ErrorAlert error={rest} />}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onCancel} disabled={isBusy}>
+            {t('form.cancel')}
+          </Button>
+          <Button type="submit" loading={isBusy}>
+            {submitLabel}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function ExpiryFields({ form, canKeep }: { readonly form: KeyForm; readonly canKeep: boolean }) {
+  const { t } = useTranslation('keys');
+  const choices = EXPIRIES.filter((each: Expiry) => canKeep || each !== 'kept');
+  return (
+    <Group gap="sm" align="flex-start" grow>
+      <NativeSelect
+        label={t('form.expiry')}
+        data={choices.map((value) => ({ value, label: t(`form.expiryChoice.${value}`) }))}
+        {...form.getInputProps('expiry')}
+      />
+      {form.values.expiry === 'date' && (
+        <TextInput type="date" label={t('form.expiryDate')} required {...form.getInputProps('date')} />
+      )}
+    </Group>
+  );
+}

@@ -1,0 +1,42 @@
+import { Alert, Stack, Text, Title } from '@mantine/core';
+import { TriangleAlert } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import type { createKey } from '../../../../src/console/wire/keys.ts';
+import type { ReadBy } from '../../../../src/http/fields.ts';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { SecretOnce } from '../../parts/secret-once.tsx';
+import { useVisit } from '../../session/session.tsx';
+import { useTenant } from '../../session/tenant.ts';
+
+export type Issued = NonNullable<ReadBy<typeof createKey.data>['result']>;
+
+interface KeySecretProps {
+  readonly issued: Issued;
+  readonly onStored: () => void;
+}
+
+/** A new key, one time, with a first call to try it by. */
+export function KeySecret({ issued, onStored }: KeySecretProps) {
+  const { t } = useTranslation('keys');
+  const { environment } = useTenant();
+  const { visit } = useVisit();
+  const base = visit?.environments.find(({ name }) => name === environment)?.url.replace(/\/$/, '') ?? '';
+  return (
+    <SecretOnce what={t('secret.label')} secret={issued.secret} onStored={onStored}>
+      <Stack gap="xs">
+        <Title order={3} size="h5">
+          {t('secret.try')}
+        </Title>
+        <Text size="sm" c="dimmed">
+          {t('secret.tryText')} {t('secret.tryHint')}
+        </Text>
+        {issued.key.allow_list.length === 0 && (
+          <Alert color="yellow" icon={<TriangleAlert size={18} aria-hidden />}>
+            {t('secret.addresses')}
+          </Alert>
+        )}
+        <CodeBlock label="curl" code={`curl ${base}/v1/account \\\n  -H 'x-api-key: ${issued.secret}'`} />
+      </Stack>
+    </SecretOnce>
+  );
+}

@@ -1,0 +1,97 @@
+import { Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { PERMISSIONS } from '../../../../src/accounts/permission.ts';
+import type { CallError } from '../../api/call.ts';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
+import { Time } from '../../parts/time.tsx';
+import type { Key } from './key-values.ts';
+import classes from './keys.module.css';
+
+interface KeyTableProps {
+  readonly keys: readonly Key[] | undefined;
+  readonly error: CallError | null;
+  readonly onRetry: () => void;
+  readonly empty: ReactNode;
+}
+
+function useColumns(): readonly Column<Key>[] {
+  const { t } = useTranslation('keys');
+  return [
+    {
+      name: 'name',
+      header: t('list.name'),
+      cell: ({ name, prefix }) => (
+        <>
+          <span className={classes['name']} title={name}>
+            {name}
+          </span>
+          <Text span size="xs" c="dimmed" ff="monospace">
+            {prefix}…
+          </Text>
+        </>
+      ),
+    },
+    { name: 'state', header: t('list.state'), cell: ({ state }) => <StatusBadge status={state} /> },
+    { name: 'permissions', header: t('list.permissions'), from: 'lg', cell: (key) => <Rights {...key} /> },
+    { name: 'addresses', header: t('list.addresses'), from: 'sm', cell: (key) => <Addresses {...key} /> },
+    {
+      name: 'used',
+      header: t('list.used'),
+      from: 'sm',
+      cell: ({ last_used_at }) => (
+        <span className={classes['line']}>
+          <Time value={last_used_at} none={t('list.notUsed')} />
+        </span>
+      ),
+    },
+    {
+      name: 'expires',
+      header: t('list.expires'),
+      from: 'md',
+      cell: ({ expires_at }) => (
+        <span className={classes['line']}>
+          <Time value={expires_at} isDay none={t('list.never')} />
+        </span>
+      ),
+    },
+  ];
+}
+
+export function KeyTable({ keys, error, onRetry, empty }: KeyTableProps) {
+  const { t } = useTranslation('keys');
+  return (
+    <DataTable
+      caption={t('list.caption')}
+      columns={useColumns()}
+      rows={keys}
+      rowKey={({ id }) => id}
+      to={({ id }) => `?key=${encodeURIComponent(id)}`}
+      {...{ error, onRetry, empty }}
+    />
+  );
+}
+
+function Rights({ permissions }: Key) {
+  const { t } = useTranslation('keys');
+  const total = PERMISSIONS.length;
+  const isAll = permissions.length === total;
+  return (
+    <span title={permissions.join(', ')}>
+      {isAll ? t('list.all') : t('list.count', { count: permissions.length, total })}
+    </span>
+  );
+}
+
+/** Alarming only while the key could be used otherwise. */
+function Addresses({ allow_list, state }: Key) {
+  const { t } = useTranslation('keys');
+  const isOver = state === 'revoked' || state === 'expired';
+  if (allow_list.length > 0 || isOver) return allow_list.length;
+  return (
+    <Badge tone="attention" title={t('detail.addressesNone')}>
+      {t('list.noAddress')}
+    </Badge>
+  );
+}

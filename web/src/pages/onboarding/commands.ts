@@ -1,0 +1,44 @@
+/** Commands to try the sandbox with. The card number is a public test number. */
+const CARD = '4111111111111111';
+
+interface Commands {
+  readonly key: string;
+  readonly card: string;
+  readonly capture: string;
+  readonly payment: string;
+}
+
+const post = (url: string, body: object, headers: readonly string[] = []): string =>
+  [
+    `curl ${url}`,
+    ...['content-type: application/json', ...headers].map((header) => `-H '${header}'`),
+    `-H "x-api-key: $KEY"`,
+    `-d '${JSON.stringify(body)}'`,
+  ].join(' \\\n  ');
+
+/** `base`: address of the interface. `year`: one in which the test card is still good. */
+export function commandsFor(base: string, year: number): Commands {
+  const chd = { card: CARD, name: 'Ana Lopez', exp: `12/${String(year).slice(-2)}` };
+  const who = { first_name: 'Ana', last_name: 'Lopez', country: 'US', email: 'ana@example.com' };
+  return {
+    key: 'KEY=cv_sandbox_…',
+    card: post(`${base}/v1/tokenization/simple`, { chd: [chd], tags: ['first-steps'], scheme: 1 }),
+    capture: post(`${base}/transactions/requests`, {
+      chd: { ...chd, cvv: '123' },
+      amount: 12_500,
+      currency: 'USD',
+      additional_info: { order: 'A-1001' },
+      ttl: 60,
+    }),
+    payment: post(
+      `${base}/v1/payments/`,
+      {
+        transaction_info: { type: 'authorization', reference_code: 'A-1001' },
+        card: { number: CARD, expiration_date: `12/${year}`, security_code: '123', holder: 'Ana Lopez' },
+        order_info: { amount_details: { total_amount: 125.5, currency: 'USD' } },
+        bill_to: who,
+      },
+      ['Idempotency-Key: first-steps-1'],
+    ),
+  };
+}

@@ -1,0 +1,53 @@
+import { Button, Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import { useCan, useMembership } from '../../session/tenant.ts';
+import type { Step } from './state.ts';
+
+interface NextActionProps {
+  readonly step: Step['step'];
+  readonly onAsk: () => void;
+}
+
+/** The button of the step that comes next, or who may press it. */
+export function NextAction({ step, onAsk }: NextActionProps) {
+  const { t } = useTranslation('onboarding');
+  const { account } = useMembership();
+  const can = useCan();
+  const lead = (to: string, label: string) => (
+    <Button component={Link} to={to} mt={4}>
+      {label}
+    </Button>
+  );
+  switch (step) {
+    case 'account_configured':
+      return null;
+    case 'sandbox_key':
+    case 'production_key': {
+      const environment = step === 'sandbox_key' ? 'sandbox' : 'production';
+      if (!can('keys:write')) return <NotYours text={t('notYours')} />;
+      return lead(`/a/${account}/${environment}/keys?create=1`, t(`steps.${step}.action`));
+    }
+    case 'activation_requested':
+      if (!can('activation:request')) return <NotYours text={t('ownerOnly')} />;
+      return (
+        <Button onClick={onAsk} mt={4}>
+          {t('steps.activation_requested.action')}
+        </Button>
+      );
+    case 'sandbox_tested':
+      return (
+        <Button component="a" href="#commands" mt={4}>
+          {t('steps.sandbox_tested.action')}
+        </Button>
+      );
+    case 'live':
+      return lead(`/a/${account}/production/overview`, t('steps.live.action'));
+  }
+}
+
+const NotYours = ({ text }: { readonly text: string }) => (
+  <Text size="sm" fw={500}>
+    {text}
+  </Text>
+);

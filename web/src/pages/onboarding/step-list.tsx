@@ -1,0 +1,98 @@
+import { Group, Stack, Text, Title } from '@mantine/core';
+import { Check, Circle, Hourglass } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { Badge } from '../../parts/status-badge.tsx';
+import { Time } from '../../parts/time.tsx';
+import { NextAction } from './next-action.tsx';
+import classes from './onboarding.module.css';
+import { nextStep, type Onboarding, type Step } from './state.ts';
+
+interface StepListProps {
+  readonly onboarding: Onboarding;
+  /** Opens the form that asks for payments. */
+  readonly onAsk: () => void;
+}
+
+/** All six steps, and the one that comes next with its button. */
+export function StepList({ onboarding, onAsk }: StepListProps) {
+  const { steps, tried } = onboarding;
+  const next = nextStep(steps);
+  return (
+    <ol className={classes['steps']}>
+      {steps.map((step, index) => (
+        <li
+          key={step.step}
+          className={classes['step']}
+          data-state={step.state}
+          data-next={step === next || undefined}
+          aria-current={step === next ? 'step' : undefined}
+        >
+          <Sign step={step} number={index + 1} />
+          <Stack gap={6} align="flex-start">
+            <Words step={step} isNext={step === next} />
+            {step.step === 'sandbox_tested' && <Tried tried={tried} />}
+            {step === next && <NextAction step={step.step} onAsk={onAsk} />}
+          </Stack>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+const Sign = ({ step: { state }, number }: { readonly step: Step; readonly number: number }) => (
+  <span className={classes['sign']} aria-hidden>
+    {state === 'done' ? <Check size={16} strokeWidth={3} /> : state === 'waiting' ? <Hourglass size={14} /> : number}
+  </span>
+);
+
+function Words({ step: { step, state, at }, isNext }: { readonly step: Step; readonly isNext: boolean }) {
+  const { t } = useTranslation('onboarding');
+  return (
+    <>
+      <Group gap="xs" mih={28}>
+        <Title order={3} size="h5">
+          {t(`steps.${step}.title`)}
+        </Title>
+        {state === 'done' && <Badge tone="good">{t('state.done')}</Badge>}
+        {state === 'waiting' && <Badge tone="attention">{t('state.waiting')}</Badge>}
+        {state === 'open' && (
+          <Badge tone={isNext ? 'info' : 'quiet'}>{isNext ? t('state.next') : t('state.open')}</Badge>
+        )}
+        {at !== null && (
+          <Text span size="sm" c="dimmed">
+            <Time value={at} isDay />
+          </Text>
+        )}
+      </Group>
+      <Text size="sm" c="dimmed" maw={620}>
+        {t(`steps.${step}.text`)}
+      </Text>
+    </>
+  );
+}
+
+const TRIALS = ['call', 'token', 'capture', 'payment'] as const;
+
+function Tried({ tried }: { readonly tried: Onboarding['tried'] }) {
+  const { t } = useTranslation('onboarding');
+  return (
+    <ul className={classes['tried']}>
+      {TRIALS.map((trial) => (
+        <li key={trial}>
+          {tried[trial] ? (
+            <Check
+              size={16}
+              color="var(--mantine-color-teal-6)"
+              strokeWidth={3}
+              role="img"
+              aria-label={t('tried.yes')}
+            />
+          ) : (
+            <Circle size={14} color="var(--mantine-color-dimmed)" role="img" aria-label={t('tried.no')} />
+          )}
+          {t(`tried.${trial}`)}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,137 @@
+import { Alert, Anchor, Box, Button, Modal, Stack, Text } from '@mantine/core';
+import { CircleCheck } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { CopyField } from '../../parts/copy.tsx';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
+import { useDialog } from '../../parts/form-dialog.tsx';
+import { Time } from '../../parts/time.tsx';
+import type { Doubtful } from './operator-processors-page.tsx';
+
+export function DoubtfulTable({ payments }: { readonly payments: readonly Doubtful[] }) {
+  const { t } = useTranslation('operator');
+  const dialog = useDialog<Doubtful>();
+  return (
+    <>
+      <DataTable
+        caption={t('processors.doubtful')}
+        columns={useColumns(dialog.open)}
+        rows={payments}
+        rowKey={({ account, environment, id }) => `${account}/${environment}/${id}`}
+        empty={
+          <EmptyState icon={CircleCheck} title={t('processors.noDoubtfulTitle')} order={3}>
+            {t('processors.noDoubtfulText')}
+          </EmptyState>
+        }
+      />
+      <SettleDialog opened={dialog.opened} payment={dialog.about} onClose={dialog.close} />
+    </>
+  );
+}
+
+const PROBLEMS = ['timeout', 'absent', 'contradiction'] as const;
+type Problem = (typeof PROBLEMS)[number];
+
+const isKnown = (word: string | null): word is Problem => (PROBLEMS as readonly (string | null)[]).includes(word);
+
+function useColumns(onSettle: (payment: Doubtful) => void): readonly Column<Doubtful>[] {
+  const { t } = useTranslation('operator');
+  return [
+    {
+      name: 'payment',
+      header: t('processors.doubtfulColumns.payment'),
+      cell: ({ id }) => (
+        <Box miw={170}>
+          <CopyField value={id} what={t('processors.doubtfulColumns.payment')} />
+        </Box>
+      ),
+    },
+    {
+      name: 'account',
+      header: t('processors.doubtfulColumns.account'),
+      cell: ({ account, account_name }) => (
+        <Anchor component={Link} to={`/operator/accounts/${encodeURIComponent(account)}`} size="sm">
+          {account_name}
+        </Anchor>
+      ),
+    },
+    {
+      name: 'environment',
+      header: t('processors.doubtfulColumns.environment'),
+      cell: ({ environment }) => <EnvironmentBadge environment={environment} />,
+    },
+    {
+      name: 'processor',
+      header: t('processors.doubtfulColumns.processor'),
+      from: 'md',
+      cell: ({ processor }) => processor,
+    },
+    {
+      name: 'since',
+      header: t('processors.doubtfulColumns.since'),
+      cell: ({ since }) => <Time value={since} isRelative />,
+    },
+    {
+      name: 'problem',
+      header: t('processors.doubtfulColumns.problem'),
+      from: 'md',
+      cell: ({ problem }) => (isKnown(problem) ? t(`processors.problem.${problem}`) : (problem ?? '–')),
+    },
+    {
+      name: 'settle',
+      header: t('processors.doubtfulColumns.settle'),
+      isHeaderHidden: true,
+      cell: (payment) => (
+        <Button
+          variant="default"
+          size="xs"
+          onClick={() => onSettle(payment)}
+          aria-label={`${t('processors.settle')}: ${payment.id}`}
+        >
+          {t('processors.settle')}
+        </Button>
+      ),
+    },
+  ];
+}
+
+interface SettleDialogProps {
+  readonly opened: boolean;
+  readonly payment: Doubtful | undefined;
+  readonly onClose: () => void;
+}
+
+const command = ({ account, environment, operation, id }: Doubtful, outcome: 'accepted' | 'refused'): string =>
+  [
+    'npx cardvault payments settle',
+    `--account ${account}`,
+    `--environment ${environment}`,
+    `--transaction ${operation ?? id}`,
+    `--as ${outcome}`,
+  ].join(' \\\n  ');
+
+/** Nobody can end a doubt from here: it takes a look into the processor's books, and a hand on the machine. */
+function SettleDialog({ opened, payment, onClose }: SettleDialogProps) {
+  const { t } = useTranslation('operator');
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title={t('processors.settleTitle')}
+      size="lg"
+      closeButtonProps={{ 'aria-label': t('processors.close') }}
+    >
+      {payment !== undefined && (
+        <Stack gap="md">
+          <Text size="sm">{t('processors.settleText')}</Text>
+          <CodeBlock label={t('processors.accepted')} code={command(payment, 'accepted')} />
+          <CodeBlock label={t('processors.refused')} code={command(payment, 'refused')} />
+          <Alert color="yellow">{t('processors.settleWarning')}</Alert>
+        </Stack>
+      )}
+    </Modal>
+  );
+}

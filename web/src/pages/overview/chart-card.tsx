@@ -1,0 +1,129 @@
+import { Button, ColorSwatch, Group, Paper, Skeleton, Table, Text, Title } from '@mantine/core';
+import { ChartColumn, Table2 } from 'lucide-react';
+import { type ReactNode, useId, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useNumbers } from './numbers.ts';
+import classes from './overview.module.css';
+import { type ChartPoint, isQuiet, type SeriesName } from './series.ts';
+
+/** A series as this scheme draws it. */
+export interface DrawnSeries {
+  readonly name: SeriesName;
+  readonly label: string;
+  readonly color: string;
+}
+
+interface ChartCardProps {
+  readonly title: string;
+  /** The whole chart in words. */
+  readonly summary: string;
+  readonly series: readonly DrawnSeries[];
+  readonly points: readonly ChartPoint[];
+  readonly isHourly: boolean;
+  readonly textOf: (value: number | null) => string;
+  readonly chart: ReactNode;
+}
+
+/** A chart with its summary in words, and its figures as a table for who wants them. */
+export function ChartCard(props: ChartCardProps) {
+  const { title, summary, series, points, chart } = props;
+  const { t } = useTranslation('overview');
+  const [isTable, setTable] = useState(false);
+  const id = useId();
+  const quiet = isQuiet(
+    points,
+    series.map(({ name }) => name),
+  );
+  return (
+    <Paper component="section" withBorder p="md" aria-labelledby={id} className={classes['card'] ?? ''}>
+      <Group justify="space-between" wrap="nowrap" align="start" gap="xs">
+        <Title order={3} size="h5" id={id}>
+          {title}
+        </Title>
+        <Button
+          variant="subtle"
+          size="compact-sm"
+          leftSection={isTable ? <ChartColumn size={14} aria-hidden /> : <Table2 size={14} aria-hidden />}
+          aria-describedby={id}
+          onClick={() => setTable(!isTable)}
+        >
+          {isTable ? t('charts.asChart') : t('charts.asTable')}
+        </Button>
+      </Group>
+      <Text size="sm" c="dimmed" className={classes['summary'] ?? ''}>
+        {summary}
+      </Text>
+      {isTable ? <Figures {...props} labelledBy={id} /> : quiet ? <Quiet /> : <div aria-hidden>{chart}</div>}
+      {!isTable && !quiet && <Legend series={series} />}
+    </Paper>
+  );
+}
+
+function Quiet() {
+  const { t } = useTranslation('overview');
+  return (
+    <Text size="sm" c="dimmed" className={classes['quiet']}>
+      {t('charts.nothing')}
+    </Text>
+  );
+}
+
+const Legend = ({ series }: { readonly series: readonly DrawnSeries[] }) => (
+  <ul className={classes['legend']}>
+    {series.map(({ name, label, color }) => (
+      <li key={name}>
+        <ColorSwatch color={color} size={10} withShadow={false} aria-hidden />
+        {label}
+      </li>
+    ))}
+  </ul>
+);
+
+type FiguresProps = Pick<ChartCardProps, 'series' | 'points' | 'isHourly' | 'textOf'> & {
+  readonly labelledBy: string;
+};
+
+function Figures({ series, points, isHourly, textOf, labelledBy }: FiguresProps) {
+  const { t } = useTranslation('overview');
+  const { moment } = useNumbers();
+  return (
+    // Scrolls, so the keyboard has to reach it.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the region scrolls
+    <section className={classes['table']} tabIndex={0} aria-labelledby={labelledBy}>
+      <Table aria-labelledby={labelledBy}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th scope="col">{isHourly ? t('charts.hour') : t('charts.day')}</Table.Th>
+            {series.map(({ name, label }) => (
+              <Table.Th key={name} scope="col" ta="end">
+                {label}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {points.map((point) => (
+            <Table.Tr key={point.at}>
+              <Table.Th scope="row" fw={400}>
+                {moment(point.at, isHourly)}
+              </Table.Th>
+              {series.map(({ name }) => (
+                <Table.Td key={name} ta="end">
+                  {textOf(point[name])}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </section>
+  );
+}
+
+export const ChartSkeleton = () => (
+  <Paper withBorder p="md">
+    <Skeleton height={18} width="30%" />
+    <Skeleton height={14} width="75%" mt="sm" mb="sm" />
+    <Skeleton className={classes['stage']} />
+  </Paper>
+);

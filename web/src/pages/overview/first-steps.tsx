@@ -1,0 +1,30 @@
+import { Button, Group } from '@mantine/core';
+import { Sparkles } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { useTenant } from '../../session/tenant.ts';
+
+/** What to do in an account that has not been used. */
+export function FirstSteps() {
+  const { t } = useTranslation('overview');
+  const { account, environment } = useTenant();
+  return (
+    <EmptyState
+      icon={Sparkles}
+      title={t('first.title')}
+      action={
+        <Group gap="xs" justify="center">
+          <Button component={Link} to={`/a/${account}/onboarding`}>
+            {t('first.action')}
+          </Button>
+          <Button component={Link} to={`/a/${account}/${environment}/keys`} variant="default">
+            {t('first.keys')}
+          </Button>
+        </Group>
+      }
+    >
+      {t('first.text')}
+    </EmptyState>
+  );
+}

@@ -1,0 +1,43 @@
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+
+interface Numbers {
+  readonly whole: (value: number) => string;
+  /** For the scale of a chart: `12K`. */
+  readonly short: (value: number) => string;
+  /** A part of the whole, as `98.2%`. */
+  readonly share: (part: number, all: number) => string;
+  readonly milliseconds: (value: number | null) => string;
+  /** Beginning of an hour here, or of a day, which the service counts in UTC. */
+  readonly moment: (at: string, isHour: boolean) => string;
+  readonly shortMoment: (at: string, isHour: boolean) => string;
+}
+
+const HOUR: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit' };
+const DAY: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short', timeZone: 'UTC' };
+
+function numbersIn(language: string): Numbers {
+  const whole = new Intl.NumberFormat(language);
+  const short = new Intl.NumberFormat(language, { notation: 'compact', maximumFractionDigits: 1 });
+  const share = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 1 });
+  const unit = new Intl.NumberFormat(language, { style: 'unit', unit: 'millisecond' });
+  const when = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(language, options);
+  const hour = when({ ...HOUR, day: 'numeric', month: 'short' });
+  const day = when({ ...DAY, weekday: 'short' });
+  const shortHour = when(HOUR);
+  const shortDay = when(DAY);
+  return {
+    whole: (value) => whole.format(value),
+    short: (value) => short.format(value),
+    share: (part, all) => share.format(all === 0 ? 0 : part / all),
+    milliseconds: (value) => (value === null ? '–' : unit.format(value)),
+    moment: (at, isHour) => (isHour ? hour : day).format(new Date(at)),
+    shortMoment: (at, isHour) => (isHour ? shortHour : shortDay).format(new Date(at)),
+  };
+}
+
+/** Numbers and moments in the language of the console. */
+export function useNumbers(): Numbers {
+  const { i18n } = useTranslation();
+  return useMemo(() => numbersIn(i18n.language), [i18n.language]);
+}

@@ -1,0 +1,93 @@
+import { Group, Text } from '@mantine/core';
+import { Check, CircleDashed, X } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { STATUSES } from '../../../../src/payments/transitions.ts';
+import { CopyField } from '../../parts/copy.tsx';
+import { Details } from '../../parts/details.tsx';
+import { Money } from '../../parts/money.tsx';
+import { StatusBadge, type StatusWord } from '../../parts/status-badge.tsx';
+import { Time } from '../../parts/time.tsx';
+import { ReasonText } from '../payments/reason-text.tsx';
+import classes from './history.module.css';
+import type { Payment } from './payment-page.tsx';
+
+type Operation = Payment['operations'][number];
+
+const ICONS = { in_progress: CircleDashed, accepted: Check, refused: X } as const;
+
+const isStatus = (word: string): word is StatusWord => (STATUSES as readonly string[]).includes(word);
+
+export function History({ payment: { operations, currency } }: { readonly payment: Payment }) {
+  return (
+    <ol className={classes['history']}>
+      {operations.map((operation) => (
+        <li key={operation.id} className={classes['entry']} data-state={operation.state}>
+          <Entry operation={operation} currency={currency} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Entry({ operation, currency }: { readonly operation: Operation; readonly currency: string }) {
+  const { t } = useTranslation('payments');
+  const { t: statusText } = useTranslation('status');
+  const { type, state, amount, status_after, reason, created_at } = operation;
+  const Icon = ICONS[state];
+  return (
+    <>
+      <span className={classes['mark']}>
+        <Icon size={14} strokeWidth={2.5} aria-hidden />
+      </span>
+      <div className={classes['words']}>
+        <Group justify="space-between" gap="xs">
+          <Group gap={8}>
+            <Text fw={600} size="sm">
+              {t(`operation.${type}`)}
+            </Text>
+            <StatusBadge status={state} />
+          </Group>
+          <Text size="sm" fw={500}>
+            <Money amount={amount} currency={currency} />
+          </Text>
+        </Group>
+        <Group gap="xs" c="dimmed" fz="sm">
+          <Time value={created_at} isRelative />
+          {status_after !== null && isStatus(status_after) && (
+            <span>
+              {t('operation.statusAfter')}: {statusText(status_after)}
+            </span>
+          )}
+        </Group>
+        {reason !== null && (
+          <Text size="sm">
+            <ReasonText reason={reason} />
+          </Text>
+        )}
+        <Codes operation={operation} />
+      </div>
+    </>
+  );
+}
+
+function Codes({ operation }: { readonly operation: Operation }) {
+  const { t } = useTranslation('payments');
+  const code = (label: string, value: string | null) =>
+    value === null ? undefined : { label, value: <CopyField value={value} what={label} /> };
+  return (
+    <details className={classes['codes']}>
+      <summary>{t('operation.more')}</summary>
+      <Details
+        items={[
+          code(t('operation.responseCode'), operation.response_code),
+          code(t('operation.approvalCode'), operation.approval_code),
+          code(t('operation.avs'), operation.avs),
+          code(t('operation.reference'), operation.reference_code),
+          code(t('operation.processorId'), operation.processor_id),
+          code(t('operation.reconciliationId'), operation.reconciliation_id),
+          code(t('operation.id'), operation.id),
+        ]}
+      />
+    </details>
+  );
+}

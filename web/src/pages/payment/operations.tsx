@@ -1,0 +1,59 @@
+import { Button } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { FormDialog, useDialog } from '../../parts/form-dialog.tsx';
+import { useCan, useTenant } from '../../session/tenant.ts';
+import { OperateForm, type OperationKind } from './operate-form.tsx';
+import type { Payment } from './payment-page.tsx';
+
+interface OperationsProps {
+  readonly payment: Payment;
+  readonly onChangedMeanwhile: (isChanged: boolean) => void;
+}
+
+/** What can be done with the payment now, and by this person. */
+export function Operations({ payment, onChangedMeanwhile }: OperationsProps) {
+  const { t } = useTranslation('payments');
+  const { environment } = useTenant();
+  const may = useCan();
+  const dialog = useDialog<OperationKind>();
+  if (!may('payments:operate')) return null;
+  const { about: kind, close } = dialog;
+  const start = (next: OperationKind): void => {
+    onChangedMeanwhile(false);
+    dialog.open(next);
+  };
+  return (
+    <>
+      {payment.can.capture && <Button onClick={() => start('capture')}>{t('act.capture')}</Button>}
+      {payment.can.refund && (
+        <Button variant="default" onClick={() => start('refund')}>
+          {t('act.refund')}
+        </Button>
+      )}
+      {payment.can.void && (
+        <Button variant="default" onClick={() => start('void')}>
+          {t('act.void')}
+        </Button>
+      )}
+      <FormDialog
+        opened={dialog.opened}
+        onClose={close}
+        title={kind === undefined ? '' : t(`act.${kind}Title`)}
+        environment={environment}
+        production={t('act.production')}
+      >
+        {kind !== undefined && (
+          <OperateForm
+            kind={kind}
+            payment={payment}
+            onDone={close}
+            onChangedMeanwhile={() => {
+              close();
+              onChangedMeanwhile(true);
+            }}
+          />
+        )}
+      </FormDialog>
+    </>
+  );
+}

@@ -1,0 +1,124 @@
+import { Button, Select, Switch, TextInput } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { STATUSES } from '../../../../src/payments/transitions.ts';
+import { FilterBar } from '../../parts/filter-bar.tsx';
+import { type Filters, faultsOf, RARE_FILTERS, type usePaymentFilters } from './filters.ts';
+
+const WIDTH = { base: '100%', xs: 170 };
+
+interface Draft {
+  readonly values: Filters;
+  readonly faults: ReturnType<typeof faultsOf>;
+  readonly change: (name: keyof Filters, value: string) => void;
+  /** Holds at once, with all else that was typed. */
+  readonly choose: (name: keyof Filters, value: string) => void;
+}
+
+export function PaymentFilters({ values, apply, clear, isFiltered }: ReturnType<typeof usePaymentFilters>) {
+  const { t } = useTranslation('payments');
+  const [typed, setTyped] = useState(values);
+  const [isTried, setTried] = useState(false);
+  const [showsMore, setShowsMore] = useState(RARE_FILTERS.some((name) => values[name] !== ''));
+  const address = JSON.stringify(values);
+  useEffect(() => setTyped(JSON.parse(address) as Filters), [address]);
+  const applied = (next: Filters): void => {
+    setTyped(next);
+    const isGood = Object.keys(faultsOf(next)).length === 0;
+    setTried(!isGood);
+    if (isGood) apply(next);
+  };
+  const draft: Draft = {
+    values: typed,
+    faults: isTried ? faultsOf(typed) : {},
+    change: (name, value) => setTyped({ ...typed, [name]: value }),
+    choose: (name, value) => applied({ ...typed, [name]: value }),
+  };
+  return (
+    <FilterBar onApply={() => applied(typed)} isFiltered={isFiltered} onClear={clear}>
+      <Usual {...draft} />
+      {showsMore && <Rare {...draft} />}
+      <Button variant="subtle" onClick={() => setShowsMore(!showsMore)} aria-expanded={showsMore}>
+        {showsMore ? t('filters.fewer') : t('filters.more')}
+      </Button>
+    </FilterBar>
+  );
+}
+
+function TextFilter({
+  name,
+  label,
+  draft,
+  ...rest
+}: { readonly name: keyof Filters; readonly label: string; readonly draft: Draft } & {
+  readonly type?: 'date';
+  readonly inputMode?: 'decimal' | 'numeric';
+  readonly placeholder?: string;
+  readonly maxLength?: number;
+}) {
+  const { t } = useTranslation('payments');
+  const fault = draft.faults[name];
+  return (
+    <TextInput
+      {...rest}
+      label={label}
+      w={WIDTH}
+      value={draft.values[name]}
+      onChange={(event) => draft.change(name, event.currentTarget.value)}
+      error={fault && t(`filters.${fault}`)}
+      autoComplete="off"
+      spellCheck={false}
+    />
+  );
+}
+
+function Usual(draft: Draft) {
+  const { t } = useTranslation('payments');
+  const { t: statusText } = useTranslation('status');
+  const { values, choose } = draft;
+  return (
+    <>
+      <TextFilter name="id" label={t('filters.id')} draft={draft} placeholder={t('filters.idHint')} />
+      <Select
+        label={t('filters.status')}
+        placeholder={t('filters.any')}
+        w={WIDTH}
+        clearable
+        data={STATUSES.map((status) => ({ value: status, label: statusText(status) }))}
+        value={values.status || null}
+        onChange={(status) => choose('status', status ?? '')}
+      />
+      <TextFilter name="from" label={t('filters.from')} draft={draft} type="date" />
+      <TextFilter name="to" label={t('filters.to')} draft={draft} type="date" />
+      <Switch
+        label={t('filters.doubtful')}
+        mb={8}
+        checked={values.doubtful === 'yes'}
+        onChange={(event) => choose('doubtful', event.currentTarget.checked ? 'yes' : '')}
+      />
+    </>
+  );
+}
+
+function Rare(draft: Draft) {
+  const { t } = useTranslation('payments');
+  const { values, choose } = draft;
+  return (
+    <>
+      <Select
+        label={t('filters.type')}
+        placeholder={t('filters.any')}
+        w={WIDTH}
+        clearable
+        data={(['authorization', 'payment'] as const).map((type) => ({ value: type, label: t(`type.${type}`) }))}
+        value={values.type || null}
+        onChange={(type) => choose('type', type ?? '')}
+      />
+      <TextFilter name="amount" label={t('filters.amount')} draft={draft} inputMode="decimal" placeholder="12.50" />
+      <TextFilter name="currency" label={t('filters.currency')} draft={draft} placeholder="USD" maxLength={3} />
+      <TextFilter name="reference_code" label={t('filters.reference')} draft={draft} />
+      <TextFilter name="last_four" label={t('filters.lastFour')} draft={draft} inputMode="numeric" />
+      <TextFilter name="processor" label={t('filters.processor')} draft={draft} />
+    </>
+  );
+}

@@ -1,0 +1,75 @@
+import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useTranslation } from 'react-i18next';
+import { editProfile } from '../../../../src/console/wire/profile.ts';
+import { LANGUAGES } from '../../../../src/console/wire/session.ts';
+import { useChange } from '../../api/hooks.ts';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { useFieldErrors } from '../../parts/field-errors.ts';
+import { noteDone } from '../../parts/notices.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { useSession, useVisit } from '../../session/session.tsx';
+import { isLanguage } from '../../text/index.ts';
+import { LANGUAGE_NAMES } from '../../text/language-names.ts';
+
+export function PersonPanel() {
+  const { t } = useTranslation('profile');
+  const { person } = useSession();
+  const { adopt } = useVisit();
+  const form = useForm({ initialValues: { name: person.name, language: person.language } });
+  const faults = useFieldErrors(form);
+  const edit = useChange(editProfile);
+  const save = form.onSubmit(({ name, language }) =>
+    edit.mutate(
+      { body: { name: name.trim(), language } },
+      {
+        onSuccess: (session) => {
+          faults.clear();
+          adopt(session);
+          form.resetDirty();
+          noteDone(t('saved'));
+        },
+        onError: faults.onError,
+      },
+    ),
+  );
+  return (
+    <Panel title={t('person')}>
+      <form onSubmit={save}>
+        <Stack gap="md">
+          {faults.rest && <ErrorAlert error={faults.rest} />}
+          <TextInput
+            label={t('name')}
+            autoComplete="name"
+            required
+            withAsterisk={false}
+            maw={420}
+            {...form.getInputProps('name')}
+          />
+          <TextInput
+            label={t('email')}
+            description={t('emailHint')}
+            value={person.email}
+            readOnly
+            maw={420}
+            variant="filled"
+          />
+          <NativeSelect
+            label={t('language')}
+            maw={420}
+            data={LANGUAGES.map((value) => ({ value, label: LANGUAGE_NAMES[value] }))}
+            value={form.values.language}
+            onChange={(event) =>
+              isLanguage(event.currentTarget.value) && form.setFieldValue('language', event.currentTarget.value)
+            }
+          />
+          <Group>
+            <Button type="submit" loading={edit.isPending} disabled={!form.isDirty()}>
+              {t('save')}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Panel>
+  );
+}

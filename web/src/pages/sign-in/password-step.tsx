@@ -1,0 +1,63 @@
+import { Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { signIn } from '../../../../src/console/wire/session.ts';
+import type { ReadBy } from '../../../../src/http/fields.ts';
+import { type CallError, call, setCsrfToken } from '../../api/call.ts';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
+import type { Methods } from './second-step.tsx';
+
+export function PasswordStep({ onGiven }: { readonly onGiven: (methods: Methods) => void }) {
+  const { t } = useTranslation('signIn');
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const give = useMutation<ReadBy<typeof signIn.data>, CallError>({
+    mutationFn: () => call(signIn, { body: { email: email.trim(), password } }),
+    onSuccess: ({ methods, csrf_token }) => {
+      setCsrfToken(csrf_token);
+      onGiven(methods);
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    give.mutate();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="md">
+        {give.error && <ErrorAlert error={give.error} isFocused />}
+        <TextInput
+          label={t('email')}
+          type="email"
+          name="email"
+          size="md"
+          autoComplete="username"
+          autoCapitalize="none"
+          spellCheck={false}
+          required
+          withAsterisk={false}
+          autoFocus
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+        />
+        <PasswordInput
+          label={t('password')}
+          name="password"
+          size="md"
+          autoComplete="current-password"
+          required
+          withAsterisk={false}
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+        />
+        <Button type="submit" size="md" mt={4} loading={give.isPending}>
+          {t('goOn')}
+        </Button>
+        <Text size="sm" c="dimmed">
+          {t('passwordLost')}
+        </Text>
+      </Stack>
+    </form>
+  );
+}

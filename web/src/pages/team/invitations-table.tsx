@@ -1,0 +1,97 @@
+import { Button, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { noteDone } from '../../parts/notices.tsx';
+import { Time } from '../../parts/time.tsx';
+import type { Invitation, PlainChange } from './team-calls.ts';
+
+interface InvitationsTableProps {
+  readonly invitations: readonly Invitation[];
+  readonly withdraw: PlainChange<string> | undefined;
+}
+
+export function InvitationsTable({ invitations, withdraw }: InvitationsTableProps) {
+  const { t } = useTranslation('team');
+  const [asked, setAsked] = useState<Invitation>();
+  const [isAsking, setAsking] = useState(false);
+  const nameOf = ({ email }: Invitation): string => email ?? t('anybody');
+  const ask = (invitation: Invitation): void => {
+    withdraw?.reset();
+    setAsked(invitation);
+    setAsking(true);
+  };
+  const columns: readonly Column<Invitation>[] = [
+    {
+      name: 'email',
+      header: t('columns.email'),
+      cell: (invitation) => (
+        <Text span size="sm" fw={500}>
+          {nameOf(invitation)}
+        </Text>
+      ),
+    },
+    {
+      name: 'role',
+      header: t('columns.role'),
+      from: 'sm',
+      cell: ({ role }) => (role === null ? t('newWayIn') : t(`role.${role}`)),
+    },
+    { name: 'by', header: t('columns.by'), from: 'md', cell: ({ invited_by }) => invited_by },
+    {
+      name: 'expires',
+      header: t('columns.expires'),
+      from: 'sm',
+      cell: ({ expires_at }) => <Time value={expires_at} />,
+    },
+    {
+      name: 'actions',
+      header: t('columns.actions'),
+      isHeaderHidden: true,
+      width: 110,
+      cell: (invitation) =>
+        withdraw && (
+          <Button
+            variant="default"
+            size="xs"
+            aria-label={t('withdraw.label', { email: nameOf(invitation) })}
+            onClick={() => ask(invitation)}
+          >
+            {t('withdraw.button')}
+          </Button>
+        ),
+    },
+  ];
+  const done = (): void => {
+    setAsking(false);
+    noteDone(t('withdraw.done'));
+  };
+  return (
+    <>
+      <DataTable
+        caption={t('invitations')}
+        columns={columns}
+        rows={invitations}
+        rowKey={({ id }) => id}
+        empty={
+          <Text size="sm" c="dimmed">
+            {t('noInvitations')}
+          </Text>
+        }
+      />
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={() => setAsking(false)}
+        title={t('withdraw.title')}
+        confirmLabel={t('withdraw.confirm')}
+        onConfirm={() => asked !== undefined && withdraw?.send(asked.id, done)}
+        isBusy={withdraw?.isBusy ?? false}
+        error={withdraw?.error ?? null}
+        isDangerous
+      >
+        {asked !== undefined && <strong>{nameOf(asked)}</strong>} {t('withdraw.text')}
+      </ConfirmDialog>
+    </>
+  );
+}

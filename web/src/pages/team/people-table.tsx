@@ -1,0 +1,125 @@
+import { ActionIcon, Group, Menu, Stack, Text } from '@mantine/core';
+import { Ellipsis, Users } from 'lucide-react';
+import { useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { CallError } from '../../api/call.ts';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
+import { Time } from '../../parts/time.tsx';
+import type { Person } from './team-calls.ts';
+
+export type PersonAction = 'change' | 'reset' | 'remove';
+
+interface PeopleTableProps {
+  readonly people: readonly Person[] | undefined;
+  readonly error: CallError | null;
+  readonly onRetry: () => void;
+  readonly actionsFor: (person: Person) => readonly PersonAction[];
+  readonly onAction: (action: PersonAction, person: Person) => void;
+}
+
+export function PeopleTable({ people, error, onRetry, actionsFor, onAction }: PeopleTableProps) {
+  const { t } = useTranslation('team');
+  const { t: operator } = useTranslation('operator');
+  const columns: readonly Column<Person>[] = [
+    { name: 'person', header: t('columns.person'), cell: (person) => <Who {...person} /> },
+    { name: 'role', header: t('columns.role'), from: 'sm', cell: ({ role }) => t(`role.${role}`) },
+    {
+      name: 'seen',
+      header: t('columns.seen'),
+      from: 'sm',
+      cell: ({ last_seen_at }) => <Time value={last_seen_at} none={t('noSession')} />,
+    },
+    {
+      name: 'joined',
+      header: t('columns.joined'),
+      from: 'md',
+      cell: ({ joined_at }) => <Time value={joined_at} isDay />,
+    },
+    {
+      name: 'actions',
+      header: t('columns.actions'),
+      isHeaderHidden: true,
+      width: 56,
+      cell: (person) => <Actions person={person} actions={actionsFor(person)} onAction={onAction} />,
+    },
+  ];
+  return (
+    <DataTable
+      caption={t('people')}
+      columns={columns}
+      rows={people}
+      rowKey={({ id }) => id}
+      error={error}
+      onRetry={onRetry}
+      skeletonRows={3}
+      empty={
+        <EmptyState icon={Users} order={3} title={operator('account.noPeopleTitle')}>
+          {operator('account.noPeopleText')}
+        </EmptyState>
+      }
+    />
+  );
+}
+
+function Who({ name, email, role, is_you, is_locked }: Person) {
+  const { t } = useTranslation('team');
+  return (
+    <Stack gap={0} miw={0}>
+      <Group gap={8}>
+        <Text span size="sm" fw={500} truncate maw={260} title={name}>
+          {name}
+        </Text>
+        {is_you && <Badge tone="quiet">{t('you')}</Badge>}
+        {is_locked && <StatusBadge status="locked" title={t('lockedHint')} />}
+      </Group>
+      <Text span size="xs" c="dimmed" truncate maw={280} title={email}>
+        {email}
+      </Text>
+      <Text span size="xs" hiddenFrom="sm">
+        {t(`role.${role}`)}
+      </Text>
+    </Stack>
+  );
+}
+
+const WORDS = { change: 'change.button', reset: 'reset.button', remove: 'remove.button' } as const;
+
+function Actions({
+  person,
+  actions,
+  onAction,
+}: {
+  readonly person: Person;
+  readonly actions: readonly PersonAction[];
+  readonly onAction: PeopleTableProps['onAction'];
+}) {
+  const { t } = useTranslation('team');
+  const button = useRef<HTMLButtonElement>(null);
+  if (actions.length === 0) return null;
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon ref={button} variant="subtle" color="gray" aria-label={t('menu', { name: person.name })}>
+          <Ellipsis size={16} aria-hidden />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {actions.map((action) => (
+          <Menu.Item
+            key={action}
+            onClick={() => {
+              // Where the dialog gives the focus back to, when the menu is gone.
+              button.current?.focus();
+              onAction(action, person);
+            }}
+            {...(action === 'remove' && { c: 'var(--mantine-color-error)' })}
+          >
+            {t(WORDS[action])}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,38 @@
+import { Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import classes from './tokens.module.css';
+
+interface TagsProps {
+  readonly tags: readonly string[];
+  /** How many are shown, cut to a line; all, and in full, when absent. */
+  readonly most?: number;
+}
+
+/** What merchants have written on a token. */
+export function Tags({ tags, most }: TagsProps) {
+  const { t } = useTranslation('tokens');
+  if (tags.length === 0) {
+    return (
+      <Text span size="sm" c="dimmed">
+        {t('list.none')}
+      </Text>
+    );
+  }
+  const hidden = tags.slice(most ?? tags.length);
+  return (
+    <ul className={classes['tags']}>
+      {tags.slice(0, most).map((tag) => (
+        <li key={tag} className={classes['tag']} title={tag} data-whole={most === undefined || undefined}>
+          {tag}
+        </li>
+      ))}
+      {hidden.length > 0 && (
+        <li title={hidden.join(', ')}>
+          <Text span size="xs" c="dimmed">
+            {t('list.more', { count: hidden.length })}
+          </Text>
+        </li>
+      )}
+    </ul>
+  );
+}

@@ -1,0 +1,95 @@
+import { Alert, Anchor, Group, Stack, Text } from '@mantine/core';
+import { CircleCheck, CircleX } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { Badge } from '../../parts/status-badge.tsx';
+import { useTenant } from '../../session/tenant.ts';
+import { faultPlace } from './fault-place.ts';
+import type { Outcome } from './try.ts';
+
+const GUIDED = [
+  'invalid_placeholder',
+  'unknown_token',
+  'unknown_capture',
+  'proxy_not_configured',
+  'malformed_json',
+  'malformed_xml',
+  'access_denied',
+  'invalid_field',
+] as const;
+type Guided = (typeof GUIDED)[number];
+
+const isGuided = (code: string): code is Guided => (GUIDED as readonly string[]).includes(code);
+
+/** Indented, where it is JSON; else as it is. */
+function pretty(answer: string): string {
+  try {
+    return JSON.stringify(JSON.parse(answer), null, 2);
+  } catch {
+    return answer;
+  }
+}
+
+interface ResultPanelProps {
+  readonly outcome: Outcome | undefined;
+  /** As it was sent. */
+  readonly payload: string;
+}
+
+export function ResultPanel({ outcome, payload }: ResultPanelProps) {
+  const { t } = useTranslation('workbench');
+  return (
+    <Panel
+      title={t('result')}
+      actions={outcome && <Badge tone="quiet">{t('duration', { milliseconds: outcome.duration_ms })}</Badge>}
+    >
+      <div aria-live="polite">
+        {outcome === undefined ? (
+          <Text size="sm" c="dimmed">
+            {t('resultEmpty')}
+          </Text>
+        ) : (
+          <Stack gap="md">
+            <Verdict outcome={outcome} payload={payload} />
+            <CodeBlock label={t('answer')} code={pretty(outcome.answer)} maxHeight={420} />
+          </Stack>
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+function Verdict({ outcome: { error, status }, payload }: { readonly outcome: Outcome; readonly payload: string }) {
+  const { t } = useTranslation('workbench');
+  const { account, environment } = useTenant();
+  if (error === null) {
+    return (
+      <Alert color="teal" icon={<CircleCheck size={18} aria-hidden />}>
+        {t('success', { status })}
+      </Alert>
+    );
+  }
+  const { placeholder, pointer, line } = faultPlace(payload, error.description);
+  return (
+    <Alert color="red" icon={<CircleX size={18} aria-hidden />} title={t('failed', { status })}>
+      <Stack gap={8}>
+        <Text size="sm">{t(`guide.${isGuided(error.code) ? error.code : 'other'}`)}</Text>
+        <Group gap={6}>
+          {placeholder !== undefined && <Badge tone="bad">{t('placeholder', { number: placeholder })}</Badge>}
+          {line !== undefined && <Badge tone="bad">{t('line', { line })}</Badge>}
+          {pointer !== undefined && <Badge tone="quiet">{pointer}</Badge>}
+        </Group>
+        <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+          {error.description}
+        </Text>
+        {error.code === 'proxy_not_configured' && (
+          <Anchor component={Link} to={`/a/${account}/${environment}/proxy`} size="sm">
+            {t('toProxy')}
+          </Anchor>
+        )}
+      </Stack>
+    </Alert>
+  );
+}

@@ -1,0 +1,58 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useLocation, useSearchParams } from 'react-router';
+import { LIMITS } from '../../../src/kernel/limits.ts';
+import { passesLuhn } from '../../../src/kernel/pan.ts';
+
+/**
+ * Filters of a list. Words and days stand in the address: it can be passed on, and the browser's back leads through them.
+ * Free text does not, because it may be a card number by mistake: it is kept with what the session has read, and is gone
+ * with it.
+ */
+export function useFilters<Word extends string, Text extends string>(words: readonly Word[], texts: readonly Text[]) {
+  const client = useQueryClient();
+  const [search, setSearch] = useSearchParams();
+  const key = ['filters', useLocation().pathname];
+  const [, redraw] = useState(0);
+  const kept = client.getQueryData<Readonly<Record<string, string>>>(key) ?? {};
+  const values = Object.fromEntries([
+    ...words.map((name) => [name, search.get(name) ?? '']),
+    ...texts.map((name) => [name, kept[name] ?? '']),
+  ]) as Record<Word | Text, string>;
+  const apply = (filters: Readonly<Record<Word | Text, string>>): void => {
+    const given = (names: readonly (Word | Text)[]) =>
+      Object.fromEntries(names.map((name) => [name, filters[name]]).filter(([, value]) => value !== ''));
+    // Nothing observes it, which must not make it old.
+    client.setQueryDefaults(key, { gcTime: Number.POSITIVE_INFINITY });
+    client.setQueryData(key, given(texts));
+    setSearch(given(words) as Record<string, string>);
+    redraw((count) => count + 1);
+  };
+  const none = Object.fromEntries([...words, ...texts].map((name) => [name, ''])) as Record<Word | Text, string>;
+  return {
+    values,
+    isFiltered: Object.values(values).some((value) => value !== ''),
+    apply,
+    clear: () => apply(none),
+  };
+}
+
+/** Does the text hold what may be a card number? */
+export function looksLikeCard(text: string): boolean {
+  const runs = text.match(/\d(?:[ -]*\d)+/g) ?? [];
+  const { min, max } = LIMITS.panDigits;
+  return runs
+    .map((run) => run.replace(/[ -]/g, ''))
+    .some((digits) => digits.length >= min && digits.length <= max && passesLuhn(digits));
+}
+
+/** What is given of filters, as calls take them. */
+export const onlyGiven = (filters: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(filters).filter((each): each is [string, string] => Boolean(each[1])));
+
+/** The beginning of a day (`2026-07-01`, as date fields have it) in the person's time zone; `later` days after. */
+export function dayAsTime(day: string, later = 0): string | undefined {
+  const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
+  const time = new Date(year, month - 1, date + later);
+  return day === '' || Number.isNaN(time.getTime()) ? undefined : time.toISOString();
+}

@@ -1,0 +1,33 @@
+import type { ReactNode } from 'react';
+import classes from './code-block.module.css';
+import { CopyButton } from './copy.tsx';
+
+interface CodeBlockProps {
+  /** What it is, as "Request". */
+  readonly label: string;
+  readonly code: string;
+  /** Beside the label. */
+  readonly beside?: ReactNode;
+  /** Pixels, from which on it scrolls. */
+  readonly maxHeight?: number;
+}
+
+export function CodeBlock({ label, code, beside, maxHeight }: CodeBlockProps) {
+  return (
+    <figure className={classes['block']}>
+      <figcaption>
+        <span>{label}</span>
+        {beside}
+        <CopyButton value={code} what={label} />
+      </figcaption>
+      {/* Whoever has no mouse scrolls it by the keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls has to be reachable */}
+      {/* biome-ignore lint/a11y/useSemanticElements: no fields stand in it */}
+      <div role="group" tabIndex={0} aria-label={label} className={classes['scroll']} style={{ maxHeight }}>
+        <pre>
+          <code>{code}</code>
+        </pre>
+      </div>
+    </figure>
+  );
+}

@@ -1,0 +1,55 @@
+import { ActionIcon, Button, Group, Text, Tooltip } from '@mantine/core';
+import { useClipboard } from '@mantine/hooks';
+import { Check, Copy } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import classes from './copy.module.css';
+
+interface CopyButtonProps {
+  readonly value: string;
+  /** What is copied, as "token": for screen readers, and on the button when it is wide. */
+  readonly what?: string;
+  /** A button with words in place of the icon. */
+  readonly isWide?: boolean;
+}
+
+export function CopyButton({ value, what, isWide = false }: CopyButtonProps) {
+  const { t } = useTranslation('parts');
+  const { copied, copy } = useClipboard({ timeout: 2000 });
+  const name = what === undefined ? t('copy') : t('copyWhat', { what });
+  const label = copied ? t('copied') : name;
+  const Icon = copied ? Check : Copy;
+  const icon = <Icon size={isWide ? 16 : 14} aria-hidden />;
+  if (isWide) {
+    return (
+      <Button variant="default" leftSection={icon} onClick={() => copy(value)} aria-live="polite">
+        {copied ? t('copied') : t('copy')}
+      </Button>
+    );
+  }
+  return (
+    <Tooltip label={label} openDelay={300}>
+      <ActionIcon variant="subtle" color="gray" size="sm" aria-label={label} onClick={() => copy(value)}>
+        {icon}
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+interface CopyFieldProps {
+  readonly value: string;
+  readonly what: string;
+  /** Shown in place of the value, as a part of it. */
+  readonly shown?: string;
+}
+
+/** An id or the like in monospace, with a button that copies it. */
+export function CopyField({ value, what, shown }: CopyFieldProps) {
+  return (
+    <Group gap={4} wrap="nowrap" className={classes['field'] ?? ''}>
+      <Text span ff="monospace" size="sm" className={classes['value'] ?? ''} title={value}>
+        {shown ?? value}
+      </Text>
+      <CopyButton value={value} what={what} />
+    </Group>
+  );
+}

@@ -1,0 +1,144 @@
+import { Box, Button, Center, Skeleton, Table, VisuallyHidden } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import type { CallError } from '../api/call.ts';
+import classes from './data-table.module.css';
+import { ErrorAlert } from './error-alert.tsx';
+import { useScrollable } from './scrollable.ts';
+
+export interface Column<Row> {
+  /** Unlike that of every other column. */
+  readonly name: string;
+  readonly header: ReactNode;
+  readonly cell: (row: Row) => ReactNode;
+  /** Numbers and amounts stand on the right. */
+  readonly isNumber?: boolean;
+  /** Left out on narrower screens. */
+  readonly from?: 'sm' | 'md' | 'lg';
+  readonly width?: number | string;
+  /** The header is for screen readers only, as above buttons. */
+  readonly isHeaderHidden?: boolean;
+}
+
+interface DataTableProps<Row> {
+  /** What the table holds, for screen readers. */
+  readonly caption: string;
+  /** The first names the row. */
+  readonly columns: readonly Column<Row>[];
+  /** Undefined while they are being read. */
+  readonly rows: readonly Row[] | undefined;
+  readonly rowKey: (row: Row) => string;
+  /** In place of the table when there are no rows. */
+  readonly empty: ReactNode;
+  readonly error?: CallError | null;
+  readonly onRetry?: () => void;
+  /** Address of the row's page: the whole row leads there. */
+  readonly to?: (row: Row) => string;
+  /** Below a row, as what it holds in detail. */
+  readonly below?: (row: Row) => ReactNode;
+  /** When there is more to read. */
+  readonly next?: { readonly onClick: () => void; readonly isLoading?: boolean; readonly label?: string } | undefined;
+  readonly skeletonRows?: number;
+}
+
+/** Rows of a list, in all their states: being read, failed, none, some, more to come. */
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { caption, columns, rows, rowKey, empty, error, onRetry, next } = props;
+  const { ref, isScrollable } = useScrollable();
+  if (error && rows === undefined) return <ErrorAlert error={error} {...(onRetry && { onRetry })} />;
+  if (rows !== undefined && rows.length === 0 && next === undefined) return empty;
+  return (
+    <Box className={classes['frame'] ?? ''}>
+      {error && <ErrorAlert error={error} {...(onRetry && { onRetry })} />}
+      {/* Whoever has no mouse scrolls it by the keyboard. */}
+      <div
+        ref={ref}
+        className={classes['scroll']}
+        {...(isScrollable && { tabIndex: 0, role: 'group', 'aria-label': caption })}
+      >
+        <Table
+          verticalSpacing={10}
+          horizontalSpacing="md"
+          highlightOnHover={props.to !== undefined}
+          aria-busy={rows === undefined}
+        >
+          <caption>
+            <VisuallyHidden>{caption}</VisuallyHidden>
+          </caption>
+          <Table.Thead>
+            <Table.Tr>
+              {columns.map((column) => (
+                <Table.Th key={column.name} {...traits(column)} w={column.width} scope="col">
+                  {column.isHeaderHidden ? <VisuallyHidden>{column.header}</VisuallyHidden> : column.header}
+                </Table.Th>
+              ))}
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {rows === undefined ? (
+              <Skeletons columns={columns} count={props.skeletonRows ?? 5} />
+            ) : (
+              rows.map((row) => <Row key={rowKey(row)} {...props} row={row} />)
+            )}
+          </Table.Tbody>
+        </Table>
+      </div>
+      {next !== undefined && <Next {...next} />}
+    </Box>
+  );
+}
+
+const traits = <Row,>({ isNumber, from }: Column<Row>) => ({
+  ...(isNumber && { 'data-number': true }),
+  ...(from !== undefined && { visibleFrom: from }),
+});
+
+function Row<Row>({ row, columns, to, below }: DataTableProps<Row> & { readonly row: Row }) {
+  const detail = below?.(row);
+  return (
+    <>
+      <Table.Tr className={(to && classes['linked']) ?? ''}>
+        {columns.map((column, index) => (
+          <Table.Td key={column.name} {...traits(column)}>
+            {index === 0 && to !== undefined ? (
+              <Link to={to(row)} className={classes['link']}>
+                {column.cell(row)}
+              </Link>
+            ) : (
+              column.cell(row)
+            )}
+          </Table.Td>
+        ))}
+      </Table.Tr>
+      {detail !== undefined && detail !== null && detail !== false && (
+        <Table.Tr className={classes['below'] ?? ''}>
+          <Table.Td colSpan={columns.length}>{detail}</Table.Td>
+        </Table.Tr>
+      )}
+    </>
+  );
+}
+
+function Skeletons<Row>({ columns, count }: { readonly columns: readonly Column<Row>[]; readonly count: number }) {
+  return Array.from({ length: count }, (_, row) => row).map((row) => (
+    <Table.Tr key={row}>
+      {columns.map((column, index) => (
+        <Table.Td key={column.name} {...traits(column)}>
+          <Skeleton height={14} my={3} width={`${[70, 55, 80, 45, 60][(row + index) % 5]}%`} />
+        </Table.Td>
+      ))}
+    </Table.Tr>
+  ));
+}
+
+function Next({ onClick, isLoading = false, label }: NonNullable<DataTableProps<unknown>['next']>) {
+  const { t } = useTranslation('parts');
+  return (
+    <Center p="sm">
+      <Button variant="default" size="sm" onClick={onClick} loading={isLoading}>
+        {label ?? t('more')}
+      </Button>
+    </Center>
+  );
+}

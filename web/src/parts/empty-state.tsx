@@ -1,0 +1,36 @@
+import { Center, Stack, Text, Title } from '@mantine/core';
+import type { LucideIcon } from 'lucide-react';
+import type { ReactNode } from 'react';
+import classes from './empty-state.module.css';
+
+interface EmptyStateProps {
+  readonly icon: LucideIcon;
+  readonly title: string;
+  /** What would stand here, and how it comes to be. */
+  readonly children?: ReactNode;
+  /** The next thing to do. */
+  readonly action?: ReactNode;
+  /** Of the heading. */
+  readonly order?: 1 | 2 | 3;
+}
+
+export function EmptyState({ icon: Icon, title, children, action, order = 2 }: EmptyStateProps) {
+  return (
+    <Center className={classes['frame'] ?? ''}>
+      <Stack align="center" gap="sm" maw={440}>
+        <span className={classes['icon']}>
+          <Icon size={22} strokeWidth={1.75} aria-hidden />
+        </span>
+        <Title order={order} size="h4" ta="center">
+          {title}
+        </Title>
+        {children !== undefined && (
+          <Text component="div" size="sm" c="dimmed" ta="center">
+            {children}
+          </Text>
+        )}
+        {action}
+      </Stack>
+    </Center>
+  );
+}

@@ -1,0 +1,49 @@
+import { Alert, Button, Group, Text } from '@mantine/core';
+import { CircleAlert } from 'lucide-react';
+import { useEffect, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { CallError } from '../api/call.ts';
+
+interface ErrorAlertProps {
+  readonly error: CallError;
+  readonly onRetry?: () => void;
+  /** Takes the focus, so that who typed does not miss it. */
+  readonly isFocused?: boolean;
+}
+
+/** The service says more than the code does, and says it safely. */
+const MESSAGE_HELPS: readonly string[] = ['invalid_field', 'not_possible'];
+
+/** What went wrong, in the person's words. */
+export function useErrorText(): (error: CallError) => string {
+  const { t, i18n } = useTranslation('errors');
+  return ({ code, message }) => {
+    const text = i18n.exists(`errors:${code}`) ? t(code as 'internal') : t('internal');
+    return MESSAGE_HELPS.includes(code) && message !== '' ? `${text} (${message})` : text;
+  };
+}
+
+/** Announced at once. Nothing for what the person has cancelled. */
+export function ErrorAlert({ error, onRetry, isFocused = false }: ErrorAlertProps) {
+  const { t } = useTranslation('parts');
+  const textOf = useErrorText();
+  const alert = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isFocused && error.code !== 'cancelled') alert.current?.focus();
+  }, [error, isFocused]);
+  if (error.code === 'cancelled') return null;
+  return (
+    <Alert ref={alert} tabIndex={-1} color="red" role="alert" icon={<CircleAlert size={18} aria-hidden />}>
+      <Group justify="space-between" gap="sm">
+        <Text size="sm" flex="1 1 12rem">
+          {textOf(error)}
+        </Text>
+        {onRetry !== undefined && (
+          <Button variant="default" size="xs" onClick={onRetry}>
+            {t('retry')}
+          </Button>
+        )}
+      </Group>
+    </Alert>
+  );
+}

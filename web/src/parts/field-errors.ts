@@ -1,0 +1,26 @@
+import { useState } from 'react';
+import type { CallError } from '../api/call.ts';
+import { useErrorText } from './error-alert.tsx';
+
+interface FormLike {
+  getValues(): object;
+  setFieldError(path: string, error: string): void;
+}
+
+/**
+ * Puts a failure where it belongs: to the field of the form that has the same name (`names` maps those that differ), else
+ * into `rest`, for an ErrorAlert.
+ */
+export function useFieldErrors(form: FormLike, names: Readonly<Record<string, string>> = {}) {
+  const textOf = useErrorText();
+  const [rest, setRest] = useState<CallError | null>(null);
+  const onError = (error: CallError): void => {
+    const path = error.field ?? '';
+    const field = names[path] ?? path.replace(/\[(\d+)\]/g, '.$1');
+    const root = field.split('.')[0] ?? '';
+    const isOfForm = root !== '' && Object.hasOwn(form.getValues(), root);
+    if (isOfForm) form.setFieldError(field, textOf(error));
+    setRest(isOfForm ? null : error);
+  };
+  return { rest, onError, clear: () => setRest(null) };
+}

@@ -1,0 +1,47 @@
+import { Anchor, Group, Stack, Text, Title } from '@mantine/core';
+import { ArrowLeft } from 'lucide-react';
+import { type ReactNode, useEffect } from 'react';
+import { Link } from 'react-router';
+import classes from './page-header.module.css';
+
+interface PageHeaderProps {
+  /** The one h1 of the page, and the title of the tab. */
+  readonly title: string;
+  readonly description?: ReactNode;
+  /** Beside the title, as a badge. */
+  readonly beside?: ReactNode;
+  readonly actions?: ReactNode;
+  /** To the list that the page is one of. */
+  readonly back?: { readonly to: string; readonly label: string };
+}
+
+export function PageHeader({ title, description, beside, actions, back }: PageHeaderProps) {
+  useEffect(() => {
+    document.title = `${title} · cardvault`;
+  }, [title]);
+  return (
+    <Stack gap={6} mb="lg">
+      {back !== undefined && (
+        <Anchor component={Link} to={back.to} size="sm" c="dimmed" className={classes['back'] ?? ''}>
+          <ArrowLeft size={14} aria-hidden /> {back.label}
+        </Anchor>
+      )}
+      <Group justify="space-between" align="flex-start" gap="md">
+        <Stack gap={4} className={classes['words'] ?? ''}>
+          <Group gap="sm">
+            <Title order={1} className={classes['title'] ?? ''}>
+              {title}
+            </Title>
+            {beside}
+          </Group>
+          {description !== undefined && (
+            <Text component="div" c="dimmed" size="sm" maw={680}>
+              {description}
+            </Text>
+          )}
+        </Stack>
+        {actions !== undefined && <Group gap="xs">{actions}</Group>}
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,64 @@
+import { Alert, Button, Checkbox, Group, SimpleGrid, Stack } from '@mantine/core';
+import { Download, TriangleAlert } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { CopyButton } from './copy.tsx';
+import classes from './recovery-codes.module.css';
+
+interface RecoveryCodesProps {
+  readonly codes: readonly string[];
+  readonly onStored: () => void;
+}
+
+/** Codes for who has lost the second factor: shown this one time. */
+export function RecoveryCodes({ codes, onStored }: RecoveryCodesProps) {
+  const { t } = useTranslation('parts');
+  const [isStored, setStored] = useState(false);
+  const text = `cardvault\n\n${codes.join('\n')}\n`;
+  const address = useTextFile(text);
+  return (
+    <Stack gap="md">
+      <Alert color="yellow" icon={<TriangleAlert size={18} aria-hidden />}>
+        {t('recoveryOnce')}
+      </Alert>
+      <SimpleGrid component="ul" cols={2} spacing="xs" verticalSpacing={6} className={classes['codes'] ?? ''}>
+        {codes.map((code) => (
+          <li key={code}>
+            <code>{code}</code>
+          </li>
+        ))}
+      </SimpleGrid>
+      <Group gap="xs">
+        <CopyButton value={codes.join('\n')} isWide />
+        <Button
+          component="a"
+          href={address}
+          download="cardvault-recovery-codes.txt"
+          variant="default"
+          leftSection={<Download size={16} aria-hidden />}
+        >
+          {t('download')}
+        </Button>
+      </Group>
+      <Checkbox
+        label={t('storedThem')}
+        checked={isStored}
+        onChange={(event) => setStored(event.currentTarget.checked)}
+      />
+      <Button onClick={onStored} disabled={!isStored}>
+        {t('goOn')}
+      </Button>
+    </Stack>
+  );
+}
+
+/** An address in this browser alone, gone with the component. */
+function useTextFile(text: string): string {
+  const [address, setAddress] = useState('');
+  useEffect(() => {
+    const made = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+    setAddress(made);
+    return () => URL.revokeObjectURL(made);
+  }, [text]);
+  return address;
+}

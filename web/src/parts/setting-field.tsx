@@ -1,0 +1,102 @@
+import { Anchor, Group, PasswordInput, Select, Text, TextInput } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { type Changes, type Setting, shownValue, withChange, withoutChange } from './setting-changes.ts';
+
+interface SettingFieldProps {
+  readonly setting: Setting;
+  /** What it decides. */
+  readonly about: string;
+  /** Words it can be; none when it is free text. */
+  readonly choices: readonly string[];
+  readonly maxLength: number;
+  readonly changes: Changes;
+  /** Undefined: the person may not. */
+  readonly onChange: ((changes: Changes) => void) | undefined;
+  readonly error: string | undefined;
+  readonly isRequired?: boolean;
+}
+
+/** A setting that is a word of some, a text, or a secret that is never shown. */
+export function SettingField(props: SettingFieldProps) {
+  const { setting, about, choices, maxLength, changes, onChange, error, isRequired = false } = props;
+  const { t } = useTranslation('proxy');
+  const { name, fallback, is_secret } = setting;
+  const common = {
+    label: (
+      <Text span inherit ff="monospace">
+        {name}
+      </Text>
+    ),
+    description: about,
+    disabled: onChange === undefined,
+    error,
+    required: isRequired,
+  };
+  if (is_secret) return <SecretField {...props} common={common} />;
+  const none = fallback === null ? t('settings.noDefault') : t('settings.fallback', { value: fallback });
+  const value = shownValue(setting, changes);
+  const change = (text: string): void => onChange?.(withChange(changes, setting, text));
+  if (choices.length > 0) {
+    return (
+      <Select
+        {...common}
+        data={[...choices]}
+        value={value === '' ? null : value}
+        placeholder={none}
+        clearable
+        onChange={(choice) => change(choice ?? '')}
+      />
+    );
+  }
+  return (
+    <TextInput
+      {...common}
+      value={value}
+      placeholder={none}
+      maxLength={maxLength}
+      autoComplete="off"
+      spellCheck={false}
+      onChange={(event) => change(event.currentTarget.value)}
+    />
+  );
+}
+
+function SecretField({
+  setting,
+  maxLength,
+  changes,
+  onChange,
+  common,
+}: SettingFieldProps & { readonly common: object }) {
+  const { t } = useTranslation('proxy');
+  const { name, is_set } = setting;
+  const isRemoved = changes[name] === '';
+  const present = is_set ? t('settings.secretSet') : t('settings.secretNotSet');
+  return (
+    <div>
+      <PasswordInput
+        {...common}
+        value={changes[name] ?? ''}
+        placeholder={isRemoved ? t('settings.secretRemoved') : present}
+        maxLength={maxLength}
+        autoComplete="new-password"
+        onChange={({ currentTarget: { value } }) =>
+          onChange?.(value === '' ? withoutChange(changes, name) : withChange(changes, setting, value))
+        }
+      />
+      {is_set && onChange !== undefined && (
+        <Group justify="flex-end" mt={4}>
+          <Anchor
+            component="button"
+            type="button"
+            size="xs"
+            aria-label={`${isRemoved ? t('settings.keep') : t('settings.secretRemove')}: ${name}`}
+            onClick={() => onChange(isRemoved ? withoutChange(changes, name) : { ...changes, [name]: '' })}
+          >
+            {isRemoved ? t('settings.keep') : t('settings.secretRemove')}
+          </Anchor>
+        </Group>
+      )}
+    </div>
+  );
+}

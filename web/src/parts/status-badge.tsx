@@ -1,0 +1,70 @@
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { status as texts } from '../text/en/status.ts';
+import classes from './status-badge.module.css';
+
+type Tone = 'good' | 'info' | 'attention' | 'bad' | 'quiet';
+export type StatusWord = keyof typeof texts;
+
+/** What a word means at first glance. */
+const TONES: Readonly<Record<StatusWord, Tone>> = {
+  Opened: 'info',
+  Authorized: 'info',
+  Collected: 'good',
+  Cancelled: 'quiet',
+  Voided: 'quiet',
+  Declined: 'bad',
+  ProcessorError: 'bad',
+  in_progress: 'attention',
+  accepted: 'good',
+  refused: 'bad',
+  active: 'good',
+  ending: 'attention',
+  expired: 'quiet',
+  revoked: 'bad',
+  waiting: 'attention',
+  approved: 'good',
+  declined: 'bad',
+  done: 'good',
+  open: 'quiet',
+  requested: 'attention',
+  withdrawn: 'quiet',
+  onboarding: 'info',
+  sandbox: 'attention',
+  live: 'good',
+  suspended: 'bad',
+  good: 'good',
+  warning: 'attention',
+  bad: 'bad',
+  success: 'good',
+  locked: 'bad',
+  doubtful: 'attention',
+  damaged: 'bad',
+};
+
+/** `<Badge tone="good">` with words of the page's own. */
+export function Badge({
+  tone,
+  children,
+  title,
+}: {
+  readonly tone: Tone;
+  readonly children: ReactNode;
+  readonly title?: string;
+}) {
+  return (
+    <span className={classes['badge']} data-tone={tone} {...(title !== undefined && { title })}>
+      {children}
+    </span>
+  );
+}
+
+/** A status that the service tells, in words and colour. */
+export function StatusBadge({ status, title }: { readonly status: StatusWord; readonly title?: string }) {
+  const { t } = useTranslation('status');
+  return (
+    <Badge tone={TONES[status]} {...(title !== undefined && { title })}>
+      {t(status)}
+    </Badge>
+  );
+}

@@ -1,0 +1,76 @@
+import { Text } from '@mantine/core';
+import { type ReactNode, useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { localeOf } from './locale.ts';
+import classes from './time.module.css';
+
+interface TimeProps {
+  /** ISO 8601, as the service tells it. */
+  readonly value: string | null;
+  /** How long ago, or how far ahead, beside it. */
+  readonly isRelative?: boolean;
+  /** The day alone. */
+  readonly isDay?: boolean;
+  /** In place of null. */
+  readonly none?: ReactNode;
+}
+
+/** A time in the person's language and time zone; the exact one is its title. */
+export function Time({ value, isRelative = false, isDay = false, none = '–' }: TimeProps) {
+  const { i18n } = useTranslation();
+  if (value === null)
+    return (
+      <Text span inherit c="dimmed">
+        {none}
+      </Text>
+    );
+  return (
+    <time dateTime={value} title={value} className={classes['time']}>
+      <span className={classes['words']}>{timeText(value, i18n.language, isDay)}</span>
+      {isRelative && <Relative value={value} language={i18n.language} />}
+    </time>
+  );
+}
+
+export const timeText = (value: string, language: string, isDay = false): string =>
+  new Intl.DateTimeFormat(localeOf(language), {
+    dateStyle: 'medium',
+    ...(!isDay && { timeStyle: 'short' }),
+  }).format(new Date(value));
+
+function Relative({ value, language }: { readonly value: string; readonly language: string }) {
+  const now = useNow(30_000);
+  return (
+    <Text span inherit c="dimmed" className={classes['words'] ?? ''}>
+      {' · '}
+      {relativeText(value, now, language)}
+    </Text>
+  );
+}
+
+/** The present, again every so many milliseconds. */
+export function useNow(every: number): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), every);
+    return () => clearInterval(timer);
+  }, [every]);
+  return now;
+}
+
+const UNITS = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const;
+
+/** As "3 minutes ago". */
+export function relativeText(value: string, now: number, language: string): string {
+  const seconds = Math.round((Date.parse(value) - now) / 1000);
+  const format = new Intl.RelativeTimeFormat(localeOf(language), { numeric: 'auto' });
+  for (const [unit, length] of UNITS)
+    if (Math.abs(seconds) >= length) return format.format(Math.trunc(seconds / length), unit);
+  return format.format(0, 'second');
+}

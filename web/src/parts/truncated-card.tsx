@@ -1,0 +1,24 @@
+import { Text, VisuallyHidden } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import classes from './truncated-card.module.css';
+
+const PARTS = /^(\d*)\D+(\d*)$/;
+
+/** A card number as the service tells it: first six and last four. Null: there is none. */
+export function TruncatedCard({ card }: { readonly card: string | null }) {
+  const { t } = useTranslation('parts');
+  if (card === null || card === '') {
+    return (
+      <Text span size="sm" c="dimmed">
+        {t('noCard')}
+      </Text>
+    );
+  }
+  const [, first = '', last = ''] = PARTS.exec(card) ?? [];
+  return (
+    <span className={classes['card']}>
+      <span aria-hidden>{`${first} •••••• ${last}`.trim()}</span>
+      <VisuallyHidden>{t('cardRead', { first, last })}</VisuallyHidden>
+    </span>
+  );
+}

@@ -1,0 +1,81 @@
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { beginPasskeyStepUp, stepUpByCode, stepUpByPasskey } from '../../../src/console/wire/session.ts';
+import { type CallError, call } from '../api/call.ts';
+import { askForPasskey } from './passkey.ts';
+import { SecondFactor } from './second-factor.tsx';
+import { type Session, useVisit } from './session.tsx';
+
+interface StepUpDialogProps {
+  readonly opened: boolean;
+  readonly onConfirmed: () => void;
+  readonly onCancel: () => void;
+}
+
+/** "Confirm that it is you." */
+export function StepUpDialog({ opened, onConfirmed, onCancel }: StepUpDialogProps) {
+  const { t } = useTranslation('session');
+  return (
+    <Modal
+      opened={opened}
+      onClose={onCancel}
+      title={t('stepUpTitle')}
+      size="sm"
+      zIndex={400}
+      closeButtonProps={{ 'aria-label': t('cancel') }}
+    >
+      <Stack gap="md">
+        <Text size="sm" c="dimmed">
+          {t('stepUpWhy')}
+        </Text>
+        <Factor onConfirmed={onConfirmed} onCancel={onCancel} />
+      </Stack>
+    </Modal>
+  );
+}
+
+function Factor({ onConfirmed, onCancel }: Omit<StepUpDialogProps, 'opened'>) {
+  const { t } = useTranslation('session');
+  const { visit, adopt } = useVisit();
+  const options = {
+    onSuccess: (session: Session) => {
+      adopt(session);
+      onConfirmed();
+    },
+  };
+  const byCode = useMutation<Session, CallError, string>({
+    mutationFn: (code) => call(stepUpByCode, { body: { code } }),
+    ...options,
+  });
+  const byPasskey = useMutation<Session, CallError>({
+    mutationFn: async () => {
+      const { options } = await call(beginPasskeyStepUp);
+      return call(stepUpByPasskey, { body: { credential: await askForPasskey(options) } });
+    },
+    ...options,
+  });
+  const busy = byCode.isPending ? 'code' : byPasskey.isPending ? 'passkey' : undefined;
+  return (
+    <SecondFactor
+      methods={visit?.methods.length ? visit.methods : ['totp', 'passkey', 'recovery']}
+      error={byCode.error ?? byPasskey.error}
+      busy={busy}
+      onCode={(code) => {
+        byPasskey.reset();
+        byCode.mutate(code);
+      }}
+      onPasskey={() => {
+        byCode.reset();
+        byPasskey.mutate();
+      }}
+      submitLabel={t('confirm')}
+    >
+      <Group justify="flex-end">
+        <Button variant="subtle" onClick={onCancel}>
+          {t('cancel')}
+        </Button>
+      </Group>
+    </SecondFactor>
+  );
+}

@@ -1,0 +1,23 @@
+import { useTranslation } from 'react-i18next';
+import classes from './environment-band.module.css';
+import { useWhere } from './where.ts';
+
+/** Along the top: whether what is on the page is real. */
+export function EnvironmentBand({ height }: { readonly height: number }) {
+  const { t } = useTranslation();
+  const { area, environment } = useWhere();
+  const kind = environment ?? area;
+  const words = {
+    production: { name: t('production'), hint: t('bandProduction') },
+    sandbox: { name: t('sandbox'), hint: t('bandSandbox') },
+    account: { name: t('account'), hint: t('bandAccount') },
+    operator: { name: t('operator'), hint: t('bandOperator') },
+    person: { name: t('profile'), hint: '' },
+  }[kind];
+  return (
+    <div className={classes['band']} data-kind={kind} style={{ height }}>
+      <strong>{words.name}</strong>
+      <span className={classes['hint']}>{words.hint}</span>
+    </div>
+  );
+}

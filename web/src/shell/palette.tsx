@@ -1,0 +1,55 @@
+import { ActionIcon, Kbd, Modal, Text, UnstyledButton } from '@mantine/core';
+import { useDisclosure, useHotkeys } from '@mantine/hooks';
+import { Search } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import classes from './palette.module.css';
+import { PaletteSearch } from './palette-search.tsx';
+
+const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent);
+
+/** To any page by the keyboard; also to a token or a payment by its id. */
+export function Palette() {
+  const { t } = useTranslation();
+  const [isOpen, { open, close, toggle }] = useDisclosure();
+  // Who went to another page goes on there, not at the button.
+  const [hasLeft, setLeft] = useState(false);
+  const leave = (): void => {
+    setLeft(true);
+    close();
+  };
+  useEffect(() => {
+    if (isOpen) setLeft(false);
+  }, [isOpen]);
+  useHotkeys([['mod+K', toggle]], []);
+  return (
+    <>
+      <UnstyledButton className={classes['button'] ?? ''} visibleFrom="sm" onClick={open} aria-haspopup="dialog">
+        <Search size={15} aria-hidden />
+        <Text span size="sm">
+          {t('search')}
+        </Text>
+        <Kbd size="xs" aria-hidden>
+          {isApple ? '⌘ K' : 'Ctrl K'}
+        </Kbd>
+      </UnstyledButton>
+      <ActionIcon
+        hiddenFrom="sm"
+        variant="subtle"
+        color="gray"
+        size={34}
+        onClick={open}
+        aria-haspopup="dialog"
+        aria-label={t('searchShort')}
+      >
+        <Search size={18} aria-hidden />
+      </ActionIcon>
+      <Modal.Root opened={isOpen} onClose={close} returnFocus={!hasLeft} yOffset="12vh" centered={false} size={560}>
+        <Modal.Overlay backgroundOpacity={0.45} blur={2} />
+        <Modal.Content aria-label={t('searchShort')} className={classes['content'] ?? ''}>
+          <PaletteSearch onLeave={leave} />
+        </Modal.Content>
+      </Modal.Root>
+    </>
+  );
+}

@@ -1,0 +1,111 @@
+import { AppShell, Burger, Group, VisuallyHidden } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { Suspense, useEffect, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link, Outlet, useLocation } from 'react-router';
+import { AccountSwitch } from './account-switch.tsx';
+import { Boundary } from './boundary.tsx';
+import { Crumbs } from './crumbs.tsx';
+import { EnvironmentBand } from './environment-band.tsx';
+import { EnvironmentSwitch } from './environment-switch.tsx';
+import { Logo } from './logo.tsx';
+import { Navigation } from './navigation.tsx';
+import { PageSkeleton } from './page-skeleton.tsx';
+import { Palette } from './palette.tsx';
+import { PersonMenu } from './person-menu.tsx';
+import classes from './shell.module.css';
+import { SuspendedNotice } from './suspended-notice.tsx';
+import { useReadWhere, WhereContext } from './where.ts';
+
+const BAND = 26;
+const BAR = 56;
+
+/** Around every page of who is signed in. */
+export function Shell() {
+  const where = useReadWhere();
+  const { pathname } = useLocation();
+  const [isOpen, { toggle, close }] = useDisclosure();
+  const main = useFocusOnNewPage(pathname, close);
+  return (
+    <WhereContext value={where}>
+      <SkipLink />
+      <AppShell
+        header={{ height: BAND + BAR }}
+        navbar={{ width: 244, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+        padding={0}
+        transitionDuration={0}
+      >
+        <AppShell.Header withBorder={false}>
+          <EnvironmentBand height={BAND} />
+          <Bar isOpen={isOpen} onToggle={toggle} />
+        </AppShell.Header>
+        <AppShell.Navbar component="div" className={classes['navbar'] ?? ''}>
+          <AccountSwitch />
+          <Navigation />
+        </AppShell.Navbar>
+        <AppShell.Main id="content" ref={main} tabIndex={-1} className={classes['main'] ?? ''}>
+          <div className={classes['page']}>
+            <Crumbs />
+            <SuspendedNotice />
+            {/* Whatever breaks stays within its page. */}
+            <Boundary key={pathname}>
+              <Suspense fallback={<PageSkeleton />}>
+                <Outlet />
+              </Suspense>
+            </Boundary>
+          </div>
+        </AppShell.Main>
+      </AppShell>
+    </WhereContext>
+  );
+}
+
+function Bar({ isOpen, onToggle }: { readonly isOpen: boolean; readonly onToggle: () => void }) {
+  const { t } = useTranslation();
+  return (
+    <Group h={BAR} px={{ base: 'sm', sm: 'md' }} justify="space-between" wrap="nowrap" className={classes['bar'] ?? ''}>
+      <Group gap="sm" wrap="nowrap">
+        <Burger
+          hiddenFrom="sm"
+          size="sm"
+          opened={isOpen}
+          onClick={onToggle}
+          aria-expanded={isOpen}
+          aria-label={isOpen ? t('closeNavigation') : t('openNavigation')}
+        />
+        <Link to="/" className={classes['home']}>
+          <Logo isShort />
+          <VisuallyHidden>cardvault</VisuallyHidden>
+        </Link>
+      </Group>
+      <Group gap="xs" wrap="nowrap">
+        <Palette />
+        <EnvironmentSwitch />
+        <PersonMenu />
+      </Group>
+    </Group>
+  );
+}
+
+function SkipLink() {
+  const { t } = useTranslation();
+  return (
+    <a href="#content" className={classes['skip']}>
+      {t('skip')}
+    </a>
+  );
+}
+
+/** A new page begins at its top, and is where the keyboard and the screen reader go on. */
+function useFocusOnNewPage(pathname: string, onNewPage: () => void) {
+  const main = useRef<HTMLElement>(null);
+  const last = useRef(pathname);
+  useEffect(() => {
+    if (last.current === pathname) return;
+    last.current = pathname;
+    window.scrollTo(0, 0);
+    main.current?.focus({ preventScroll: true });
+    onNewPage();
+  }, [pathname, onNewPage]);
+  return main;
+}

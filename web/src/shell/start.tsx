@@ -1,0 +1,28 @@
+import { Users } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { Navigate } from 'react-router';
+import { EmptyState } from '../parts/empty-state.tsx';
+import { useSession } from '../session/session.tsx';
+import type { Membership } from '../session/tenant.ts';
+import { firstEnvironment } from './where.ts';
+
+/** Where somebody begins in an account. */
+export const homeOf = (membership: Membership): string => {
+  const base = `/a/${membership.account}`;
+  if (membership.status === 'onboarding') return `${base}/onboarding`;
+  return `${base}/${firstEnvironment(membership)}/overview`;
+};
+
+/** The first sensible page. */
+export function Start() {
+  const { t } = useTranslation();
+  const { memberships, is_operator } = useSession();
+  const [first] = memberships;
+  if (first !== undefined) return <Navigate to={homeOf(first)} replace />;
+  if (is_operator) return <Navigate to="/operator/accounts" replace />;
+  return (
+    <EmptyState icon={Users} title={t('noAccounts')} order={1}>
+      {t('noAccountsHint')}
+    </EmptyState>
+  );
+}

@@ -1,0 +1,48 @@
+import { approvals } from './en/approvals.ts';
+import { audit } from './en/audit.ts';
+import { captures } from './en/captures.ts';
+import { errors } from './en/errors.ts';
+import { join } from './en/join.ts';
+import { keys } from './en/keys.ts';
+import { notFound } from './en/not-found.ts';
+import { onboarding } from './en/onboarding.ts';
+import { operator } from './en/operator.ts';
+import { overview } from './en/overview.ts';
+import { parts } from './en/parts.ts';
+import { payments } from './en/payments.ts';
+import { profile } from './en/profile.ts';
+import { proxy } from './en/proxy.ts';
+import { session } from './en/session.ts';
+import { settings } from './en/settings.ts';
+import { shell } from './en/shell.ts';
+import { signIn } from './en/sign-in.ts';
+import { status } from './en/status.ts';
+import { team } from './en/team.ts';
+import { tokens } from './en/tokens.ts';
+import { workbench } from './en/workbench.ts';
+
+/** All texts in English, by namespace. Another namespace: its file, its line above, its name below; the same in es.ts. */
+export const en = {
+  approvals,
+  audit,
+  captures,
+  errors,
+  join,
+  keys,
+  notFound,
+  onboarding,
+  operator,
+  overview,
+  parts,
+  payments,
+  profile,
+  proxy,
+  session,
+  settings,
+  shell,
+  signIn,
+  status,
+  team,
+  tokens,
+  workbench,
+};

@@ -1,0 +1,19 @@
+export const signIn = {
+  email: 'E-mail',
+  goOn: 'Continue',
+  otherPerson: 'Sign in as someone else',
+  password: 'Password',
+  passwordLost:
+    'Forgot your password or lost your second step? Ask the owner of your account, or your operator, for a new link.',
+  promise: 'Card numbers, kept where they belong.',
+  promiseText:
+    'cardvault runs on your own machines. It keeps card numbers encrypted and hands out tokens in their place, so the rest of your systems never see a card.',
+  point1: 'Each record sealed with its own key',
+  point2: 'Every action in a log that can be verified',
+  point3: 'Test and live data strictly apart',
+  second: 'One more step',
+  secondHint: 'Confirm it’s you with your second factor.',
+  signIn: 'Sign in',
+  title: 'Sign in',
+  hint: 'Welcome back.',
+};

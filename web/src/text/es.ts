@@ -1,0 +1,49 @@
+import type { en } from './en.ts';
+import { approvals } from './es/approvals.ts';
+import { audit } from './es/audit.ts';
+import { captures } from './es/captures.ts';
+import { errors } from './es/errors.ts';
+import { join } from './es/join.ts';
+import { keys } from './es/keys.ts';
+import { notFound } from './es/not-found.ts';
+import { onboarding } from './es/onboarding.ts';
+import { operator } from './es/operator.ts';
+import { overview } from './es/overview.ts';
+import { parts } from './es/parts.ts';
+import { payments } from './es/payments.ts';
+import { profile } from './es/profile.ts';
+import { proxy } from './es/proxy.ts';
+import { session } from './es/session.ts';
+import { settings } from './es/settings.ts';
+import { shell } from './es/shell.ts';
+import { signIn } from './es/sign-in.ts';
+import { status } from './es/status.ts';
+import { team } from './es/team.ts';
+import { tokens } from './es/tokens.ts';
+import { workbench } from './es/workbench.ts';
+
+/** All texts in Spanish, by namespace. */
+export const es: typeof en = {
+  approvals,
+  audit,
+  captures,
+  errors,
+  join,
+  keys,
+  notFound,
+  onboarding,
+  operator,
+  overview,
+  parts,
+  payments,
+  profile,
+  proxy,
+  session,
+  settings,
+  shell,
+  signIn,
+  status,
+  team,
+  tokens,
+  workbench,
+};

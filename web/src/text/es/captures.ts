@@ -1,0 +1,53 @@
+import type { captures as english } from '../en/captures.ts';
+
+export const captures: typeof english = {
+  title: 'Capturas',
+  description: 'Datos de tarjeta temporales. Cada captura termina por sí sola y no queda nada de ella.',
+  list: {
+    caption: 'Capturas',
+    id: 'Captura',
+    card: 'Tarjeta',
+    kept: 'Guarda',
+    amount: 'Importe',
+    left: 'Tiempo restante',
+    at: 'Creada',
+  },
+  sensitive: 'Datos de seguridad',
+  sensitiveTitle: 'Se guarda un código de seguridad (cvv) o una pista 2. Se borra en cuanto un pago lo ha usado.',
+  ended: 'Terminada',
+  amountNote: 'Como lo envió su servidor, en la unidad que este use.',
+  empty: {
+    title: 'No hay capturas vigentes',
+    text: 'Las capturas viven de minutos a días y luego desaparecen. Haga una con el comando de los primeros pasos.',
+    action: 'Ir a los primeros pasos',
+  },
+  detail: {
+    title: 'Captura',
+    back: 'Todas las capturas',
+    facts: 'Detalles',
+    id: 'Id',
+    card: 'Número de tarjeta',
+    cardNote: 'Seis primeros y cuatro últimos dígitos. La consola nunca muestra más.',
+    kept: 'Datos de seguridad',
+    keptYes: 'Se guardan',
+    keptNo: 'No se guardan',
+    amount: 'Importe',
+    at: 'Creada',
+    ends: 'Termina',
+    left: 'Tiempo restante',
+    info: 'Información adicional',
+    infoNote: 'Lo que envió su servidor. Los números de tarjeta aparecen recortados.',
+    infoEmpty: 'Su servidor no envió nada más.',
+    endedTitle: 'Esta captura ha terminado',
+    endedText: 'Se acabó su tiempo y sus datos ya no existen. El id no volverá a funcionar.',
+    damaged:
+      'Este registro fue alterado en la base de datos y no se puede abrir. Avise a su operador; no lo elimine antes.',
+  },
+  remove: {
+    action: 'Eliminar captura',
+    title: '¿Eliminar esta captura?',
+    text: 'Sus datos de tarjeta se borran ahora en vez de al final. Desde ese momento fallan las llamadas que usen el id.',
+    confirm: 'Eliminar captura',
+    done: 'La captura fue eliminada.',
+  },
+};

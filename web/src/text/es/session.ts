@@ -1,0 +1,31 @@
+import type { session as english } from '../en/session.ts';
+
+export const session: typeof english = {
+  cancel: 'Cancelar',
+  code: 'Código',
+  codeHint: 'Los seis dígitos de su aplicación de autenticación',
+  confirm: 'Confirmar',
+  endingHint: 'Por su seguridad, cerramos la sesión tras un tiempo sin actividad.',
+  endingSoon: '¿Sigue ahí?',
+  endsForGood: 'Su sesión está a punto de terminar',
+  endsForGoodHint:
+    'Las sesiones terminan al cabo de un tiempo, aunque las use. Acabe lo que esté haciendo y vuelva a entrar.',
+  or: 'o',
+  recoveryCode: 'Código de recuperación',
+  recoveryCodeHint: 'Uno de los códigos que guardó al registrarse. Cada uno sirve una sola vez.',
+  secondsLeft_one: 'Su sesión se cerrará en {{count}} segundo.',
+  secondsLeft_other: 'Su sesión se cerrará en {{count}} segundos.',
+  signOut: 'Cerrar sesión',
+  stay: 'Seguir conectado',
+  stepUpTitle: 'Confirme que es usted',
+  stepUpWhy: 'Esta acción es delicada, por eso le pedimos de nuevo el segundo paso.',
+  understood: 'Entendido',
+  useCode: 'Usar un código de la aplicación',
+  usePasskey: 'Continuar con una llave de acceso',
+  useRecoveryCode: 'Usar un código de recuperación',
+  back: 'Atrás',
+  cannotScan: '¿No puede escanearlo? Escriba esta clave en la aplicación:',
+  qrCode: 'Código QR para su aplicación de autenticación',
+  scan: 'Escanee el código con una aplicación de autenticación, por ejemplo la de su gestor de contraseñas.',
+  secret: 'clave',
+};

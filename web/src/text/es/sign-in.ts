@@ -1,0 +1,21 @@
+import type { signIn as english } from '../en/sign-in.ts';
+
+export const signIn: typeof english = {
+  email: 'Correo electrónico',
+  goOn: 'Continuar',
+  otherPerson: 'Entrar como otra persona',
+  password: 'Contraseña',
+  passwordLost:
+    '¿Ha olvidado su contraseña o ha perdido el segundo paso? Pida un enlace nuevo al propietario de su cuenta o a su operador.',
+  promise: 'Los números de tarjeta, donde deben estar.',
+  promiseText:
+    'cardvault funciona en sus propias máquinas. Guarda cifrados los números de tarjeta y entrega tokens en su lugar, para que el resto de sus sistemas nunca vea una tarjeta.',
+  point1: 'Cada registro, sellado con su propia clave',
+  point2: 'Cada acción, en un registro que se puede verificar',
+  point3: 'Los datos de prueba y los reales, siempre separados',
+  second: 'Un paso más',
+  secondHint: 'Confirme que es usted con su segundo factor.',
+  signIn: 'Iniciar sesión',
+  title: 'Iniciar sesión',
+  hint: 'Nos alegra verle de nuevo.',
+};
