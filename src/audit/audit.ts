@@ -10,6 +10,7 @@ export const AUDIT_ACTIONS = [
   'service.initialised',
   'journal.opened',
   'access.denied',
+  'audit.exported',
   'capture.retrieved',
   'capture.tokenized',
   'capture.deleted',

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { blob, type Database, integer, type Row, text } from '../storage/database.ts';
 import { type Chain, type Head, type Link, MIXED_LANE } from '../storage/journal.ts';
 
@@ -91,6 +92,8 @@ async function* pages<Key, Item>(
 ): AsyncGenerator<Item[]> {
   let after = start;
   for (;;) {
+    // A log is long, SQLite reads it without a pause, and other requests go on between pages.
+    await setImmediate();
     const items = (await read(after)).map(readItem);
     if (items.length > 0) yield items;
     const last = items.at(-1);

@@ -5,7 +5,7 @@ import { MINUTE, SECOND } from '../kernel/clock.ts';
 import { commitAll, type Database, type JournalEntry, type Value, write } from '../storage/database.ts';
 import { type Actor, type AuditAction, auditEntry } from './audit.ts';
 import { type AuditFilter, AuditReading, type ReadRecord } from './reading.ts';
-import { verifyAccount, verifyJournal } from './verify.ts';
+import { exportJournal, verifyAccount, verifyJournal } from './verify.ts';
 
 const KEY: Actor = { type: 'key', id: 'key_1', name: 'till' };
 const PERSON: Actor = { type: 'person', id: 'person_1' };
@@ -175,6 +175,28 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
     });
     assert.match((await verify(one)).fault ?? '', /3 records, of which the head seals 2/);
     assert.equal((await verifyJournal(database, house.core.journalKey)).ok, false);
+  });
+
+  test('is verified and exported while other requests go on', async () => {
+    const account = await newAccount();
+    const pages = 3;
+    for (let page = 0; page < pages; page++)
+      await put(account, ...Array.from({ length: 1000 }, () => entry(account, 'key.created')));
+    const { journalKey } = house.core;
+    const exported = async (): Promise<void> => {
+      for await (const _ of exportJournal(database, account));
+    };
+    for (const read of [() => verifyAccount(database, journalKey, account), exported]) {
+      let [turns, isOver] = [0, false];
+      const others = (): void => {
+        turns++;
+        if (!isOver) setImmediate(others);
+      };
+      setImmediate(others);
+      await read();
+      isOver = true;
+      assert.ok(turns >= pages, `${turns}`);
+    }
   });
 
   test('shows the others when the parts of one are not what they were', async () => {

@@ -32,6 +32,14 @@ export interface JsonRoute {
   handle(request: PlainRequest): Promise<PlainAnswer>;
 }
 
+/** Answers are for the console's own pages: not to be framed, embedded or run. */
+const HEADERS = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+};
+
 /** Serves routes of the console on a listener. */
 export function addJsonRoutes(app: FastifyInstance, routes: readonly JsonRoute[], bodyLimit: number): void {
   for (const { method, path, handle } of routes) {
@@ -40,7 +48,8 @@ export function addJsonRoutes(app: FastifyInstance, routes: readonly JsonRoute[]
       url: path,
       bodyLimit,
       config: { family: 'console' },
-      onRequest: (request, _reply, done) => {
+      onRequest: (request, reply, done) => {
+        reply.headers(HEADERS);
         const refusal = mediaRefusal(request);
         delete request.headers['content-type'];
         done(refusal);

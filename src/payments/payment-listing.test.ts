@@ -175,6 +175,19 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
     await assert.rejects(listing.counts(tenant, 0, 93 * DAY), { code: 'invalid_field' });
   });
 
+  test('are counted while other requests go on', async () => {
+    const days = 30;
+    let [turns, isOver] = [0, false];
+    const others = (): void => {
+      turns++;
+      if (!isOver) setImmediate(others);
+    };
+    setImmediate(others);
+    await listing.counts(tenant, 0, days * DAY);
+    isOver = true;
+    assert.ok(turns >= days, `${turns}`);
+  });
+
   test('are refunded once when a person asks twenty times with what they saw', async () => {
     const payments = paymentsHere();
     // Time enough for a busy machine.

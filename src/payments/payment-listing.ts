@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
@@ -88,6 +89,8 @@ export class PaymentListing {
 
   #ofDay({ account, environment }: Tenant, day: number): Promise<PaymentCount[]> {
     return this.#counts.get(`${environment}/${account}/${day}`, async () => {
+      // SQLite reads without a pause.
+      await setImmediate();
       const rows = await this.#database.read(BY_HOUR, account, environment, ...idsOf({ from: day, to: day + DAY }));
       return rows.map((row) => ({
         hour: integer(row, 'hours') * HOUR,

@@ -82,7 +82,7 @@ const naively = (tokens: Iterable<Token>, { by, text }: TokenSearch): string[] =
       if (by === 'tag') return own.includes(text);
       if (by === 'last-four') return card.pan.endsWith(text);
       if (!card.pan.startsWith(text)) return false;
-      return text.length === 6 || (scheme === 7 ? card.pan.length >= 16 : token.startsWith(text));
+      return text.length === 6 || (scheme !== 7 && token.startsWith(text));
     })
     .map(({ token }) => token)
     .sort();

@@ -23,8 +23,6 @@ const EXPECTED: Readonly<Record<TokenSearch['by'], { readonly form: RegExp; read
 
 const SIX = 6;
 const EIGHT = 8;
-/** First eight and last four of a shorter card number would leave too little hidden. */
-const SHORTEST_WITH_EIGHT = 16;
 
 /** Throws `invalid_field`. */
 export function readSearch({ by, text }: TokenSearch): Search {
@@ -34,9 +32,9 @@ export function readSearch({ by, text }: TokenSearch): Search {
   return by === 'bin' && text.length === EIGHT ? { by, text: text.slice(0, SIX), eight: text } : { by, text };
 }
 
-/** Of eight digits only a token tells that keeps them, or one that keeps none. */
+/** Of eight digits only a token tells that shows them itself: otherwise searching would find out two hidden ones. */
 export const mayFit = ({ eight }: Search, { token, scheme }: Pick<Token, 'token' | 'scheme'>): boolean =>
-  eight === undefined || !SCHEMES[scheme].keepsEnds || token.startsWith(eight);
+  eight === undefined || (SCHEMES[scheme].keepsEnds && token.startsWith(eight));
 
 export function fits(search: Search, { token, scheme, card, tags }: Token): boolean {
   const { by, text, eight } = search;
@@ -49,11 +47,6 @@ export function fits(search: Search, { token, scheme, card, tags }: Token): bool
     case 'last-four':
       return pan.endsWith(text);
     case 'bin':
-      if (eight === undefined) return pan.startsWith(text);
-      return (
-        pan.startsWith(eight) &&
-        mayFit(search, { token, scheme }) &&
-        (SCHEMES[scheme].keepsEnds || pan.length >= SHORTEST_WITH_EIGHT)
-      );
+      return pan.startsWith(eight ?? text) && mayFit(search, { token, scheme });
   }
 }

@@ -49,6 +49,16 @@ describe('signing in', () => {
     assert.equal((await client.call(showSession)).json.stage, 'signed-in');
   });
 
+  test('is answered for the pages of the console alone, given or refused', async () => {
+    for (const path of ['/api/session', '/api/profile']) {
+      const { headers } = await house.call('GET', path, { environment: 'console' });
+      assert.equal(headers['content-security-policy'], "default-src 'none'; frame-ancestors 'none'", path);
+      assert.equal(headers['x-frame-options'], 'DENY', path);
+      assert.equal(headers['cross-origin-resource-policy'], 'same-origin', path);
+      assert.equal(headers['cache-control'], 'no-store', path);
+    }
+  });
+
   test('tells who it is, what they may do where, and for how long', async () => {
     const client = await signIn(ana);
     const { json } = await client.call(showSession);

@@ -1,4 +1,4 @@
-import { AUDIT_ACTIONS, type AuditRecord } from '../../audit/audit.ts';
+import { AUDIT_ACTIONS, type AuditRecord, auditEntry } from '../../audit/audit.ts';
 import { exportedRecord } from '../../audit/exported.ts';
 import type { AuditFilter, AuditPage, ReadRecord } from '../../audit/reading.ts';
 import { exportJournal, type Verification } from '../../audit/verify.ts';
@@ -6,8 +6,8 @@ import type { ReadBy } from '../../http/fields.ts';
 import { iso8601, timeOrNull } from '../../kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../../kernel/environment.ts';
 import { invalid } from '../../kernel/failure.ts';
-import type { Database } from '../../storage/database.ts';
-import type { Streamed } from '../route.ts';
+import { commitAll, type Database } from '../../storage/database.ts';
+import type { Call, Streamed } from '../route.ts';
 import { typedTime } from '../typed.ts';
 import type { listAudit } from '../wire/audit.ts';
 
@@ -76,12 +76,36 @@ const detailOf = (record: AuditRecord | undefined) =>
 
 export const shownVerification = ({ ok, records, fault }: Verification) => ({ ok, records, fault: fault ?? null });
 
-/** As `cardvault audit export` prints it. Absent: everything. `name`: what the file is called, besides the day. */
-export const exportOf = (database: Database, account: string | undefined, name: string, now: number): Streamed => ({
+/**
+ * As `cardvault audit export` prints it, of `wanted`; absent: everything. `name`: what the file is called, besides the day.
+ * That it was exported is on record before the first line leaves (PCI DSS 10.2.1.3).
+ */
+export const exportOf = (
+  { services: { database, clock }, account, origin, now }: Call<unknown, unknown>,
+  wanted: string | undefined,
+  name: string,
+): Streamed => ({
   type: 'application/x-ndjson; charset=utf-8',
   name: `audit-${name}-${iso8601(now).slice(0, 'YYYY-MM-DD'.length)}.ndjson`,
-  lines: linesOf(database, account),
+  lines: recorded(
+    () => {
+      const event = {
+        action: 'audit.exported',
+        outcome: 'success',
+        account,
+        environment: '',
+        detail: { of: name },
+      } as const;
+      return commitAll(database, { account, writes: [], journal: [auditEntry(clock, origin, event)] });
+    },
+    linesOf(database, wanted),
+  ),
 });
+
+async function* recorded(record: () => Promise<void>, lines: AsyncIterable<string>): AsyncGenerator<string> {
+  await record();
+  yield* lines;
+}
 
 /** Characters; a write for each line would take most of the time. */
 const SENT_AT_ONCE = 64 * 1024;

@@ -13,5 +13,5 @@ export const auditRoutes: readonly Route[] = [
     shownVerification(await oneAtATime(database, () => verifyAccount(database, journalKey, account))),
   ),
 
-  streamRoute(exportAudit, ({ services: { database }, account, now }) => exportOf(database, account, account, now)),
+  streamRoute(exportAudit, (call) => exportOf(call, call.account, call.account)),
 ];

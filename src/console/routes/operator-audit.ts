@@ -13,9 +13,7 @@ export const operatorAuditRoutes: readonly Route[] = [
     shownVerification(await oneAtATime(database, () => verifyJournal(database, journalKey))),
   ),
 
-  streamRoute(exportAuditOfService, ({ services: { database }, query: { account }, now }) =>
-    exportOf(database, account, fileNameOf(account), now),
-  ),
+  streamRoute(exportAuditOfService, (call) => exportOf(call, call.query.account, fileNameOf(call.query.account))),
 ];
 
 /** What an operator gave may be no id, and then has no place in a header. */

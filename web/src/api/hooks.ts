@@ -27,7 +27,6 @@ export function useRead<Body, Query, Data>(
     enabled,
     staleTime: 15 * SECOND,
     retry: (count, error) => error.status >= 500 && count < 2,
-    refetchOnWindowFocus: false,
     ...(every !== undefined && { refetchInterval: every }),
     // Its type asks for data that is no function, which no answer is.
     ...(keep && { placeholderData: keepPreviousData as never }),

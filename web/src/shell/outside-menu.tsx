@@ -22,7 +22,8 @@ export function OutsideMenu() {
             lang={language}
             className={classes['language']}
             aria-pressed={i18n.language === language}
-            aria-label={LANGUAGE_NAMES[language]}
+            // What is read out begins with what is seen, for who says it to the browser.
+            aria-label={`${language.toUpperCase()}, ${LANGUAGE_NAMES[language]}`}
             onClick={() => void setLanguage(language)}
           >
             {language.toUpperCase()}

@@ -13,7 +13,7 @@ export const tokens = {
       token: 'The whole token, exactly as it was given to you.',
       tag: 'The whole tag, with capitals as written.',
       last_four: 'Four digits.',
-      bin: 'Six or eight digits.',
+      bin: 'Six digits; eight find tokens that show eight.',
     },
     fault: {
       empty: 'Type what to look for.',

@@ -15,7 +15,7 @@ export const tokens: typeof english = {
       token: 'El token completo, tal como lo recibió.',
       tag: 'La etiqueta completa, con mayúsculas y minúsculas.',
       last_four: 'Cuatro dígitos.',
-      bin: 'Seis u ocho dígitos.',
+      bin: 'Seis dígitos; con ocho se encuentran los tokens que muestran ocho.',
     },
     fault: {
       empty: 'Escriba qué desea buscar.',

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { joinUrl } from '../../src/cli/operator.ts';
+import { OPERATOR } from '../../src/people/roles.ts';
+import { noChromium } from '../chromium.ts';
+import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import { type FilledHouse, startFilledHouse } from './filled.ts';
+import { headed, settled, visit, visitWithin } from './tour.ts';
+
+describe('the console without a mouse, and its dialogs', { skip: noChromium() }, () => {
+  let filled: FilledHouse;
+  let browser: TestBrowser;
+  let owner: Visitor;
+  before(async () => {
+    filled = await startFilledHouse();
+    browser = await openBrowser(filled.house.ports.console);
+    owner = await filled.harbour.owner.visit(browser);
+    await visit(owner.page, `/a/${filled.harbour.account}/sandbox/keys`);
+  });
+  afterEach(() => browser.check());
+  after(async () => {
+    await browser?.close();
+    await filled?.house.stop();
+  });
+
+  const account = (): string => `/a/${filled.harbour.account}`;
+
+  it('somebody signs in by the keyboard alone', async () => {
+    const { auditor } = filled.harbour;
+    const { page } = await browser.newVisitor();
+    await visit(page, '/sign-in');
+    // The first field has the focus already.
+    await page.keyboard.type(auditor.email);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(auditor.password);
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Code', { exact: true }).waitFor();
+    await page.keyboard.type(auditor.code());
+    await headed(page, 'Overview');
+    await settled(page);
+    await page.reload();
+    await settled(page);
+    await page.keyboard.press('Tab');
+    assert.equal(await focused(page), 'Skip to content');
+    await page.keyboard.press('Enter');
+    await tabTo(page, /^24 hours|^7 days|^Show/);
+  });
+
+  it('a key is made by the keyboard alone, and a dialog keeps the focus and gives it back', async () => {
+    const { page } = owner;
+    await filled.harbour.owner.stepUp();
+    await tabTo(page, 'Create key');
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog');
+    await dialog.waitFor();
+    await owner.checkAccessibility();
+    for (let step = 0; step < 60; step++) {
+      await page.keyboard.press('Tab');
+      assert.ok(await dialog.evaluate(HAS_FOCUS), `after ${step + 1} times Tab the focus is elsewhere`);
+    }
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    await page.locator(':focus').waitFor();
+    assert.equal(await focused(page), 'Create key', 'the focus came back');
+    await page.keyboard.press('Enter');
+    await dialog.waitFor();
+    await tabTo(page, 'Name');
+    await page.keyboard.type('By keyboard');
+    await tabTo(page, 'Read only');
+    await page.keyboard.press('Enter');
+    await tabTo(page, /^Add my address/);
+    await page.keyboard.press('Enter');
+    await tabTo(page, 'Create key');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Your new key' }).waitFor();
+    await owner.checkAccessibility();
+    // What is shown this one time does not go away by a stray key.
+    await page.keyboard.press('Escape');
+    await tabTo(page, 'I have stored it');
+    await page.keyboard.press('Space');
+    await tabTo(page, 'Done');
+    await page.keyboard.press('Enter');
+    await page.getByRole('row').filter({ hasText: 'By keyboard' }).waitFor();
+  });
+
+  it('the palette leads to a page, and to a payment by its id', async () => {
+    const { page } = owner;
+    await page.keyboard.press('Control+k');
+    const field = page.getByRole('dialog', { name: 'Search' }).getByRole('combobox');
+    await field.waitFor();
+    await owner.checkAccessibility();
+    await page.keyboard.type('captu');
+    await page.getByRole('option', { name: /^Captures/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await headed(page, 'Captures');
+    // The new page is where the keyboard goes on.
+    assert.equal(await page.getByRole('main').evaluate(HAS_FOCUS), true);
+    await page.keyboard.press('Control+k');
+    await field.waitFor();
+    await page.keyboard.type(filled.harbour.payments.get('HB-1017') ?? '');
+    await page.getByRole('option', { name: /^Find payment/ }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    for (let step = 0; step < 5; step++) {
+      if (/^Find payment/.test((await page.getByRole('option', { selected: true }).textContent()) ?? '')) break;
+      await page.keyboard.press('ArrowDown');
+    }
+    await page.keyboard.press('Enter');
+    await headed(page, /125\.50/);
+    await page.keyboard.press('Control+k');
+    await field.waitFor();
+    await page.keyboard.press('Escape');
+    await field.waitFor({ state: 'hidden' });
+  });
+
+  it('what was done, and what is wrong, is announced', async () => {
+    const { page } = owner;
+    await visitWithin(page, '/profile');
+    await headed(page, 'Profile');
+    await page.getByLabel('Name', { exact: true }).fill('Olga M. Duarte');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.locator('[role="alert"], [role="status"], [aria-live]').filter({ hasText: 'Saved.' }).first().waitFor();
+    await visitWithin(page, `${account()}/sandbox/tokens`);
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.getByRole('alert').filter({ hasText: 'Type what to look for.' }).waitFor();
+  });
+
+  const dialogs: readonly (readonly [path: string, button: string | RegExp])[] = [
+    ['/sandbox/payments/HB-1017', 'Capture'],
+    ['/sandbox/payments/HB-1017', 'Void'],
+    ['/sandbox/payments/HB-1003', 'Refund'],
+    ['/sandbox/proxy', 'Remove the proxy'],
+    ['/sandbox/proxy', /^Replace/],
+    ['/sandbox/tokens/TOKEN', 'Delete token'],
+    ['/team', 'Invite'],
+    ['/settings', 'Let one person decide'],
+    ['/onboarding', 'Ask for activation'],
+    ['/approvals', /^Approve/],
+  ];
+  for (const colorScheme of ['light', 'dark'] as const)
+    it(`dialogs have a name, keep the focus, give it back, and can be used by all: ${colorScheme}`, async () => {
+      const { page } = owner;
+      await page.emulateMedia({ colorScheme });
+      for (const [path, name] of dialogs) {
+        const filledIn = path
+          .replace(/HB-\d+/, (id) => filled.harbour.payments.get(id) ?? '')
+          .replace('TOKEN', filled.harbour.token);
+        await visitWithin(page, account() + filledIn);
+        const button = page
+          .getByRole('main')
+          .getByRole('button', typeof name === 'string' ? { name, exact: true } : { name })
+          .first();
+        await button.focus();
+        await page.keyboard.press('Enter');
+        const dialog = page.getByRole('dialog');
+        await dialog.getByRole('button', { name: 'Cancel', exact: true }).waitFor();
+        assert.ok((await dialog.getAttribute('aria-labelledby')) ?? (await dialog.getAttribute('aria-label')), path);
+        assert.ok(await dialog.evaluate(HAS_FOCUS), `${path}: the focus is not in the dialog`);
+        await owner.checkAccessibility();
+        await page.keyboard.press('Escape');
+        await dialog.waitFor({ state: 'hidden' });
+        await page.locator(':focus').waitFor();
+        assert.ok(await button.evaluate(HAS_FOCUS), `${path}: the focus did not come back`);
+      }
+    });
+
+  it('ways in, in Spanish, on a telephone', async () => {
+    const visitor = await browser.newVisitor({ colorScheme: 'dark', locale: 'es-ES', width: 360, height: 740 });
+    const { page } = visitor;
+    const { house, harbour } = filled;
+    await visit(page, '/sign-in');
+    await headed(page, 'Iniciar sesión');
+    await visitor.checkAccessibility();
+    const to = { account: harbour.account, role: 'owner', email: 'petra@harbour.example' } as const;
+    const link = await house.core.people.invitations.invite(to, OPERATOR, { actor: { type: 'operator' } });
+    await page.goto(joinUrl(browser.origin, link));
+    await headed(page, /Harbour Books/);
+    await visitor.checkAccessibility();
+    const member = await harbour.analyst.visit(browser, { locale: 'es-ES', width: 390, colorScheme: 'dark' });
+    await visit(member.page, '/profile');
+    await member.page.getByRole('button', { name: /Your menu$/ }).click();
+    await member.page.getByRole('menuitemradio', { name: 'Español' }).click();
+    for (const part of ['overview', 'payments', 'tokens', 'captures']) {
+      await visitWithin(member.page, `${account()}/sandbox/${part}`);
+      await settled(member.page);
+      await member.checkAccessibility();
+      const sideways = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+      assert.equal(await member.page.evaluate(sideways), 0, part);
+    }
+    assert.equal(await member.page.evaluate('document.documentElement.lang'), 'es');
+  });
+});
+
+/** The element has the focus, or holds what has it. */
+const HAS_FOCUS = (element: { matches(selector: string): boolean }): boolean =>
+  element.matches(':focus, :focus-within');
+
+/** By which name the focused element is known. */
+async function focused(page: Page): Promise<string> {
+  const here = page.locator(':focus');
+  const shown = (await here.count()) === 0 ? '' : await here.ariaSnapshot();
+  return /"(.*?)"/.exec(shown)?.[1] ?? shown;
+}
+
+async function tabTo(page: Page, name: string | RegExp, atMost = 80): Promise<void> {
+  for (let step = 0; ; step++) {
+    const here = await focused(page);
+    if (typeof name === 'string' ? here === name : name.test(here)) return;
+    assert.ok(step < atMost, `the keyboard does not get to ${name}; it is at ${here}`);
+    await page.keyboard.press('Tab');
+  }
+}

@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { Download, Locator, Page } from 'playwright-core';
+import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
+import { noChromium } from '../chromium.ts';
+import { newPair, publicPem } from '../rsa-pairs.ts';
+import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import { type FilledHouse, startFilledHouse } from './filled.ts';
+import { CARDS } from './filling.ts';
+import { Memory } from './memory.ts';
+import { headed, settled, stopsIn, visit, visitWithin, type Who, whoIs } from './tour.ts';
+import { keepSecret } from './ways-in.ts';
+
+/** What each page is for, done once by the person whom it concerns. */
+describe('the pages of the console at work', { skip: noChromium() }, () => {
+  let filled: FilledHouse;
+  let browser: TestBrowser;
+  const visitors = new Map<Who, Visitor>();
+  const memories: Memory[] = [];
+  before(async () => {
+    filled = await startFilledHouse();
+    browser = await openBrowser(filled.house.ports.console);
+    for (const who of ['owner', 'developer', 'analyst', 'operator'] as const) {
+      const visitor = await whoIs(filled)[who].visit(browser);
+      visitors.set(who, visitor);
+      memories.push(new Memory(visitor.page));
+    }
+  });
+  afterEach(async () => {
+    for (const memory of memories) await memory.look();
+    browser.check();
+  });
+  after(async () => {
+    await browser?.close();
+    await filled?.house.stop();
+  });
+
+  const of = (who: Who): Page => (visitors.get(who) as Visitor).page;
+  const account = (): string => `/a/${filled.harbour.account}`;
+  const sandbox = (page: string): string => `${account()}/sandbox/${page}`;
+  const production = (page: string): string => `${account()}/production/${page}`;
+  const open = async (who: Who, path: string, heading: string | RegExp): Promise<Page> => {
+    const page = of(who);
+    if (page.url() === 'about:blank') await visit(page, path);
+    else await visitWithin(page, path);
+    await headed(page, heading);
+    await settled(page);
+    return page;
+  };
+  const press = (within: Page | Locator, name: string | RegExp): Promise<void> =>
+    within
+      .getByRole('button', typeof name === 'string' ? { name, exact: true } : { name })
+      .first()
+      .click();
+  const dialogOf = (page: Page): Locator => page.getByRole('dialog').last();
+  /** The note at the edge of the screen that says so. */
+  const told = (page: Page, text: string | RegExp): Promise<void> =>
+    page.getByRole('alert').filter({ hasText: text }).last().waitFor();
+
+  it('the overview counts what is there, and leads to what nobody knows the outcome of', async () => {
+    const page = await open('owner', sandbox('overview'), 'Overview');
+    for (const text of ['Captures alive', 'One payment has no known outcome', '21 since the beginning'])
+      await page.getByRole('main').getByText(text).waitFor();
+    await page.getByText('30 days', { exact: true }).click();
+    await press(page.getByRole('main'), 'Show as table');
+    assert.equal(await page.getByRole('table').first().getByRole('row').count(), 31);
+    await page.getByRole('link', { name: 'Show these payments' }).click();
+    await headed(page, 'Payments');
+    const rows = page.getByRole('table', { name: 'Payments' }).getByRole('row');
+    await rows.filter({ hasText: 'HB-1021' }).waitFor();
+    assert.equal(await rows.count(), 2);
+  });
+
+  it('a token is found by its last four digits, and a whole card number is not even sent', async () => {
+    const page = await open('owner', sandbox('tokens'), 'Tokens');
+    const value = page.getByLabel('What to look for');
+    await page.getByLabel('Search by').selectOption('last_four');
+    await value.fill(CARDS[0]);
+    await press(page, 'Search');
+    await page.getByRole('alert').filter({ hasText: 'This looks like a whole card number' }).waitFor();
+    await value.fill('1881');
+    await press(page, 'Search');
+    await page.getByRole('row').filter({ hasText: '1111' }).first().waitFor({ state: 'detached' });
+    const found = await page.getByRole('table', { name: 'Tokens' }).getByRole('row').allTextContents();
+    assert.ok(found.length > 2 && found.slice(1).every((row) => row.includes('ending in 1881')), found.join('\n'));
+    await page.getByRole('row').nth(1).getByRole('link').click();
+    await headed(page, 'Token');
+    await page.getByRole('main').getByText('Shop server').waitFor();
+  });
+
+  it('captures tell how long they last, and one can be ended at once', async () => {
+    const page = await open('developer', sandbox('captures'), 'Captures');
+    assert.equal(await page.getByRole('table', { name: 'Captures' }).getByRole('row').count(), 5);
+    await page.getByRole('row').filter({ hasText: /0 USD/ }).first().getByRole('link').click();
+    await headed(page, 'Capture');
+    await press(page, 'Delete capture');
+    await press(dialogOf(page), 'Delete capture');
+    await headed(page, 'Captures');
+    await page.getByRole('row').nth(4).waitFor({ state: 'detached' });
+  });
+
+  it('a refund by hand stands in the history of the payment', async () => {
+    await filled.harbour.analyst.stepUp();
+    const page = await open('analyst', sandbox(`payments/${filled.harbour.payments.get('HB-1003')}`), /118\.00/);
+    await press(page, 'Refund');
+    const dialog = dialogOf(page);
+    await dialog.getByText('A part', { exact: true }).click();
+    await dialog.getByLabel(/^Amount in EUR/).fill('90');
+    await press(dialog, /^Refund/);
+    await dialog.getByText('That is more than €89.50 EUR').waitFor();
+    await dialog.getByLabel(/^Amount in EUR/).fill('9.50');
+    await press(dialog, 'Refund €9.50 EUR');
+    await told(page, '€9.50 EUR refunded.');
+    await page.getByRole('main').getByText('€38.00 EUR').waitFor();
+    assert.match((await page.getByRole('main').textContent()) ?? '', /Refund[\s\S]*€20\.00[\s\S]*€8\.50[\s\S]*€9\.50/);
+  });
+
+  it('a key of the processor shows the fingerprint that it has', async () => {
+    const key = newPair();
+    await filled.harbour.developer.stepUp();
+    const page = await open('developer', production('proxy'), 'Proxy');
+    await press(page.getByRole('main'), /^Upload/);
+    await dialogOf(page).getByRole('textbox').first().fill(publicPem(key));
+    await press(dialogOf(page), 'Save');
+    // Production takes two.
+    await told(page, 'Waiting for approval');
+    await visitWithin(page, sandbox('proxy'));
+    await press(page.getByRole('main'), /^Replace/);
+    await dialogOf(page).getByRole('textbox').first().fill(publicPem(key));
+    await press(dialogOf(page), 'Save');
+    await told(page, 'Saved.');
+    const shown = (keyFingerprint(key.publicKey).match(/.{1,4}/g) ?? []).join(' ');
+    await page.getByRole('main').getByText(shown).waitFor();
+  });
+
+  it('the workbench makes an envelope, and explains a placeholder that is wrong', async () => {
+    const page = await open('developer', sandbox('workbench'), 'Workbench');
+    await press(page, 'Run');
+    await page.getByRole('main').getByText('The endpoint answered 200').waitFor();
+    assert.match((await page.getByRole('main').textContent()) ?? '', /eyJ[\w-]+\.[\w-]+\.[\w-]+/);
+    await page
+      .getByRole('textbox', { name: /^Payload/ })
+      .fill('{\n  "card": "{{4111110000001111:detokenize | extract:cart}}"\n}');
+    await press(page, 'Run');
+    const fault = page.getByRole('alert').filter({ hasText: 'The endpoint refused this with 400' });
+    await fault.getByText('Placeholder 1', { exact: true }).waitFor();
+    await fault.getByText('Line 2', { exact: true }).waitFor();
+  });
+
+  it('the audit log verifies, filters, opens a record, and can be taken away', async () => {
+    const page = await open('owner', `${account()}/audit`, 'Audit log');
+    await press(page, 'Verify');
+    await page
+      .getByRole('status')
+      .filter({ hasText: /All in order\s*\d+ records checked/ })
+      .waitFor();
+    await page.getByLabel('What', { exact: true }).fill('key.revoked');
+    await press(page, 'Search');
+    await page.getByRole('row').nth(2).waitFor({ state: 'detached' });
+    assert.match((await page.getByRole('row').nth(1).textContent()) ?? '', /API key revoked.*Irene Castillo/);
+    await press(page, 'Show details of API key revoked');
+    await page.getByText('Place in the chain').waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Export' }).click(),
+    ]);
+    const lines = await linesOf(download);
+    assert.ok(lines.length > 60 && lines.every((line) => JSON.parse(line) !== null));
+    for (const pan of CARDS) assert.ok(!lines.some((line) => line.includes(pan)));
+  });
+
+  it('an owner invites, and the link is shown this one time', async () => {
+    await filled.harbour.owner.stepUp();
+    const page = await open('owner', `${account()}/team`, 'Team');
+    await press(page, 'Invite');
+    await dialogOf(page)
+      .getByLabel(/^E-mail address/)
+      .fill('nina@harbour.example');
+    await press(dialogOf(page), 'Make the link');
+    await page.getByRole('heading', { name: 'Pass this link on' }).waitFor();
+    const link = await keepSecret(page);
+    assert.ok(link.startsWith(`${browser.origin}/join#`), link);
+    await page.getByRole('row').filter({ hasText: 'nina@harbour.example' }).waitFor();
+    assert.ok(!(await page.content()).includes(link));
+  });
+
+  it('two people change production: one asks, another approves, the first carries it out', async () => {
+    const [owner, developer] = [of('owner'), of('developer')];
+    const title = 'Create an API key';
+    await filled.harbour.owner.stepUp();
+    await open('owner', `${account()}/approvals`, 'Approvals');
+    const card = (page: Page, state: string) =>
+      page
+        .getByRole('article')
+        .filter({ hasText: 'Till 4' })
+        .filter({ has: page.getByText(state, { exact: true }) });
+    await card(owner, 'Waiting')
+      .getByRole('button', { name: `Approve: ${title}` })
+      .click();
+    await press(dialogOf(owner), 'Approve');
+    await told(owner, 'Approved.');
+    await filled.harbour.developer.stepUp();
+    await open('developer', `${account()}/approvals`, 'Approvals');
+    await card(developer, 'Approved')
+      .getByRole('button', { name: `Carry out: ${title}` })
+      .click();
+    await press(dialogOf(developer), 'Carry out');
+    await developer.getByRole('heading', { name: 'The new key' }).waitFor();
+    assert.match(await keepSecret(developer), /^cv_production_/);
+    await open('developer', production('keys'), 'API keys');
+    await developer.getByRole('row').filter({ hasText: 'Till 4' }).waitFor();
+  });
+
+  it('an operator suspends an account and resumes it', async () => {
+    const page = await open('operator', `/operator/accounts/${filled.northwind.account}`, 'Northwind Travel');
+    for (const [verb, state] of [
+      ['Suspend', 'Suspended'],
+      ['Resume', 'Onboarding'],
+    ] as const) {
+      await filled.operator.stepUp();
+      await press(page, verb);
+      await press(dialogOf(page), verb);
+      await dialogOf(page).waitFor({ state: 'hidden' });
+      await page.getByRole('main').getByText(state, { exact: true }).first().waitFor();
+    }
+  });
+
+  it('an operator sets up a processor, and sees the key ring and the health of the service', async () => {
+    const page = await open('operator', `/operator/accounts/${filled.harbour.account}`, 'Harbour Books');
+    await press(page, /^Change.*[Ss]andbox|^Change/);
+    await settled(page);
+    await press(dialogOf(page), 'Cancel');
+    await open('operator', '/operator/processors', 'Processors');
+    await page.getByRole('row').filter({ hasText: 'No answer in time' }).waitFor();
+    await press(page, /^How to settle/);
+    await dialogOf(page)
+      .getByText(/cardvault payments/)
+      .first()
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await open('operator', '/operator/keyring', 'Key ring');
+    for (const purpose of ['Protects the other keys', 'Card data of tokens', 'Requests and approvals'])
+      await page.getByRole('row').filter({ hasText: purpose }).first().waitFor();
+    await open('operator', '/operator/health', 'Health');
+    for (const text of ['Ready', 'Certificates of proxies', 'Of 1, nobody knows the outcome. See the processors.'])
+      await page.getByRole('main').getByText(text, { exact: true }).first().waitFor();
+  });
+
+  it('every page is there in Spanish, and none of its words is missing', async () => {
+    const page = of('owner');
+    await open('owner', '/profile', 'Profile');
+    await press(page, /Your menu$/);
+    await page.getByRole('menuitemradio', { name: 'Español' }).click();
+    await page.keyboard.press('Escape');
+    await headed(page, 'Perfil');
+    for (const { path, who } of stopsIn(filled).filter(({ who }) => who === 'owner')) {
+      await visitWithin(of(who), path);
+      await settled(page);
+      const shown = (await page.getByRole('main').innerText()).replace(
+        /\b(tokens|card|payments|key|person|capture):\S+/g,
+        '',
+      );
+      // A key of a text that nobody wrote.
+      assert.doesNotMatch(shown, /\b(?:list|detail|columns|empty|filters|form|act|keys)\.[a-z]\w+\b/, path);
+    }
+  });
+
+  it('no page showed a whole card number, and no answer held one', async () => {
+    for (const memory of memories) await memory.assertNever(CARDS);
+  });
+});
+
+async function linesOf(download: Download): Promise<string[]> {
+  return readFileSync(await download.path(), 'utf8')
+    .trim()
+    .split('\n');
+}
