@@ -74,7 +74,7 @@ function proxyCertificates({ proxyEnds, now }: Vitals): Check {
 const payments = ({ doubtfulPayments: number }: Vitals): Check =>
   number === 0
     ? check('Payments', 'good', 'The outcome of every payment is known, or is being asked for.')
-    : check('Payments', 'warning', `Of ${number}, nobody knows the outcome. See the processors.`);
+    : check('Payments', 'warning', `Nobody knows the outcome of ${number} of them. See Processors.`);
 
 const isNear = (end: number, now: number): boolean => end > now && end - now < WARNED_MS;
 

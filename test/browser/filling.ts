@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { DAY, HOUR, MINUTE } from '../../src/kernel/clock.ts';
+import { DAY, HOUR } from '../../src/kernel/clock.ts';
 import { Statistics } from '../../src/storage/statistics.ts';
 import type { Answer, House } from '../house.ts';
 import { type Move, moveOf, order, PAYMENTS } from '../interface/payments.ts';
@@ -204,5 +204,3 @@ export async function countDays(
   }
   await statistics.flush();
 }
-
-export const NIGHT = 8 * HOUR + 13 * MINUTE;

@@ -82,16 +82,18 @@ describe('the console without a mouse, and its dialogs', { skip: noChromium() },
     await tabTo(page, 'Done');
     await page.keyboard.press('Enter');
     await page.getByRole('row').filter({ hasText: 'By keyboard' }).waitFor();
+    await dialog.waitFor({ state: 'hidden' });
+    await page.locator(':focus').waitFor();
   });
 
   it('the palette leads to a page, and to a payment by its id', async () => {
     const { page } = owner;
     await page.keyboard.press('Control+k');
-    const field = page.getByRole('dialog', { name: 'Search' }).getByRole('combobox');
+    const field = page.getByRole('dialog', { name: 'Search' }).locator('[role="combobox"]:focus');
     await field.waitFor();
     await owner.checkAccessibility();
     await page.keyboard.type('captu');
-    await page.getByRole('option', { name: /^Captures/ }).waitFor();
+    await page.getByRole('option', { name: /^Payments/ }).waitFor({ state: 'detached' });
     await page.keyboard.press('Enter');
     await headed(page, 'Captures');
     // The new page is where the keyboard goes on.
@@ -154,7 +156,7 @@ describe('the console without a mouse, and its dialogs', { skip: noChromium() },
         await page.keyboard.press('Enter');
         const dialog = page.getByRole('dialog');
         await dialog.getByRole('button', { name: 'Cancel', exact: true }).waitFor();
-        assert.ok((await dialog.getAttribute('aria-labelledby')) ?? (await dialog.getAttribute('aria-label')), path);
+        await page.getByRole('dialog', { name: /\S/ }).waitFor();
         assert.ok(await dialog.evaluate(HAS_FOCUS), `${path}: the focus is not in the dialog`);
         await owner.checkAccessibility();
         await page.keyboard.press('Escape');
@@ -180,8 +182,10 @@ describe('the console without a mouse, and its dialogs', { skip: noChromium() },
     await visit(member.page, '/profile');
     await member.page.getByRole('button', { name: /Your menu$/ }).click();
     await member.page.getByRole('menuitemradio', { name: 'Español' }).click();
-    for (const part of ['overview', 'payments', 'tokens', 'captures']) {
+    const headings = { overview: 'Resumen', payments: 'Pagos', tokens: 'Tokens', captures: 'Capturas' };
+    for (const [part, heading] of Object.entries(headings)) {
       await visitWithin(member.page, `${account()}/sandbox/${part}`);
+      await headed(member.page, heading);
       await settled(member.page);
       await member.checkAccessibility();
       const sideways = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';

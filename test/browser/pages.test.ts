@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, afterEach, before, describe, it } from 'node:test';
-import type { Download, Locator, Page } from 'playwright-core';
+import type { Download, Page } from 'playwright-core';
 import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
 import { noChromium } from '../chromium.ts';
 import { newPair, publicPem } from '../rsa-pairs.ts';
+import { dialogOf, press, told } from './acts.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { type FilledHouse, startFilledHouse } from './filled.ts';
 import { CARDS } from './filling.ts';
@@ -21,7 +22,7 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
   before(async () => {
     filled = await startFilledHouse();
     browser = await openBrowser(filled.house.ports.console);
-    for (const who of ['owner', 'developer', 'analyst', 'operator'] as const) {
+    for (const who of ['owner', 'developer', 'analyst'] as const) {
       const visitor = await whoIs(filled)[who].visit(browser);
       visitors.set(who, visitor);
       memories.push(new Memory(visitor.page));
@@ -48,15 +49,6 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     await settled(page);
     return page;
   };
-  const press = (within: Page | Locator, name: string | RegExp): Promise<void> =>
-    within
-      .getByRole('button', typeof name === 'string' ? { name, exact: true } : { name })
-      .first()
-      .click();
-  const dialogOf = (page: Page): Locator => page.getByRole('dialog').last();
-  /** The note at the edge of the screen that says so. */
-  const told = (page: Page, text: string | RegExp): Promise<void> =>
-    page.getByRole('alert').filter({ hasText: text }).last().waitFor();
 
   it('the overview counts what is there, and leads to what nobody knows the outcome of', async () => {
     const page = await open('owner', sandbox('overview'), 'Overview');
@@ -210,41 +202,6 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     assert.match(await keepSecret(developer), /^cv_production_/);
     await open('developer', production('keys'), 'API keys');
     await developer.getByRole('row').filter({ hasText: 'Till 4' }).waitFor();
-  });
-
-  it('an operator suspends an account and resumes it', async () => {
-    const page = await open('operator', `/operator/accounts/${filled.northwind.account}`, 'Northwind Travel');
-    for (const [verb, state] of [
-      ['Suspend', 'Suspended'],
-      ['Resume', 'Onboarding'],
-    ] as const) {
-      await filled.operator.stepUp();
-      await press(page, verb);
-      await press(dialogOf(page), verb);
-      await dialogOf(page).waitFor({ state: 'hidden' });
-      await page.getByRole('main').getByText(state, { exact: true }).first().waitFor();
-    }
-  });
-
-  it('an operator sets up a processor, and sees the key ring and the health of the service', async () => {
-    const page = await open('operator', `/operator/accounts/${filled.harbour.account}`, 'Harbour Books');
-    await press(page, /^Change.*[Ss]andbox|^Change/);
-    await settled(page);
-    await press(dialogOf(page), 'Cancel');
-    await open('operator', '/operator/processors', 'Processors');
-    await page.getByRole('row').filter({ hasText: 'No answer in time' }).waitFor();
-    await press(page, /^How to settle/);
-    await dialogOf(page)
-      .getByText(/cardvault payments/)
-      .first()
-      .waitFor();
-    await page.keyboard.press('Escape');
-    await open('operator', '/operator/keyring', 'Key ring');
-    for (const purpose of ['Protects the other keys', 'Card data of tokens', 'Requests and approvals'])
-      await page.getByRole('row').filter({ hasText: purpose }).first().waitFor();
-    await open('operator', '/operator/health', 'Health');
-    for (const text of ['Ready', 'Certificates of proxies', 'Of 1, nobody knows the outcome. See the processors.'])
-      await page.getByRole('main').getByText(text, { exact: true }).first().waitFor();
   });
 
   it('every page is there in Spanish, and none of its words is missing', async () => {

@@ -1,4 +1,6 @@
 import { joinUrl } from '../../src/cli/operator.ts';
+import { showHealth } from '../../src/console/wire/operator.ts';
+import { DAY, iso8601 } from '../../src/kernel/clock.ts';
 import { OPERATOR } from '../../src/people/roles.ts';
 import { openBrowser, type Visitor } from './browser.ts';
 import { startFilledHouse } from './filled.ts';
@@ -27,13 +29,32 @@ try {
     const visitor = visitors.get(who) ?? (await whoIs(filled)[who].visit(browser));
     visitors.set(who, visitor);
     await fixTime(visitor);
+    if (name === 'operator-health') await sameHealth(visitor);
     await visit(visitor.page, path);
     await visitor.takePictures(name);
+    if (name === 'overview') await charts(visitor);
   }
-  await waysIn(await browser.newVisitor());
+  if (wanted.length === 0) await waysIn(await browser.newVisitor());
 } finally {
   await browser.close();
   await house.stop();
+}
+
+/** Further down on the same page. */
+async function charts(visitor: Visitor): Promise<void> {
+  await visitor.page
+    .getByRole('heading', { name: 'Over time' })
+    .evaluate((heading: { scrollIntoView?(): void }) => heading.scrollIntoView?.());
+  // The bar at the top stands before what is below it.
+  await visitor.page.evaluate('scrollBy(0, -100)');
+  await visitor.takePictures('overview-charts');
+}
+
+/** What no clock of ours sets: when this process began, and what it takes. */
+async function sameHealth({ page }: Visitor): Promise<void> {
+  const health = await filled.operator.call(showHealth, {});
+  const same = { ...health, started_at: iso8601(TODAY - 14 * DAY), memory_mib: 240 };
+  await page.route('**/api/operator/health', (route) => route.fulfill({ json: same }));
 }
 
 /** What is seen before anybody is signed in. */

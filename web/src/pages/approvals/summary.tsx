@@ -12,5 +12,6 @@ export function Summary({ lines }: { readonly lines: Approval['summary'] }) {
     return i18n.exists(`approvals:${key}`) ? [t(key as 'line.name'), ...rest].join(' ') : name;
   };
   if (lines.length === 0) return null;
-  return <Details items={lines.map(({ name, value }) => ({ label: nameOf(name), value }))} />;
+  const told = lines.filter(({ value }) => value !== '');
+  return <Details items={told.map(({ name, value }) => ({ label: nameOf(name), value }))} />;
 }

@@ -142,7 +142,7 @@ function Choices({ kind, example, onChange, hashType, onHashType }: ChoicesProps
   return (
     <Stack gap="sm">
       <Group align="flex-end" gap="md">
-        <div>
+        <Stack gap={4} align="flex-start">
           <Input.Label labelElement="div" id={id}>
             {t('kind')}
           </Input.Label>
@@ -152,7 +152,7 @@ function Choices({ kind, example, onChange, hashType, onHashType }: ChoicesProps
             onChange={(value) => onChange({ kind: value as Kind })}
             data={KINDS.map((value) => ({ value, label: t(`kinds.${value}`) }))}
           />
-        </div>
+        </Stack>
         <Select
           label={t('example')}
           w={250}

@@ -24,6 +24,8 @@ export const approvals = {
     amount: 'Amount',
     reference_code: 'Reference',
     token: 'Token',
+    payment: 'Payment',
+    card: 'Card',
     production_by_two: 'Two people for production',
   },
   askedBy: 'Asked by {{name}}',

@@ -26,6 +26,8 @@ export const approvals: typeof english = {
     amount: 'Importe',
     reference_code: 'Referencia',
     token: 'Token',
+    payment: 'Pago',
+    card: 'Tarjeta',
     production_by_two: 'Dos personas para producción',
   },
   askedBy: 'Lo pidió {{name}}',

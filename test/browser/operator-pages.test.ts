@@ -1,0 +1,104 @@
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { noChromium } from '../chromium.ts';
+import { dialogOf, press, told } from './acts.ts';
+import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import { type FilledHouse, startFilledHouse } from './filled.ts';
+import { CARDS } from './filling.ts';
+import { Memory } from './memory.ts';
+import { headed, settled, visit, visitWithin } from './tour.ts';
+
+/** What each page of operators is for, done once. */
+describe('the pages of operators at work', { skip: noChromium() }, () => {
+  let filled: FilledHouse;
+  let browser: TestBrowser;
+  let operator: Visitor;
+  let memory: Memory;
+  before(async () => {
+    filled = await startFilledHouse();
+    browser = await openBrowser(filled.house.ports.console);
+    operator = await filled.operator.visit(browser);
+    memory = new Memory(operator.page);
+    await visit(operator.page, '/operator/accounts');
+  });
+  afterEach(async () => {
+    await memory.look();
+    browser.check();
+  });
+  after(async () => {
+    await browser?.close();
+    await filled?.house.stop();
+  });
+
+  const open = async (path: string, heading: string): Promise<Page> => {
+    await visitWithin(operator.page, path);
+    await headed(operator.page, heading);
+    await settled(operator.page);
+    return operator.page;
+  };
+
+  it('an operator suspends an account and resumes it', async () => {
+    const page = await open(`/operator/accounts/${filled.northwind.account}`, 'Northwind Travel');
+    for (const [verb, state] of [
+      ['Suspend', 'Suspended'],
+      ['Resume', 'Onboarding'],
+    ] as const) {
+      await filled.operator.stepUp();
+      await press(page, verb);
+      await press(dialogOf(page), verb);
+      await dialogOf(page).waitFor({ state: 'hidden' });
+      await page.getByRole('main').getByText(state, { exact: true }).first().waitFor();
+    }
+  });
+
+  it('an operator sets up a processor, and sees the key ring and the health of the service', async () => {
+    const page = await open(`/operator/accounts/${filled.harbour.account}`, 'Harbour Books');
+    await filled.operator.stepUp();
+    // The panel of the sandbox is the last of the two.
+    await page.getByRole('button', { name: 'Change', exact: true }).last().click();
+    const dialog = dialogOf(page);
+    for (const [value, then] of [
+      ['-1', () => dialog.getByText(/Please check this value/).waitFor()],
+      ['2000', () => told(page, 'Saved.')],
+    ] as const) {
+      await dialog.getByLabel('timeout-ms').fill(value);
+      await press(dialog, 'Save');
+      await then();
+    }
+    await dialog.waitFor({ state: 'hidden' });
+    await page.getByRole('main').getByText('2000', { exact: true }).waitFor();
+    await open('/operator/processors', 'Processors');
+    await page.getByRole('row').filter({ hasText: 'No answer in time' }).waitFor();
+    await press(page, /^How to settle/);
+    await dialogOf(page)
+      .getByText(/cardvault payments/)
+      .first()
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await open('/operator/keyring', 'Key ring');
+    for (const purpose of ['Protects the other keys', 'Card data of tokens', 'Requests and approvals'])
+      await page.getByRole('row').filter({ hasText: purpose }).first().waitFor();
+    await open('/operator/health', 'Health');
+    for (const text of ['Ready', 'Certificates of proxies', 'Needs attention'])
+      await page.getByRole('main').getByText(text, { exact: true }).first().waitFor();
+  });
+
+  it('accounts are found by name, and their people and requests are listed', async () => {
+    const page = await open('/operator/accounts', 'Accounts');
+    await page.getByLabel('Find an account').fill('north');
+    await page.getByRole('row').filter({ hasText: 'Harbour Books' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Northwind Travel' }).click();
+    await headed(page, 'Northwind Travel');
+    for (const text of ['Noor Visser', 'Asked by Noor Visser', 'noor@northwind.example'])
+      await page.getByRole('main').getByText(text).first().waitFor();
+    await open('/operator/team', 'Operators');
+    await page.getByRole('row').filter({ hasText: 'Tomas Berg' }).waitFor();
+    await open('/operator/audit', 'Audit log of the service');
+    await press(page, 'Verify');
+    await page.getByRole('status').filter({ hasText: 'All in order' }).waitFor();
+  });
+
+  it('no page showed a card number, whole or cut, and no answer held one', async () => {
+    await memory.assertNever([...CARDS, '411111******1111', '411111 ••••••']);
+  });
+});
