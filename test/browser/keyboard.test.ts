@@ -139,7 +139,7 @@ describe('the console without a mouse, and its dialogs', { skip: noChromium() },
     ['/onboarding', 'Ask for activation'],
     ['/approvals', /^Approve/],
   ];
-  for (const colorScheme of ['light', 'dark'] as const)
+  for (const colorScheme of process.env['TEST_BROWSER'] === 'all' ? (['light', 'dark'] as const) : (['dark'] as const))
     it(`dialogs have a name, keep the focus, give it back, and can be used by all: ${colorScheme}`, async () => {
       const { page } = owner;
       await page.emulateMedia({ colorScheme });
