@@ -149,7 +149,8 @@ describe('the Idempotency-Key of payments', () => {
     const headers = keyed();
     const operations = await me.operations();
     const answers = await Promise.all(Array.from({ length: 10 }, () => me.order('payment', slow, headers)));
-    const [first, ...others] = answers.filter(({ status }) => status === 200);
+    // One that comes late gets the answer again.
+    const [first, ...others] = answers.filter((answer) => answer.status === 200 && !isReplay(answer));
     assert.equal(others.length, 0);
     for (const answer of answers.filter(({ status }) => status !== 200)) assertBusy(answer);
     const again = await me.order('payment', slow, headers);
