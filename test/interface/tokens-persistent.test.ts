@@ -129,14 +129,14 @@ describe('POST /v1/tokenization/simple, persistent', () => {
       });
     }
 
-    test('100 concurrent requests for one card, under 70 tags: one token, 50 tags', async () => {
+    test('60 concurrent requests for one card, under 55 tags: one token, 50 tags', async () => {
       const number = luhnPan('455667');
       const before = await me.count('tokens');
       const answers = await Promise.all(
-        Array.from({ length: 100 }, (_, index) =>
+        Array.from({ length: 60 }, (_, index) =>
           me.tokenize({
             chd: [card(number, { name: `Name ${index}` })],
-            tags: [`t${index % 70}`],
+            tags: [`t${index % 55}`],
             scheme: 1,
             ...persistent,
           }),
