@@ -12,7 +12,7 @@ describe('sensitive authentication data of a capture', () => {
   let me: Merchant;
   before(async () => {
     house = await startHouse();
-    me = await newMerchant(house, { 'timeout-ms': '400' });
+    me = await newMerchant(house, { 'timeout-ms': '3000' });
   });
   after(() => house.stop());
 
