@@ -5,7 +5,8 @@ import type { Tenant } from '../kernel/environment.ts';
 import type { Expiry } from '../kernel/expiry.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { truncatePansInJson } from '../kernel/json-masking.ts';
-import { truncatePan, truncatePansIn } from '../kernel/pan.ts';
+import { truncatePan } from '../kernel/pan.ts';
+import { truncateDisguisedPansIn } from '../kernel/pan-disguised.ts';
 import { type Database, integer, type Row, text } from '../storage/database.ts';
 import { type Page, readCursor, walk, writeCursor } from '../storage/page.ts';
 import type { AdditionalInfo } from './capture.ts';
@@ -65,8 +66,8 @@ export class CaptureListing {
     const stored = await findCapture(this.#database, this.#keyring, tenant, id, this.#clock());
     if (stored === undefined) return undefined;
     const { name, expiry, additionalInfo } = stored.capture;
-    const masked = truncatePansInJson({ ...additionalInfo }) as AdditionalInfo;
-    return { ...listedOf(stored), name: name && truncatePansIn(name), expiry, additionalInfo: masked };
+    const masked = truncatePansInJson({ ...additionalInfo }, truncateDisguisedPansIn) as AdditionalInfo;
+    return { ...listedOf(stored), name: name && truncateDisguisedPansIn(name), expiry, additionalInfo: masked };
   }
 
   async #listed(tenant: Tenant, row: Row): Promise<ListedCapture> {

@@ -5,15 +5,14 @@ import { truncatePansIn } from './pan.ts';
 const NUMBER = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:e([+-]?[0-9]+))?$/;
 
 /** The value with every card number in its strings, numbers and keys truncated (decisions: Captures). */
-export function truncatePansInJson(value: Json): Json {
-  if (typeof value === 'string') return truncatePansIn(value);
+export function truncatePansInJson(value: Json, truncate = truncatePansIn): Json {
+  const inside = (member: Json): Json => truncatePansInJson(member, truncate);
+  if (typeof value === 'string') return truncate(value);
   if (typeof value === 'number') return maskedNumber(value, String(value));
   if (isExactNumber(value)) return maskedNumber(value, writtenOut(value.rawJSON));
-  if (Array.isArray(value)) return value.map(truncatePansInJson);
+  if (Array.isArray(value)) return value.map(inside);
   if (!isJsonObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [truncatePansIn(key), truncatePansInJson(member)]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [truncate(key), inside(member)]));
 }
 
 function maskedNumber(value: Json, digits: string): Json {

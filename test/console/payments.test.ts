@@ -287,7 +287,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       const id = await merchant.opened();
       const paid = await merchant.opened('payment');
       await desk.person.stepUp();
-      const amounts = ['125.51', '0', '0.00', '-1', '1.005', 'all', '1e1'];
+      const amounts = ['', '125.51', '0', '0.00', '-1', '1.005', 'all', '1e1'];
       for (const amount of amounts) {
         for (const [definition, of] of [
           [captureByHand, id],

@@ -239,5 +239,16 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     given(await owner.call(carryOut, { params: { id: asked.approval } }));
     const shown = given(await owner.call(showProxy));
     assert.equal(shown.merchant_private_keys[0].fingerprint, keyFingerprint(MERCHANT.publicKey));
+    // What goes is told as well: nobody agrees to it unseen.
+    const gone = [{ name: 'wssec.username' }, { name: 'wssec.password', value: '' }];
+    const removal = given(await owner.call(configureProxy, { body: { settings: gone } }));
+    const told = given(await second.call(listApprovals)).approvals.find(
+      ({ id }: { id: string }) => id === removal.approval,
+    );
+    assert.deepEqual(told.summary, [
+      { name: 'wssec.username', value: '(removed)' },
+      { name: 'wssec.password', value: '(removed)' },
+      { name: 'overlap_minutes', value: '0' },
+    ]);
   });
 });

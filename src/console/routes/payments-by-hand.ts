@@ -1,7 +1,7 @@
 import type { ReadBy } from '../../http/fields.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { decimalOf } from '../../kernel/money.ts';
-import { truncatePansIn } from '../../kernel/pan.ts';
+import { truncateDisguisedPansIn } from '../../kernel/pan-disguised.ts';
 import { type AskedAmount, admit, type Command } from '../../payments/payment.ts';
 import type { SummaryLine } from '../approval.ts';
 import { saidAs } from '../refusals.ts';
@@ -77,6 +77,6 @@ async function summaryOf(call: AskedCall, command: Command): Promise<SummaryLine
     ['payment', payment.id],
     ['card', card.truncated],
     ['amount', `${decimalOf({ minor, currency })} ${currency}`],
-    ['reference_code', reference && truncatePansIn(reference)],
+    ['reference_code', reference && truncateDisguisedPansIn(reference)],
   ]);
 }

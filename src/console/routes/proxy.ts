@@ -53,9 +53,12 @@ function changesOf(body: Body): Changes {
   return { ...files, passphrase: body.passphrase, settings, overlapMinutes: body.overlap_minutes ?? 0 };
 }
 
-/** Of a secret it is told that it changes. */
+/** Of a secret it is told that it changes, and of any that it is removed. */
 const publicSettings = (settings: GivenSettings): [string, string][] =>
-  settingsTable(settings).flatMap(({ name, isSet, value }) => (isSet ? [[name, value ?? '(secret)']] : []));
+  settingsTable(settings).flatMap(({ name, isSet, value }) => {
+    if (!isSet) return [];
+    return [[name, settings[name] === '' ? '(removed)' : (value ?? '(secret)')]];
+  });
 
 /** As a file on disk would hold it. */
 const bytesOf = (text: string | undefined): Uint8Array | undefined =>

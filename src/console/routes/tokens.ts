@@ -1,7 +1,7 @@
 import { iso8601 } from '../../kernel/clock.ts';
 import { longExpiry } from '../../kernel/expiry.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
-import { truncatePansIn } from '../../kernel/pan.ts';
+import { truncateDisguisedPansIn } from '../../kernel/pan-disguised.ts';
 import type { ListedToken } from '../../vault/token-listing.ts';
 import type { TokenSearch } from '../../vault/token-search.ts';
 import { saidAs } from '../refusals.ts';
@@ -78,9 +78,9 @@ const shown = ({ token, scheme, isPersistent, createdAt, details }: ListedToken)
   card: details?.truncated ?? '',
   scheme,
   is_persistent: isPersistent,
-  name: details?.name === undefined ? null : truncatePansIn(details.name),
+  name: details?.name === undefined ? null : truncateDisguisedPansIn(details.name),
   expiration: details?.expiry === undefined ? null : longExpiry(details.expiry),
-  tags: (details?.tags ?? []).map(truncatePansIn),
+  tags: (details?.tags ?? []).map(truncateDisguisedPansIn),
   created_by: details?.createdBy.name ?? '',
   created_at: iso8601(createdAt),
   is_damaged: details === undefined,

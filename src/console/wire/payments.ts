@@ -108,7 +108,11 @@ const asked = {
   seen: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'As it was read'),
   reference_code: text('Reference'),
 };
-const amount = optional(plainText(LIMITS.referenceCodeCharacters, 'As 12.50; absent: all that is left'));
+// Left out means all that is left, so an empty one is none: it may be a field that somebody forgot to fill.
+const amount = {
+  ...plainText(LIMITS.referenceCodeCharacters, 'As 12.50; absent: all that is left'),
+  optional: true,
+} as const;
 
 const path = '/api/accounts/:account/:environment/payments/:id';
 
