@@ -362,23 +362,33 @@ describe('the command line', () => {
       const exported = (await run(own, 'audit', 'export', '--json')).json;
       assert.deepEqual(
         exported.map(({ action }: { action: string }) => action),
-        ['service.initialised', 'journal.opened', 'account.created'],
+        ['service.initialised', 'journal.opened', 'audit.exported', 'account.created'],
       );
-      const { account, hash } = exported[2];
+      assert.deepEqual([exported[2].actor.type, exported[2].detail], ['operator', { of: 'everything' }]);
+      const { account, hash } = exported[3];
       assert.deepEqual(exported[1].targets, [`chain:${account}/2`]);
       const { ok, records, chains, digest, heads } = (await run(own, 'audit', 'verify', '--json')).json;
       assert.deepEqual({ ok, records, chains }, { ok: true, records: exported.length, chains: 2 });
       assert.deepEqual(heads, [
-        { account: '', lane: 2, sequence: 2, hash: exported[1].hash },
+        { account: '', lane: 2, sequence: 3, hash: exported[2].hash },
         { account, lane: 2, sequence: 1, hash },
       ]);
-      const lines = ` 2 2 ${exported[1].hash}\n${account} 2 1 ${hash}\n`;
+      const lines = ` 2 3 ${exported[2].hash}\n${account} 2 1 ${hash}\n`;
       assert.equal(digest, createHash('sha256').update(lines).digest('hex'));
       const human = (await run(own, 'audit', 'verify')).out;
-      assert.equal(human, `3 records in 2 chains, all in order\nheads  SHA-256 ${digest}\n`);
+      assert.equal(human, `4 records in 2 chains, all in order\nheads  SHA-256 ${digest}\n`);
       const exportOf = async (id: string) => (await run(own, 'audit', 'export', '--account', id, '--json')).json;
-      assert.deepEqual(await exportOf(account), exported.slice(2));
-      assert.deepEqual(await exportOf(''), exported.slice(0, 2));
+      const [created, ofAccount, ...more] = await exportOf(account);
+      assert.deepEqual(
+        [created, ofAccount.action, ofAccount.detail, more],
+        [exported[3], 'audit.exported', { of: account }, []],
+      );
+      const ofService = await exportOf('');
+      assert.deepEqual(ofService.slice(0, 3), exported.slice(0, 3));
+      assert.deepEqual(
+        ofService.slice(3).map(({ detail }: { detail: object }) => detail),
+        [{ of: account }, { of: 'service' }],
+      );
       assert.match((await run(own, 'audit', 'export', '--account', 'acct_unknown')).err, /no such account/);
       const core = await openCore(readConfig({ CARDVAULT_DATA_DIR: own }), () => Date.now());
       const forged = { sql: "update journal set environment = 'other' where account <> ''", rows: [[]] };

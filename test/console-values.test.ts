@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { scaleFor } from '../web/src/pages/overview/series.ts';
 import { placesOf, readAmount } from '../web/src/pages/payments/amount.ts';
 import { faultPlace } from '../web/src/pages/workbench/fault-place.ts';
 import { asSettings, settingAtFault, withChange } from '../web/src/parts/setting-changes.ts';
@@ -30,6 +31,24 @@ describe('an amount that a person types', () => {
 
   it('knows the places of the currency by what the service writes', () => {
     assert.deepEqual(['12.50', '1000', '1.000'].map(placesOf), [2, 0, 3]);
+  });
+});
+
+describe('the scale of a chart', () => {
+  it('goes in at most four round steps from nothing to what no bar is above', () => {
+    const ends = [1, 3, 4, 5, 10, 11, 489, 1000, 1001].map((most) => [most, scaleFor(most)] as const);
+    for (const [most, ticks] of ends) {
+      const [last = 0, before = 0] = [ticks.at(-1), ticks.at(-2)];
+      assert.ok(last >= most && before < most && ticks.length <= 5 && ticks[0] === 0, `${most}: ${ticks.join(' ')}`);
+    }
+    assert.deepEqual(scaleFor(489), [0, 200, 400, 600]);
+    assert.deepEqual(scaleFor(10), [0, 5, 10]);
+  });
+
+  it('has whole numbers only, and an end even where there is nothing', () => {
+    assert.deepEqual(scaleFor(3), [0, 1, 2, 3]);
+    assert.deepEqual(scaleFor(0), [0, 1]);
+    for (const most of [1, 2, 7, 9, 10]) assert.ok(scaleFor(most).every(Number.isInteger));
   });
 });
 

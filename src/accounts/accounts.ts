@@ -1,6 +1,4 @@
-import type { KeyObject } from 'node:crypto';
 import type { Origin } from '../audit/audit.ts';
-import { keyedDigest } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Clock, MINUTE, type Random } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
@@ -8,49 +6,31 @@ import { Failure } from '../kernel/failure.ts';
 import { newId } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import type { Database, Write } from '../storage/database.ts';
+import type { Database, Unit } from '../storage/database.ts';
 import type { Account, Enablement } from './account.ts';
 import { accountEvent, keyEvent } from './account-events.ts';
 import {
   findAccount,
-  findKey,
   insertAccount,
   insertFirstAccount,
-  insertKey,
   listAccounts,
   listEnablements,
-  listKeys,
   putProductionByTwo,
   resumeAccount,
   suspendAccount,
-  updateKey,
 } from './account-store.ts';
 import type { AllowedNetwork } from './allow-list.ts';
-import { type ApiKey, keyState, newSecret, prefixOf } from './api-key.ts';
+import { type ApiKey, keyState } from './api-key.ts';
 import { sealOfKey } from './key-seal.ts';
-import { PERMISSIONS, type Permission } from './permission.ts';
+import { findKey, keysToList, type ListedKey, listKeys, roomForKey, updateKey } from './key-store.ts';
+import { type IssuedKey, type KeyTraits, keysDigestKey, type NewKey, newKey } from './new-key.ts';
 
 /** A request of the operator that cannot be carried out; its text is for the operator. */
 class AccountError extends OperatorError {
   override readonly name = 'AccountError';
 }
 
-export interface KeyTraits {
-  readonly name: string;
-  readonly description: string;
-  readonly permissions: readonly Permission[];
-  readonly allowList: readonly AllowedNetwork[];
-  readonly expiresAt: number | undefined;
-}
-
-/** A key and its secret, which exists nowhere else and is not to be had again. */
-export interface IssuedKey {
-  readonly key: ApiKey;
-  readonly secret: string;
-}
-
 const ACCOUNT_ID_CHARACTERS = 10;
-const KEY_ID_CHARACTERS = 14;
 
 /** What the operator does with accounts and API keys. Every change is audited in the unit that makes it. */
 export class Accounts {
@@ -81,7 +61,7 @@ export class Accounts {
     origin: Origin,
   ): Promise<IssuedKey | undefined> {
     const account = this.#newAccount(name);
-    const { insert, ...issued } = await this.#issue(account.id, environment, traits);
+    const { insert, ...issued } = await this.#issue({ account: account.id, environment }, traits);
     const writes = [insertFirstAccount(account), insert];
     const journal = [
       accountEvent(this.#clock, 'account.created', account, origin),
@@ -133,17 +113,29 @@ export class Accounts {
     await this.#commit({ writes: [putProductionByTwo(id, isOn)], journal });
   }
 
-  async createKey(accountId: string, environment: Environment, traits: KeyTraits, origin: Origin): Promise<IssuedKey> {
-    await this.get(accountId);
-    const { insert, ...issued } = await this.#issue(accountId, environment, traits);
+  async createKey(account: string, environment: Environment, traits: KeyTraits, origin: Origin): Promise<IssuedKey> {
+    await this.get(account);
+    const tenant = { account, environment };
+    const { insert, ...issued } = await this.#issue(tenant, traits);
     const journal = [keyEvent(this.#clock, 'key.created', issued.key, origin)];
-    await this.#commit({ writes: [insert], journal });
+    await this.#commitWithRoom(tenant, { writes: [insert], journal });
     return issued;
   }
 
   async keys(accountId: string): Promise<ApiKey[]> {
     await this.get(accountId);
     return listKeys(this.#database, accountId);
+  }
+
+  /** For people to look at: those that work and the newest of the others, the newest first. */
+  keysIn(tenant: Tenant): Promise<ListedKey[]> {
+    return keysToList(this.#database, tenant, this.#clock());
+  }
+
+  /** Undefined when it belongs to another account or environment. */
+  async keyIn({ account, environment }: Tenant, id: string): Promise<ApiKey | undefined> {
+    const key = (await findKey(this.#database, id))?.key;
+    return key?.account === account && key.environment === environment ? key : undefined;
   }
 
   async key(id: string): Promise<ApiKey> {
@@ -157,7 +149,10 @@ export class Accounts {
     const key = { ...old, ...changes, revision: old.revision + 1 };
     mustFit(key.allowList);
     const journal = [keyEvent(this.#clock, 'key.edited', key, origin, { changed: Object.keys(changes) })];
-    await this.#commit({ writes: [updateKey(key, await this.#seal(key, digest))], journal });
+    const unit = { writes: [updateKey(key, await this.#seal(key, digest))], journal };
+    const [before, after] = [old, key].map((each) => keyState(each, this.#clock()));
+    if (before !== 'active' && after === 'active') await this.#commitWithRoom(key, unit);
+    else await this.#commit(unit);
     return key;
   }
 
@@ -167,7 +162,7 @@ export class Accounts {
     if (old.successor !== undefined) throw new AccountError(`the key was rotated already; rotate ${old.successor}`);
     // The successor would have the same end.
     if (keyState(old, this.#clock()) === 'expired') throw new AccountError('the key has expired; make a new one');
-    const { insert, ...issued } = await this.#issue(old.account, old.environment, old);
+    const { insert, ...issued } = await this.#issue(old, old);
     const end = this.#clock() + overlapMinutes * MINUTE;
     const expiresAt = Math.min(end, old.expiresAt ?? end);
     const ending = { ...old, expiresAt, successor: issued.key.id, revision: old.revision + 1 };
@@ -176,7 +171,8 @@ export class Accounts {
       keyEvent(this.#clock, 'key.rotated', old, origin, detail),
       keyEvent(this.#clock, 'key.created', issued.key, origin),
     ];
-    await this.#commit({ writes: [updateKey(ending, await this.#seal(ending, digest)), insert], journal });
+    const ended = updateKey(ending, await this.#seal(ending, digest));
+    await this.#commitWithRoom(old, { writes: [insert], journal }, [ended]);
     return issued;
   }
 
@@ -194,36 +190,13 @@ export class Accounts {
     return { id, name, status: 'onboarding', createdAt: this.#clock(), productionByTwo: false };
   }
 
-  async #issue(account: string, environment: Environment, traits: KeyTraits): Promise<IssuedKey & { insert: Write }> {
+  #issue(tenant: Tenant, traits: KeyTraits): Promise<NewKey> {
     mustFit(traits.allowList);
-    const secret = newSecret(environment, this.#random);
-    const { name, description, allowList, expiresAt } = traits;
-    const key: ApiKey = {
-      id: newId('key', KEY_ID_CHARACTERS, this.#random),
-      account,
-      environment,
-      prefix: prefixOf(secret),
-      name,
-      description,
-      permissions: traits.permissions.length === 0 ? PERMISSIONS : traits.permissions,
-      allowList,
-      createdAt: this.#clock(),
-      expiresAt,
-      revokedAt: undefined,
-      lastUsedAt: undefined,
-      successor: undefined,
-      revision: 1,
-    };
-    const digest = new Uint8Array(keyedDigest(await this.#digestKey(environment), secret));
-    return { key, secret, insert: insertKey(key, digest, await this.#seal(key, digest)) };
+    return newKey({ keyring: this.#keyring, clock: this.#clock, random: this.#random }, tenant, traits);
   }
 
   async #seal(key: ApiKey, digest: Uint8Array): Promise<Uint8Array> {
-    return sealOfKey(await this.#digestKey(key.environment), key, digest);
-  }
-
-  #digestKey(environment: Environment): Promise<KeyObject> {
-    return this.#keyring.digestKey({ account: '', environment, purpose: 'api-keys' });
+    return sealOfKey(await keysDigestKey(this.#keyring, key.environment), key, digest);
   }
 
   async #key(id: string): Promise<{ key: ApiKey; digest: Uint8Array }> {
@@ -238,10 +211,27 @@ export class Accounts {
     return found;
   }
 
-  async #commit(unit: Parameters<Database['commit']>[0]): Promise<void> {
-    const outcome = await this.#database.commit(unit);
-    if (!outcome.committed) throw new AccountError('somebody else changed this at the same moment; try again');
+  async #commit(unit: Unit): Promise<void> {
+    if (!(await this.#database.commit(unit)).committed) throw outrun();
   }
+
+  /** Where as many keys as there may be work, only what is written `before` can make room for one more. */
+  async #commitWithRoom(tenant: Tenant, unit: Unit, before: Unit['writes'] = []): Promise<void> {
+    const writes = [...before, ...roomForKey(tenant, this.#clock()), ...unit.writes];
+    const outcome = await this.#database.commit({ ...unit, writes });
+    if (outcome.committed) return;
+    throw outcome.write === before.length + 1 ? noRoom() : outrun();
+  }
+}
+
+const outrun = (): AccountError => new AccountError('somebody else changed this at the same moment; try again');
+
+function noRoom(): AccountError {
+  const { keysPerEnvironment, keysMadePerDay } = LIMITS;
+  return new AccountError(
+    `${keysPerEnvironment} keys of an environment work at once at most, and ${keysMadePerDay} are made in 24 hours; ` +
+      'revoke keys that are not needed any more',
+  );
 }
 
 function mustFit(allowList: readonly AllowedNetwork[]): void {

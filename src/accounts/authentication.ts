@@ -5,10 +5,11 @@ import { type Clock, type Random, SECOND } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Database } from '../storage/database.ts';
-import { type FoundKey, findKeyByDigest, noteUses } from './account-store.ts';
 import { isAllowed } from './allow-list.ts';
 import { type ApiKey, keyState } from './api-key.ts';
 import { keyIsSealed } from './key-seal.ts';
+import { type FoundKey, findKeyByDigest, noteUses } from './key-store.ts';
+import { keysDigestKey } from './new-key.ts';
 import type { Permission } from './permission.ts';
 
 /** Why a request is refused. The caller learns none of it. */
@@ -107,7 +108,7 @@ export class Authentication {
     const now = this.#clock();
     if (known !== undefined && now - known.readAt < REMEMBERED_MS && now >= known.readAt) return known;
     const environment = this.#environment;
-    const digestKey = await this.#keyring.digestKey({ account: '', environment, purpose: 'api-keys' });
+    const digestKey = await keysDigestKey(this.#keyring, environment);
     const digest = keyedDigest(digestKey, secret);
     const found = await findKeyByDigest(this.#database, digest);
     if (found === undefined || found.key.environment !== environment || !sameDigest(found.digest, digest)) {

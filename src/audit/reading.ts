@@ -7,6 +7,7 @@ import { type Database, integer, type Row, text } from '../storage/database.ts';
 import { type Page, partsOf, writeCursor } from '../storage/page.ts';
 import type { AuditRecord } from './audit.ts';
 import { lanesWith } from './chains.ts';
+import { Readers } from './readers.ts';
 
 /** What somebody looks for in the audit log. */
 export interface AuditFilter {
@@ -49,9 +50,12 @@ const LOOSELY_MS = 10 * MINUTE;
 
 /** The lanes of an account, read backwards and merged by time. */
 export class AuditReading {
+  /** Where whoever reads is put on record first. */
+  readonly readers: Readers;
   readonly #database: Database;
 
   constructor(options: { database: Database }) {
+    this.readers = new Readers(options);
     this.#database = options.database;
   }
 

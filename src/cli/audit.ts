@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 import { exportedRecord } from '../audit/exported.ts';
 import { digestOfHeads } from '../audit/heads.ts';
+import { seenEntries } from '../audit/readers.ts';
 import { exportJournal, verifyJournal } from '../audit/verify.ts';
+import { commitAll } from '../storage/database.ts';
 import type { Head } from '../storage/journal.ts';
-import { type Tools, withCore } from './core.ts';
-import { EXIT, print } from './output.ts';
+import { type Core, type Tools, withCore } from './core.ts';
+import { EXIT, operator, print } from './output.ts';
 
 export function auditCommands(program: Command, tools: Tools, exit: (code: number) => void): void {
   const audit = program.command('audit').description('the audit log');
@@ -35,8 +37,9 @@ export function auditCommands(program: Command, tools: Tools, exit: (code: numbe
     .option('--account <id>', "the records of one account alone; '' for those of none")
     .option('--json', 'print one JSON array')
     .action(({ account, json }: { account?: string; json?: boolean }) =>
-      withCore(tools, async ({ database, accounts }) => {
-        if (account !== undefined && account !== '') await accounts.get(account);
+      withCore(tools, async (core) => {
+        await noteExport(core, account);
+        const { database } = core;
         let count = 0;
         for await (const link of exportJournal(database, account)) {
           const text = exportedRecord(link);
@@ -46,6 +49,14 @@ export function auditCommands(program: Command, tools: Tools, exit: (code: numbe
         if (json === true) tools.out(count === 0 ? '[]\n' : '\n]\n');
       }),
     );
+}
+
+/** On record before anything is printed (PCI DSS 10.2.1.3). */
+async function noteExport({ database, accounts, clock }: Core, account: string | undefined): Promise<void> {
+  if (account !== undefined && account !== '') await accounts.get(account);
+  const reader = { origin: operator(), account: '' };
+  const journal = seenEntries(clock, 'audit.exported', reader, account === undefined ? 'everything' : { account });
+  await commitAll(database, { writes: [], journal });
 }
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { IssuedKey, KeyTraits } from '../accounts/accounts.ts';
 import { type AllowedNetwork, readCidr } from '../accounts/allow-list.ts';
 import { type ApiKey, keyState } from '../accounts/api-key.ts';
+import type { IssuedKey, KeyTraits } from '../accounts/new-key.ts';
 import { isPermission, PERMISSIONS, type Permission } from '../accounts/permission.ts';
 import { iso8601, readIso8601, timeOrNull } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';

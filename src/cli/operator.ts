@@ -17,8 +17,12 @@ class PeopleError extends OperatorError {
   override readonly name = 'PeopleError';
 }
 
-/** Where people reach the console, unless the service knows better. */
-const consoleOf = ({ consoleUrl, ports }: Paths): string => consoleUrl ?? `https://localhost:${ports.console}`;
+/** Where people reach the console; empty when only the running service knows, which drew a port for it. */
+const consoleOf = ({ consoleUrl, ports }: Paths): string =>
+  consoleUrl ?? (ports.console === 0 ? '' : `https://localhost:${ports.console}`);
+
+const NO_PORT =
+  'It goes behind the address of the console, which the service tells when it starts: CARDVAULT_CONSOLE_PORT is 0.';
 
 /** What a browser opens: the secret is behind the `#`, so that no server and no log sees it. */
 export const joinUrl = (console: string, { secret }: Pick<Link, 'secret'>): string => `${console}/join#${secret}`;
@@ -44,14 +48,10 @@ export function operatorCommands(program: Command, tools: Tools): void {
         tools,
         async (core) => {
           const link = await invite(core, email);
-          const url = joinUrl(consoleOf(tools.paths()), link);
-          const made = { invitation: url, expires_at: iso8601(link.expiresAt) };
-          print(
-            tools,
-            json,
-            made,
-            `${details(Object.entries(made))}\n\nThe link is good once. It is shown this one time.`,
-          );
+          const console = consoleOf(tools.paths());
+          const made = { invitation: joinUrl(console, link), expires_at: iso8601(link.expiresAt) };
+          const notes = ['The link is good once. It is shown this one time.', ...(console === '' ? [NO_PORT] : [])];
+          print(tools, json, made, `${details(Object.entries(made))}\n\n${notes.join('\n')}`);
         },
         MAKES_VAULT,
       ),

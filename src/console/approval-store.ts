@@ -2,18 +2,22 @@ import { setImmediate } from 'node:timers/promises';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Place, placeOf } from '../crypto/seal.ts';
 import { openJson, sealJson } from '../crypto/sealed-json.ts';
+import { DAY } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { blob, type Database, integer, type Row, text, textOrNull, type Write, write } from '../storage/database.ts';
 import type { Approval, ApprovalStatus } from './approval.ts';
 
 const COLUMNS = 'account, environment, id, status, requested_by, decided_by, record, created_at, expires_at';
-const OF_ACCOUNT = `select ${COLUMNS} from approvals where account = ?
-  order by created_at desc, id desc limit ${LIMITS.listedRequests}`;
+const OPEN = "status in ('waiting', 'approved') and expires_at > ?";
+const OPEN_OF = `select ${COLUMNS} from approvals where account = ? and ${OPEN}`;
+const ENDED_OF = `select ${COLUMNS} from approvals where account = ? and not (${OPEN})
+  order by created_at desc, id desc limit ${LIMITS.endedApprovalsListed}`;
 const FIND = `select ${COLUMNS} from approvals where account = ? and id = ?`;
 const INSERT = `insert into approvals (${COLUMNS}) select ?, ?, ?, ?, ?, ?, ?, ?, ?
-  where (select count(*) from approvals where account = ? and environment = ? and status in ('waiting', 'approved')
-    and expires_at > ?) < ${LIMITS.waitingApprovals}`;
+  where (select count(*) from approvals where account = ? and environment = ? and ${OPEN}) < ${LIMITS.waitingApprovals}
+    and (select count(*) from approvals where account = ? and environment = ? and created_at > ?)
+      < ${LIMITS.approvalsPerDay}`;
 const UPDATE = `update approvals set status = ?, decided_by = ?, record = ?
   where account = ? and environment = ? and id = ? and status = ?`;
 const DELETE = 'delete from approvals where account = ? and environment = ? and id = ? and status = ?';
@@ -48,9 +52,17 @@ const placeOfRecord = ({
     String(expiresAt),
   );
 
-/** The newest first; without those that were changed in the database. */
-export const approvalsOf = async (database: Database, keyring: Keyring, account: string): Promise<Approval[]> =>
-  readable(keyring, await database.read(OF_ACCOUNT, account));
+/** All that are open and the newest of the others, the newest first; without those that were changed in the database. */
+export async function approvalsOf(
+  database: Database,
+  keyring: Keyring,
+  account: string,
+  now: number,
+): Promise<Approval[]> {
+  const rows = [...(await database.read(OPEN_OF, account, now)), ...(await database.read(ENDED_OF, account, now))];
+  const approvals = await readable(keyring, rows);
+  return approvals.sort((one, other) => other.createdAt - one.createdAt || (one.id < other.id ? 1 : -1));
+}
 
 export const findApproval = async (
   database: Database,
@@ -67,12 +79,13 @@ export const voidApprovals = async (
   limit: number,
 ): Promise<Approval[]> => readable(keyring, await database.read(VOID, now, limit));
 
-/** Conflicts when as many are open as may be. */
+/** Conflicts when as many are open as may be, or were asked for of late. */
 export async function insertApproval(keyring: Keyring, approval: Approval): Promise<Write> {
   const { account, environment, id, status, requestedBy, createdAt, expiresAt } = approval;
   const record = await sealed(keyring, approval);
   const values = [account, environment, id, status, requestedBy, null, record, createdAt, expiresAt];
-  return write(INSERT, [...values, account, environment, createdAt], 1);
+  const recent = [account, environment, createdAt - DAY];
+  return write(INSERT, [...values, account, environment, createdAt, ...recent], 1);
 }
 
 /** Conflicts when its status is another by now. */
@@ -103,6 +116,7 @@ async function sealed(keyring: Keyring, approval: Approval): Promise<Uint8Array>
 
 async function readable(keyring: Keyring, rows: readonly Row[]): Promise<Approval[]> {
   const approvals: Approval[] = [];
+  let bytes = 0;
   for (const row of rows) {
     const bound: Bound = {
       account: text(row, 'account'),
@@ -115,8 +129,12 @@ async function readable(keyring: Keyring, rows: readonly Row[]): Promise<Approva
       expiresAt: integer(row, 'expires_at'),
     };
     const sealedRecord = blob(row, 'record');
+    bytes += sealedRecord.length;
     // Other requests go on between large ones.
-    if (sealedRecord.length > LIMITS.smallBodyBytes) await setImmediate();
+    if (bytes > LIMITS.smallBodyBytes) {
+      bytes = 0;
+      await setImmediate();
+    }
     const record = await openJson<Sealed>(keyring, bound, 'requests', placeOfRecord(bound), sealedRecord);
     if (record !== undefined) approvals.push({ ...bound, ...record });
   }

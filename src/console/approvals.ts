@@ -58,7 +58,7 @@ export class Approvals {
     return (await findAccount(this.#database, account))?.productionByTwo === true;
   }
 
-  /** Returns the id. Throws `not_possible` when too many are waiting, and for a call that is too long. */
+  /** Returns the id. Throws `not_possible` when too many wait and for a call that is too long, and `rate_limited`. */
   async ask({ account, person, origin }: Acting, asked: Asked): Promise<string> {
     if (asked.call.body.length > LIMITS.waitingCallCharacters)
       throw new Failure('not_possible', { message: 'This is too long to wait for approval. Do it in parts.' });
@@ -77,14 +77,21 @@ export class Approvals {
     };
     const writes = [await insertApproval(this.#keyring, approval)];
     const journal = [this.#event('approval.requested', approval, origin)];
-    if (!(await this.#database.commit({ account, writes, journal })).committed)
-      throw new Failure('not_possible', { message: 'Too many changes wait for approval already.' });
+    if (!(await this.#database.commit({ account, writes, journal })).committed) throw await this.#tooMany(approval);
     return approval.id;
   }
 
-  /** The newest first. */
+  /** As many are open as may be, or were asked for in a day. */
+  async #tooMany({ account, environment }: Approval): Promise<Failure> {
+    const now = this.#clock();
+    const open = (await this.list(account)).filter((each) => each.environment === environment && isOpen(each, now));
+    if (open.length < LIMITS.waitingApprovals) return new Failure('rate_limited');
+    return new Failure('not_possible', { message: 'Too many changes wait for approval already.' });
+  }
+
+  /** All that are open and the newest of the others, the newest first. */
   list(account: string): Promise<Approval[]> {
-    return approvalsOf(this.#database, this.#keyring, account);
+    return approvalsOf(this.#database, this.#keyring, account, this.#clock());
   }
 
   /** Throws `unknown_record`. */

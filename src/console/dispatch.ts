@@ -4,10 +4,11 @@ import { limitedAddress, perMinute, type TokenBuckets } from '../http/rate-limit
 import { readBody } from '../http/request-body.ts';
 import { ENVIRONMENTS, type Environment, type Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import type { Profile } from '../people/people.ts';
 import { can, type Role } from '../people/roles.ts';
-import { isCsrf, mustBeSteppedUp, type Session } from '../people/session.ts';
+import { isCsrf, mustBeAt, mustBeSteppedUp, type Session } from '../people/session.ts';
 import { originOf, type Visitor } from '../people/visitor.ts';
 import { commitAll, StorageError } from '../storage/database.ts';
 import { cookieOf, NO_COOKIE, readCookie } from './cookie.ts';
@@ -39,11 +40,14 @@ export class Dispatcher {
   readonly #services: ConsoleServices;
   readonly #consoleUrl: string | undefined;
   readonly #tries: TokenBuckets | undefined;
+  /** Of each person. */
+  readonly #calls: TokenBuckets;
 
   constructor({ services, consoleUrl, triesPerMinute }: DispatchOptions) {
     this.#services = services;
     this.#consoleUrl = consoleUrl;
     this.#tries = triesPerMinute > 0 ? perMinute(services.clock, triesPerMinute) : undefined;
+    this.#calls = perMinute(services.clock, LIMITS.callsPerMinute);
   }
 
   jsonRoute(route: Route): JsonRoute {
@@ -78,6 +82,7 @@ export class Dispatcher {
     this.#countTry(definition, visitor);
     const passive = request.header('x-passive') !== undefined;
     const session = await services.people.sessions.find(readCookie(request.header('cookie')), { passive });
+    if (session !== undefined && !this.#calls.take(session.person).allowed) throw new Failure('rate_limited');
     const access = await this.#admit(definition, request, session, visitor);
     const account = access?.account ?? '';
     const { body } = readBody(definition, request.body);
@@ -116,7 +121,8 @@ export class Dispatcher {
     const { access, method, stepUp } = definition;
     if (access === 'anybody') return undefined;
     const stage = STAGES[access] ?? 'signed-in';
-    if (session?.stage !== stage) throw new Failure('not_signed_in');
+    if (session === undefined) throw new Failure('not_signed_in');
+    mustBeAt(stage, session);
     if (method !== 'GET' && !isCsrf(session, request.header('x-csrf-token'))) throw new Failure('cross_site');
     if (stage !== 'signed-in') return undefined;
     // What is no id names no record, and a database may choke on it.

@@ -37,4 +37,17 @@ describe('health', () => {
     ['a payment in doubt', { doubtfulPayments: 1 }, at(5, 'warning')],
   ] as const)
     test(`tells of ${what}`, () => assert.deepEqual(states(changed), expected));
+
+  test('counts what it is about', () => {
+    const waitingWrites = LIMITS.waitingUnits / 2;
+    const found = checksOf({ ...WELL, waitingWrites, doubtfulPayments: 3, proxyEnds: [NOW, NOW, NOW + 1] });
+    const numbers = found.map(({ finding, count, limit }) => [finding, count, limit]);
+    assert.deepEqual(numbers.slice(2), [
+      ['writes-wait', waitingWrites, LIMITS.waitingUnits],
+      ['certificate-ends', 0, 0],
+      ['proxies-ended', 2, 0],
+      ['payments-doubtful', 3, 0],
+    ]);
+    assert.equal(found[3]?.endsAt, WELL.certificateEnd);
+  });
 });

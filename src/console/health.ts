@@ -1,12 +1,38 @@
-import { DAY, iso8601 } from '../kernel/clock.ts';
+import { DAY } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 
-/** What can be said of how the service does, in words for operators. */
+/** What can be said of how the service does, as words for the browser, which says it in the person's language. */
+
+/** What was looked at and how it was found, in English for pages that do not know the word. */
+export const FINDINGS = {
+  'database-works': 'The database reads and writes.',
+  'database-fails': 'The database does not read and write. See the log of the service.',
+  'log-sealed': 'The newest audit records carry the seal of this vault. Verify the log to check all of them.',
+  'log-broken': 'A seal of the audit log is wrong: it was changed in the database. Verify it to find where.',
+  'log-unreadable': 'The newest audit records cannot be read.',
+  'writes-wait': 'Writes that wait for the disk.',
+  'certificate-ends': 'The certificate of the listeners is valid.',
+  'certificate-ended': 'The certificate of the listeners has expired.',
+  'certificate-unknown': 'When the certificate of the listeners expires is not known.',
+  'proxies-none': 'No proxy has a certificate.',
+  'proxies-good': 'No certificate of a proxy expires within 30 days.',
+  'proxies-near': 'Certificates of proxies expire within 30 days.',
+  'proxies-ended': 'Certificates of proxies have expired.',
+  'payments-known': 'The outcome of every payment is known, or is being asked for.',
+  'payments-doubtful': 'Nobody knows the outcome of some payments. See Processors.',
+} as const;
+
+type Finding = keyof typeof FINDINGS;
 
 export interface Check {
-  readonly name: string;
+  readonly finding: Finding;
   readonly state: 'good' | 'warning' | 'bad';
-  readonly detail: string;
+  /** How many of what the finding is about; 0 where it counts nothing. */
+  readonly count: number;
+  /** As many as there can be; 0 where there is no such limit. */
+  readonly limit: number;
+  /** Milliseconds; when what it is about ends, where it does. */
+  readonly endsAt: number | undefined;
 }
 
 interface Vitals {
@@ -36,47 +62,45 @@ export const checksOf = (vitals: Vitals): Check[] => [
   payments(vitals),
 ];
 
-const check = (name: string, state: Check['state'], detail: string): Check => ({ name, state, detail });
+type Numbers = Partial<Pick<Check, 'count' | 'limit' | 'endsAt'>>;
+
+const check = (finding: Finding, state: Check['state'], numbers: Numbers = {}): Check => ({
+  finding,
+  state,
+  count: 0,
+  limit: 0,
+  endsAt: undefined,
+  ...numbers,
+});
 
 const database = ({ isReady }: Vitals): Check =>
-  isReady
-    ? check('Database', 'good', 'It reads and writes.')
-    : check('Database', 'bad', 'It does not read and write. See the log of the service.');
+  isReady ? check('database-works', 'good') : check('database-fails', 'bad');
 
 function auditLog({ isLogSealed }: Vitals): Check {
-  const name = 'Audit log';
-  if (isLogSealed === undefined) return check(name, 'bad', 'Its newest records cannot be read.');
-  return isLogSealed
-    ? check(name, 'good', 'Its newest records are sealed with the key of this vault. Verify it to check all of them.')
-    : check(name, 'bad', 'A seal is wrong: it was changed in the database. Verify it to find where.');
+  if (isLogSealed === undefined) return check('log-unreadable', 'bad');
+  return isLogSealed ? check('log-sealed', 'good') : check('log-broken', 'bad');
 }
 
-function writes({ waitingWrites }: Vitals): Check {
-  const isBusy = waitingWrites > LIMITS.waitingUnits * BUSY_PART;
-  const detail = `${waitingWrites} of at most ${LIMITS.waitingUnits} wait for the disk.`;
-  return check('Waiting writes', isBusy ? 'warning' : 'good', detail);
+function writes({ waitingWrites: count }: Vitals): Check {
+  const limit = LIMITS.waitingUnits;
+  return check('writes-wait', count > limit * BUSY_PART ? 'warning' : 'good', { count, limit });
 }
 
-function certificate({ certificateEnd, now }: Vitals): Check {
-  const name = 'Certificate of the listeners';
-  if (certificateEnd === undefined) return check(name, 'warning', 'When it ends is not known.');
-  return check(name, stateOfEnd(certificateEnd, now), `It ends on ${iso8601(certificateEnd).slice(0, 10)}.`);
+function certificate({ certificateEnd: endsAt, now }: Vitals): Check {
+  if (endsAt === undefined) return check('certificate-unknown', 'warning');
+  if (endsAt <= now) return check('certificate-ended', 'bad', { endsAt });
+  return check('certificate-ends', isNear(endsAt, now) ? 'warning' : 'good', { endsAt });
 }
 
 function proxyCertificates({ proxyEnds, now }: Vitals): Check {
-  const name = 'Certificates of proxies';
-  const [ended, near] = [proxyEnds.filter((end) => end <= now), proxyEnds.filter((end) => isNear(end, now))];
-  if (ended.length > 0) return check(name, 'bad', `${ended.length} have ended.`);
-  if (near.length > 0) return check(name, 'warning', `${near.length} end within 30 days.`);
-  return check(name, 'good', proxyEnds.length === 0 ? 'There are none.' : 'None ends within 30 days.');
+  const ended = proxyEnds.filter((end) => end <= now).length;
+  const near = proxyEnds.filter((end) => isNear(end, now)).length;
+  if (ended > 0) return check('proxies-ended', 'bad', { count: ended });
+  if (near > 0) return check('proxies-near', 'warning', { count: near });
+  return check(proxyEnds.length === 0 ? 'proxies-none' : 'proxies-good', 'good');
 }
 
-const payments = ({ doubtfulPayments: number }: Vitals): Check =>
-  number === 0
-    ? check('Payments', 'good', 'The outcome of every payment is known, or is being asked for.')
-    : check('Payments', 'warning', `Nobody knows the outcome of ${number} of them. See Processors.`);
+const payments = ({ doubtfulPayments: count }: Vitals): Check =>
+  count === 0 ? check('payments-known', 'good') : check('payments-doubtful', 'warning', { count });
 
 const isNear = (end: number, now: number): boolean => end > now && end - now < WARNED_MS;
-
-const stateOfEnd = (end: number, now: number): Check['state'] =>
-  end <= now ? 'bad' : isNear(end, now) ? 'warning' : 'good';

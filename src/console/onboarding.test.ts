@@ -1,20 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { ApiKey } from '../accounts/api-key.ts';
 import type { ActivationRequest, RequestStatus } from '../payments/activation-request-store.ts';
 import { type Facts, stepsOf } from './onboarding.ts';
 
 const NEW: Facts = {
   account: { id: 'acct_1', name: 'Shop', status: 'onboarding', createdAt: 1, productionByTwo: false },
-  keys: [],
+  keys: new Map(),
   requests: [],
   owner: undefined,
   paymentsIn: new Set(),
-  isProductionUsed: false,
   tried: { call: false, token: false, capture: false, payment: false },
 };
 
-const keyOf = (traits: Partial<ApiKey>): ApiKey => ({ environment: 'sandbox', createdAt: 5, ...traits }) as ApiKey;
 const requestOf = (status: RequestStatus, decidedAt?: number): ActivationRequest =>
   ({ status, decidedAt }) as ActivationRequest;
 
@@ -32,10 +29,13 @@ describe('onboarding', () => {
     assert.deepEqual(step('account_configured', { owner: 7 }), ['done', 7]));
 
   test('a key counts in its environment, and not when it was revoked', () => {
-    const keys = [keyOf({ createdAt: 3, revokedAt: 4 }), keyOf({ createdAt: 5 })];
+    const keys = new Map([
+      ['sandbox', { madeAt: 5, isUsed: false }],
+      ['production', { madeAt: undefined, isUsed: true }],
+    ] as const);
     assert.deepEqual(step('sandbox_key', { keys }), ['done', 5]);
     assert.deepEqual(step('production_key', { keys }), ['open', undefined]);
-    assert.deepEqual(step('sandbox_key', { keys: keys.slice(0, 1) }), ['open', undefined]);
+    assert.deepEqual(step('production_key', {}), ['open', undefined]);
   });
 
   test('activation waits for the operator, and is done by consent or when payments are enabled', () => {
@@ -63,8 +63,10 @@ describe('onboarding', () => {
 
   test('live is a production key that was used, in an account that is not suspended', () => {
     const account = { ...NEW.account, status: 'live' as const };
-    assert.deepEqual(step('live', { account, isProductionUsed: true })[0], 'done');
-    assert.deepEqual(step('live', { account })[0], 'open');
-    assert.deepEqual(step('live', { account: { ...account, status: 'suspended' }, isProductionUsed: true })[0], 'open');
+    const used = (isUsed: boolean) => new Map([['production', { madeAt: 5, isUsed }]] as const);
+    assert.deepEqual(step('live', { account, keys: used(true) })[0], 'done');
+    assert.deepEqual(step('live', { account, keys: used(false) })[0], 'open');
+    const suspended = { ...account, status: 'suspended' as const };
+    assert.deepEqual(step('live', { account: suspended, keys: used(true) })[0], 'open');
   });
 });

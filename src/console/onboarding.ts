@@ -1,5 +1,5 @@
 import type { Account } from '../accounts/account.ts';
-import type { ApiKey } from '../accounts/api-key.ts';
+import type { KeyProgress } from '../accounts/key-store.ts';
 import type { Environment } from '../kernel/environment.ts';
 import type { ActivationRequest } from '../payments/activation-request-store.ts';
 import type { STEPS } from './wire/onboarding.ts';
@@ -10,12 +10,11 @@ type Step = (typeof STEPS)[number];
 
 export interface Facts {
   readonly account: Account;
-  readonly keys: readonly ApiKey[];
+  readonly keys: ReadonlyMap<Environment, KeyProgress>;
   readonly requests: readonly ActivationRequest[];
   /** When the first owner joined; undefined while there is none. */
   readonly owner: number | undefined;
   readonly paymentsIn: ReadonlySet<Environment>;
-  readonly isProductionUsed: boolean;
   /** In the sandbox. */
   readonly tried: {
     readonly call: boolean;
@@ -34,14 +33,15 @@ interface StepState {
 }
 
 export function stepsOf(facts: Facts): StepState[] {
-  const { account, owner, isProductionUsed } = facts;
+  const { account, owner, keys } = facts;
+  const isLive = keys.get('production')?.isUsed === true && account.status === 'live';
   return [
     doneWhen('account_configured', owner !== undefined, owner),
     keyStep('sandbox_key', facts, 'sandbox'),
     keyStep('production_key', facts, 'production'),
     activation(facts),
     doneWhen('sandbox_tested', isTested(facts), undefined),
-    doneWhen('live', isProductionUsed && account.status === 'live', undefined),
+    doneWhen('live', isLive, undefined),
   ];
 }
 
@@ -49,8 +49,8 @@ const doneWhen = (step: Step, isDone: boolean, at: number | undefined): StepStat
   isDone ? { step, state: 'done', at } : { step, state: 'open', at: undefined };
 
 function keyStep(step: Step, { keys }: Facts, environment: Environment): StepState {
-  const [first] = keys.filter((key) => key.environment === environment && key.revokedAt === undefined);
-  return doneWhen(step, first !== undefined, first?.createdAt);
+  const madeAt = keys.get(environment)?.madeAt;
+  return doneWhen(step, madeAt !== undefined, madeAt);
 }
 
 function activation({ requests, paymentsIn }: Facts): StepState {

@@ -54,6 +54,8 @@ export const LIMITS = {
   /** Of the browser that a session shows; the rest is cut off. */
   userAgentCharacters: 255,
   passkeysPerPerson: 20,
+  /** Signed in, and with the password given alone; the oldest ends. */
+  sessionsPerPerson: 50,
   recoveryCodes: 10,
   /** Open at once. */
   invitationsPerAccount: 100,
@@ -65,6 +67,12 @@ export const LIMITS = {
   waitingHashes: 20,
   /** Changes in one environment that wait for a second person at once. */
   waitingApprovals: 50,
+  /** Changes that people ask a second person for in 24 hours, in one environment. */
+  approvalsPerDay: 500,
+  /** Requests for payments that an account makes in 24 hours. */
+  activationRequestsPerDay: 20,
+  /** Of a person in the console, all of which may come at once. */
+  callsPerMinute: 600,
   /** Of what one of them would do; all of them are read at once. */
   waitingCallCharacters: 256 * 1024,
   /** Of the lines that tell a second person what would change, and of each. */
@@ -72,6 +80,8 @@ export const LIMITS = {
   summaryCharacters: 500,
   /** Requests that are listed: those that wait, and the newest of the others. */
   listedRequests: 200,
+  /** Beside those that are open; the lines of each may be long. */
+  endedApprovalsListed: 50,
   /** Of a time that was typed. */
   timeCharacters: 40,
   /** How long something stays good beside what replaces it: 30 days. */
@@ -79,12 +89,19 @@ export const LIMITS = {
   noteCharacters: 1000,
   processorNameCharacters: 64,
   auditFilterCharacters: 255,
+  /** Looks at the audit log that need not be recorded again yet, in one process. */
+  rememberedReadings: 10_000,
   workbenchPayloadCharacters: 256 * 1024,
   /** At once, on each address of a listener. */
   connections: 20_000,
   pathParameterCharacters: 8 * 1024,
   headerBytes: 16 * 1024,
   accountNameCharacters: 255,
+  /** API keys that work at once, and how many are made in 24 hours; of one account in one environment. */
+  keysPerEnvironment: 100,
+  keysMadePerDay: 200,
+  /** Of those that were revoked or have expired, the newest. */
+  endedKeysListed: 100,
   apiKeyNameCharacters: 255,
   apiKeyDescriptionCharacters: 1000,
   apiKeyCharacters: 255,

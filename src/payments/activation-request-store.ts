@@ -1,6 +1,7 @@
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Place, placeOf } from '../crypto/seal.ts';
 import { openJson, sealJson } from '../crypto/sealed-json.ts';
+import { DAY } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import {
@@ -45,7 +46,9 @@ const OPEN = `select ${COLUMNS} from activation_requests where status = 'request
 const OVER = `select ${COLUMNS} from activation_requests where status <> 'requested' ${NEWEST}`;
 const FIND = `select ${COLUMNS} from activation_requests where account = ? and id = ?`;
 const INSERT = `insert into activation_requests (${COLUMNS}) select ?, ?, ?, ?, ?, ?, ?, ?, ?
-  where not exists (select 1 from activation_requests where account = ? and environment = ? and status = 'requested')`;
+  where not exists (select 1 from activation_requests where account = ? and environment = ? and status = 'requested')
+    and (select count(*) from activation_requests where account = ? and created_at > ?)
+      < ${LIMITS.activationRequestsPerDay}`;
 const UPDATE = `update activation_requests set status = ?, decided_by = ?, record = ?, decided_at = ?
   where account = ? and environment = ? and id = ? and status = 'requested'`;
 
@@ -74,12 +77,12 @@ export const findRequest = async (
   id: string,
 ): Promise<ActivationRequest | undefined> => (await readable(keyring, await database.read(FIND, account, id)))[0];
 
-/** Conflicts when one waits there already. */
+/** Conflicts when one waits there already, or as many were made of late as may be. */
 export async function insertRequest(keyring: Keyring, request: ActivationRequest): Promise<Write> {
   const { account, environment, id, status, requestedBy, createdAt } = request;
   const record = await sealed(keyring, request);
   const values = [account, environment, id, status, requestedBy, null, record, createdAt, null];
-  return write(INSERT, [...values, account, environment], 1);
+  return write(INSERT, [...values, account, environment, account, createdAt - DAY], 1);
 }
 
 /** Conflicts when it does not wait any more. */

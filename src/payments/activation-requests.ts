@@ -28,6 +28,8 @@ interface Wanted {
   readonly note: string;
 }
 
+type Ended = Exclude<RequestStatus, 'requested'>;
+
 const ACTIONS: Readonly<Record<RequestStatus, AuditAction>> = {
   requested: 'activation.requested',
   approved: 'activation.approved',
@@ -70,7 +72,7 @@ export class ActivationRequests {
     return allRequests(this.#database, this.#keyring);
   }
 
-  /** Returns the id. Throws `invalid_field`, and `not_possible` when one waits there already. */
+  /** Returns the id. Throws `invalid_field`, `not_possible` when one waits there already, and `rate_limited`. */
   async ask(wanted: Wanted, { person, origin }: Acting): Promise<string> {
     if (!this.#processors.includes(wanted.processor))
       throw invalid('processor', `expected one of ${this.#processors.join(', ')}`);
@@ -89,7 +91,7 @@ export class ActivationRequests {
     const writes = [await insertRequest(this.#keyring, request)];
     const journal = [this.#event(request, origin)];
     if (!(await this.#database.commit({ account: request.account, writes, journal })).committed)
-      throw new Failure('not_possible', { message: 'A request for this environment waits already.' });
+      throw await this.#tooMany(request);
     return request.id;
   }
 
@@ -102,18 +104,26 @@ export class ActivationRequests {
   }
 
   /** The end of a request that waits. Throws `changed_meanwhile`. */
-  async end(
-    request: ActivationRequest,
-    status: Exclude<RequestStatus, 'requested'>,
-    answer: string,
-    { person, origin }: Acting,
-  ): Promise<void> {
+  async end(request: ActivationRequest, status: Ended, answer: string, acting: Acting): Promise<void> {
+    const unit = { account: request.account, ...(await this.ending(request, status, answer, acting)) };
+    if (!(await this.#database.commit(unit)).committed) throw new Failure('changed_meanwhile');
+  }
+
+  /** To be committed with what comes of it; conflicts when the request does not wait any more. */
+  async ending(request: ActivationRequest, status: Ended, answer: string, { person, origin }: Acting) {
     const decided = { decidedBy: person.id, decider: person.name, decidedAt: this.#clock() };
     const ended: ActivationRequest = { ...request, ...decided, status, answer };
-    const writes = [await updateRequest(this.#keyring, ended)];
-    const journal = [this.#event(ended, origin)];
-    if (!(await this.#database.commit({ account: request.account, writes, journal })).committed)
-      throw new Failure('changed_meanwhile');
+    return { writes: [await updateRequest(this.#keyring, ended)], journal: [this.#event(ended, origin)] };
+  }
+
+  /** One waits there already, or as many were made as may be in a day. */
+  async #tooMany({ account, environment }: ActivationRequest): Promise<Failure> {
+    const waits = (await this.list(account)).some(
+      (each) => each.environment === environment && each.status === 'requested',
+    );
+    return waits
+      ? new Failure('not_possible', { message: 'A request for this environment waits already.' })
+      : new Failure('rate_limited');
   }
 
   #event({ account, environment, id, status, processor }: ActivationRequest, origin: Origin): JournalEntry {

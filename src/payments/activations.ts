@@ -3,8 +3,9 @@ import { auditEntry, type Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
+import { Failure } from '../kernel/failure.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database, Unit } from '../storage/database.ts';
 import { Remembered } from '../storage/remembered.ts';
 import { findSettings, putSettings, type StoredSettings } from './activation-store.ts';
 import type { Processor, ProcessorSettings } from './processor.ts';
@@ -38,6 +39,15 @@ interface Enabling {
   /** Take the simulator in production. */
   readonly force: boolean;
 }
+
+/** The processor that is enabled, and its settings as they are to be and as they were. */
+interface Chosen {
+  readonly name: string;
+  readonly given: GivenSettings;
+  readonly stored: StoredSettings | undefined;
+}
+
+type Along = Required<Pick<Unit, 'writes' | 'journal'>>;
 
 /** For people: without secrets. */
 export interface ShownActivation {
@@ -95,8 +105,11 @@ export class Activations {
     return { name, processor, settings: settings.get(name) ?? settingsInForce(this.#table(name), {}) };
   }
 
-  /** Throws `SettingError` or another error for the operator; then nothing has changed. */
-  async enable(tenant: Tenant, request: Enabling, origin: Origin): Promise<ShownActivation> {
+  /**
+   * `along`: what happens with it or not at all. Throws `SettingError` or another error for the operator, and
+   * `changed_meanwhile` when what goes along conflicts; then nothing has changed.
+   */
+  async enable(tenant: Tenant, request: Enabling, origin: Origin, along?: Along): Promise<ShownActivation> {
     const present = await this.#enabledName(tenant);
     const all = await findSettings(this.#database, this.#keyring, tenant);
     const name = request.processor ?? present ?? defaultOf(tenant, [...all.keys()]);
@@ -108,7 +121,7 @@ export class Activations {
     const given = mergeSettings(table, stored?.given ?? {}, request.settings);
     const conflict = this.#processor(name).conflict?.(settingsInForce(table, given));
     if (conflict !== undefined) throw new SettingError(conflict);
-    await this.#put(tenant, name, given, stored, request, origin);
+    await this.#put(tenant, { name, given, stored, ...request }, origin, along);
     return { enabled: true, processor: name, settings: shownSettings(table, given) };
   }
 
@@ -163,23 +176,23 @@ export class Activations {
 
   async #put(
     tenant: Tenant,
-    name: string,
-    given: GivenSettings,
-    stored: StoredSettings | undefined,
-    { settings, force }: Enabling,
+    { name, given, stored, settings, force }: Enabling & Chosen,
     origin: Origin,
+    along: Along = { writes: [], journal: [] },
   ): Promise<void> {
     // Values may be secret.
     const detail = { processor: name, settings: Object.keys(settings), forced: force ? 'yes' : 'no' };
     const event = { action: 'payments.enabled', outcome: 'success', ...tenant, targets: [], detail } as const;
     const outcome = await this.#database.commit({
       writes: [
+        ...along.writes,
         await putSettings(this.#keyring, tenant, name, given, stored?.revision),
         putEnablement(tenant, { capability: CAPABILITY, processor: name }, this.#clock()),
       ],
-      journal: [auditEntry(this.#clock, origin, event)],
+      journal: [auditEntry(this.#clock, origin, event), ...along.journal],
       erases: true,
     });
+    if (!outcome.committed && outcome.write < along.writes.length) throw new Failure('changed_meanwhile');
     if (!outcome.committed) throw new ActivationError('somebody else changed this at the same moment; try again');
     this.#remembered.forget(tenant);
   }

@@ -31,6 +31,7 @@ const COLUMNS = 'person, id, kind, record, counter, created_at, last_used_at';
 const OF_PERSON = `select ${COLUMNS} from factors where person = ? order by created_at, id`;
 const INSERT = `insert into factors (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?)`;
 const USE = 'update factors set counter = ?, last_used_at = ? where person = ? and id = ? and counter = ?';
+const CHANGE = 'update factors set record = ? where person = ? and id = ?';
 const DELETE = 'delete from factors where person = ? and id = ?';
 const DELETE_ALL = 'delete from factors where person = ?';
 
@@ -56,6 +57,12 @@ export async function insertFactor(keyring: Keyring, factor: Factor): Promise<Wr
 /** Conflicts when the factor was used since it was read, or is gone. */
 export const spendFactor = ({ person, id, counter: before }: Factor, counter: number, at: number): Write =>
   write(USE, [counter, at, person, id, before], 1);
+
+/** Another record for it; conflicts when it is gone. */
+export async function changeFactor(keyring: Keyring, factor: Factor): Promise<Write> {
+  const { person, id } = factor;
+  return write(CHANGE, [await sealRecord(keyring, placeOfRecord(factor), factor.record), person, id], 1);
+}
 
 /** Conflicts when it is gone. */
 export const deleteFactor = (person: string, id: string): Write => write(DELETE, [person, id], 1);

@@ -39,6 +39,7 @@ const INSERT_FIRST = `insert into invitations (${COLUMNS}) select ?, ?, ?, ?, ?,
 const DELETE = 'delete from invitations where account = ? and id = ? and expires_at > ?';
 /** Of two with the same id, the one that was meant. */
 const USE = `${DELETE} and created_at = ?`;
+const DELETE_RESETS = 'delete from invitations where person = ?';
 const EXPIRED = 'select account, id from invitations where expires_at <= ? limit ?';
 const REMOVE = 'delete from invitations where account = ? and id = ? and expires_at <= ?';
 
@@ -110,6 +111,9 @@ export const spendInvitation = (
 /** As `spendInvitation`. */
 export const deleteInvitation = ({ account, id }: Pick<Invitation, 'account' | 'id'>, now: number): Write =>
   write(DELETE, [account, id, now], 1);
+
+/** Of a new way in for this person. */
+export const deleteResetsOf = (person: string): Write => write(DELETE_RESETS, [person]);
 
 /** Returns how many. */
 export async function removeExpiredInvitations(database: Database, now: number, limit: number): Promise<number> {

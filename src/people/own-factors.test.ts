@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { Authenticator } from '../../test/authenticator.ts';
 import {
+  BY_TEST,
   CONSOLE,
   codeAt,
   openPeopleHouse,
@@ -12,6 +13,8 @@ import {
   wrongCodeAt,
 } from '../../test/people-house.ts';
 import { MINUTE } from '../kernel/clock.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { OPERATOR } from './roles.ts';
 import type { Session } from './session.ts';
 
 let house: PeopleHouse;
@@ -47,9 +50,11 @@ describe('somebody’s own second factors', () => {
       ownFactors.confirmTotp(old, '000000', VISITOR),
       ownFactors.passkeyOptions(old, CONSOLE),
       ownFactors.confirmPasskey(old, { response: {}, label: 'x' }, CONSOLE, VISITOR),
+      ownFactors.rename(old, 'factor_x', 'Laptop', VISITOR),
       ownFactors.remove(old, 'factor_x', VISITOR),
       ownFactors.newRecoveryCodes(old, VISITOR),
       people.changePassword(old, passwords, VISITOR),
+      people.changeEmail(old, 'other@example.com', VISITOR),
     ])
       await refuses('step_up_required', change);
   });
@@ -96,6 +101,88 @@ describe('somebody’s own second factors', () => {
     };
     await refuses('sign_in_refused', give(old));
     await give(codes[9] ?? '');
+  });
+});
+
+describe('passkeys', () => {
+  test('are as many as there may be at most, also when many were begun before', async () => {
+    const { ownFactors } = house.parts;
+    const newest = await house.signIn(ana);
+    const waiting = await ownFactors.passkeyOptions(newest.session, CONSOLE);
+    for (let count = 0; count < LIMITS.passkeysPerPerson; count++) await addPasskey();
+    await refuses('not_possible', ownFactors.passkeyOptions(await session(), CONSOLE));
+    const late = { response: new Authenticator(CONSOLE.origin).create(waiting), label: 'One more' };
+    await refuses('not_possible', ownFactors.confirmPasskey(await session(newest.secret), late, CONSOLE, VISITOR));
+    assert.equal((await factors()).length, LIMITS.passkeysPerPerson + 1);
+  });
+
+  test('keep working under another name, which is on record without the name', async () => {
+    const { ownFactors, signIn } = house.parts;
+    const device = new Authenticator(CONSOLE.origin);
+    const options = await ownFactors.passkeyOptions(await session(), CONSOLE);
+    const made = { response: device.create(options), label: 'Laptop' };
+    await ownFactors.confirmPasskey(await session(), made, CONSOLE, VISITOR);
+    const passkey = (await factors()).find(({ kind }) => kind === 'passkey');
+    await ownFactors.rename(await session(), passkey?.id ?? '', 'Old laptop', VISITOR);
+    assert.equal((await factors()).find(({ kind }) => kind === 'passkey')?.label, 'Old laptop');
+    const { session: given } = await signIn.givePassword(ana, VISITOR);
+    const asked = await signIn.challenge(given, CONSOLE);
+    const response = device.get(asked);
+    await signIn.giveFactor(given, { kind: 'passkey', response, relyingParty: CONSOLE }, VISITOR);
+    const renamed = (await house.records('')).filter(({ action }) => action === 'factor.renamed');
+    assert.deepEqual(renamed.at(-1)?.targets, [`person:${ana.id}`, `factor:${passkey?.id}`]);
+    assert.ok(!JSON.stringify(renamed).includes('laptop'));
+  });
+});
+
+describe('somebody’s own e-mail address', () => {
+  const change = async (email: string) => house.parts.people.changeEmail(await session(), email, VISITOR);
+
+  test('is another one for all their accounts, whose logs tell of it without the address', async () => {
+    const [own = '', other] = [(await house.parts.team.membershipsOf(ana.id))[0]?.account, await house.newAccount()];
+    const to = { account: other, role: 'owner', email: ana.email } as const;
+    const link = await house.parts.invitations.invite(to, OPERATOR, BY_TEST);
+    await house.parts.joining.accept(ana.grant.session, link.secret, VISITOR);
+    await change('ana.new@example.com');
+    assert.equal((await house.parts.people.profile(ana.id))?.email, 'ana.new@example.com');
+    await refuses('sign_in_refused', house.parts.signIn.givePassword(ana, VISITOR));
+    await house.signIn({ ...ana, email: 'Ana.New@example.com' });
+    for (const account of [own, other]) {
+      const records = await house.records(account);
+      const [told] = records.filter(({ action }) => action === 'email.changed');
+      assert.deepEqual([told?.outcome, told?.actor.id, told?.targets], ['success', ana.id, [`person:${ana.id}`]]);
+      assert.ok(!JSON.stringify(records).includes('@'));
+    }
+  });
+
+  test('belongs to one person, also when two take it at the same moment; who tries one that is taken is on record', async () => {
+    const bob = await house.newPerson({ account: await house.newAccount(), role: 'owner' });
+    const other = await house.anotherNode();
+    for (let round = 0; round < 5; round++) {
+      const email = `wanted-${round}-${ana.id}@example.com`;
+      const done = await Promise.allSettled([
+        change(email),
+        other.people.changeEmail(bob.grant.session, email, VISITOR),
+      ]);
+      assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+      const emails = [ana, bob].map(async ({ id }) => (await house.parts.people.profile(id))?.email);
+      assert.equal((await Promise.all(emails)).filter((each) => each === email).length, 1);
+    }
+    await change('ana.settled@example.com');
+    await refuses(
+      'not_possible',
+      house.parts.people.changeEmail(bob.grant.session, 'ANA.settled@example.com', VISITOR),
+    );
+    const [account = ''] = (await house.parts.team.membershipsOf(bob.id)).map((each) => each.account);
+    assert.equal((await house.audited(account)).at(-1), 'email.changed taken');
+  });
+
+  test('changes in its letters alone, and stays when it is the same', async () => {
+    await change(ana.email.toUpperCase());
+    assert.equal((await house.parts.people.profile(ana.id))?.email, ana.email.toUpperCase());
+    await change(ana.email.toUpperCase());
+    await house.signIn(ana);
+    await refuses('invalid_field', change('nonsense'), 'email');
   });
 });
 

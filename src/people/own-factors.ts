@@ -3,11 +3,11 @@ import type { AuditAction } from '../audit/audit.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Write } from '../storage/database.ts';
-import { deleteFactor, type Factor, factorsOf, insertFactor } from './factor-store.ts';
+import { changeFactor, deleteFactor, type Factor, factorsOf, insertFactor } from './factor-store.ts';
 import { passkeyFactor, recoveryFactor, totpFactor, wrongCode } from './factors.ts';
-import { creationOptions } from './passkey.ts';
+import { creationOptions, type Passkey } from './passkey.ts';
 import { personEvent } from './people-events.ts';
-import type { Person } from './person.ts';
+import { type Person, readLabel } from './person.ts';
 import { findPerson, updatePerson } from './person-store.ts';
 import { offeredBy, passkeysOf } from './proof.ts';
 import type { Means } from './sealing.ts';
@@ -68,7 +68,7 @@ export class OwnFactors {
     if (totp === undefined || step === undefined) throw wrongCode();
     const factor = totpFactor(this.#means, person.id, totp, step);
     const older = (await this.#factors(person.id)).filter(({ kind }) => kind === 'totp');
-    const { write } = await updateSession(keyring, session, { notes: { totp: undefined } });
+    const { write } = await updateSession(keyring, session, { totp: undefined });
     const removals = older.map(({ id }) => deleteFactor(person.id, id));
     const others = older.length === 0 ? [] : [deleteOtherSessions(session)];
     const writes = [write, ...removals, await insertFactor(keyring, factor), ...others];
@@ -78,17 +78,13 @@ export class OwnFactors {
   /** Throws `not_possible` when there are as many as there may be. */
   async passkeyOptions(session: Session, relyingParty: RelyingParty): Promise<PublicKeyCredentialCreationOptionsJSON> {
     const person = await this.#ready(session);
-    const present = passkeysOf(await this.#factors(person.id));
-    if (present.length >= LIMITS.passkeysPerPerson)
-      throw new Failure('not_possible', {
-        message: `You have ${LIMITS.passkeysPerPerson} passkeys; remove one first.`,
-      });
+    const present = await this.#roomForPasskey(person);
     const options = await creationOptions(this.#means.random, relyingParty, person, present);
     await keepNotes(this.#means, session, { challenge: options.challenge });
     return options;
   }
 
-  /** Throws `not_possible` when it was not made as it was asked for. */
+  /** Throws `not_possible` when it was not made as it was asked for, or when there are as many as there may be. */
   async confirmPasskey(
     session: Session,
     made: { readonly response: unknown; readonly label: string },
@@ -97,10 +93,21 @@ export class OwnFactors {
   ): Promise<void> {
     const person = await this.#ready(session);
     const { keyring } = this.#means;
+    await this.#roomForPasskey(person);
     const factor = await passkeyFactor(this.#means, session, made, relyingParty);
-    const { write } = await updateSession(keyring, session, { notes: { challenge: undefined } });
+    const { write } = await updateSession(keyring, session, { challenge: undefined });
     const writes = [write, await insertFactor(keyring, factor)];
     await this.#commit(person, { action: 'factor.added', target: factor.id, writes }, visitor);
+  }
+
+  /** What the person calls a passkey. Throws `invalid_field` and `unknown_record`. */
+  async rename(session: Session, id: string, label: string, visitor: Visitor): Promise<void> {
+    const person = await this.#ready(session);
+    const found = (await this.#factors(person.id)).find((factor) => factor.id === id);
+    if (found?.kind !== 'passkey') throw new Failure('unknown_record');
+    const factor = { ...found, record: { ...found.record, label: readLabel(label) } };
+    const writes = [await changeFactor(this.#means.keyring, factor)];
+    await this.#commit(person, { action: 'factor.renamed', target: id, writes }, visitor);
   }
 
   /** Ends all other sessions. Throws `unknown_record`, and `not_possible` for the last one. */
@@ -123,6 +130,13 @@ export class OwnFactors {
     const writes = [...removals, await insertFactor(this.#means.keyring, factor)];
     await this.#commit(person, { action: 'recovery-codes.made', target: factor.id, writes }, visitor);
     return codes;
+  }
+
+  async #roomForPasskey(person: Person): Promise<Passkey[]> {
+    const present = passkeysOf(await this.#factors(person.id));
+    const most = LIMITS.passkeysPerPerson;
+    if (present.length < most) return present;
+    throw new Failure('not_possible', { message: `You have ${most} passkeys; remove one first.` });
   }
 
   #factors(person: string): Promise<Factor[]> {

@@ -1,12 +1,13 @@
 import type { Origin } from '../audit/audit.ts';
 import { Failure } from '../kernel/failure.ts';
+import { commitAll } from '../storage/database.ts';
 import { attempt } from './attempt.ts';
 import { membershipsOf } from './membership-store.ts';
 import { mustBeGoodPassword } from './password.ts';
 import type { Passwords } from './passwords.ts';
 import { eventInEach, personEvent } from './people-events.ts';
-import { isLocked, NO_FAILURES, type Person, readLanguage, readPersonName } from './person.ts';
-import { findPerson, findPersonByEmail, putAttempts, updatePerson } from './person-store.ts';
+import { isLocked, NO_FAILURES, type Person, readEmail, readLanguage, readPersonName } from './person.ts';
+import { changeEmail, findPerson, findPersonByEmail, putAttempts, updatePerson } from './person-store.ts';
 import type { Means } from './sealing.ts';
 import { mustBeAt, mustBeSteppedUp, type Session } from './session.ts';
 import { deleteOtherSessions } from './session-store.ts';
@@ -72,6 +73,29 @@ export class People {
       const journal = [personEvent(clock, origin, 'password.changed', '', { person: person.id })];
       return { writes: [write, deleteOtherSessions(session)], journal, value: undefined };
     });
+  }
+
+  /**
+   * Of oneself; ends all other sessions. No message is sent: that it happened stands in the log of every account of the
+   * person, and so does a try with an address that somebody else has. Throws `step_up_required`, `invalid_field`, and
+   * `not_possible` for such an address.
+   */
+  async changeEmail(session: Session, given: string, visitor: Visitor): Promise<void> {
+    const { database, keyring, clock } = this.#means;
+    mustBeSteppedUp(session, clock());
+    const before = await this.#mustFind(session.person);
+    const email = readEmail(given);
+    if (email === before.email) return;
+    const memberships = await membershipsOf(database, keyring, before.id);
+    const tell = (outcome: string) =>
+      eventInEach(clock, originOf(before, visitor), 'email.changed', memberships, { person: before.id, outcome });
+    const { writes } = await changeEmail(keyring, before, email);
+    const unit = { writes: [...writes, deleteOtherSessions(session)], journal: tell('success') };
+    const outcome = await database.commit(unit);
+    if (outcome.committed) return;
+    if (outcome.write === 0) throw new Failure('changed_meanwhile');
+    await commitAll(database, { writes: [], journal: tell('taken') });
+    throw new Failure('not_possible', { message: 'Somebody with this e-mail address is here already.' });
   }
 
   /** Lets a locked person try again. Throws `unknown_record`. */

@@ -13,6 +13,7 @@ const INSERT = `insert into people (id, email, record, failures, locked_until, r
 /** Everything that was read is there still: a wrong password that somebody else tried meanwhile counts. */
 const AS_READ = 'id = ? and revision = ? and failures = ? and coalesce(locked_until, 0) = ?';
 const UPDATE = `update people set record = ?, failures = ?, locked_until = ?, revision = ? where ${AS_READ}`;
+const DELETE = `delete from people where ${AS_READ}`;
 const ATTEMPTS = `update people set failures = ?, locked_until = ? where ${AS_READ}`;
 
 type Sealed = Pick<Person, 'email' | 'name' | 'language' | 'password'>;
@@ -53,6 +54,22 @@ export async function updatePerson(
   const { failures, lockedUntil, revision } = person;
   const values = [await sealPerson(keyring, person), failures, lockedUntil ?? null, revision, ...asRead(before)];
   return { person, write: write(UPDATE, values, 1) };
+}
+
+/** Conflicts when anything about the person has changed since they were read. */
+export const deletePerson = (before: Person): Write => write(DELETE, asRead(before), 1);
+
+/**
+ * Another e-mail address. The first write conflicts when anything about the person has changed since they were read, the
+ * second when somebody has the address: it is the insertion that tells, so that no two ever have the same.
+ */
+export async function changeEmail(
+  keyring: Keyring,
+  before: Person,
+  email: string,
+): Promise<{ writes: readonly [Write, Write]; person: Person }> {
+  const person = { ...before, email, revision: before.revision + 1 };
+  return { person, writes: [deletePerson(before), await insertPerson(keyring, person)] };
 }
 
 /** Counts; conflicts when anything about the person has changed since they were read. */

@@ -65,7 +65,11 @@ export function readPersonName(text: string): string {
   return name;
 }
 
-export const readLabel = (text: string): string => readLine(text, 'label', LIMITS.factorLabelCharacters);
+export function readLabel(text: string): string {
+  const label = readLine(text, 'label', LIMITS.factorLabelCharacters);
+  if (holdsPan(label)) throw invalid('label', 'expected no card number');
+  return label;
+}
 
 export function readLanguage(text: string): Language {
   const language = LANGUAGES.find((each) => each === text);

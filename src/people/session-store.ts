@@ -1,5 +1,6 @@
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Place } from '../crypto/seal.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import {
   blob,
   type Database,
@@ -19,11 +20,17 @@ const FIND = `select ${COLUMNS} from sessions where digest = ?`;
 const OF_PERSON = `select ${COLUMNS} from sessions where person = ? and stage = 'signed-in' and ends_at > ?
   order by created_at desc, id`;
 const INSERT = `insert into sessions (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-const UPDATE = 'update sessions set record = ?, stepped_up_at = ? where digest = ? and record = ?';
+const UPDATE = 'update sessions set record = ? where digest = ? and record = ?';
+const REPLACE = `update sessions set stage = 'replaced', record = ?, stepped_up_at = null, ends_at = ?
+  where digest = ? and record = ?`;
 const SEEN = 'update sessions set seen_at = ? where digest = ? and seen_at < ?';
 const DELETE = 'delete from sessions where digest = ? and record = ?';
-const DELETE_BY_ID = "delete from sessions where person = ? and id = ? and stage = 'signed-in'";
-const DELETE_OTHERS = 'delete from sessions where person = ? and digest <> ?';
+const END = "delete from sessions where person = ? and id = ? and stage <> 'replaced'";
+const END_REPLACED = "delete from sessions where person = ? and id = ? and stage = 'replaced'";
+/** By the id, which stays when the secret is replaced at the same moment. */
+const DELETE_OTHERS = "delete from sessions where person = ? and (id <> ? or stage = 'replaced')";
+const DELETE_OLDEST = `delete from sessions where person = ? and stage = ? and digest not in
+  (select digest from sessions where person = ? and stage = ? order by created_at desc, id limit ?)`;
 const DELETE_ALL = 'delete from sessions where person = ?';
 const ENDED = `select digest from sessions where ends_at <= ? or (stage = 'signed-in' and seen_at <= ?) limit ?`;
 const REMOVE_ENDED =
@@ -81,12 +88,31 @@ export async function insertSession(
 export async function updateSession(
   keyring: Keyring,
   before: Session,
-  changes: { readonly steppedUpAt?: number; readonly notes?: Partial<SessionNotes> },
+  notes: Partial<SessionNotes>,
 ): Promise<{ session: Session; write: Write }> {
-  const steppedUpAt = changes.steppedUpAt ?? before.steppedUpAt;
-  const session = await sealed(keyring, { ...before, steppedUpAt }, { ...before.notes, ...changes.notes });
-  const values = [session.sealed, steppedUpAt ?? null, before.digest, before.sealed];
-  return { session, write: write(UPDATE, values, 1) };
+  const session = await sealed(keyring, before, { ...before.notes, ...notes });
+  return { session, write: write(UPDATE, [session.sealed, before.digest, before.sealed], 1) };
+}
+
+/**
+ * The session goes on under another secret; what had the old one ends at `until`, and is not stepped up any more. The first
+ * write conflicts as `updateSession`.
+ */
+export async function replaceSession(
+  keyring: Keyring,
+  before: Session,
+  { until, ...renewed }: Pick<Session, 'digest' | 'seenAt' | 'steppedUpAt'> & { readonly until: number },
+): Promise<{ session: Session; writes: [Write, Write] }> {
+  const notes = { ...before.notes, challenge: undefined };
+  const ending = {
+    ...before,
+    stage: 'replaced',
+    steppedUpAt: undefined,
+    endsAt: Math.min(before.endsAt, until),
+  } as const;
+  const old = await sealed(keyring, ending, { ...notes, totp: undefined });
+  const { session, write: insert } = await insertSession(keyring, { ...before, ...renewed }, notes);
+  return { session, writes: [write(REPLACE, [old.sealed, old.endsAt, before.digest, before.sealed], 1), insert] };
 }
 
 export const noteSeen = ({ digest }: Session, at: number): Write => write(SEEN, [at, digest, at]);
@@ -94,10 +120,17 @@ export const noteSeen = ({ digest }: Session, at: number): Write => write(SEEN, 
 /** Conflicts as `updateSession`. */
 export const deleteSession = ({ digest, sealed: record }: Session): Write => write(DELETE, [digest, record], 1);
 
-/** Conflicts when there is none. */
-export const deleteSessionById = (person: string, id: string): Write => write(DELETE_BY_ID, [person, id], 1);
+/** Whatever its secret is by now. The first one conflicts when there is none. */
+export const endSession = ({ person, id }: Pick<Session, 'person' | 'id'>): [Write, Write] => [
+  write(END, [person, id], 1),
+  write(END_REPLACED, [person, id]),
+];
 
-export const deleteOtherSessions = ({ person, digest }: Session): Write => write(DELETE_OTHERS, [person, digest]);
+export const deleteOtherSessions = ({ person, id }: Session): Write => write(DELETE_OTHERS, [person, id]);
+
+/** Of a person at a stage the newest stay, as many as there may be. */
+export const deleteOldest = ({ person, stage }: Pick<Session, 'person' | 'stage'>): Write =>
+  write(DELETE_OLDEST, [person, stage, person, stage, LIMITS.sessionsPerPerson]);
 
 export const deleteSessionsOf = (person: string): Write => write(DELETE_ALL, [person]);
 

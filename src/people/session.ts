@@ -6,15 +6,18 @@ import type { Language, PasswordHash } from './person.ts';
 
 /**
  * How far a sign-in is. `password-given`: the second factor is missing. `joining`: somebody with a link, who has chosen a
- * password and has not shown a second factor yet. Only `signed-in` may see anything.
+ * password and has not shown a second factor yet. Only `signed-in` may see anything, and for some seconds `replaced`: what
+ * was signed in until its person stepped up and got another secret. Requests that were on their way with the old one are
+ * answered, as long as they need no stepping up.
  */
-export type Stage = 'password-given' | 'joining' | 'signed-in';
+export type Stage = 'password-given' | 'joining' | 'signed-in' | 'replaced';
 
 /** Milliseconds that a session of each stage lasts at most. */
 export const LASTS_MS: Readonly<Record<Stage, number>> = {
   'password-given': 5 * MINUTE,
   joining: 30 * MINUTE,
   'signed-in': 12 * HOUR,
+  replaced: 10 * SECOND,
 };
 
 /** After so long without a sign of its person a session has ended (PCI DSS 8.2.8). */
@@ -75,6 +78,9 @@ export const isSteppedUp = ({ stage, steppedUpAt }: Session, now: number): boole
 export const steppedUpUntil = (session: Session, now: number): number | undefined =>
   session.steppedUpAt !== undefined && isSteppedUp(session, now) ? session.steppedUpAt + STEPPED_UP_MS : undefined;
 
+/** Somebody who has shown both factors. */
+export const isSignedIn = ({ stage }: Pick<Session, 'stage'>): boolean => stage === 'signed-in' || stage === 'replaced';
+
 /** Throws `not_signed_in` or `step_up_required`. */
 export function mustBeSteppedUp(session: Session, now: number): void {
   mustBeAt('signed-in', session);
@@ -83,7 +89,8 @@ export function mustBeSteppedUp(session: Session, now: number): void {
 
 /** Throws `not_signed_in` when the session is at another stage. */
 export function mustBeAt(stage: Stage, session: Session): void {
-  if (session.stage !== stage) throw new Failure('not_signed_in');
+  const isThere = stage === 'signed-in' ? isSignedIn(session) : session.stage === stage;
+  if (!isThere) throw new Failure('not_signed_in');
 }
 
 /** Whether a request holds the word that only the console's own pages know. */

@@ -9,11 +9,12 @@ import { digestFor, isSecret, type Means, newSecret } from './sealing.ts';
 import { hasEnded, LASTS_MS, mustBeAt, SEEN_EVERY_MS, type Session, type SessionNotes, type Stage } from './session.ts';
 import {
   deleteOtherSessions,
-  deleteSessionById,
+  endSession,
   findSession,
   insertSession,
   noteSeen,
   removeEndedSessions,
+  replaceSession,
   sessionsOf,
   updateSession,
 } from './session-store.ts';
@@ -42,7 +43,7 @@ export class Sessions {
     const session = await findSession(database, keyring, await digestFor(keyring, 'session', secret));
     const now = clock();
     if (session === undefined || hasEnded(session, now)) return undefined;
-    if (passive || now < session.seenAt + SEEN_EVERY_MS) return session;
+    if (passive || session.stage === 'replaced' || now < session.seenAt + SEEN_EVERY_MS) return session;
     await commitAll(database, { writes: [noteSeen(session, now)] });
     return { ...session, seenAt: now };
   }
@@ -56,7 +57,7 @@ export class Sessions {
 
   /** Ends one of the person's own. Throws `unknown_record`. */
   async revoke(session: Session, id: string, visitor: Visitor): Promise<void> {
-    const unit = await this.#revocation(session, [deleteSessionById(session.person, id)], id, visitor);
+    const unit = await this.#revocation(session, endSession({ person: session.person, id }), id, visitor);
     const { committed } = await this.#means.database.commit(unit);
     if (!committed) throw new Failure('unknown_record');
   }
@@ -113,12 +114,27 @@ export async function newSession(
   return { secret, ...(await insertSession(keyring, bound, notes)) };
 }
 
+/**
+ * The session of somebody who has just shown who they are once more, with a new secret: whoever else had the one before has
+ * nothing of it. The word against forged requests stays, because other tabs of the browser have it.
+ */
+export async function steppedUpSession(
+  { keyring, clock, random }: Means,
+  before: Session,
+): Promise<Grant & { writes: [Write, Write] }> {
+  const secret = newSecret(random);
+  const now = clock();
+  const digest = await digestFor(keyring, 'session', secret);
+  const renewed = { digest, seenAt: now, steppedUpAt: now, until: now + LASTS_MS.replaced };
+  return { secret, ...(await replaceSession(keyring, before, renewed)) };
+}
+
 /** What the session needs for its next step. Throws `changed_meanwhile`. */
 export async function keepNotes(
   { database, keyring }: Means,
   session: Session,
   notes: Pick<SessionNotes, 'challenge' | 'totp'>,
 ): Promise<void> {
-  const { write } = await updateSession(keyring, session, { notes });
+  const { write } = await updateSession(keyring, session, notes);
   if (!(await database.commit({ writes: [write] })).committed) throw new Failure('changed_meanwhile');
 }

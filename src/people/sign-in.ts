@@ -12,9 +12,9 @@ import { NO_FAILURES, type Person } from './person.ts';
 import { findPerson, findPersonByEmail, putAttempts, updatePerson } from './person-store.ts';
 import { judge, type Offered, offeredBy, type Proof, passkeysOf } from './proof.ts';
 import type { Means } from './sealing.ts';
-import { hasEnded, mustBeAt, type Session } from './session.ts';
-import { deleteSession, findSession, updateSession } from './session-store.ts';
-import { type Grant, keepNotes, newSession } from './sessions.ts';
+import { hasEnded, isSignedIn, mustBeAt, type Session } from './session.ts';
+import { deleteOldest, deleteSession, endSession, findSession, updateSession } from './session-store.ts';
+import { type Grant, keepNotes, newSession, steppedUpSession } from './sessions.ts';
 import { originOf, type RelyingParty, unknownOrigin, type Visitor } from './visitor.ts';
 
 /** What a right proof allows. */
@@ -50,7 +50,11 @@ export class SignIn {
         stage: 'password-given',
         visitor,
       });
-      return { writes: [await this.#kept(person, given.password), write], journal: [], value: grant };
+      return {
+        writes: [await this.#kept(person, given.password), write, deleteOldest(grant.session)],
+        journal: [],
+        value: grant,
+      };
     });
   }
 
@@ -62,6 +66,7 @@ export class SignIn {
   /** What the browser needs to use a passkey. Throws `not_possible` when the person has none. */
   async challenge(session: Session, relyingParty: RelyingParty): Promise<PublicKeyCredentialRequestOptionsJSON> {
     if (session.stage === 'joining') throw new Failure('not_signed_in');
+    if (session.stage === 'replaced') throw new Failure('changed_meanwhile');
     const { database, keyring, random } = this.#means;
     const passkeys = passkeysOf(await factorsOf(database, keyring, session.person));
     if (passkeys.length === 0) throw new Failure('not_possible', { message: 'You have no passkey.' });
@@ -78,37 +83,38 @@ export class SignIn {
       const { write, ...grant } = await newSession(this.#means, signedIn);
       const about = { person: person.id, targets: [`session:${grant.session.id}`], detail: { factor: proof.kind } };
       const journal = eventInEach(this.#means.clock, originOf(person, visitor), 'person.signed-in', memberships, about);
-      return { writes: [deleteSession(present), write], journal, value: grant };
+      return { writes: [deleteSession(present), write, deleteOldest(grant.session)], journal, value: grant };
     });
   }
 
-  /** Shows once more who is signed in; good for some minutes. Throws `sign_in_refused`. */
-  async stepUp(session: Session, proof: Proof, visitor: Visitor): Promise<Session> {
+  /**
+   * Shows once more who is signed in; good for some minutes, and only with the secret that the session has from then on.
+   * Throws `sign_in_refused`, and `changed_meanwhile` when the secret was replaced at the same moment.
+   */
+  async stepUp(session: Session, proof: Proof, visitor: Visitor): Promise<Grant> {
     mustBeAt('signed-in', session);
     const { database, keyring, clock } = this.#means;
     const known = await findPerson(database, keyring, session.person);
     const origin = known === undefined ? unknownOrigin(visitor) : originOf(known, visitor);
     return this.#prove(session, proof, origin, async (person, present, memberships) => {
-      const changes = { steppedUpAt: clock(), notes: { challenge: undefined } };
-      const { write, session: value } = await updateSession(keyring, present, changes);
+      const { writes, ...grant } = await steppedUpSession(this.#means, present);
       const about = { person: person.id, targets: [`session:${session.id}`], detail: { factor: proof.kind } };
       const journal = eventInEach(clock, origin, 'person.stepped-up', memberships, about);
-      return { writes: [write], journal, value };
+      return { writes, journal, value: grant };
     });
   }
 
   async signOut(session: Session, visitor: Visitor): Promise<void> {
     const { database, keyring, clock } = this.#means;
     const person = await findPerson(database, keyring, session.person);
-    const isKnown = person !== undefined && session.stage === 'signed-in';
+    const isKnown = person !== undefined && isSignedIn(session);
     const about = { person: session.person, targets: [`session:${session.id}`] };
     const memberships = isKnown ? await membershipsOf(database, keyring, person.id) : [];
     const journal = isKnown
       ? eventInEach(clock, originOf(person, visitor), 'person.signed-out', memberships, about)
       : [];
-    for (let present: Session | undefined = session; present !== undefined; present = await this.#present(session)) {
-      if ((await database.commit({ writes: [deleteSession(present)], journal })).committed) return;
-    }
+    // Who is not there any more need not be told that they have left.
+    await database.commit({ writes: endSession(session), journal });
   }
 
   /** Judges a proof of the session's person; what it allows comes with its use, and with an end of the count of failures. */
@@ -122,6 +128,7 @@ export class SignIn {
     return attempt(this.#means, session.person, origin, async (person, memberships): Promise<Judgement<T>> => {
       const present = await this.#present(session);
       if (present === undefined) throw new Failure('not_signed_in');
+      if (present.stage === 'replaced') throw new Failure('changed_meanwhile');
       const factors = await factorsOf(database, keyring, person.id);
       const verdict = await judge(proof, { keyring, factors, session: present, now: clock() });
       if ('refusal' in verdict) return { ...verdict, writes: await this.#withoutChallenge(present, proof) };
@@ -133,14 +140,13 @@ export class SignIn {
   /** A challenge is good for one try. */
   async #withoutChallenge(session: Session, { kind }: Proof): Promise<Write[]> {
     if (kind !== 'passkey' || session.notes.challenge === undefined) return [];
-    return [(await updateSession(this.#means.keyring, session, { notes: { challenge: undefined } })).write];
+    return [(await updateSession(this.#means.keyring, session, { challenge: undefined })).write];
   }
 
-  async #present({ digest, stage }: Session): Promise<Session | undefined> {
+  async #present({ digest }: Session): Promise<Session | undefined> {
     const { database, keyring, clock } = this.#means;
     const session = await findSession(database, keyring, digest);
-    const isThere = session !== undefined && session.stage === stage;
-    return isThere && !hasEnded(session, clock()) ? session : undefined;
+    return session === undefined || hasEnded(session, clock()) ? undefined : session;
   }
 
   /** The person as they are, or with a hash as hashes are made today. */

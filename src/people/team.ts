@@ -1,14 +1,8 @@
 import type { Origin } from '../audit/audit.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
-import type { Unit } from '../storage/database.ts';
-import {
-  changeMembership,
-  findMembership,
-  type Membership,
-  membershipsIn,
-  membershipsOf,
-  removeMembership,
-} from './membership-store.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { changeMembership, findMembership, type Membership, membershipsIn, membershipsOf } from './membership-store.ts';
+import { partingOf } from './parting.ts';
 import { personEvent } from './people-events.ts';
 import { isLocked } from './person.ts';
 import { findPerson } from './person-store.ts';
@@ -68,15 +62,20 @@ export class Team {
     const detail = { from: before.role, to: role };
     const writes = await changeMembership(this.#means.keyring, before, role);
     const journal = [personEvent(this.#means.clock, origin, 'membership.changed', account, { person, detail })];
-    await this.#commit({ writes, journal }, before);
+    if (!(await this.#means.database.commit({ writes, journal })).committed) await this.#refuse(before);
   }
 
-  /** As `changeRole`. The person stays known, and a member of other accounts. */
+  /** As `changeRole`. Whoever belongs to nothing any more is forgotten; the audit log keeps the name that it has. */
   async remove(account: string, person: string, origin: Origin): Promise<void> {
-    const before = await this.#member(account, person);
-    const detail = { role: before.role };
-    const journal = [personEvent(this.#means.clock, origin, 'membership.removed', account, { person, detail })];
-    await this.#commit({ writes: removeMembership(before), journal }, before);
+    for (let turn = 0; turn < LIMITS.commitAttempts; turn++) {
+      const before = await this.#member(account, person);
+      const parting = await partingOf(this.#means, before, origin);
+      const outcome = await this.#means.database.commit(parting.unit);
+      if (outcome.committed) return;
+      // Somebody who joins another account at this moment is not to be forgotten.
+      if (!parting.isAboutPerson(outcome.write)) return this.#refuse(before);
+    }
+    throw new Failure('unavailable');
   }
 
   async #member(account: string, person: string): Promise<Membership> {
@@ -85,8 +84,8 @@ export class Team {
     return member;
   }
 
-  async #commit(unit: Unit, before: Membership): Promise<void> {
-    if ((await this.#means.database.commit(unit)).committed) return;
+  /** Why a change of a membership could not be made. */
+  async #refuse(before: Membership): Promise<never> {
     const now = await this.#member(before.account, before.person);
     if (now.role !== before.role) throw new Failure('changed_meanwhile');
     throw new Failure('not_possible', {

@@ -7,6 +7,7 @@ const ASKED_BY_SCRIPT = new Set(['fetch', 'xhr']);
 /** Everything that went wrong in the pages of a person without being shown to them. */
 export class Complaints {
   #found: string[] = [];
+  #refused: string[] = [];
 
   /** Also of pages that are opened later. What breaks the content security policy is told on the console. */
   watch(context: BrowserContext): void {
@@ -31,8 +32,16 @@ export class Complaints {
   #hear(response: Response): void {
     const status = response.status();
     const isAnswer = ASKED_BY_SCRIPT.has(response.request().resourceType());
-    if (status >= (isAnswer ? 500 : 400))
-      this.#found.push(`${status}: ${response.request().method()} ${response.url()}`);
+    if (status < 400) return;
+    const told = isAnswer && status < 500 ? this.#refused : this.#found;
+    told.push(`${status}: ${response.request().method()} ${response.url()}`);
+  }
+
+  /** Fails when the service refused anything that scripts asked for but this, and forgets it: nobody asked for that. */
+  checkRefusals(expected: RegExp): void {
+    const refused = this.#refused.filter((text) => !expected.test(text));
+    this.#refused = [];
+    assert.equal(refused.join('\n'), '', 'the pages asked for what they were refused');
   }
 
   /** Takes back what the test brought about itself; fails when there was none of it. */

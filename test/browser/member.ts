@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { BrowserContext } from 'playwright-core';
 import type { Definition } from '../../src/console/wire/definition.ts';
 import { SECOND } from '../../src/kernel/clock.ts';
 import { OPERATOR, type Role } from '../../src/people/roles.ts';
@@ -71,6 +72,12 @@ function memberOf(
     lastStep = Math.floor(house.now() / STEP_MS);
     return totp(who.totpSecret, house.now());
   };
+  /** Browsers with the session of this person. */
+  const contexts = new Map<BrowserContext, string>();
+  const giveCookie = (context: BrowserContext, url: string): Promise<void> => {
+    const value = client.cookie?.slice(COOKIE.length + 1) ?? '';
+    return context.addCookies([{ name: COOKIE, value, url, httpOnly: true, secure: true, sameSite: 'Strict' }]);
+  };
   const sent = async (method: string, path: string, body?: unknown) => {
     const answer = await client.send(method, path, body);
     assert.equal(answer.status, 200, answer.text);
@@ -87,12 +94,15 @@ function memberOf(
     },
     stepUp: async () => {
       await sent('POST', '/api/step-up/code', { code: code() });
+      // The secret is another one now.
+      for (const [context, url] of contexts) await giveCookie(context, url);
     },
     visit: async (browser, options) => {
       const visitor = await browser.newVisitor(options);
-      const value = client.cookie?.slice(COOKIE.length + 1) ?? '';
-      const traits = { httpOnly: true, secure: true, sameSite: 'Strict' } as const;
-      await visitor.page.context().addCookies([{ name: COOKIE, value, url: browser.origin, ...traits }]);
+      const context = visitor.page.context();
+      contexts.set(context, browser.origin);
+      context.on('close', () => contexts.delete(context));
+      await giveCookie(context, browser.origin);
       return visitor;
     },
   };

@@ -15,6 +15,8 @@ const CARDS = [luhnPan('411111'), luhnPan('555555'), luhnPan('400000'), luhnPan(
 const OWNER = 'olga@shop.example';
 /** Where the shop's server is. */
 const SERVER = '127.0.0.2';
+/** The simulator in production has to be forced. */
+const EXPECTED_REFUSAL = /^400: POST .*\/approve$/;
 
 /** One story, told in order: from an empty service to the first call with a real card. */
 describe('from an empty service to live, in the browser', { skip: noChromium() }, () => {
@@ -36,6 +38,7 @@ describe('from an empty service to live, in the browser', { skip: noChromium() }
   afterEach(async () => {
     for (const memory of seen) await memory.look();
     browser.check();
+    for (const { complaints } of [operator, owner]) complaints.checkRefusals(EXPECTED_REFUSAL);
   });
   after(async () => {
     await browser?.close();

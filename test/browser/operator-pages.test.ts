@@ -58,7 +58,7 @@ describe('the pages of operators at work', { skip: noChromium() }, () => {
     await page.getByRole('button', { name: 'Change', exact: true }).last().click();
     const dialog = dialogOf(page);
     for (const [value, then] of [
-      ['-1', () => dialog.getByText(/Please check this value/).waitFor()],
+      ['-1', () => dialog.getByText('timeout-ms: enter a whole number from 50 to 300000.').waitFor()],
       ['2000', () => told(page, 'Saved.')],
     ] as const) {
       await dialog.getByLabel('timeout-ms').fill(value);

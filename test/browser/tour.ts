@@ -79,6 +79,14 @@ export async function visitWithin(page: Page, path: string): Promise<void> {
   );
 }
 
+/** The same, until the page is there in place of the one before, which must be another one. */
+export async function moveTo(page: Page, path: string): Promise<void> {
+  await page.evaluate("document.querySelector('h1').dataset.left = ''");
+  await visitWithin(page, path);
+  await page.locator('h1[data-left]').waitFor({ state: 'detached' });
+  await settled(page);
+}
+
 /** The page is there, under this one heading. */
 export const headed = (page: Page, heading: string | RegExp): Promise<void> =>
   page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor();

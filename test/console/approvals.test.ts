@@ -202,6 +202,7 @@ describe('carrying out', () => {
     await ana.call(approve, { params: of(id) });
     await house.core.people.team.changeRole(account, ben.id, 'analyst', OPERATOR);
     assert.equal((await ben.call(carryOut, { params: of(id) })).status, 403);
+    await joinToo(ben, await house.newAccount(), 'auditor');
     await house.core.people.team.remove(account, ben.id, OPERATOR);
     assert.equal((await ben.call(carryOut, { params: of(id) })).status, 404);
     assert.equal(await keysMade(), 0);
@@ -287,6 +288,25 @@ describe('what is kept', () => {
     assert.deepEqual([answer.status, answer.json.code], [400, 'not_possible']);
   });
 
+  test('is asked for so many times a day; all that are open and the newest of the others are listed', async () => {
+    const approvals = new Approvals(house.core);
+    const acting = (person: PersonClient) => ({ account, person, origin: OPERATOR });
+    const asked = {
+      environment: 'production',
+      action: 'key.create',
+      summary: [],
+      call: { params: {}, body: '' },
+    } as const;
+    const first = await approvals.ask(acting(ana), asked);
+    for (let made = 1; made < LIMITS.approvalsPerDay; made++)
+      await approvals.decide(acting(ben), await approvals.ask(acting(ana), asked), 'declined');
+    const answer = await ana.call(createKey, { params: production(), body: TRAITS });
+    assert.deepEqual([answer.status, answer.json.code], [429, 'rate_limited']);
+    const shown: { id: string; status: string }[] = await listed(ana);
+    assert.equal(shown.at(-1)?.id, first);
+    assert.equal(shown.filter(({ status }) => status === 'declined').length, LIMITS.endedApprovalsListed);
+  });
+
   test('keeps of the call what was read of it, and no more than a number of characters', async () => {
     const size = async (): Promise<number> => {
       const rows = await house.core.database.read('select record from approvals where account = ?', account);
@@ -367,7 +387,7 @@ describe('after a day', () => {
     assert.ok((await size()) < before);
     assert.equal(await keysMade(), 0);
     house.advance(90 * DAY);
-    await approvals.sweep();
+    while ((await approvals.sweep()) > 0);
     assert.deepEqual(await house.core.database.read('select id from approvals'), []);
   });
 });

@@ -11,7 +11,7 @@ import {
   verifyAudit,
   verifyAuditOfService,
 } from '../../src/console/wire/audit.ts';
-import { HOUR } from '../../src/kernel/clock.ts';
+import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { type House, startHouse } from '../house.ts';
 import { newCaller, VISA } from '../interface/vault.ts';
@@ -75,7 +75,10 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
 
   test('each filter finds what it says, and nothing else', async () => {
     const all = await actions({});
-    assert.equal(all[0], 'capture.deleted');
+    assert.equal(
+      all.find((action) => action !== 'audit.read'),
+      'capture.deleted',
+    );
     const middle = new Date(start.at + HOUR / 2).toISOString();
     assert.deepEqual(await actions({ action: 'capture.' }), ['capture.deleted']);
     assert.deepEqual(await actions({ actor: 'checkout' }), ['capture.deleted']);
@@ -160,9 +163,63 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     assert.equal(all.headers['content-disposition'], `attachment; filename="audit-service-${day}.ndjson"`);
     assert.equal(all.text, await linesOf());
     const one = await operator.call(exportAuditOfService, { query: { account: desk.account } });
-    assert.equal(one.text, own.text);
+    assert.equal(one.text, await linesOf(desk.account));
     const odd = await operator.call(exportAuditOfService, { query: { account: 'a"; filename=ü' } });
     assert.equal(odd.headers['content-disposition'], `attachment; filename="audit-service-${day}.ndjson"`);
+  });
+
+  const seenIn = async (account: string): Promise<string[]> =>
+    (await house.core.database.read('select record from journal where account = ? order by at, sequence', account))
+      .map(({ record }) => JSON.parse(String(record)))
+      .filter(({ action }) => action === 'audit.read' || action === 'audit.exported')
+      .map(({ action, actor, detail }) => `${actor.id} ${action} ${detail.of} ${detail.filters ?? '-'}`);
+
+  test('whoever reads it is on record: each look once in five minutes, on however many pages', async () => {
+    const caller = await newCaller(house);
+    for (let count = 0; count < 60; count++) await caller.send('DELETE', '/transactions/requests/none/');
+    const { account } = caller;
+    const auditor = await newDesk(house, account, { role: 'auditor' });
+    const owner = await newDesk(house, account);
+    const look = async (body: object = {}, as = auditor) => given(await as.call(listAudit, { body }));
+    const { records, next } = await look();
+    assert.equal(records[0].action, 'audit.read', 'before the page is read');
+    await look();
+    await look({ cursor: next });
+    const line = (who: Desk, filters: string): string => `${who.person.id} audit.read ${account} ${filters}`;
+    assert.deepEqual(await seenIn(account), [line(auditor, '-')]);
+    await look({}, owner);
+    await look({ outcome: 'missing', actor: VISA });
+    await look({ outcome: 'success', actor: 'somebody else' });
+    const three = [line(auditor, '-'), line(owner, '-'), line(auditor, 'actor outcome')];
+    assert.deepEqual(await seenIn(account), three);
+    house.advance(5 * MINUTE);
+    await look({ cursor: next });
+    await look();
+    assert.deepEqual(await seenIn(account), [...three, line(auditor, '-')]);
+  });
+
+  test('operators who look at an account are on record there, too, and what is no account is not repeated', async () => {
+    const account = await house.newAccount();
+    const look = async (body: object) => given(await operator.call(listAuditOfService, { body }));
+    const exported = async (query: Record<string, string>): Promise<string> =>
+      String((await operator.call(exportAuditOfService, { query })).headers['content-disposition']);
+    await look({ account });
+    await look({ account: VISA, target: VISA });
+    await exported({ account });
+    assert.match(await exported({ account: VISA }), /"audit-service-/);
+    await exported({});
+    const own = (what: string): string => `${operator.id} ${what}`;
+    assert.deepEqual(await seenIn(account), [own(`audit.read ${account} -`), own(`audit.exported ${account} -`)]);
+    const inService = (await seenIn('')).filter((line) => line.startsWith(operator.id)).slice(-5);
+    assert.deepEqual(inService, [
+      own(`audit.read ${account} -`),
+      own('audit.read unknown target'),
+      own(`audit.exported ${account} -`),
+      own('audit.exported unknown -'),
+      own('audit.exported everything -'),
+    ]);
+    const all = await house.core.database.read('select record from journal');
+    assert.ok(!JSON.stringify(all).includes(VISA));
   });
 
   test('one verification runs at a time, whoever asks, and the next one when it has ended', async () => {

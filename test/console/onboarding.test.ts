@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { noteUses } from '../../src/accounts/account-store.ts';
+import { noteUses } from '../../src/accounts/key-store.ts';
 import {
   listActivationRequests,
   requestActivation,
@@ -8,6 +8,9 @@ import {
   withdrawActivationRequest,
 } from '../../src/console/wire/onboarding.ts';
 import { approveActivation, declineActivation, enablePayments } from '../../src/console/wire/operator.ts';
+import { Failure } from '../../src/kernel/failure.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { ActivationRequests } from '../../src/payments/activation-requests.ts';
 import { type House, startHouse } from '../house.ts';
 import { newPerson, type PersonClient } from './client.ts';
 
@@ -125,6 +128,47 @@ describe('a request for activation', () => {
     assert.equal((await operator.call(approveActivation, { params, body: forced })).status, 200);
   });
 
+  test('is approved with what it asks for, or not at all: what was withdrawn meanwhile enables nothing', async () => {
+    const { account, owner } = await merchant();
+    const wanted = { environment: 'sandbox', processor: 'simulator', note: '' } as const;
+    const id = await asked(owner, account, wanted);
+    const { core } = house;
+    const requests = new ActivationRequests({ ...core, processors: core.activations.processors });
+    const request = await requests.waiting(account, id);
+    const acting = { person: { id: operator.id, name: 'Olga' }, origin: { actor: { type: 'operator' } } } as const;
+    const decision = await requests.ending(request, 'approved', '', acting);
+    assert.equal((await owner.call(withdrawActivationRequest, { params: { account, id } })).status, 200);
+    const enabling = { processor: 'simulator', settings: {}, force: false };
+    const tenant = { account, environment: 'sandbox' } as const;
+    await assert.rejects(
+      core.activations.enable(tenant, enabling, acting.origin, decision),
+      (error) => error instanceof Failure && error.code === 'changed_meanwhile',
+    );
+    assert.equal(await core.activations.enabled(tenant), undefined);
+    const rows = await core.database.read('select record from journal where account = ?', account);
+    const actions = rows.map((row) => JSON.parse(String(row['record'])).action);
+    assert.ok(!actions.includes('payments.enabled') && !actions.includes('activation.approved'));
+  });
+
+  test('is approved, declined or withdrawn, whoever acts at the same moment', async () => {
+    await operator.stepUp();
+    for (let round = 0; round < 6; round++) {
+      const { account, owner } = await merchant();
+      const id = await asked(owner, account, { environment: 'sandbox', processor: 'simulator' });
+      const params = { id: account, request: id };
+      const approving = () => operator.call(approveActivation, { params, body: { processor: 'simulator' } });
+      const declining = () => operator.call(declineActivation, { params, body: { answer: 'no' } });
+      const withdrawing = () => owner.call(withdrawActivationRequest, { params: { account, id } });
+      const all = [approving, declining, withdrawing];
+      // Each of them begins first now and then.
+      const answers = await Promise.all([...all.slice(round % 3), ...all.slice(0, round % 3)].map((act) => act()));
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409, 409]);
+      const { requests, payments } = await onboarding(owner, account);
+      const [{ status }] = requests;
+      assert.equal(payments[1].enabled, status === 'approved', status);
+    }
+  });
+
   test('is declined with a reason, withdrawn, and asked for again; one waits at a time', async () => {
     const { account, owner } = await merchant();
     const first = await asked(owner, account);
@@ -153,6 +197,18 @@ describe('a request for activation', () => {
       'activation.requested',
       'activation.withdrawn',
     ]);
+  });
+
+  test('is made so many times a day', async () => {
+    const { account, owner } = await merchant();
+    const params = { account };
+    for (let made = 0; made < LIMITS.activationRequestsPerDay; made++) {
+      const id = await asked(owner, account);
+      assert.equal((await owner.call(withdrawActivationRequest, { params: { account, id } })).status, 200);
+    }
+    const refused = await owner.call(requestActivation, { params, body: WANTED });
+    assert.deepEqual([refused.status, refused.json.code], [429, 'rate_limited']);
+    assert.equal((await onboarding(owner, account)).requests.length, LIMITS.activationRequestsPerDay);
   });
 
   test('names a processor that there is, and belongs to its account', async () => {

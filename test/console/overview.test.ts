@@ -68,13 +68,46 @@ describe('the overview', { timeout: 120_000 }, () => {
       median_ms: 20,
       p95_ms: 10_000,
     });
-    const nothing = { tokens: 0, captures: 0, approved: 0, not_approved: 0, requests: 0, refused: 0, failed: 0 };
+    const nothing = {
+      tokens: 0,
+      captures: 0,
+      payments: 0,
+      approved: 0,
+      not_approved: 0,
+      requests: 0,
+      refused: 0,
+      failed: 0,
+    };
     const shown = points.map(({ at: _at, ...point }: Point) => point);
     assert.deepEqual(shown.slice(-2), [
       { ...nothing, tokens: 3, requests: 3, refused: 1, median_ms: 5, p95_ms: 5 },
       { ...nothing, captures: 4, requests: 9, failed: 5, median_ms: 20, p95_ms: 10_000 },
     ]);
     for (const point of shown.slice(0, -2)) assert.deepEqual(point, { ...nothing, median_ms: null, p95_ms: null });
+  });
+
+  test('tells as much of the time before, up to the same hour, to compare with', async () => {
+    const account = await house.newAccount();
+    // In the middle of a day, so that the days before have hours that were not yet today.
+    house.advance(DAY + 12 * HOUR - (house.now() % DAY));
+    await count(account, { tokens: 1 });
+    house.advance(3 * HOUR);
+    await count(account, { tokens: 10 });
+    house.advance(HOUR);
+    await count(account, { tokens: 100 });
+    house.advance(2 * DAY - HOUR);
+    await count(account, { tokens: 1000 });
+    const made = async (days: string) => {
+      const desk = await newDesk(house, account);
+      const { period, before } = given(await desk.call(showOverview, { query: { days } }));
+      return [period.tokens, before.tokens];
+    };
+    assert.deepEqual(await made('1'), [1000, 100]);
+    // Two days ago it was counted at noon and at three; what came at four is later than now.
+    assert.deepEqual(await made('2'), [1000, 11]);
+    assert.deepEqual(await made('3'), [1111, 0]);
+    house.advance(HOUR);
+    assert.deepEqual(await made('2'), [1000, 111]);
   });
 
   test('tells the records there are, payments by outcome, and those in doubt', async () => {

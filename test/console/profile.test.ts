@@ -5,15 +5,18 @@ import {
   addTotp,
   beginPasskey,
   beginTotp,
+  changeEmail,
   changePassword,
   editProfile,
   endOtherSessions,
   endSession,
   makeRecoveryCodes,
   removeFactor,
+  renamePasskey,
   showProfile,
 } from '../../src/console/wire/profile.ts';
 import { showSession } from '../../src/console/wire/session.ts';
+import { Authenticator } from '../authenticator.ts';
 import { totp } from '../browser/totp.ts';
 import { type House, startHouse } from '../house.ts';
 import { type Client, newPerson, type PersonClient, signIn } from './client.ts';
@@ -77,8 +80,8 @@ describe('second factors', () => {
     const begun = await person.call(beginTotp);
     assert.equal(begun.status, 200, begun.text);
     const { secret } = begun.json.totp;
-    assert.equal((await person.call(addTotp, { body: { code: '000000', label: 'New phone' } })).json.field, 'code');
-    const added = await person.call(addTotp, { body: { code: totp(secret, house.now()), label: 'New phone' } });
+    assert.equal((await person.call(addTotp, { body: { code: '000000' } })).json.field, 'code');
+    const added = await person.call(addTotp, { body: { code: totp(secret, house.now()) } });
     assert.equal(added.status, 200, added.text);
     await assert.rejects(signIn(person));
     const code = (): string => {
@@ -103,11 +106,63 @@ describe('second factors', () => {
     assert.deepEqual((await ana.call(addPasskey, { body })).json.code, 'not_possible');
   });
 
+  test('a passkey gets another name, and an app or what is somebody else’s none', async () => {
+    const [first, second] = [await newPerson(house, await house.newAccount(), 'owner'), ana];
+    const origin = `https://localhost:${house.ports.console}`;
+    const { options } = (await first.call(beginPasskey)).json;
+    const credential = new Authenticator(origin).create(options);
+    const added = await first.call(addPasskey, { body: { credential, label: 'Laptop' } });
+    assert.equal(added.status, 200, added.text);
+    const named = async () => (await first.call(showProfile)).json.factors.map((each: { label: string }) => each.label);
+    const { factors } = (await first.call(showProfile)).json;
+    const { id } = factors.find(({ kind }: { kind: string }) => kind === 'passkey');
+    const rename = (client: Client, of: string, label: string) =>
+      client.call(renamePasskey, { params: { id: of }, body: { label } });
+    assert.equal((await rename(first, id, ' Work laptop ')).status, 200);
+    assert.deepEqual(await named(), ['', 'Work laptop']);
+    for (const label of ['', ' ', 'x'.repeat(65), 'a\nb', '4111 1111 1111 1111']) {
+      const answer = await rename(first, id, label);
+      assert.deepEqual([answer.status, answer.json.field, answer.text.includes('4111')], [400, 'label', false]);
+    }
+    const app = factors.find(({ kind }: { kind: string }) => kind === 'totp').id;
+    await second.stepUp();
+    for (const [client, of] of [
+      [first, app],
+      [second, id],
+    ] as const)
+      assert.equal((await rename(client, of, 'Mine')).status, 404);
+    assert.deepEqual(await named(), ['', 'Work laptop']);
+  });
+
   test('new recovery codes take the place of the old ones', async () => {
     const { json } = await ana.call(makeRecoveryCodes);
     assert.equal(json.recovery_codes.length, 10);
     assert.equal((await ana.call(showProfile)).json.recovery_codes_left, 10);
     assert.ok(!json.recovery_codes.includes(ana.recoveryCodes[0]));
+  });
+});
+
+describe('an e-mail address', () => {
+  test('is changed; from then on it alone signs in, and all other sessions have ended', async () => {
+    const account = await house.newAccount();
+    const person = await newPerson(house, account, 'owner');
+    const other = await signIn(person);
+    await person.stepUp();
+    const email = 'Another.Address@example.com';
+    const changed = await person.call(changeEmail, { body: { email } });
+    assert.deepEqual([changed.status, changed.json.person.email], [200, email], changed.text);
+    assert.deepEqual([await stageOf(person), await stageOf(other)], ['signed-in', 'nobody']);
+    await assert.rejects(signIn(person));
+    assert.ok(await signIn({ ...person, email: email.toLowerCase() }));
+  });
+
+  test('is one, and nobody else’s', async () => {
+    const person = await newPerson(house, await house.newAccount(), 'owner');
+    const wrong = await person.call(changeEmail, { body: { email: 'no-address-at-all' } });
+    assert.deepEqual([wrong.status, wrong.json.field, wrong.text.includes('no-address')], [400, 'email', false]);
+    const taken = await person.call(changeEmail, { body: { email: ana.email.toUpperCase() } });
+    assert.deepEqual([taken.status, taken.json.code, taken.text.includes('@')], [400, 'not_possible', false]);
+    assert.ok(await signIn(person));
   });
 });
 

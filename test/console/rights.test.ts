@@ -4,7 +4,7 @@ import { routes } from '../../src/console/routes.ts';
 import type { Definition } from '../../src/console/wire/definition.ts';
 import { ACCOUNT_ROLES, CAPABILITIES, type Capability, can, ROLE_NAMES, type Role } from '../../src/people/roles.ts';
 import { type House, startHouse } from '../house.ts';
-import { newClient, newPerson, type PersonClient, pathOf } from './client.ts';
+import { joinToo, newClient, newPerson, type PersonClient, pathOf } from './client.ts';
 
 /** Every line of the interface, and everybody who may or may not call it. */
 
@@ -202,10 +202,18 @@ describe('the second factor', () => {
 describe('a role that is taken away', () => {
   test('is gone with the next call', async () => {
     const person = await newPerson(house, account, 'developer');
+    await joinToo(person, await house.newAccount(), 'auditor');
     const shown = { method: 'GET', path: '/api/accounts/:account/team' } as Definition;
     assert.equal((await ask(person, shown)).status, 200);
     await house.core.people.team.remove(account, person.id, { actor: { type: 'operator' } });
     assert.equal((await ask(person, shown)).status, 404);
+  });
+
+  test('takes the session with it when it was the last', async () => {
+    const person = await newPerson(house, account, 'developer');
+    await house.core.people.team.remove(account, person.id, { actor: { type: 'operator' } });
+    const shown = { method: 'GET', path: '/api/accounts/:account/team' } as Definition;
+    assert.equal((await ask(person, shown)).status, 401);
   });
 
   test('does not come back for who writes it into the database', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { createKey, listKeys } from '../../src/console/wire/keys.ts';
 import { changePassword } from '../../src/console/wire/profile.ts';
 import {
   showSession,
@@ -8,6 +9,7 @@ import {
   signOut,
   stepUpByCode,
 } from '../../src/console/wire/session.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
 import { ROLES } from '../../src/people/roles.ts';
 import { type House, startHouse } from '../house.ts';
 import { type Client, newClient, newPerson, type PersonClient, signIn } from './client.ts';
@@ -188,6 +190,80 @@ describe('stepping up', () => {
     const answer = await client.call(stepUpByCode, { body: { code: ana.code() } });
     assert.equal(answer.status, 200);
     assert.ok(Date.parse(answer.json.stepped_up_until) > house.now());
+  });
+});
+
+describe('the cookie', () => {
+  const keys = () => ({ account, environment: 'sandbox' });
+  const newKey = { name: 'till', permissions: ['account:read'], allow_list: [] };
+  /** Somebody else who has what the browser had. */
+  const copyOf = (client: Client): Client =>
+    Object.assign(newClient(house), { cookie: client.cookie, csrf: client.csrf });
+
+  test('is another one after stepping up; who has the old one reads for some seconds, and does nothing sensitive', async () => {
+    const client = await signIn(ana);
+    const thief = copyOf(client);
+    house.advance(5 * 60_000);
+    assert.equal((await client.call(stepUpByCode, { body: { code: ana.code() } })).status, 200);
+    assert.notEqual(client.cookie, thief.cookie);
+    const { stage, session, csrf_token } = (await thief.call(showSession)).json;
+    assert.deepEqual([stage, session.stepped_up_until, csrf_token], ['signed-in', null, client.csrf]);
+    const refused = await thief.call(createKey, { params: keys(), body: newKey });
+    assert.deepEqual([refused.status, refused.json.code], [403, 'step_up_required']);
+    const again = await thief.call(stepUpByCode, { body: { code: '123456' } });
+    assert.deepEqual([again.status, again.json.code], [409, 'changed_meanwhile']);
+    assert.equal((await client.call(createKey, { params: keys(), body: newKey })).status, 200);
+    house.advance(10_000);
+    assert.equal((await thief.call(showSession)).json.stage, 'nobody');
+    assert.equal((await thief.call(listKeys, { params: keys() })).status, 401);
+    assert.equal((await client.call(listKeys, { params: keys() })).status, 200);
+  });
+
+  test('that is replaced signs out no request that is on its way', async () => {
+    const client = await signIn(ana);
+    const tab = copyOf(client);
+    house.advance(5 * 60_000);
+    const body = { code: ana.code() };
+    let isOver = false;
+    const stepping = client.call(stepUpByCode, { body }).finally(() => {
+      isOver = true;
+    });
+    const statuses = new Set<number>();
+    do statuses.add((await tab.call(listKeys, { params: keys() })).status);
+    while (!isOver);
+    assert.equal((await stepping).status, 200);
+    // Sent before the browser had the answer, read after.
+    statuses.add((await tab.call(listKeys, { params: keys() })).status);
+    assert.deepEqual([...statuses], [200]);
+    tab.cookie = client.cookie;
+    assert.equal((await tab.call(createKey, { params: keys(), body: newKey })).status, 200);
+  });
+
+  test('that was replaced ends the session too, when somebody signs out with it', async () => {
+    const client = await signIn(ana);
+    const tab = copyOf(client);
+    assert.equal((await client.call(stepUpByCode, { body: { code: ana.code() } })).status, 200);
+    assert.equal((await tab.call(signOut)).status, 200);
+    assert.equal((await client.call(showSession)).json.stage, 'nobody');
+  });
+});
+
+describe('somebody who calls without end', () => {
+  test('is told to wait, and nobody else', async () => {
+    const [client, other] = [await newPerson(house, account, 'analyst'), await newPerson(house, account, 'analyst')];
+    const statuses: number[] = [];
+    for (let sent = 0; sent < LIMITS.callsPerMinute; sent += 50) {
+      const answers = await Promise.all(Array.from({ length: 50 }, () => client.call(showSession)));
+      statuses.push(...answers.map(({ status }) => status));
+    }
+    // Some more flow in meanwhile.
+    while (statuses.at(-1) === 200 && statuses.length < 2 * LIMITS.callsPerMinute)
+      statuses.push((await client.call(showSession)).status);
+    assert.equal(statuses.at(-1), 429);
+    assert.ok(statuses.indexOf(429) >= LIMITS.callsPerMinute, `${statuses.indexOf(429)}`);
+    assert.equal((await other.call(showSession)).status, 200);
+    house.advance(1000);
+    assert.equal((await client.call(showSession)).status, 200);
   });
 });
 

@@ -18,7 +18,7 @@ import {
   withdrawOperatorInvitation,
 } from '../../src/console/wire/team.ts';
 import { type House, startHouse } from '../house.ts';
-import { joinToo, newPerson, type PersonClient } from './client.ts';
+import { joinToo, newPerson, type PersonClient, signIn } from './client.ts';
 
 let house: House;
 let account: string;
@@ -70,6 +70,7 @@ describe('a team', () => {
     assert.deepEqual([none.status, none.json.field], [400, 'role']);
     assert.equal((await owner.call(removeFromTeam, { params })).status, 200);
     assert.equal(await house.core.people.team.roleIn(account, person.id), undefined);
+    await assert.rejects(signIn(person), /sign_in_refused/);
   });
 
   test('reaches nobody of another account', async () => {
@@ -140,7 +141,7 @@ describe('operators', () => {
     assert.equal((await operator.call(resetOperator, { params: { person: second.id } })).status, 200);
     assert.equal((await operator.call(resetOperator, { params: { person: owner.id } })).status, 404);
     assert.equal((await operator.call(removeOperator, { params: { person: second.id } })).status, 200);
-    assert.deepEqual(codeOf(await second.call(showOperators)), [403, 'not_allowed']);
+    assert.deepEqual(codeOf(await second.call(showOperators)), [401, 'not_signed_in']);
   });
 
   test('see the people of an account, invite its owner, and help its people', async () => {

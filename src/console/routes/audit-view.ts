@@ -1,11 +1,13 @@
-import { AUDIT_ACTIONS, type AuditRecord, auditEntry } from '../../audit/audit.ts';
+import { AUDIT_ACTIONS, type AuditRecord } from '../../audit/audit.ts';
 import { exportedRecord } from '../../audit/exported.ts';
+import { type Seen, seenEntries } from '../../audit/readers.ts';
 import type { AuditFilter, AuditPage, ReadRecord } from '../../audit/reading.ts';
 import { exportJournal, type Verification } from '../../audit/verify.ts';
 import type { ReadBy } from '../../http/fields.ts';
 import { iso8601, timeOrNull } from '../../kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../../kernel/environment.ts';
 import { invalid } from '../../kernel/failure.ts';
+import { holdsPan } from '../../kernel/pan.ts';
 import { commitAll, type Database } from '../../storage/database.ts';
 import type { Call, Streamed } from '../route.ts';
 import { typedTime } from '../typed.ts';
@@ -15,8 +17,27 @@ import type { listAudit } from '../wire/audit.ts';
 
 type Search = ReadBy<NonNullable<typeof listAudit.body>>;
 
+/** A page of an account's log, or with '' of the service's; who reads it is on record first. Throws `invalid_field`. */
+export async function readLog(call: Call<unknown, unknown>, account: string, search: Search) {
+  const { services } = call;
+  const { cursor, ...given } = search;
+  const filter = filterOf(search);
+  const seen = await seenBy(call, account);
+  const names = Object.keys(given).filter((name) => given[name as keyof typeof given] !== undefined);
+  const filters = names.filter((name) => name !== 'account').sort();
+  await services.auditReading.readers.note(services.clock, call, seen, filters);
+  return shownPage(await services.auditReading.read(account, filter, cursor));
+}
+
+/** An operator may have asked for anything; undefined is everything. */
+async function seenBy({ services }: Call<unknown, unknown>, account: string | undefined): Promise<Seen> {
+  if (account === undefined) return 'everything';
+  const isThere = account === '' || (await services.accounts.find(account)) !== undefined;
+  return isThere ? { account } : 'unknown';
+}
+
 /** Throws `invalid_field`. */
-export const filterOf = ({ action, actor, target, outcome, environment, from, to }: Search): AuditFilter => ({
+const filterOf = ({ action, actor, target, outcome, environment, from, to }: Search): AuditFilter => ({
   actions: action === undefined ? undefined : actionsOf(action),
   actor,
   target,
@@ -42,7 +63,7 @@ function environmentOf(text: string): Environment | '' {
   return environment;
 }
 
-export const shownPage = ({ items, cursor, lookedUntil }: AuditPage) => ({
+const shownPage = ({ items, cursor, lookedUntil }: AuditPage) => ({
   records: items.map(shownRecord),
   next: cursor ?? null,
   looked_back_to: timeOrNull(lookedUntil),
@@ -77,34 +98,23 @@ const detailOf = (record: AuditRecord | undefined) =>
 export const shownVerification = ({ ok, records, fault }: Verification) => ({ ok, records, fault: fault ?? null });
 
 /**
- * As `cardvault audit export` prints it, of `wanted`; absent: everything. `name`: what the file is called, besides the day.
- * That it was exported is on record before the first line leaves (PCI DSS 10.2.1.3).
+ * As `cardvault audit export` prints it, of one account; absent: everything. That it was exported is on record before the
+ * first line leaves (PCI DSS 10.2.1.3).
  */
-export const exportOf = (
-  { services: { database, clock }, account, origin, now }: Call<unknown, unknown>,
-  wanted: string | undefined,
-  name: string,
-): Streamed => ({
+export const exportOf = (call: Call<unknown, unknown>, account: string | undefined): Streamed => ({
   type: 'application/x-ndjson; charset=utf-8',
-  name: `audit-${name}-${iso8601(now).slice(0, 'YYYY-MM-DD'.length)}.ndjson`,
-  lines: recorded(
-    () => {
-      const event = {
-        action: 'audit.exported',
-        outcome: 'success',
-        account,
-        environment: '',
-        detail: { of: name },
-      } as const;
-      return commitAll(database, { account, writes: [], journal: [auditEntry(clock, origin, event)] });
-    },
-    linesOf(database, wanted),
-  ),
+  name: `audit-${fileNameOf(account)}-${iso8601(call.now).slice(0, 'YYYY-MM-DD'.length)}.ndjson`,
+  lines: recorded(call, account),
 });
 
-async function* recorded(record: () => Promise<void>, lines: AsyncIterable<string>): AsyncGenerator<string> {
-  await record();
-  yield* lines;
+/** What an operator gave may be no id, and then has no place in a header. */
+const fileNameOf = (account = ''): string => (/^\w{1,64}$/.test(account) && !holdsPan(account) ? account : 'service');
+
+async function* recorded(call: Call<unknown, unknown>, account: string | undefined): AsyncGenerator<string> {
+  const { clock, database } = call.services;
+  const journal = seenEntries(clock, 'audit.exported', call, await seenBy(call, account));
+  await commitAll(database, { writes: [], journal });
+  yield* linesOf(database, account);
 }
 
 /** Characters; a write for each line would take most of the time. */

@@ -2,16 +2,14 @@ import { verifyAccount } from '../../audit/verify.ts';
 import { type Route, route, streamRoute } from '../route.ts';
 import { oneAtATime } from '../verifying.ts';
 import { exportAudit, listAudit, verifyAudit } from '../wire/audit.ts';
-import { exportOf, filterOf, shownPage, shownVerification } from './audit-view.ts';
+import { exportOf, readLog, shownVerification } from './audit-view.ts';
 
 export const auditRoutes: readonly Route[] = [
-  route(listAudit, async ({ services: { auditReading }, account, body }) =>
-    shownPage(await auditReading.read(account, filterOf(body), body.cursor)),
-  ),
+  route(listAudit, (call) => readLog(call, call.account, call.body)),
 
   route(verifyAudit, async ({ services: { database, journalKey }, account }) =>
     shownVerification(await oneAtATime(database, () => verifyAccount(database, journalKey, account))),
   ),
 
-  streamRoute(exportAudit, (call) => exportOf(call, call.account, call.account)),
+  streamRoute(exportAudit, (call) => exportOf(call, call.account)),
 ];

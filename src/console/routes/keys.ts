@@ -1,6 +1,6 @@
-import type { KeyTraits } from '../../accounts/accounts.ts';
 import { type AllowedNetwork, readCidr } from '../../accounts/allow-list.ts';
 import { type ApiKey, keyState } from '../../accounts/api-key.ts';
+import type { KeyTraits } from '../../accounts/new-key.ts';
 import { PERMISSIONS } from '../../accounts/permission.ts';
 import type { ReadBy } from '../../http/fields.ts';
 import { iso8601, timeOrNull } from '../../kernel/clock.ts';
@@ -10,17 +10,21 @@ import type { SummaryLine } from '../approval.ts';
 import { type Call, carriedOut, type Route, route } from '../route.ts';
 import { linesOf } from '../summary.ts';
 import { typedTime } from '../typed.ts';
-import { createKey, editKey, listKeys, revokeKey, rotateKey } from '../wire/keys.ts';
+import { createKey, editKey, listKeys, revokeKey, rotateKey, showKey } from '../wire/keys.ts';
 
 type AnyCall = Call<unknown, unknown>;
 type TraitsBody = ReadBy<NonNullable<typeof createKey.body>>;
 
 export const keyRoutes: readonly Route[] = [
-  route(listKeys, async (call) => {
-    const { services, account, tenant, now, visitor } = call;
-    const keys = (await services.accounts.keys(account)).filter((key) => key.environment === tenant.environment);
-    return { keys: keys.reverse().map((key) => keyView(key, now)), your_address: visitor.address };
+  route(listKeys, async ({ services, tenant, now, visitor }) => {
+    const keys = await services.accounts.keysIn(tenant);
+    return {
+      keys: keys.map((key) => ({ ...traitsView(key, now), networks: key.networks })),
+      your_address: visitor.address,
+    };
   }),
+
+  route(showKey, async (call) => ({ key: keyView(await ownKey(call), call.now) })),
 
   route(
     createKey,
@@ -72,9 +76,8 @@ export const keyRoutes: readonly Route[] = [
 ];
 
 /** The key of the path. What belongs to another account or environment is as good as none. Throws `unknown_record`. */
-async function ownKey({ services, account, tenant, params }: AnyCall): Promise<ApiKey> {
-  const keys = await services.accounts.keys(account);
-  const key = keys.find(({ id, environment }) => id === params['id'] && environment === tenant.environment);
+async function ownKey({ services, tenant, params }: AnyCall): Promise<ApiKey> {
+  const key = await services.accounts.keyIn(tenant, params['id'] ?? '');
   if (key === undefined) throw new Failure('unknown_record');
   return key;
 }
@@ -151,7 +154,9 @@ function packed(texts: readonly string[]): string[] {
   return lines.length === 0 ? [''] : lines;
 }
 
-function keyView(key: ApiKey, now: number) {
+const keyView = (key: ApiKey, now: number) => ({ ...traitsView(key, now), allow_list: key.allowList });
+
+function traitsView(key: Omit<ApiKey, 'allowList'>, now: number) {
   const state = keyState(key, now);
   return {
     id: key.id,
@@ -159,7 +164,6 @@ function keyView(key: ApiKey, now: number) {
     description: key.description,
     prefix: key.prefix,
     permissions: key.permissions,
-    allow_list: key.allowList,
     state: state === 'active' && key.successor !== undefined ? ('ending' as const) : state,
     successor: key.successor ?? null,
     created_at: iso8601(key.createdAt),

@@ -1,5 +1,5 @@
 import type { Account } from '../../accounts/account.ts';
-import type { ApiKey } from '../../accounts/api-key.ts';
+import { keyProgress } from '../../accounts/key-store.ts';
 import { iso8601, timeOrNull } from '../../kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../../kernel/environment.ts';
 import { Failure } from '../../kernel/failure.ts';
@@ -74,9 +74,7 @@ async function factsOf(
   requests: readonly ActivationRequest[],
   payments: readonly { readonly environment: Environment; readonly enabled: boolean }[],
 ): Promise<Facts> {
-  const keys = await services.accounts.keys(id);
-  const used = (environment: Environment): boolean =>
-    keys.some((key) => key.environment === environment && isUsed(key));
+  const keys = await keyProgress(services.database, id);
   const members = await services.people.team.membershipsIn(id);
   const sandbox = await services.totals.of({ account: id, environment: 'sandbox' });
   const captured = sandbox.captures > 0 || (await wasCounted(services.database, id, 'sandbox', CAPTURES_MADE));
@@ -86,9 +84,11 @@ async function factsOf(
     requests,
     owner: members.find(({ role }) => role === 'owner')?.createdAt,
     paymentsIn: new Set(payments.filter(({ enabled }) => enabled).map(({ environment }) => environment)),
-    isProductionUsed: used('production'),
-    tried: { call: used('sandbox'), token: sandbox.tokens > 0, capture: captured, payment: sandbox.payments > 0 },
+    tried: {
+      call: keys.get('sandbox')?.isUsed === true,
+      token: sandbox.tokens > 0,
+      capture: captured,
+      payment: sandbox.payments > 0,
+    },
   };
 }
-
-const isUsed = ({ lastUsedAt }: ApiKey): boolean => lastUsedAt !== undefined;

@@ -31,9 +31,10 @@ export const operatorPaymentRoutes: readonly Route[] = [
   route(approveActivation, async (call) => {
     const { services, body, origin } = call;
     const request = await requestOfPath(call);
-    // First what was asked for: when this fails, the request waits as before.
-    await saidAs({}, () => services.activations.enable(request, enablingOf(body), origin));
-    await services.requests.end(request, 'approved', body.answer ?? '', call);
+    const { account, environment } = request;
+    // In one unit, so that nobody withdraws what was enabled: when it fails, the request waits as before.
+    const decision = await services.requests.ending(request, 'approved', body.answer ?? '', call);
+    await saidAs({}, () => services.activations.enable({ account, environment }, enablingOf(body), origin, decision));
     return { done: true };
   }),
 

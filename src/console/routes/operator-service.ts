@@ -5,7 +5,7 @@ import { countDoubtful } from '../../payments/payment-store.ts';
 import { headIsSealed } from '../../storage/journal.ts';
 import { listWrappedKeys } from '../../storage/key-store.ts';
 import { schemaVersion } from '../../storage/migrate.ts';
-import { checksOf } from '../health.ts';
+import { checksOf, FINDINGS } from '../health.ts';
 import { type ConsoleServices, type Route, route } from '../route.ts';
 import { showHealth, showKeyring } from '../wire/operator.ts';
 import { namesOf } from './operator-payments.ts';
@@ -47,7 +47,9 @@ export const operatorServiceRoutes: readonly Route[] = [
       doubtful_payments: doubtfulPayments,
       certificate_expires_at: timeOrNull(certificateEnd),
       proxy_certificates: proxyCertificates.map(({ end, ...each }) => ({ ...each, expires_at: iso8601(end) })),
-      checks: checksOf({ ...vitals, proxyEnds, isLogSealed: await isLogSealed(services) }),
+      checks: checksOf({ ...vitals, proxyEnds, isLogSealed: await isLogSealed(services) }).map(
+        ({ endsAt, ...check }) => ({ ...check, ends_at: timeOrNull(endsAt), text: FINDINGS[check.finding] }),
+      ),
     };
   }),
 ];

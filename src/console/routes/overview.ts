@@ -10,12 +10,15 @@ const HOURS_OF_DAY = 24;
 export const overviewRoutes: readonly Route[] = [
   route(showOverview, async ({ services, tenant, query, now }) => {
     const { totals, statistics, paymentListing } = services;
-    const { from, to, step } = spanOf(query.days ?? DAYS, now);
-    const [records, doubtful, counted, payments] = await Promise.all([
+    const span = spanOf(query.days ?? DAYS, now);
+    const { from, to, step } = span;
+    const counts = async ({ from, to }: Pick<Span, 'from' | 'to'>) =>
+      [await statistics.series(tenant, from, to), await paymentListing.counts(tenant, from, to)] as const;
+    const [records, doubtful, [counted, payments], before] = await Promise.all([
       totals.of(tenant),
       countDoubtful(services.database, tenant),
-      statistics.series(tenant, from, to),
-      paymentListing.counts(tenant, from, to),
+      counts(span),
+      counts(spanBefore(span, now)),
     ]);
     const pointOf = ({ hour }: { readonly hour: number }): number => hour - ((hour - from) % step);
     const [countedAt, paidAt] = [Map.groupBy(counted, pointOf), Map.groupBy(payments, pointOf)];
@@ -23,6 +26,7 @@ export const overviewRoutes: readonly Route[] = [
     return {
       totals: { ...records, doubtful },
       period: shown(tallyOf(counted, payments)),
+      before: shown(tallyOf(...before)),
       points: times.map((at) => ({
         at: iso8601(at),
         ...shown(tallyOf(countedAt.get(at) ?? [], paidAt.get(at) ?? [])),
@@ -43,6 +47,12 @@ function spanOf(days: number, now: number): Span {
   const [step, number] = days === 1 ? [HOUR, HOURS_OF_DAY] : [DAY, days];
   const to = now - (now % step) + step;
   return { from: to - number * step, to, step };
+}
+
+/** What can be compared with it: as long, and up to the same hour of its last day. */
+function spanBefore({ from, to }: Span, now: number): Pick<Span, 'from' | 'to'> {
+  const length = to - from;
+  return { from: from - length, to: now - (now % HOUR) + HOUR - length };
 }
 
 const MEDIAN = 0.5;

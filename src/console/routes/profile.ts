@@ -8,12 +8,14 @@ import {
   addTotp,
   beginPasskey,
   beginTotp,
+  changeEmail,
   changePassword,
   editProfile,
   endOtherSessions,
   endSession,
   makeRecoveryCodes,
   removeFactor,
+  renamePasskey,
   showProfile,
 } from '../wire/profile.ts';
 import { sessionView } from './session.ts';
@@ -37,6 +39,11 @@ export const profileRoutes: readonly Route[] = [
     return sessionView(call, call.session);
   }),
 
+  route(changeEmail, async (call) => {
+    await call.services.people.people.changeEmail(call.session, call.body.email, call.visitor);
+    return sessionView(call, call.session);
+  }),
+
   route(changePassword, async ({ services: { people }, session, visitor, body }) => {
     await people.people.changePassword(session, { current: body.current, next: body.password }, visitor);
     return { done: true };
@@ -57,6 +64,11 @@ export const profileRoutes: readonly Route[] = [
   route(addPasskey, async ({ services: { people }, session, visitor, relyingParty, body }) => {
     const made = { response: body.credential, label: body.label };
     await people.ownFactors.confirmPasskey(session, made, relyingParty, visitor);
+    return { done: true };
+  }),
+
+  route(renamePasskey, async ({ services: { people }, session, visitor, params, body }) => {
+    await people.ownFactors.rename(session, params['id'] ?? '', body.label, visitor);
     return { done: true };
   }),
 

@@ -6,7 +6,7 @@ import type { Membership } from '../../people/membership-store.ts';
 import type { Profile } from '../../people/people.ts';
 import type { Offered, Proof } from '../../people/proof.ts';
 import { OPERATOR, ROLES } from '../../people/roles.ts';
-import { IDLE_MS, type Session, steppedUpUntil } from '../../people/session.ts';
+import { IDLE_MS, isSignedIn, type Session, type Stage, steppedUpUntil } from '../../people/session.ts';
 import type { Grant } from '../../people/sessions.ts';
 import { type ConsoleServices, type Route, route, type Visit, visitRoute } from '../route.ts';
 import {
@@ -28,10 +28,10 @@ export const sessionRoutes: readonly Route[] = [
     const { services, session } = visit;
     const { about } = services;
     return {
-      stage: session?.stage ?? ('nobody' as const),
+      stage: shownStage(session),
       methods: session === undefined || session.stage === 'joining' ? [] : await methodsOf(services, session),
       csrf_token: session?.csrf ?? null,
-      session: session?.stage === 'signed-in' ? await sessionView(visit, session) : null,
+      session: session !== undefined && isSignedIn(session) ? await sessionView(visit, session) : null,
       environments: ENVIRONMENTS.map((name) => ({ name, url: about.urlOf(name) })),
       version: about.version,
     };
@@ -82,8 +82,12 @@ async function signedIn(visit: AnyVisit, proof: Proof) {
 
 async function steppedUp(visit: AnyVisit, proof: Proof) {
   const { services, visitor } = visit;
-  return sessionView(visit, await services.people.signIn.stepUp(mustBeThere(visit), proof, visitor));
+  return enter(visit, await services.people.signIn.stepUp(mustBeThere(visit), proof, visitor));
 }
+
+/** Nobody need know of the seconds in which an old secret is still good. */
+const shownStage = (session: Session | undefined): Exclude<Stage, 'replaced'> | 'nobody' =>
+  session === undefined ? 'nobody' : session.stage === 'replaced' ? 'signed-in' : session.stage;
 
 async function challenge(visit: AnyVisit) {
   const { services, relyingParty } = visit;
@@ -106,7 +110,7 @@ export function mustBeThere({ session }: AnyVisit): Session {
   return session;
 }
 
-/** The browser goes on with the session of a new stage; returns what it is told of it. */
+/** The browser goes on with the secret of a new stage; returns what it is told of the session. */
 export function enter(visit: AnyVisit, grant: Grant) {
   visit.follow(grant);
   return sessionView(visit, grant.session);

@@ -6,16 +6,12 @@ import { define } from './definition.ts';
 
 /** API keys. */
 
-const key = object({
+const shownTraits = {
   id: reply.text('Id'),
   name: reply.text('Name'),
   description: reply.text('Description'),
   prefix: reply.text('Readable beginning of the key'),
   permissions: reply.list(reply.word(PERMISSIONS, 'One'), 'What it may do'),
-  allow_list: reply.list(
-    object({ cidr: reply.text('Address or network'), note: reply.text('Why it is there') }),
-    'Where it may be used from',
-  ),
   state: reply.word(['active', 'ending', 'expired', 'revoked'] as const, 'ending: rotated, and still good for a while'),
   successor: reply.nullableText('Id of the key that replaces it'),
   created_at: reply.time('When it was made'),
@@ -23,6 +19,19 @@ const key = object({
   revoked_at: reply.nullableTime('When it was revoked'),
   last_used_at: reply.nullableTime('When it was used last, within a minute'),
   revision: reply.integer('Goes along with a change, so that two people do not undo each other'),
+};
+
+const listedKey = object({
+  ...shownTraits,
+  networks: reply.integer('From how many addresses and networks it may be used'),
+});
+
+const key = object({
+  ...shownTraits,
+  allow_list: reply.list(
+    object({ cidr: reply.text('Address or network'), note: reply.text('Why it is there') }),
+    'Where it may be used from',
+  ),
 });
 
 const traits = {
@@ -48,10 +57,17 @@ export const listKeys = define({
   path: keys,
   access: 'keys:read',
   data: object({
-    keys: reply.list(key, 'Newest first'),
+    keys: reply.list(listedKey, 'All that work and the newest of the others, newest first'),
     /** To put into an allow-list. */
     your_address: reply.text('Where the caller comes from'),
   }),
+});
+
+export const showKey = define({
+  method: 'GET',
+  path: `${keys}/:id`,
+  access: 'keys:read',
+  data: object({ key }),
 });
 
 export const createKey = define({

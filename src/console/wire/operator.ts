@@ -212,9 +212,12 @@ export const showHealth = define({
     ),
     checks: reply.list(
       object({
-        name: reply.text('What was looked at'),
+        finding: reply.text('What was looked at and how it was found, as a word'),
         state: reply.word(['good', 'warning', 'bad'] as const, 'How it is'),
-        detail: reply.text('In words'),
+        count: reply.integer('How many it is about; 0 where it counts nothing'),
+        limit: reply.integer('As many as there can be; 0 where there is no limit'),
+        ends_at: reply.nullableTime('When what it is about ends'),
+        text: reply.text('In English, for pages that do not know the word'),
       }),
       'In order',
     ),

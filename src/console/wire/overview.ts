@@ -1,6 +1,21 @@
 import { integer, object, optional, reply } from '../../http/fields.ts';
 import { define, orNull } from './definition.ts';
 
+/** What happened in some time. */
+const figures = {
+  tokens: reply.integer('Tokens made'),
+  captures: reply.integer('Captures made'),
+  payments: reply.integer('Payments begun'),
+  approved: reply.integer('Payments approved'),
+  not_approved: reply.integer('Payments declined, or failed at the processor'),
+  requests: reply.integer('Requests answered'),
+  refused: reply.integer('Answered 4xx'),
+  failed: reply.integer('Answered 5xx'),
+  /** Upper bounds of the histogram's steps. */
+  median_ms: orNull(reply.integer('Half were answered within')),
+  p95_ms: orNull(reply.integer('95 of 100 were answered within')),
+};
+
 /** How an account does in one environment. */
 export const showOverview = define({
   method: 'GET',
@@ -15,32 +30,11 @@ export const showOverview = define({
       doubtful: reply.integer('Payments whose outcome is not known'),
     }),
     /** Of the time asked for. */
-    period: object({
-      tokens: reply.integer('Tokens made'),
-      captures: reply.integer('Captures made'),
-      payments: reply.integer('Payments begun'),
-      approved: reply.integer('Approved'),
-      not_approved: reply.integer('Declined, or failed at the processor'),
-      requests: reply.integer('Requests answered'),
-      refused: reply.integer('Answered 4xx'),
-      failed: reply.integer('Answered 5xx'),
-      /** Upper bounds of the histogram's steps. */
-      median_ms: orNull(reply.integer('Half were answered within')),
-      p95_ms: orNull(reply.integer('95 of 100 were answered within')),
-    }),
+    period: object(figures),
+    /** Of the time before it, which is as long: the present hour is the last of both. */
+    before: object(figures),
     points: reply.list(
-      object({
-        at: reply.time('Beginning of the hour or day'),
-        tokens: reply.integer('Tokens made'),
-        captures: reply.integer('Captures made'),
-        approved: reply.integer('Payments approved'),
-        not_approved: reply.integer('Payments not approved'),
-        requests: reply.integer('Requests'),
-        refused: reply.integer('4xx'),
-        failed: reply.integer('5xx'),
-        median_ms: orNull(reply.integer('Half within')),
-        p95_ms: orNull(reply.integer('95 of 100 within')),
-      }),
+      object({ at: reply.time('Beginning of the hour or day'), ...figures }),
       'In order, none left out',
     ),
   }),

@@ -14,7 +14,7 @@ export const showProfile = define({
       object({
         id: reply.text('Id'),
         kind: reply.word(['totp', 'passkey'] as const, 'Authenticator app, or passkey'),
-        label: reply.text('What the person calls it'),
+        label: reply.text('What the person calls a passkey; empty for an app'),
         created_at: reply.time('When it was added'),
         last_used_at: reply.nullableTime('When it was used last'),
       }),
@@ -43,6 +43,16 @@ export const editProfile = define({
   data: session,
 });
 
+/** What the person signs in with from then on; ends all other sessions. */
+export const changeEmail = define({
+  method: 'POST',
+  path: '/api/profile/email',
+  access: 'person',
+  stepUp: true,
+  body: object({ email: plainText(LIMITS.emailCharacters, 'E-mail address') }),
+  data: session,
+});
+
 export const changePassword = define({
   method: 'POST',
   path: '/api/profile/password',
@@ -65,7 +75,7 @@ export const addTotp = define({
   path: '/api/profile/totp',
   access: 'person',
   stepUp: true,
-  body: object({ code, label }),
+  body: object({ code }),
   data: object({ done }),
 });
 
@@ -83,6 +93,16 @@ export const addPasskey = define({
   access: 'person',
   stepUp: true,
   body: object({ credential, label }),
+  data: object({ done }),
+});
+
+/** Of a passkey; there is one authenticator app, which needs no name. */
+export const renamePasskey = define({
+  method: 'POST',
+  path: '/api/profile/factors/:id',
+  access: 'person',
+  stepUp: true,
+  body: object({ label }),
   data: object({ done }),
 });
 

@@ -145,7 +145,7 @@ export const joinByTotp = define({
   method: 'POST',
   path: '/api/joining/totp',
   access: 'joining',
-  body: object({ code, label: optional(label) }),
+  body: object({ code }),
   data: joined,
 });
 

@@ -1,4 +1,5 @@
 import { Box, Button, Center, Skeleton, Table, VisuallyHidden } from '@mantine/core';
+import { ChevronRight } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
@@ -14,7 +15,7 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ReactNode;
   /** Numbers and amounts stand on the right. */
   readonly isNumber?: boolean;
-  /** Left out on narrower screens. */
+  /** Left out where the table is narrower; on a phone rows are cards, which have room for all. */
   readonly from?: 'sm' | 'md' | 'lg';
   readonly width?: number | string;
   /** The header is for screen readers only, as above buttons. */
@@ -57,12 +58,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         className={classes['scroll']}
         {...(isScrollable && { tabIndex: 0, role: 'group', 'aria-label': caption })}
       >
-        <Table
-          verticalSpacing={10}
-          horizontalSpacing="md"
-          highlightOnHover={props.to !== undefined}
-          aria-busy={rows === undefined}
-        >
+        <Table verticalSpacing={10} horizontalSpacing="md" aria-busy={rows === undefined}>
           <caption>
             <VisuallyHidden>{caption}</VisuallyHidden>
           </caption>
@@ -73,6 +69,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                   {column.isHeaderHidden ? <VisuallyHidden>{column.header}</VisuallyHidden> : column.header}
                 </Table.Th>
               ))}
+              {props.to !== undefined && <Table.Td aria-hidden className={classes['onward'] ?? ''} />}
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -89,9 +86,12 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   );
 }
 
-const traits = <Row,>({ isNumber, from }: Column<Row>) => ({
+const traits = <Row,>({ isNumber, from, header, isHeaderHidden }: Column<Row>) => ({
   ...(isNumber && { 'data-number': true }),
-  ...(from !== undefined && { visibleFrom: from }),
+  ...(from !== undefined && { 'data-from': from }),
+  ...(isHeaderHidden && { 'data-bare': true }),
+  // Stands in each card, where there is no header above it.
+  ...(typeof header === 'string' && { 'data-label': header }),
 });
 
 function Row<Row>({ row, columns, to, below }: DataTableProps<Row> & { readonly row: Row }) {
@@ -110,6 +110,11 @@ function Row<Row>({ row, columns, to, below }: DataTableProps<Row> & { readonly 
             )}
           </Table.Td>
         ))}
+        {to !== undefined && (
+          <Table.Td aria-hidden className={classes['onward'] ?? ''}>
+            <ChevronRight size={16} />
+          </Table.Td>
+        )}
       </Table.Tr>
       {detail !== undefined && detail !== null && detail !== false && (
         <Table.Tr className={classes['below'] ?? ''}>

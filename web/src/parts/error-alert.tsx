@@ -3,6 +3,7 @@ import { CircleAlert } from 'lucide-react';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CallError } from '../api/call.ts';
+import { useServiceText } from './service-text.ts';
 
 interface ErrorAlertProps {
   readonly error: CallError;
@@ -11,14 +12,18 @@ interface ErrorAlertProps {
   readonly isFocused?: boolean;
 }
 
-/** The service says more than the code does, and says it safely. */
+/** Their code alone does not help, so what the service says stands behind it when there are no better words. */
 const MESSAGE_HELPS: readonly string[] = ['invalid_field', 'not_possible'];
 
 /** What went wrong, in the person's words. */
 export function useErrorText(): (error: CallError) => string {
   const { t, i18n } = useTranslation('errors');
+  const { refusal } = useServiceText();
   return ({ code, message }) => {
-    const text = i18n.exists(`errors:${code}`) ? t(code as 'internal') : t('internal');
+    const known = refusal(message);
+    if (known !== undefined) return known;
+    if (!i18n.exists(`errors:${code}`)) return message === '' ? t('internal') : message;
+    const text = t(code as 'internal');
     return MESSAGE_HELPS.includes(code) && message !== '' ? `${text} (${message})` : text;
   };
 }

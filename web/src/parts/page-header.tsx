@@ -1,4 +1,4 @@
-import { Anchor, Group, Stack, Text, Title } from '@mantine/core';
+import { ActionIcon, Group, Stack, Text, Title } from '@mantine/core';
 import { ArrowLeft } from 'lucide-react';
 import { type ReactNode, useEffect } from 'react';
 import { Link } from 'react-router';
@@ -20,28 +20,28 @@ export function PageHeader({ title, description, beside, actions, back }: PageHe
     document.title = `${title} · cardvault`;
   }, [title]);
   return (
-    <Stack gap={6} mb="lg">
-      {back !== undefined && (
-        <Anchor component={Link} to={back.to} size="sm" c="dimmed" className={classes['back'] ?? ''}>
-          <ArrowLeft size={14} aria-hidden /> {back.label}
-        </Anchor>
-      )}
-      <Group justify="space-between" align="flex-start" gap="md">
-        <Stack gap={4} className={classes['words'] ?? ''}>
-          <Group gap="sm">
-            <Title order={1} className={classes['title'] ?? ''}>
-              {title}
-            </Title>
-            {beside}
-          </Group>
-          {description !== undefined && (
-            <Text component="div" c="dimmed" size="sm" maw={680}>
-              {description}
-            </Text>
-          )}
-        </Stack>
-        {actions !== undefined && <Group gap="xs">{actions}</Group>}
-      </Group>
-    </Stack>
+    <Group justify="space-between" align="flex-start" gap="md" mb="lg">
+      <Stack gap={4} className={classes['words'] ?? ''}>
+        <Group gap="sm">
+          {back !== undefined && <Back {...back} />}
+          <Title order={1} className={classes['title'] ?? ''}>
+            {title}
+          </Title>
+          {beside}
+        </Group>
+        {description !== undefined && (
+          <Text component="div" c="dimmed" size="sm" maw={680}>
+            {description}
+          </Text>
+        )}
+      </Stack>
+      {actions !== undefined && <Group gap="xs">{actions}</Group>}
+    </Group>
   );
 }
+
+const Back = ({ to, label }: NonNullable<PageHeaderProps['back']>) => (
+  <ActionIcon component={Link} to={to} variant="default" size={30} aria-label={label} title={label}>
+    <ArrowLeft size={16} aria-hidden />
+  </ActionIcon>
+);

@@ -26,23 +26,28 @@ export function Time({ value, isRelative = false, isDay = false, none = '–' }:
     );
   return (
     <time dateTime={value} title={value} className={classes['time']}>
-      <span className={classes['words']}>{timeText(value, i18n.language, isDay)}</span>
+      <span className={classes['words']}>{timeText(value, i18n.language, isDay)}</span>{' '}
       {isRelative && <Relative value={value} language={i18n.language} />}
     </time>
   );
 }
 
-export const timeText = (value: string, language: string, isDay = false): string =>
-  new Intl.DateTimeFormat(localeOf(language), {
-    dateStyle: 'medium',
-    ...(!isDay && { timeStyle: 'short' }),
-  }).format(new Date(value));
+/** The year goes without saying beside the time of a day in this year. */
+export function timeText(value: string, language: string, isDay = false): string {
+  const time = new Date(value);
+  const isThisYear = time.getFullYear() === new Date().getFullYear();
+  return new Intl.DateTimeFormat(localeOf(language), {
+    day: 'numeric',
+    month: 'short',
+    ...((isDay || !isThisYear) && { year: 'numeric' }),
+    ...(!isDay && { hour: 'numeric', minute: '2-digit' }),
+  }).format(time);
+}
 
 function Relative({ value, language }: { readonly value: string; readonly language: string }) {
   const now = useNow(30_000);
   return (
     <Text span inherit c="dimmed" className={classes['words'] ?? ''}>
-      {' · '}
       {relativeText(value, now, language)}
     </Text>
   );

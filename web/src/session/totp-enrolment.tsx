@@ -1,5 +1,5 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CallError } from '../api/call.ts';
 import { CopyField } from '../parts/copy.tsx';
@@ -13,14 +13,12 @@ interface TotpEnrolmentProps {
   readonly error: CallError | null;
   readonly onCode: (code: string) => void;
   readonly onCancel: () => void;
-  /** Before the code, as a name for it. */
-  readonly children?: ReactNode;
 }
 
 const GROUPS = /.{1,4}/g;
 
 /** Scan, then prove it with a code. */
-export function TotpEnrolment({ totp, isBusy, error, onCode, onCancel, children }: TotpEnrolmentProps) {
+export function TotpEnrolment({ totp, isBusy, error, onCode, onCancel }: TotpEnrolmentProps) {
   const { t } = useTranslation('session');
   const [code, setCode] = useState('');
   const submit = (event: FormEvent): void => {
@@ -43,7 +41,6 @@ export function TotpEnrolment({ totp, isBusy, error, onCode, onCancel, children 
             <CopyField value={totp.secret} what={t('secret')} shown={totp.secret.match(GROUPS)?.join(' ') ?? ''} />
           </Stack>
         </div>
-        {children}
         <TextInput
           label={t('code')}
           description={t('codeHint')}

@@ -1,13 +1,17 @@
 import { ChevronRight } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
+import { shortened } from '../parts/short-id.tsx';
 import classes from './crumbs.module.css';
 import { homeOf } from './start.tsx';
 import { useWhere, type Where } from './where.ts';
 
 interface Crumb {
   readonly text: string;
+  /** In full, when the text is not. */
+  readonly title?: string;
   readonly to?: string;
+  readonly isRecord?: boolean;
 }
 
 function useCrumbs(): readonly Crumb[] {
@@ -21,7 +25,7 @@ function useCrumbs(): readonly Crumb[] {
     { text: isOperator ? t('operator') : (membership?.name ?? ''), ...(home !== undefined && { to: home }) },
     ...(environment === undefined ? [] : [{ text: t(environment) }]),
     { text: t(place.name), ...(record !== undefined && { to: `${base}/${place.path}` }) },
-    ...(record === undefined ? [] : [{ text: record }]),
+    ...(record === undefined ? [] : [{ text: shortened(record), title: record, isRecord: true }]),
   ];
 }
 
@@ -33,11 +37,11 @@ export function Crumbs() {
   return (
     <nav aria-label={t('breadcrumbs')} className={classes['crumbs']}>
       <ol>
-        {crumbs.map(({ text, to }, index) => (
-          <li key={text}>
+        {crumbs.map(({ text, title = text, to, isRecord }, index) => (
+          <li key={text} data-record={isRecord}>
             {index > 0 && <ChevronRight size={13} aria-hidden />}
             {to === undefined ? (
-              <span {...(index === crumbs.length - 1 && { 'aria-current': 'page' as const })} title={text}>
+              <span {...(index === crumbs.length - 1 && { 'aria-current': 'page' as const })} title={title}>
                 {text}
               </span>
             ) : (

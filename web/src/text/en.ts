@@ -2,6 +2,7 @@ import { approvals } from './en/approvals.ts';
 import { audit } from './en/audit.ts';
 import { captures } from './en/captures.ts';
 import { errors } from './en/errors.ts';
+import { health } from './en/health.ts';
 import { join } from './en/join.ts';
 import { keys } from './en/keys.ts';
 import { notFound } from './en/not-found.ts';
@@ -10,8 +11,10 @@ import { operator } from './en/operator.ts';
 import { overview } from './en/overview.ts';
 import { parts } from './en/parts.ts';
 import { payments } from './en/payments.ts';
+import { processors } from './en/processors.ts';
 import { profile } from './en/profile.ts';
 import { proxy } from './en/proxy.ts';
+import { refusals } from './en/refusals.ts';
 import { session } from './en/session.ts';
 import { settings } from './en/settings.ts';
 import { shell } from './en/shell.ts';
@@ -27,6 +30,7 @@ export const en = {
   audit,
   captures,
   errors,
+  health,
   join,
   keys,
   notFound,
@@ -35,8 +39,10 @@ export const en = {
   overview,
   parts,
   payments,
+  processors,
   profile,
   proxy,
+  refusals,
   session,
   settings,
   shell,

@@ -3,6 +3,7 @@ import { approvals } from './es/approvals.ts';
 import { audit } from './es/audit.ts';
 import { captures } from './es/captures.ts';
 import { errors } from './es/errors.ts';
+import { health } from './es/health.ts';
 import { join } from './es/join.ts';
 import { keys } from './es/keys.ts';
 import { notFound } from './es/not-found.ts';
@@ -11,8 +12,10 @@ import { operator } from './es/operator.ts';
 import { overview } from './es/overview.ts';
 import { parts } from './es/parts.ts';
 import { payments } from './es/payments.ts';
+import { processors } from './es/processors.ts';
 import { profile } from './es/profile.ts';
 import { proxy } from './es/proxy.ts';
+import { refusals } from './es/refusals.ts';
 import { session } from './es/session.ts';
 import { settings } from './es/settings.ts';
 import { shell } from './es/shell.ts';
@@ -28,6 +31,7 @@ export const es: typeof en = {
   audit,
   captures,
   errors,
+  health,
   join,
   keys,
   notFound,
@@ -36,8 +40,10 @@ export const es: typeof en = {
   overview,
   parts,
   payments,
+  processors,
   profile,
   proxy,
+  refusals,
   session,
   settings,
   shell,

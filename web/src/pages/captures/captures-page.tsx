@@ -1,18 +1,16 @@
-import { Button } from '@mantine/core';
 import { Timer } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { Link } from 'react-router';
 import { listCaptures } from '../../../../src/console/wire/records.ts';
 import type { ReadBy } from '../../../../src/http/fields.ts';
 import { useReadPages } from '../../api/pages.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { EmptyState } from '../../parts/empty-state.tsx';
+import { NoRecords } from '../../parts/no-records.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
+import { ShortId } from '../../parts/short-id.tsx';
 import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
 import { useTenant } from '../../session/tenant.ts';
-import classes from './captures.module.css';
 import { SentAmount } from './sent-amount.tsx';
 import { TimeLeft } from './time-left.tsx';
 
@@ -24,11 +22,7 @@ function useColumns(): readonly Column<CaptureRow>[] {
     {
       name: 'id',
       header: t('list.id'),
-      cell: ({ id }) => (
-        <span className={classes['id']} title={id}>
-          {id}
-        </span>
-      ),
+      cell: ({ id }) => <ShortId id={id} />,
     },
     {
       name: 'card',
@@ -54,11 +48,7 @@ function useColumns(): readonly Column<CaptureRow>[] {
       name: 'at',
       header: t('list.at'),
       from: 'lg',
-      cell: ({ created_at }) => (
-        <span className={classes['line']}>
-          <Time value={created_at} />
-        </span>
-      ),
+      cell: ({ created_at }) => <Time value={created_at} />,
     },
   ];
 }
@@ -80,19 +70,7 @@ export function CapturesPage() {
         error={error}
         onRetry={retry}
         next={next}
-        empty={
-          <EmptyState
-            icon={Timer}
-            title={t('empty.title')}
-            action={
-              <Button component={Link} to={`/a/${account}/onboarding#commands`}>
-                {t('empty.action')}
-              </Button>
-            }
-          >
-            {t('empty.text')}
-          </EmptyState>
-        }
+        empty={<NoRecords icon={Timer} words={t('empty', { returnObjects: true })} />}
       />
     </>
   );

@@ -30,7 +30,7 @@ export function FactorStep({ enrolment, onJoined }: FactorStepProps) {
     },
   };
   const byCode = useMutation<Joined, CallError, string>({
-    mutationFn: (code) => call(joinByTotp, { body: { code, label: t('app') } }),
+    mutationFn: (code) => call(joinByTotp, { body: { code } }),
     ...options,
   });
   const byPasskey = useMutation<Joined, CallError>({

@@ -26,16 +26,17 @@ export function JoinPage() {
 
 function Invitation({ secret }: { readonly secret: string }) {
   const { visit, error: failure, refresh } = useVisit();
+  // Stays while the steps are taken, for the link is used up on the way: read again, it would be dead.
+  const [invited, setInvited] = useState<Invited>();
   const { data, error, refetch } = useQuery<Invited, CallError>({
     queryKey: ['invitation', secret],
     queryFn: () => call(lookAtInvitation, { body: { invitation: secret } }),
-    enabled: secret !== '',
+    // Whoever has joined drops what was read before, and that would read it again.
+    enabled: secret !== '' && invited === undefined,
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
-  // Stays while the steps are taken, for the link is used up on the way: read again, it would be dead.
-  const [invited, setInvited] = useState<Invited>();
   useEffect(() => {
     if (data !== undefined) setInvited(data);
   }, [data]);

@@ -1,12 +1,16 @@
-import { Alert, Button, Drawer, Group, Stack, Text } from '@mantine/core';
+import { Alert, Button, Drawer, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Ban, Pencil, RefreshCw } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { showKey } from '../../../../src/console/wire/keys.ts';
+import type { CallError } from '../../api/call.ts';
+import { useRead } from '../../api/hooks.ts';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { useCan, useTenant } from '../../session/tenant.ts';
 import { EditKey } from './edit-key.tsx';
 import { KeyFacts } from './key-facts.tsx';
-import type { Key } from './key-values.ts';
+import type { Key, ListedKey } from './key-values.ts';
 import classes from './keys.module.css';
 import { RevokeKey } from './revoke-key.tsx';
 import { RotateKey } from './rotate-key.tsx';
@@ -14,7 +18,7 @@ import { RotateKey } from './rotate-key.tsx';
 interface KeyDrawerProps {
   /** Of the key that is open. */
   readonly id: string | null;
-  readonly keys: readonly Key[] | undefined;
+  readonly keys: readonly ListedKey[] | undefined;
   readonly yourAddress: string;
   readonly onClose: () => void;
   readonly onReadAnew: () => void;
@@ -26,14 +30,16 @@ type Action = 'edit' | 'rotate' | 'revoke';
 export function KeyDrawer({ id, keys, yourAddress, onClose, onReadAnew }: KeyDrawerProps) {
   const { t } = useTranslation('keys');
   const { t: tParts } = useTranslation('parts');
-  const { environment } = useTenant();
+  const tenant = useTenant();
+  const { environment } = tenant;
   const [action, setAction] = useState<Action>();
   // What was open stays to be seen while the drawer closes.
   const [shown, setShown] = useState(id);
   useEffect(() => {
     if (id !== null) setShown(id);
   }, [id]);
-  const key = keys?.find((each) => each.id === (id ?? shown));
+  const reading = useRead(showKey, { params: { ...tenant, id: id ?? shown ?? '' } }, { enabled: id !== null });
+  const key = reading.data?.key;
   const stop = (): void => setAction(undefined);
   const inside = useKeptFocus(`${action} ${key?.state} ${key?.successor}`);
   return (
@@ -56,7 +62,7 @@ export function KeyDrawer({ id, keys, yourAddress, onClose, onReadAnew }: KeyDra
         closeButtonProps={{ 'aria-label': tParts('close') }}
       >
         {key === undefined ? (
-          <Alert color="gray">{t('detail.gone')}</Alert>
+          <NoKey error={reading.error} onRetry={() => void reading.refetch()} />
         ) : (
           <Stack gap="lg" ref={inside} tabIndex={-1}>
             <Actions apiKey={key} onAct={setAction} />
@@ -72,7 +78,10 @@ export function KeyDrawer({ id, keys, yourAddress, onClose, onReadAnew }: KeyDra
             apiKey={key}
             onClose={stop}
             yourAddress={yourAddress}
-            onReadAnew={onReadAnew}
+            onReadAnew={() => {
+              onReadAnew();
+              void reading.refetch();
+            }}
           />
           <RotateKey opened={action === 'rotate'} apiKey={key} onClose={stop} />
           <RevokeKey opened={action === 'revoke'} apiKey={key} onClose={stop} />
@@ -80,6 +89,18 @@ export function KeyDrawer({ id, keys, yourAddress, onClose, onReadAnew }: KeyDra
       )}
     </>
   );
+}
+
+interface NoKeyProps {
+  readonly error: CallError | null;
+  readonly onRetry: () => void;
+}
+
+function NoKey({ error, onRetry }: NoKeyProps) {
+  const { t } = useTranslation('keys');
+  if (error === null) return <Skeleton height={240} />;
+  if (error.code === 'unknown_record') return <Alert color="gray">{t('detail.gone')}</Alert>;
+  return <ErrorAlert error={error} onRetry={onRetry} />;
 }
 
 /** Longer than a dialog takes to close. */

@@ -5,12 +5,12 @@ import { Link } from 'react-router';
 import { Details } from '../../parts/details.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
-import type { Key } from './key-values.ts';
+import type { Key, ListedKey } from './key-values.ts';
 import classes from './keys.module.css';
 import { textKey } from './permissions.ts';
 
 /** Everything about a key but the key. */
-export function KeyFacts({ apiKey, keys }: { readonly apiKey: Key; readonly keys: readonly Key[] }) {
+export function KeyFacts({ apiKey, keys }: { readonly apiKey: Key; readonly keys: readonly ListedKey[] }) {
   const { t } = useTranslation('keys');
   const { description, prefix, state, successor, revoked_at } = apiKey;
   const replacement = keys.find(({ id }) => id === successor);

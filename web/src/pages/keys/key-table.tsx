@@ -6,17 +6,17 @@ import type { CallError } from '../../api/call.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
-import type { Key } from './key-values.ts';
+import type { ListedKey } from './key-values.ts';
 import classes from './keys.module.css';
 
 interface KeyTableProps {
-  readonly keys: readonly Key[] | undefined;
+  readonly keys: readonly ListedKey[] | undefined;
   readonly error: CallError | null;
   readonly onRetry: () => void;
   readonly empty: ReactNode;
 }
 
-function useColumns(): readonly Column<Key>[] {
+function useColumns(): readonly Column<ListedKey>[] {
   const { t } = useTranslation('keys');
   return [
     {
@@ -37,24 +37,22 @@ function useColumns(): readonly Column<Key>[] {
     { name: 'permissions', header: t('list.permissions'), from: 'lg', cell: (key) => <Rights {...key} /> },
     { name: 'addresses', header: t('list.addresses'), from: 'sm', cell: (key) => <Addresses {...key} /> },
     {
+      name: 'created',
+      header: t('detail.made'),
+      from: 'lg',
+      cell: ({ created_at }) => <Time value={created_at} isDay />,
+    },
+    {
       name: 'used',
       header: t('list.used'),
       from: 'sm',
-      cell: ({ last_used_at }) => (
-        <span className={classes['line']}>
-          <Time value={last_used_at} none={t('list.notUsed')} />
-        </span>
-      ),
+      cell: ({ last_used_at }) => <Time value={last_used_at} none={t('list.notUsed')} />,
     },
     {
       name: 'expires',
       header: t('list.expires'),
       from: 'md',
-      cell: ({ expires_at }) => (
-        <span className={classes['line']}>
-          <Time value={expires_at} isDay none={t('list.never')} />
-        </span>
-      ),
+      cell: ({ expires_at }) => <Time value={expires_at} isDay none={t('list.never')} />,
     },
   ];
 }
@@ -73,7 +71,7 @@ export function KeyTable({ keys, error, onRetry, empty }: KeyTableProps) {
   );
 }
 
-function Rights({ permissions }: Key) {
+function Rights({ permissions }: ListedKey) {
   const { t } = useTranslation('keys');
   const total = PERMISSIONS.length;
   const isAll = permissions.length === total;
@@ -85,10 +83,10 @@ function Rights({ permissions }: Key) {
 }
 
 /** Alarming only while the key could be used otherwise. */
-function Addresses({ allow_list, state }: Key) {
+function Addresses({ networks, state }: ListedKey) {
   const { t } = useTranslation('keys');
   const isOver = state === 'revoked' || state === 'expired';
-  if (allow_list.length > 0 || isOver) return allow_list.length;
+  if (networks > 0 || isOver) return networks;
   return (
     <Badge tone="attention" title={t('detail.addressesNone')}>
       {t('list.noAddress')}

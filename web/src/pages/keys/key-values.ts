@@ -1,9 +1,10 @@
 import type { Permission } from '../../../../src/accounts/permission.ts';
-import type { createKey, listKeys } from '../../../../src/console/wire/keys.ts';
+import type { createKey, listKeys, showKey } from '../../../../src/console/wire/keys.ts';
 import type { ReadBy } from '../../../../src/http/fields.ts';
 import { type AllowedRow, isNetwork } from './allow-list.ts';
 
-export type Key = ReadBy<typeof listKeys.data>['keys'][number];
+export type ListedKey = ReadBy<typeof listKeys.data>['keys'][number];
+export type Key = ReadBy<typeof showKey.data>['key'];
 export type KeyTraits = ReadBy<NonNullable<typeof createKey.body>>;
 
 export const EXPIRIES = ['none', 'd30', 'd90', 'd365', 'date', 'kept'] as const;

@@ -22,38 +22,38 @@ const isKnown = (which: string): which is Which => (WHICH as readonly string[]).
 
 /** That of the listeners, then those of proxies. */
 export function CertificatesTable({ health }: { readonly health: Health }) {
-  const { t } = useTranslation('operator');
+  const { t } = useTranslation('health');
   const { certificate_expires_at: end, proxy_certificates } = health;
   const own: Certificate[] =
-    end === null ? [] : [{ key: 'own', what: t('health.listeners'), owner: '–', environment: undefined, end }];
+    end === null ? [] : [{ key: 'own', what: t('listeners'), owner: '–', environment: undefined, end }];
   const proxies = proxy_certificates.map(({ account, account_name, environment, which, expires_at }) => ({
     key: `${account}/${environment}/${which}/${expires_at}`,
-    what: isKnown(which) ? t(`health.which.${which}`) : which,
+    what: isKnown(which) ? t(`which.${which}`) : which,
     owner: account_name,
     environment,
     end: expires_at,
   }));
   const columns: readonly Column<Certificate>[] = [
-    { name: 'what', header: t('health.columns.what'), cell: ({ what }) => what },
-    { name: 'owner', header: t('health.columns.owner'), cell: ({ owner }) => owner },
+    { name: 'what', header: t('columns.what'), cell: ({ what }) => what },
+    { name: 'owner', header: t('columns.owner'), cell: ({ owner }) => owner },
     {
       name: 'environment',
-      header: t('health.columns.environment'),
+      header: t('columns.environment'),
       from: 'sm',
       cell: ({ environment }) => (environment === undefined ? '–' : <EnvironmentBadge environment={environment} />),
     },
-    { name: 'expires', header: t('health.columns.expires'), cell: (each) => <Time value={each.end} isDay /> },
-    { name: 'state', header: t('health.columns.state'), cell: (each) => <EndBadge at={each.end} /> },
+    { name: 'expires', header: t('columns.expires'), cell: (each) => <Time value={each.end} isDay /> },
+    { name: 'state', header: t('columns.state'), cell: (each) => <EndBadge at={each.end} /> },
   ];
   return (
     <DataTable
-      caption={t('health.certificates')}
+      caption={t('certificates')}
       columns={columns}
       rows={[...own, ...proxies]}
       rowKey={({ key }) => key}
       empty={
         <Text size="sm" c="dimmed">
-          {t('health.noCertificates')}
+          {t('noCertificates')}
         </Text>
       }
     />

@@ -1,37 +1,56 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { numberText } from '../../parts/number.ts';
 import { StatusBadge } from '../../parts/status-badge.tsx';
+import { timeText } from '../../parts/time.tsx';
 import classes from './checks.module.css';
 import type { Health } from './operator-health-page.tsx';
 
-/** What was looked at, and how it is. The service tells both in English. */
+type Check = Health['checks'][number];
+
+/** What was looked at, and how it is. */
 export function Checks({ checks }: { readonly checks: Health['checks'] }) {
-  const nameOf = useCheckName();
+  const sayingOf = useSaying();
   return (
     <ul className={classes['list']}>
-      {checks.map(({ name, state, detail }) => (
-        <li key={name} className={classes['check']}>
-          <Group justify="space-between" align="flex-start" gap="sm" wrap="nowrap">
-            <Stack gap={0} miw={0}>
-              <Text size="sm" fw={500}>
-                {nameOf(name)}
-              </Text>
-              <Text size="sm" c="dimmed" lang="en">
-                {detail}
-              </Text>
-            </Stack>
-            <StatusBadge status={state} />
-          </Group>
-        </li>
-      ))}
+      {checks.map((check) => {
+        const { what, how } = sayingOf(check);
+        return (
+          <li key={check.finding} className={classes['check']}>
+            <Group justify="space-between" align="flex-start" gap="sm" wrap="nowrap">
+              <Stack gap={0} miw={0}>
+                <Text size="sm" fw={500}>
+                  {what}
+                </Text>
+                <Text size="sm" c="dimmed">
+                  {how}
+                </Text>
+              </Stack>
+              <StatusBadge status={check.state} />
+            </Group>
+          </li>
+        );
+      })}
     </ul>
   );
 }
 
-function useCheckName(): (name: string) => string {
-  const { t, i18n } = useTranslation('operator');
-  return (name) => {
-    const key = `health.names.${name}`;
-    return i18n.exists(`operator:${key}`) ? t(key as 'health.names.Database') : name;
+/** In the person's words; those of the service for a finding that this page does not know. */
+function useSaying(): (check: Check) => { readonly what: string; readonly how: string } {
+  const { t, i18n } = useTranslation('health');
+  const { language } = i18n;
+  return ({ finding, count, limit, ends_at, text }) => {
+    const [about = ''] = finding.split('-');
+    if (!i18n.exists(`health:findings.${finding}`, { count })) return { what: finding, how: text };
+    const values = {
+      count,
+      number: numberText(count, language),
+      limit: numberText(limit, language),
+      when: ends_at === null ? '' : timeText(ends_at, language, true),
+    };
+    return {
+      what: t(`about.${about as 'database'}`),
+      how: t(`findings.${finding as 'database-works'}`, values),
+    };
   };
 }

@@ -6,6 +6,7 @@ import type { ReadBy } from '../../../../src/http/fields.ts';
 import { useRead } from '../../api/hooks.ts';
 import { Details } from '../../parts/details.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { numberText } from '../../parts/number.ts';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -14,14 +15,17 @@ import { Checks } from './checks.tsx';
 
 export type Health = ReadBy<typeof showHealth.data>;
 
+/** Names, which are the same in every language. */
+const DATABASES: Readonly<Record<string, string>> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
+
 const READ_AGAIN_MS = 15_000;
 
 export function OperatorHealthPage() {
-  const { t } = useTranslation('operator');
+  const { t } = useTranslation('health');
   const { data, error, refetch } = useRead(showHealth, {}, { every: READ_AGAIN_MS });
   return (
     <>
-      <PageHeader title={t('health.title')} description={t('health.description')} />
+      <PageHeader title={t('title')} description={t('description')} />
       <Stack gap="md">
         {error !== null && <ErrorAlert error={error} onRetry={refetch} />}
         {data === undefined && error === null && <Skeleton height={420} aria-hidden />}
@@ -32,7 +36,7 @@ export function OperatorHealthPage() {
 }
 
 function Whole({ health }: { readonly health: Health }) {
-  const { t } = useTranslation('operator');
+  const { t } = useTranslation('health');
   const { ready, checks } = health;
   return (
     <>
@@ -40,23 +44,23 @@ function Whole({ health }: { readonly health: Health }) {
         color={ready ? 'teal' : 'red'}
         role={ready ? 'status' : 'alert'}
         icon={ready ? <HeartPulse size={18} aria-hidden /> : <TriangleAlert size={18} aria-hidden />}
-        title={ready ? t('health.ready') : t('health.notReady')}
+        title={ready ? t('ready') : t('notReady')}
       >
-        {ready ? t('health.readyText') : t('health.notReadyText')}
+        {ready ? t('readyText') : t('notReadyText')}
       </Alert>
       <Grid gap="md">
         <Grid.Col span={{ base: 12, md: 7 }}>
-          <Panel title={t('health.checks')}>
+          <Panel title={t('checks')}>
             <Checks checks={checks} />
           </Panel>
         </Grid.Col>
         <Grid.Col span={{ base: 12, md: 5 }}>
-          <Panel title={t('health.facts')}>
+          <Panel title={t('facts')}>
             <Facts health={health} />
           </Panel>
         </Grid.Col>
       </Grid>
-      <Panel title={t('health.certificates')} description={t('health.certificatesText')}>
+      <Panel title={t('certificates')} description={t('certificatesText')}>
         <CertificatesTable health={health} />
       </Panel>
     </>
@@ -64,20 +68,20 @@ function Whole({ health }: { readonly health: Health }) {
 }
 
 function Facts({ health }: { readonly health: Health }) {
-  const { t, i18n } = useTranslation('operator');
-  const number = (value: number): string => new Intl.NumberFormat(i18n.language).format(value);
+  const { t, i18n } = useTranslation('health');
+  const number = (value: number): string => numberText(value, i18n.language);
   return (
     <Details
       items={[
-        { label: t('health.version'), value: health.version },
-        { label: t('health.node'), value: health.node },
-        { label: t('health.database'), value: health.database },
-        { label: t('health.schema'), value: number(health.schema) },
-        { label: t('health.started'), value: <Time value={health.started_at} isRelative /> },
-        { label: t('health.time'), value: <Time value={health.now} /> },
-        { label: t('health.waiting'), value: number(health.waiting_writes) },
-        { label: t('health.memory'), value: t('health.mebibytes', { number: number(health.memory_mib) }) },
-        { label: t('health.doubtful'), value: number(health.doubtful_payments) },
+        { label: t('version'), value: health.version },
+        { label: t('node'), value: health.node },
+        { label: t('database'), value: DATABASES[health.database] ?? health.database },
+        { label: t('schema'), value: String(health.schema) },
+        { label: t('started'), value: <Time value={health.started_at} isRelative /> },
+        { label: t('time'), value: <Time value={health.now} /> },
+        { label: t('waiting'), value: number(health.waiting_writes) },
+        { label: t('memory'), value: t('mebibytes', { number: number(health.memory_mib) }) },
+        { label: t('doubtful'), value: number(health.doubtful_payments) },
       ]}
     />
   );

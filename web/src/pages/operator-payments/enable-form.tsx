@@ -11,6 +11,7 @@ import { ErrorAlert, useErrorText } from '../../parts/error-alert.tsx';
 import { DialogForm } from '../../parts/form-dialog.tsx';
 import { asSettings, type Changes, settingAtFault } from '../../parts/setting-changes.ts';
 import { SettingField } from '../../parts/setting-field.tsx';
+import { choicesIn, useSettingText } from './setting-text.ts';
 
 type Processor = ReadBy<typeof listProcessors.data>['processors'][number];
 export type Setting = Processor['settings'][number];
@@ -33,11 +34,6 @@ interface EnableFormProps {
   /** More fields. */
   readonly children?: ReactNode;
 }
-
-const CHOICES = /^one of (.+)$/;
-
-/** The words that a setting of a processor can be, as its text of what is expected lists them. */
-const choicesIn = (expected: string): readonly string[] => CHOICES.exec(expected)?.[1]?.split(', ') ?? [];
 
 /** The settings of the processor, with the values they have where it is the present one. */
 function settingsOf(processor: Processor | undefined, present: PaymentsView | undefined): readonly Setting[] {
@@ -92,6 +88,7 @@ export function EnableForm(props: EnableFormProps) {
         />
       )}
       <Settings
+        processor={name ?? ''}
         settings={settings}
         changes={changes}
         onChange={setChanges}
@@ -104,6 +101,7 @@ export function EnableForm(props: EnableFormProps) {
 }
 
 interface SettingsProps {
+  readonly processor: string;
   readonly settings: readonly Setting[];
   readonly changes: Changes;
   readonly onChange: (changes: Changes) => void;
@@ -112,9 +110,10 @@ interface SettingsProps {
 }
 
 /** Those that nothing works without and those that are set; the others on demand. */
-function Settings({ settings, changes, onChange, error, atFault }: SettingsProps) {
+function Settings({ processor, settings, changes, onChange, error, atFault }: SettingsProps) {
   const { t } = useTranslation('operator');
   const textOf = useErrorText();
+  const { helpText } = useSettingText(processor);
   const [showsAll, setShowsAll] = useState(false);
   const isUsual = ({ name, is_required, is_set, is_secret }: Setting): boolean =>
     is_required || is_set || is_secret || Object.hasOwn(changes, name) || name === atFault;
@@ -128,7 +127,7 @@ function Settings({ settings, changes, onChange, error, atFault }: SettingsProps
             <SettingField
               key={setting.name}
               setting={setting}
-              about={aboutText(setting, t)}
+              about={helpText(setting)}
               choices={choicesIn(setting.expected)}
               maxLength={LIMITS.processorSettingCharacters}
               changes={changes}
@@ -149,8 +148,3 @@ function Settings({ settings, changes, onChange, error, atFault }: SettingsProps
     </>
   );
 }
-
-const aboutText = (
-  { about, expected, is_secret }: Setting,
-  t: ReturnType<typeof useTranslation<'operator'>>['t'],
-): string => (choicesIn(expected).length > 0 || is_secret ? about : `${about}. ${t('enable.expected', { expected })}`);

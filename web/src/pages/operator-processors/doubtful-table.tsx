@@ -1,4 +1,4 @@
-import { Alert, Anchor, Box, Button, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Button, Modal, Stack, Text } from '@mantine/core';
 import { CircleCheck } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
@@ -8,6 +8,7 @@ import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { useDialog } from '../../parts/form-dialog.tsx';
+import { shortened } from '../../parts/short-id.tsx';
 import { Time } from '../../parts/time.tsx';
 import type { Doubtful } from './operator-processors-page.tsx';
 
@@ -43,11 +44,7 @@ function useColumns(onSettle: (payment: Doubtful) => void): readonly Column<Doub
     {
       name: 'payment',
       header: t('processors.doubtfulColumns.payment'),
-      cell: ({ id }) => (
-        <Box miw={170}>
-          <CopyField value={id} what={t('processors.doubtfulColumns.payment')} />
-        </Box>
-      ),
+      cell: ({ id }) => <CopyField value={id} what={t('processors.doubtfulColumns.payment')} shown={shortened(id)} />,
     },
     {
       name: 'account',

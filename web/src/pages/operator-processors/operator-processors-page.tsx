@@ -9,6 +9,7 @@ import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
+import { useSettingText } from '../operator-payments/setting-text.ts';
 import { DoubtfulTable } from './doubtful-table.tsx';
 
 type Data = ReadBy<typeof listProcessors.data>;
@@ -63,7 +64,7 @@ function ProcessorPanel({ processor }: { readonly processor: Processor }) {
     >
       <DataTable
         caption={t('processors.settingsOf', { name })}
-        columns={useColumns()}
+        columns={useColumns(name)}
         rows={settings}
         rowKey={(setting) => setting.name}
         empty={null}
@@ -72,8 +73,9 @@ function ProcessorPanel({ processor }: { readonly processor: Processor }) {
   );
 }
 
-function useColumns(): readonly Column<Setting>[] {
+function useColumns(processor: string): readonly Column<Setting>[] {
   const { t } = useTranslation('operator');
+  const { aboutText, expectedText } = useSettingText(processor);
   return [
     {
       name: 'name',
@@ -88,8 +90,8 @@ function useColumns(): readonly Column<Setting>[] {
         </Stack>
       ),
     },
-    { name: 'about', header: t('processors.columns.about'), cell: ({ about }) => about },
-    { name: 'expected', header: t('processors.columns.expected'), from: 'sm', cell: ({ expected }) => expected },
+    { name: 'about', header: t('processors.columns.about'), cell: aboutText },
+    { name: 'expected', header: t('processors.columns.expected'), from: 'sm', cell: expectedText },
     {
       name: 'fallback',
       header: t('processors.columns.fallback'),

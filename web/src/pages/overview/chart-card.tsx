@@ -1,4 +1,4 @@
-import { Button, ColorSwatch, Group, Paper, Skeleton, Table, Text, Title } from '@mantine/core';
+import { ActionIcon, ColorSwatch, Group, Paper, Skeleton, Table, Text, Title, Tooltip } from '@mantine/core';
 import { ChartColumn, Table2 } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -15,21 +15,22 @@ export interface DrawnSeries {
 
 interface ChartCardProps {
   readonly title: string;
-  /** The whole chart in words. */
-  readonly summary: string;
   readonly series: readonly DrawnSeries[];
   readonly points: readonly ChartPoint[];
   readonly isHourly: boolean;
+  /** Of the whole period, as the legend tells it. */
+  readonly total: Readonly<Record<SeriesName, number | null>>;
   readonly textOf: (value: number | null) => string;
   readonly chart: ReactNode;
 }
 
-/** A chart with its summary in words, and its figures as a table for who wants them. */
+/** A chart with the numbers of the whole period, and all its figures as a table for who wants them. */
 export function ChartCard(props: ChartCardProps) {
-  const { title, summary, series, points, chart } = props;
+  const { title, series, points, chart } = props;
   const { t } = useTranslation('overview');
   const [isTable, setTable] = useState(false);
   const id = useId();
+  const other = isTable ? t('charts.asChart') : t('charts.asTable');
   const quiet = isQuiet(
     points,
     series.map(({ name }) => name),
@@ -40,21 +41,20 @@ export function ChartCard(props: ChartCardProps) {
         <Title order={3} size="h5" id={id}>
           {title}
         </Title>
-        <Button
-          variant="subtle"
-          size="compact-sm"
-          leftSection={isTable ? <ChartColumn size={14} aria-hidden /> : <Table2 size={14} aria-hidden />}
-          aria-describedby={id}
-          onClick={() => setTable(!isTable)}
-        >
-          {isTable ? t('charts.asChart') : t('charts.asTable')}
-        </Button>
+        <Tooltip label={other}>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            aria-label={other}
+            aria-describedby={id}
+            onClick={() => setTable(!isTable)}
+          >
+            {isTable ? <ChartColumn size={16} aria-hidden /> : <Table2 size={16} aria-hidden />}
+          </ActionIcon>
+        </Tooltip>
       </Group>
-      <Text size="sm" c="dimmed" className={classes['summary'] ?? ''}>
-        {summary}
-      </Text>
+      <Legend {...props} />
       {isTable ? <Figures {...props} labelledBy={id} /> : quiet ? <Quiet /> : <div aria-hidden>{chart}</div>}
-      {!isTable && !quiet && <Legend series={series} />}
     </Paper>
   );
 }
@@ -68,12 +68,12 @@ function Quiet() {
   );
 }
 
-const Legend = ({ series }: { readonly series: readonly DrawnSeries[] }) => (
+const Legend = ({ series, total, textOf }: Pick<ChartCardProps, 'series' | 'total' | 'textOf'>) => (
   <ul className={classes['legend']}>
     {series.map(({ name, label, color }) => (
       <li key={name}>
         <ColorSwatch color={color} size={10} withShadow={false} aria-hidden />
-        {label}
+        {label} <b>{textOf(total[name])}</b>
       </li>
     ))}
   </ul>

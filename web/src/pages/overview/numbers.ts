@@ -6,7 +6,12 @@ interface Numbers {
   /** For the scale of a chart: `12K`. */
   readonly short: (value: number) => string;
   /** A part of the whole, as `98.2%`. */
-  readonly share: (part: number, all: number) => string;
+  readonly share: (part: number) => string;
+  /** A change, as `12%`. */
+  readonly percent: (part: number) => string;
+  /** A change of a share, as `1.2` points of a hundred. */
+  readonly points: (part: number) => string;
+  /** From a second on in seconds. */
   readonly milliseconds: (value: number | null) => string;
   /** Beginning of an hour here, or of a day, which the service counts in UTC. */
   readonly moment: (at: string, isHour: boolean) => string;
@@ -20,7 +25,10 @@ function numbersIn(language: string): Numbers {
   const whole = new Intl.NumberFormat(language);
   const short = new Intl.NumberFormat(language, { notation: 'compact', maximumFractionDigits: 1 });
   const share = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 1 });
-  const unit = new Intl.NumberFormat(language, { style: 'unit', unit: 'millisecond' });
+  const percent = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 0 });
+  const point = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
+  const unit = (name: string) => new Intl.NumberFormat(language, { style: 'unit', unit: name });
+  const [millisecond, second] = [unit('millisecond'), unit('second')];
   const when = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(language, options);
   const hour = when({ ...HOUR, day: 'numeric', month: 'short' });
   const day = when({ ...DAY, weekday: 'short' });
@@ -29,8 +37,11 @@ function numbersIn(language: string): Numbers {
   return {
     whole: (value) => whole.format(value),
     short: (value) => short.format(value),
-    share: (part, all) => share.format(all === 0 ? 0 : part / all),
-    milliseconds: (value) => (value === null ? '–' : unit.format(value)),
+    share: (part) => share.format(part),
+    percent: (part) => percent.format(part),
+    points: (part) => `${point.format(part * 100)} pp`,
+    milliseconds: (value) =>
+      value === null ? '–' : value < 1000 ? millisecond.format(value) : second.format(value / 1000),
     moment: (at, isHour) => (isHour ? hour : day).format(new Date(at)),
     shortMoment: (at, isHour) => (isHour ? shortHour : shortDay).format(new Date(at)),
   };

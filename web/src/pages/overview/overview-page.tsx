@@ -16,7 +16,7 @@ const PERIODS = ['1', '7', '30', '90'] as const;
 const MINUTE = 60_000;
 
 /** The period stands in the address, so that it can be passed on. */
-function usePeriod(): [string, (days: string) => void] {
+function usePeriod(): [(typeof PERIODS)[number], (days: string) => void] {
   const [search, setSearch] = useSearchParams();
   const days = PERIODS.find((each) => each === search.get('days')) ?? '7';
   return [days, (chosen) => setSearch({ days: chosen }, { replace: true })];
@@ -49,7 +49,7 @@ export function OverviewPage() {
         {isEmpty && <FirstSteps />}
         {!isEmpty && !(error && overview === undefined) && (
           <>
-            <StatCards overview={overview} />
+            <StatCards {...{ overview, days }} />
             <UsageCharts overview={overview} isHourly={days === '1'} />
           </>
         )}
@@ -63,7 +63,7 @@ function Doubtful({ count }: { readonly count: number }) {
   const { account, environment } = useTenant();
   return (
     <Alert color="orange" icon={<TriangleAlert size={18} aria-hidden />} title={t('doubtful.title', { count })}>
-      <Group justify="space-between" gap="sm">
+      <Group justify="space-between" align="flex-end" gap="sm">
         <Text size="sm" flex="1 1 20rem">
           {t('doubtful.text')}
         </Text>

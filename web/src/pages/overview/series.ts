@@ -2,10 +2,11 @@ import type { showOverview } from '../../../../src/console/wire/overview.ts';
 import type { ReadBy } from '../../../../src/http/fields.ts';
 
 export type Overview = ReadBy<typeof showOverview.data>;
-type Point = Overview['points'][number];
+/** What happened in some time. */
+export type Figures = Overview['period'];
 
 /** What the charts draw: the points of the service, and the requests that went well. */
-export type ChartPoint = Point & { readonly served: number };
+export type ChartPoint = Overview['points'][number] & { readonly served: number };
 
 export type SeriesName =
   | 'tokens'
@@ -18,8 +19,16 @@ export type SeriesName =
   | 'median_ms'
   | 'p95_ms';
 
+const served = ({ requests, refused, failed }: Figures): number => Math.max(0, requests - refused - failed);
+
 export const chartPoints = ({ points }: Overview): readonly ChartPoint[] =>
-  points.map((point) => ({ ...point, served: Math.max(0, point.requests - point.refused - point.failed) }));
+  points.map((point) => ({ ...point, served: served(point) }));
+
+/** Of the whole period. */
+export const chartTotals = ({ period }: Overview): Readonly<Record<SeriesName, number | null>> => ({
+  ...period,
+  served: served(period),
+});
 
 /**
  * Colours that people with any kind of colour vision tell apart (after Okabe and Ito), each with three to one against
@@ -36,6 +45,18 @@ export const SERIES_COLORS: Readonly<Record<SeriesName, { readonly light: string
   median_ms: { light: '#0067a8', dark: '#56b4e9' },
   p95_ms: { light: '#b86e00', dark: '#e69f00' },
 };
+
+const MOST_STEPS = 4;
+/** What people read easily: these times a power of ten. */
+const ROUND = [1, 2, 2.5, 5, 10];
+
+/** The scale of a chart, in whole numbers: from nothing to a round number that no bar is above. */
+export function scaleFor(most: number): readonly number[] {
+  const least = Math.max(1, most / MOST_STEPS);
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = ROUND.map((each) => each * power).find((each) => each >= least && Number.isInteger(each)) ?? 10 * power;
+  return Array.from({ length: Math.max(1, Math.ceil(most / step)) + 1 }, (_, index) => index * step);
+}
 
 export const isQuiet = (points: readonly ChartPoint[], names: readonly SeriesName[]): boolean =>
   points.every((point) => names.every((name) => (point[name] ?? 0) === 0));

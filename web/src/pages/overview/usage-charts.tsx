@@ -5,16 +5,26 @@ import { useTranslation } from 'react-i18next';
 import { ChartCard, ChartSkeleton, type DrawnSeries } from './chart-card.tsx';
 import { useNumbers } from './numbers.ts';
 import classes from './overview.module.css';
-import { type ChartPoint, chartPoints, type Overview, SERIES_COLORS, type SeriesName } from './series.ts';
+import {
+  type ChartPoint,
+  chartPoints,
+  chartTotals,
+  type Overview,
+  SERIES_COLORS,
+  type SeriesName,
+  scaleFor,
+} from './series.ts';
 
 /** So that the highest label keeps its place. */
 const MARGIN = { top: 8, right: 8 };
 /** Pairs of bars; more would be hairs. */
 const MOST_SIDE_BY_SIDE = 31;
+const MOST_DOTS = 31;
 
-interface ChartProps {
+interface UsageChartProps {
+  readonly title: string;
+  readonly names: readonly SeriesName[];
   readonly overview: Overview;
-  readonly points: readonly ChartPoint[];
   readonly isHourly: boolean;
 }
 
@@ -24,136 +34,75 @@ function useSeries(names: readonly SeriesName[]): readonly DrawnSeries[] {
   return names.map((name) => ({ name, label: t(`charts.series.${name}`), color: SERIES_COLORS[name][scheme] }));
 }
 
+type Draw = 'stacked' | 'besides' | 'line';
+
 /** What all charts have in common. */
-function useFrame(series: readonly DrawnSeries[], points: readonly ChartPoint[], isHourly: boolean) {
+function useFrame(series: readonly DrawnSeries[], points: readonly ChartPoint[], isHourly: boolean, draw: Draw) {
   const { shortMoment, moment } = useNumbers();
+  const most = points.map((point) => {
+    const values = series.map(({ name }) => point[name] ?? 0);
+    return draw === 'stacked' ? values.reduce((sum, value) => sum + value, 0) : Math.max(...values);
+  });
+  const ticks = scaleFor(Math.max(0, ...most));
   return {
     className: classes['stage'] ?? '',
     data: points.map((point) => ({ ...point })),
     dataKey: 'at',
-    series: series.map((each) => ({ ...each })),
     tickLine: 'none',
     xAxisProps: { tickFormatter: (at: string) => shortMoment(at, isHourly), minTickGap: 24 },
     tooltipProps: { labelFormatter: (at: unknown) => (typeof at === 'string' ? moment(at, isHourly) : '') },
-    yAxisProps: { width: 48, allowDecimals: false },
+    yAxisProps: { width: draw === 'line' ? 64 : 48, ticks: [...ticks], domain: [0, ticks.at(-1) ?? 0] },
     // The table says the same to whoever does not see the chart.
     accessibilityLayer: false,
   } as const;
 }
 
-function Records({ overview: { period }, points, isHourly }: ChartProps) {
-  const { t } = useTranslation('overview');
-  const { whole, short, moment } = useNumbers();
-  const series = useSeries(['tokens', 'captures']);
-  const frame = useFrame(series, points, isHourly);
-  const sum = (point: ChartPoint): number => point.tokens + point.captures;
-  const busiest = points.reduce<ChartPoint | undefined>(
-    (most, each) => (most === undefined || sum(each) > sum(most) ? each : most),
-    undefined,
-  );
-  const said = {
-    tokens: whole(period.tokens),
-    captures: whole(period.captures),
-    most: whole(busiest === undefined ? 0 : sum(busiest)),
-    when: busiest === undefined ? '' : moment(busiest.at, isHourly),
-  };
-  return (
-    <ChartCard
-      title={t('charts.records')}
-      summary={busiest === undefined || sum(busiest) === 0 ? t('charts.nothing') : t('charts.recordsSummary', said)}
-      {...{ series, points, isHourly }}
-      textOf={(value) => whole(value ?? 0)}
-      chart={
-        <BarChart
-          {...frame}
-          type={points.length > MOST_SIDE_BY_SIDE ? 'stacked' : 'default'}
-          barChartProps={{ margin: MARGIN }}
-          valueFormatter={short}
-          maxBarWidth={18}
-        />
-      }
-    />
-  );
-}
-
-function Payments({ overview: { period }, points, isHourly }: ChartProps) {
-  const { t } = useTranslation('overview');
+function Bars({ title, names, overview, isHourly }: UsageChartProps) {
   const { whole, short } = useNumbers();
-  const series = useSeries(['approved', 'not_approved']);
-  const frame = useFrame(series, points, isHourly);
-  const said = { approved: whole(period.approved), notApproved: whole(period.not_approved) };
+  const points = chartPoints(overview);
+  const series = useSeries(names);
+  // Tokens and captures are no parts of one whole.
+  const draw = names.includes('tokens') && points.length <= MOST_SIDE_BY_SIDE ? 'besides' : 'stacked';
+  const frame = useFrame(series, points, isHourly, draw);
   return (
     <ChartCard
-      title={t('charts.payments')}
-      summary={t('charts.paymentsSummary', said)}
-      {...{ series, points, isHourly }}
+      {...{ title, series, points, isHourly }}
+      total={chartTotals(overview)}
       textOf={(value) => whole(value ?? 0)}
       chart={
         <BarChart
           {...frame}
+          series={series.map((each) => ({ ...each }))}
+          type={draw === 'stacked' ? 'stacked' : 'default'}
           barChartProps={{ margin: MARGIN }}
           valueFormatter={short}
-          type="stacked"
-          maxBarWidth={24}
+          maxBarWidth={draw === 'stacked' ? 24 : 18}
         />
       }
     />
   );
 }
 
-function Requests({ overview: { period }, points, isHourly }: ChartProps) {
-  const { t } = useTranslation('overview');
-  const { whole, short } = useNumbers();
-  const series = useSeries(['served', 'refused', 'failed']);
-  const frame = useFrame(series, points, isHourly);
-  const { requests, refused, failed } = period;
-  return (
-    <ChartCard
-      title={t('charts.requests')}
-      summary={t('charts.requestsSummary', {
-        requests: whole(requests),
-        refused: whole(refused),
-        failed: whole(failed),
-      })}
-      {...{ series, points, isHourly }}
-      textOf={(value) => whole(value ?? 0)}
-      chart={
-        <BarChart
-          {...frame}
-          barChartProps={{ margin: MARGIN }}
-          valueFormatter={short}
-          type="stacked"
-          maxBarWidth={24}
-        />
-      }
-    />
-  );
-}
-
-function Latency({ overview: { period }, points, isHourly }: ChartProps) {
-  const { t } = useTranslation('overview');
+function Lines({ title, names, overview, isHourly }: UsageChartProps) {
   const { milliseconds } = useNumbers();
-  const series = useSeries(['median_ms', 'p95_ms']);
-  const frame = useFrame(series, points, isHourly);
-  const said = { median: milliseconds(period.median_ms), p95: milliseconds(period.p95_ms) };
-  const dashed = series.map((each) => ({ ...each, ...(each.name === 'p95_ms' && { strokeDasharray: '6 3' }) }));
+  const points = chartPoints(overview);
+  const series = useSeries(names);
+  const frame = useFrame(series, points, isHourly, 'line');
   return (
     <ChartCard
-      title={t('charts.latency')}
-      summary={period.median_ms === null ? t('charts.nothing') : t('charts.latencySummary', said)}
-      {...{ series, points, isHourly }}
+      {...{ title, series, points, isHourly }}
+      total={chartTotals(overview)}
       textOf={milliseconds}
       chart={
         <LineChart
           {...frame}
-          series={dashed}
+          series={series.map((each) => ({ ...each, ...(each.name === 'p95_ms' && { strokeDasharray: '6 3' }) }))}
           lineChartProps={{ margin: MARGIN }}
           curveType="linear"
-          withDots={points.length <= 31}
+          withDots={points.length <= MOST_DOTS}
           dotProps={{ r: 2 }}
           connectNulls={false}
           valueFormatter={milliseconds}
-          yAxisProps={{ ...frame.yAxisProps, width: 64 }}
         />
       }
     />
@@ -161,28 +110,27 @@ function Latency({ overview: { period }, points, isHourly }: ChartProps) {
 }
 
 const CHARTS = [
-  ['records', Records],
-  ['payments', Payments],
-  ['requests', Requests],
-  ['latency', Latency],
+  { title: 'payments', names: ['approved', 'not_approved'], Chart: Bars },
+  { title: 'records', names: ['tokens', 'captures'], Chart: Bars },
+  { title: 'requests', names: ['served', 'refused', 'failed'], Chart: Bars },
+  { title: 'latency', names: ['median_ms', 'p95_ms'], Chart: Lines },
 ] as const;
 
 /** The period in four charts; undefined while it is being read. */
 export function UsageCharts(props: { readonly overview: Overview | undefined; readonly isHourly: boolean }) {
   const { overview, isHourly } = props;
   const { t } = useTranslation('overview');
-  const points = overview === undefined ? [] : chartPoints(overview);
   return (
     <section aria-labelledby="charts">
       <Title order={2} size="h4" mb="sm" id="charts">
         {t('charts.title')}
       </Title>
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
-        {CHARTS.map(([name, Chart]) =>
+        {CHARTS.map(({ title, names, Chart }) =>
           overview === undefined ? (
-            <ChartSkeleton key={name} />
+            <ChartSkeleton key={title} />
           ) : (
-            <Chart key={name} {...{ overview, points, isHourly }} />
+            <Chart key={title} title={t(`charts.${title}`)} {...{ names, overview, isHourly }} />
           ),
         )}
       </SimpleGrid>

@@ -1,39 +1,41 @@
-import { Anchor, Stack } from '@mantine/core';
+import { Anchor } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { CopyField } from '../../parts/copy.tsx';
 import { Details } from '../../parts/details.tsx';
 import { Money } from '../../parts/money.tsx';
-import { Panel } from '../../parts/panel.tsx';
+import { shortened } from '../../parts/short-id.tsx';
 import { Time } from '../../parts/time.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
 import { useTenant } from '../../session/tenant.ts';
+import classes from './facts.module.css';
 import type { Payment } from './payment-page.tsx';
 
-/** Amounts and particulars, beside the history. */
-export function Facts({ payment }: { readonly payment: Payment }) {
+/** How much of the money is where. */
+export function Amounts({ payment }: { readonly payment: Payment }) {
   const { t } = useTranslation('payments');
-  const money = (amount: string) => <Money amount={amount} currency={payment.currency} />;
+  const amounts = [
+    [t('detail.asked'), payment.amount],
+    [t('detail.authorized'), payment.authorized_amount],
+    [t('detail.collected'), payment.collected_amount],
+    [t('detail.refunded'), payment.refunded_amount],
+  ] as const;
   return (
-    <Stack gap="md">
-      <Panel title={t('detail.amounts')}>
-        <Details
-          items={[
-            { label: t('detail.asked'), value: money(payment.amount) },
-            { label: t('detail.authorized'), value: money(payment.authorized_amount) },
-            { label: t('detail.collected'), value: money(payment.collected_amount) },
-            { label: t('detail.refunded'), value: money(payment.refunded_amount) },
-          ]}
-        />
-      </Panel>
-      <Panel title={t('detail.details')}>
-        <Particulars payment={payment} />
-      </Panel>
-    </Stack>
+    <dl className={classes['amounts']} aria-label={t('detail.amounts')}>
+      {amounts.map(([label, amount]) => (
+        <div key={label} data-none={!/[1-9]/.test(amount) || undefined}>
+          <dt>{label}</dt>
+          <dd>
+            <Money amount={amount} currency={payment.currency} />
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 
-function Particulars({ payment }: { readonly payment: Payment }) {
+/** All else, beside the history. */
+export function Particulars({ payment }: { readonly payment: Payment }) {
   const { t } = useTranslation('payments');
   const { account, environment } = useTenant();
   const { token, reference_code, expires_at } = payment;
@@ -55,12 +57,16 @@ function Particulars({ payment }: { readonly payment: Payment }) {
                   to={`/a/${account}/${environment}/tokens/${encodeURIComponent(token)}`}
                   size="sm"
                   ff="monospace"
+                  title={token}
                 >
-                  {token}
+                  {shortened(token)}
                 </Anchor>
               ),
             },
-        { label: t('detail.id'), value: <CopyField value={payment.id} what={t('detail.id')} /> },
+        {
+          label: t('detail.id'),
+          value: <CopyField value={payment.id} what={t('detail.id')} shown={shortened(payment.id)} />,
+        },
       ]}
     />
   );

@@ -20,16 +20,22 @@ const isStatus = (word: string): word is StatusWord => (STATUSES as readonly str
 export function History({ payment: { operations, currency } }: { readonly payment: Payment }) {
   return (
     <ol className={classes['history']}>
-      {operations.map((operation) => (
+      {operations.map((operation, index) => (
         <li key={operation.id} className={classes['entry']} data-state={operation.state}>
-          <Entry operation={operation} currency={currency} />
+          <Entry operation={operation} before={operations[index - 1]} currency={currency} />
         </li>
       ))}
     </ol>
   );
 }
 
-function Entry({ operation, currency }: { readonly operation: Operation; readonly currency: string }) {
+interface EntryProps {
+  readonly operation: Operation;
+  readonly before: Operation | undefined;
+  readonly currency: string;
+}
+
+function Entry({ operation, before, currency }: EntryProps) {
   const { t } = useTranslation('payments');
   const { t: statusText } = useTranslation('status');
   const { type, state, amount, status_after, reason, created_at } = operation;
@@ -51,9 +57,9 @@ function Entry({ operation, currency }: { readonly operation: Operation; readonl
             <Money amount={amount} currency={currency} />
           </Text>
         </Group>
-        <Group gap="xs" c="dimmed" fz="sm">
+        <Group gap="0 md" c="dimmed" fz="sm">
           <Time value={created_at} isRelative />
-          {status_after !== null && isStatus(status_after) && (
+          {status_after !== null && status_after !== before?.status_after && isStatus(status_after) && (
             <span>
               {t('operation.statusAfter')}: {statusText(status_after)}
             </span>

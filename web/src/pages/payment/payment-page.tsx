@@ -13,7 +13,7 @@ import { Panel } from '../../parts/panel.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { isReason, ReasonText } from '../payments/reason-text.tsx';
-import { Facts } from './facts.tsx';
+import { Amounts, Particulars } from './facts.tsx';
 import { History } from './history.tsx';
 import { Operations } from './operations.tsx';
 
@@ -80,14 +80,17 @@ function Whole({ payment, back }: WholeProps) {
           </Alert>
         )}
         <Notices payment={payment} />
+        <Amounts payment={payment} />
         <Grid gap="md">
           <Grid.Col span={{ base: 12, md: 7 }}>
-            <Panel title={t('detail.history')} description={t('detail.historyText')}>
+            <Panel title={t('detail.history')}>
               <History payment={payment} />
             </Panel>
           </Grid.Col>
           <Grid.Col span={{ base: 12, md: 5 }}>
-            <Facts payment={payment} />
+            <Panel title={t('detail.details')}>
+              <Particulars payment={payment} />
+            </Panel>
           </Grid.Col>
         </Grid>
       </Stack>

@@ -1,13 +1,13 @@
 import { Button, Group, Text } from '@mantine/core';
 import { CreditCard, SearchX } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { Link } from 'react-router';
 import { listPayments } from '../../../../src/console/wire/payments.ts';
 import type { ReadBy } from '../../../../src/http/fields.ts';
 import { useReadPages } from '../../api/pages.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { Money } from '../../parts/money.tsx';
+import { NoRecords } from '../../parts/no-records.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { SearchedBack } from '../../parts/searched-back.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
@@ -75,7 +75,7 @@ function useColumns(): readonly Column<Listed>[] {
 function Status({ status, reason, is_doubtful, is_damaged }: Listed) {
   const { t } = useTranslation('payments');
   return (
-    <Group gap={8} wrap="nowrap">
+    <Group gap={6}>
       <StatusBadge status={status} />
       {is_damaged && <StatusBadge status="damaged" />}
       {is_doubtful && <StatusBadge status="doubtful" title={t('doubt.title')} />}
@@ -88,35 +88,25 @@ function Status({ status, reason, is_doubtful, is_damaged }: Listed) {
   );
 }
 
-function Nothing({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
+interface NothingProps {
+  readonly isFiltered: boolean;
+  readonly onClear: () => void;
+}
+
+function Nothing({ isFiltered, onClear }: NothingProps) {
   const { t } = useTranslation('payments');
-  const { account } = useTenant();
-  if (isFiltered) {
-    return (
-      <EmptyState
-        icon={SearchX}
-        title={t('empty.filteredTitle')}
-        action={
-          <Button variant="default" onClick={onClear}>
-            {t('filters.clear')}
-          </Button>
-        }
-      >
-        {t('empty.filteredText')}
-      </EmptyState>
-    );
-  }
+  if (!isFiltered) return <NoRecords icon={CreditCard} words={t('empty', { returnObjects: true })} />;
   return (
     <EmptyState
-      icon={CreditCard}
-      title={t('empty.title')}
+      icon={SearchX}
+      title={t('empty.filteredTitle')}
       action={
-        <Button component={Link} to={`/a/${account}/onboarding`}>
-          {t('empty.action')}
+        <Button variant="default" onClick={onClear}>
+          {t('filters.clear')}
         </Button>
       }
     >
-      {t('empty.text')}
+      {t('empty.filteredText')}
     </EmptyState>
   );
 }

@@ -1,5 +1,5 @@
-import { Modal, Skeleton, TextInput } from '@mantine/core';
-import { useEffect, useState } from 'react';
+import { Modal, Skeleton } from '@mantine/core';
+import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { addTotp, beginTotp } from '../../../../src/console/wire/profile.ts';
 import { useChange } from '../../api/hooks.ts';
@@ -23,7 +23,6 @@ export function AddAppDialog({ opened, onClose }: DialogProps) {
 
 function Enrolment({ onClose }: { readonly onClose: () => void }) {
   const { t } = useTranslation('profile');
-  const [label, setLabel] = useState<string>(t('app'));
   const begin = useChange(beginTotp);
   const add = useChange(addTotp);
   const { mutate } = begin;
@@ -37,7 +36,7 @@ function Enrolment({ onClose }: { readonly onClose: () => void }) {
   if (begin.data === undefined) return <Skeleton height={300} />;
   const confirm = (code: string): void =>
     add.mutate(
-      { body: { code, label: label.trim() } },
+      { body: { code } },
       {
         onSuccess: () => {
           noteDone(t('appAdded'));
@@ -46,15 +45,12 @@ function Enrolment({ onClose }: { readonly onClose: () => void }) {
       },
     );
   return (
-    <TotpEnrolment totp={begin.data.totp} isBusy={add.isPending} error={add.error} onCode={confirm} onCancel={onClose}>
-      <TextInput
-        label={t('label')}
-        description={t('labelHint')}
-        required
-        withAsterisk={false}
-        value={label}
-        onChange={(event) => setLabel(event.currentTarget.value)}
-      />
-    </TotpEnrolment>
+    <TotpEnrolment
+      totp={begin.data.totp}
+      isBusy={add.isPending}
+      error={add.error}
+      onCode={confirm}
+      onCancel={onClose}
+    />
   );
 }

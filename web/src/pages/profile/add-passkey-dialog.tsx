@@ -2,6 +2,7 @@ import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { addPasskey, beginPasskey } from '../../../../src/console/wire/profile.ts';
+import { LIMITS } from '../../../../src/kernel/limits.ts';
 import { CallError } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
@@ -59,6 +60,7 @@ function PasskeyForm({ onClose }: { readonly onClose: () => void }) {
           description={t('labelHint')}
           required
           withAsterisk={false}
+          maxLength={LIMITS.factorLabelCharacters}
           data-autofocus
           value={label}
           onChange={(event) => setLabel(event.currentTarget.value)}

@@ -1,4 +1,4 @@
-import { Button, Group, Text } from '@mantine/core';
+import { Button, Flex, Group, Text } from '@mantine/core';
 import { Fingerprint, Plus, Smartphone } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -6,6 +6,7 @@ import { removeFactor } from '../../../../src/console/wire/profile.ts';
 import { useChange } from '../../api/hooks.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { useDialog } from '../../parts/form-dialog.tsx';
 import { noteDone } from '../../parts/notices.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -13,12 +14,14 @@ import { canUsePasskeys } from '../../session/passkey.ts';
 import { AddAppDialog } from './add-app-dialog.tsx';
 import { AddPasskeyDialog } from './add-passkey-dialog.tsx';
 import type { Profile } from './profile-page.tsx';
+import { RenamePasskeyDialog } from './rename-passkey-dialog.tsx';
 
 type Factor = Profile['factors'][number];
 
 export function FactorsPanel({ factors }: { readonly factors: readonly Factor[] }) {
   const { t } = useTranslation('profile');
   const [adding, setAdding] = useState<'app' | 'passkey'>();
+  const renaming = useDialog<Factor>();
   const [removing, setRemoving] = useState<Factor>();
   const close = (): void => setAdding(undefined);
   const hasApp = factors.some(({ kind }) => kind === 'totp');
@@ -41,19 +44,33 @@ export function FactorsPanel({ factors }: { readonly factors: readonly Factor[] 
     >
       <DataTable
         caption={t('factors')}
-        columns={useColumns(setRemoving, factors.length > 1)}
+        columns={useColumns({ onRename: renaming.open, onRemove: setRemoving, canRemove: factors.length > 1 })}
         rows={factors}
         rowKey={({ id }) => id}
         empty={<Text size="sm">{t('noFactors')}</Text>}
       />
       <AddAppDialog opened={adding === 'app'} onClose={close} />
       <AddPasskeyDialog opened={adding === 'passkey'} onClose={close} />
+      <RenamePasskeyDialog opened={renaming.opened} passkey={renaming.about} onClose={renaming.close} />
       <RemoveDialog factor={removing} onClose={() => setRemoving(undefined)} />
     </Panel>
   );
 }
 
-function useColumns(onRemove: (factor: Factor) => void, canRemove: boolean): Column<Factor>[] {
+interface Acts {
+  readonly onRename: (factor: Factor) => void;
+  readonly onRemove: (factor: Factor) => void;
+  /** The last one has to stay. */
+  readonly canRemove: boolean;
+}
+
+/** There is one app, which needs no name of its own. */
+function useNameOf(): (factor: Factor) => string {
+  const { t } = useTranslation('profile');
+  return ({ kind, label }) => (kind === 'totp' ? t('app') : label);
+}
+
+function useColumns(acts: Acts): Column<Factor>[] {
   const { t } = useTranslation('profile');
   return [
     { name: 'label', header: t('factor'), cell: (factor) => <Named factor={factor} /> },
@@ -68,36 +85,46 @@ function useColumns(onRemove: (factor: Factor) => void, canRemove: boolean): Col
       header: t('action'),
       isHeaderHidden: true,
       isNumber: true,
-      cell: (factor) => (
-        <Button
-          variant="subtle"
-          color="gray"
-          size="compact-sm"
-          // The last one has to stay.
-          disabled={!canRemove}
-          aria-label={t('removeWhat', { what: factor.label })}
-          onClick={() => onRemove(factor)}
-        >
-          {t('remove')}
-        </Button>
-      ),
+      cell: (factor) => <Actions factor={factor} {...acts} />,
     },
   ];
 }
 
-function Named({ factor: { kind, label } }: { readonly factor: Factor }) {
+function Actions({ factor, onRename, onRemove, canRemove }: Acts & { readonly factor: Factor }) {
   const { t } = useTranslation('profile');
+  const what = useNameOf()(factor);
+  const look = { variant: 'subtle', color: 'gray', size: 'compact-sm' } as const;
+  return (
+    <Flex direction={{ base: 'column', sm: 'row' }} gap={4} align="flex-end" justify="flex-end">
+      {factor.kind === 'passkey' && (
+        <Button {...look} aria-label={t('renameWhat', { what })} onClick={() => onRename(factor)}>
+          {t('rename')}
+        </Button>
+      )}
+      <Button {...look} disabled={!canRemove} aria-label={t('removeWhat', { what })} onClick={() => onRemove(factor)}>
+        {t('remove')}
+      </Button>
+    </Flex>
+  );
+}
+
+function Named({ factor }: { readonly factor: Factor }) {
+  const { t } = useTranslation('profile');
+  const name = useNameOf()(factor);
+  const { kind } = factor;
   const Icon = kind === 'totp' ? Smartphone : Fingerprint;
   return (
     <Group gap={10} wrap="nowrap">
       <Icon size={18} strokeWidth={1.75} aria-hidden style={{ flex: 'none' }} />
       <div>
         <Text size="sm" fw={500}>
-          {label}
+          {name}
         </Text>
-        <Text size="xs" c="dimmed">
-          {kind === 'totp' ? t('app') : t('passkey')}
-        </Text>
+        {kind === 'passkey' && (
+          <Text size="xs" c="dimmed">
+            {t('passkey')}
+          </Text>
+        )}
       </div>
     </Group>
   );
@@ -105,6 +132,7 @@ function Named({ factor: { kind, label } }: { readonly factor: Factor }) {
 
 function RemoveDialog({ factor, onClose }: { readonly factor: Factor | undefined; readonly onClose: () => void }) {
   const { t } = useTranslation('profile');
+  const nameOf = useNameOf();
   const remove = useChange(removeFactor);
   const close = (): void => {
     remove.reset();
@@ -122,7 +150,7 @@ function RemoveDialog({ factor, onClose }: { readonly factor: Factor | undefined
     <ConfirmDialog
       opened={factor !== undefined}
       onClose={close}
-      title={t('removeTitle', { label: factor?.label ?? '' })}
+      title={t('removeTitle', { label: factor === undefined ? '' : nameOf(factor) })}
       confirmLabel={t('remove')}
       onConfirm={confirm}
       isBusy={remove.isPending}

@@ -1,5 +1,6 @@
 import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { editProfile } from '../../../../src/console/wire/profile.ts';
 import { LANGUAGES } from '../../../../src/console/wire/session.ts';
@@ -11,6 +12,7 @@ import { Panel } from '../../parts/panel.tsx';
 import { useSession, useVisit } from '../../session/session.tsx';
 import { isLanguage } from '../../text/index.ts';
 import { LANGUAGE_NAMES } from '../../text/language-names.ts';
+import { ChangeEmailDialog } from './change-email-dialog.tsx';
 
 export function PersonPanel() {
   const { t } = useTranslation('profile');
@@ -18,6 +20,7 @@ export function PersonPanel() {
   const { adopt } = useVisit();
   const form = useForm({ initialValues: { name: person.name, language: person.language } });
   const faults = useFieldErrors(form);
+  const [isChangingEmail, setChangingEmail] = useState(false);
   const edit = useChange(editProfile);
   const save = form.onSubmit(({ name, language }) =>
     edit.mutate(
@@ -46,14 +49,20 @@ export function PersonPanel() {
             maw={420}
             {...form.getInputProps('name')}
           />
-          <TextInput
-            label={t('email')}
-            description={t('emailHint')}
-            value={person.email}
-            readOnly
-            maw={420}
-            variant="filled"
-          />
+          <Group align="flex-end" gap="xs">
+            <TextInput
+              label={t('email')}
+              description={t('emailHint')}
+              value={person.email}
+              readOnly
+              flex="1 1 14rem"
+              maw={420}
+              variant="filled"
+            />
+            <Button variant="default" onClick={() => setChangingEmail(true)}>
+              {t('changeEmail')}
+            </Button>
+          </Group>
           <NativeSelect
             label={t('language')}
             maw={420}
@@ -70,6 +79,7 @@ export function PersonPanel() {
           </Group>
         </Stack>
       </form>
+      <ChangeEmailDialog opened={isChangingEmail} onClose={() => setChangingEmail(false)} />
     </Panel>
   );
 }

@@ -1,13 +1,14 @@
-import { Button, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { Coins, SearchX } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { Link } from 'react-router';
 import { listTokens } from '../../../../src/console/wire/records.ts';
 import { useReadPages } from '../../api/pages.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { useErrorText } from '../../parts/error-alert.tsx';
+import { NoRecords } from '../../parts/no-records.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
+import { ShortId } from '../../parts/short-id.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
@@ -29,11 +30,7 @@ function useColumns(): readonly Column<TokenRow>[] {
     {
       name: 'token',
       header: t('list.token'),
-      cell: ({ token }) => (
-        <span className={classes['token']} title={token}>
-          {token}
-        </span>
-      ),
+      cell: ({ token }) => <ShortId id={token} />,
     },
     {
       name: 'card',
@@ -89,28 +86,16 @@ export function TokensPage() {
           error={error}
           onRetry={retry}
           next={next}
-          empty={search === undefined ? <NoTokens /> : <NothingFound />}
+          empty={
+            search === undefined ? (
+              <NoRecords icon={Coins} words={t('empty', { returnObjects: true })} />
+            ) : (
+              <NothingFound />
+            )
+          }
         />
       )}
     </>
-  );
-}
-
-function NoTokens() {
-  const { t } = useTranslation('tokens');
-  const { account } = useTenant();
-  return (
-    <EmptyState
-      icon={Coins}
-      title={t('empty.title')}
-      action={
-        <Button component={Link} to={`/a/${account}/onboarding#commands`}>
-          {t('empty.action')}
-        </Button>
-      }
-    >
-      {t('empty.text')}
-    </EmptyState>
   );
 }
 

@@ -3,6 +3,7 @@ import { CircleCheck, CircleX } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { CodeBlock } from '../../parts/code-block.tsx';
+import { numberText } from '../../parts/number.ts';
 import { Panel } from '../../parts/panel.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
 import { useTenant } from '../../session/tenant.ts';
@@ -39,11 +40,15 @@ interface ResultPanelProps {
 }
 
 export function ResultPanel({ outcome, payload }: ResultPanelProps) {
-  const { t } = useTranslation('workbench');
+  const { t, i18n } = useTranslation('workbench');
   return (
     <Panel
       title={t('result')}
-      actions={outcome && <Badge tone="quiet">{t('duration', { milliseconds: outcome.duration_ms })}</Badge>}
+      actions={
+        outcome && (
+          <Badge tone="quiet">{t('duration', { milliseconds: numberText(outcome.duration_ms, i18n.language) })}</Badge>
+        )
+      }
     >
       <div aria-live="polite">
         {outcome === undefined ? (
@@ -81,7 +86,8 @@ function Verdict({ outcome: { error, status }, payload }: { readonly outcome: Ou
           {line !== undefined && <Badge tone="bad">{t('line', { line })}</Badge>}
           {pointer !== undefined && <Badge tone="quiet">{pointer}</Badge>}
         </Group>
-        <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+        {/* As the endpoint tells it to software, which is in English always. */}
+        <Text size="sm" ff="monospace" lang="en" style={{ overflowWrap: 'anywhere' }}>
           {error.description}
         </Text>
         {error.code === 'proxy_not_configured' && (

@@ -35,12 +35,11 @@ export const captures = {
     ends: 'Ends',
     left: 'Time left',
     info: 'Additional information',
-    infoNote: 'What your server sent along. Card numbers in it are cut.',
+    infoNote: 'What your server sent along. Card numbers in it are truncated.',
     infoEmpty: 'Your server sent nothing along.',
     endedTitle: 'This capture has ended',
     endedText: 'Its time is over and its data is gone. The id will not work again.',
-    damaged:
-      'This record was changed in the database and cannot be opened. Tell your operator; do not delete it before.',
+    damaged: 'This record was changed in the database and cannot be opened. Tell your operator before you delete it.',
   },
   remove: {
     action: 'Delete capture',

@@ -53,7 +53,6 @@ export const payments = {
     amount: 'Amount',
     reference: 'Reference',
     lastFour: 'Last four digits',
-    doubtful: 'Only unknown outcomes',
     more: 'More filters',
     fewer: 'Fewer filters',
     clear: 'Clear filters',
@@ -93,7 +92,6 @@ export const payments = {
     expires: 'Ends by itself',
     none: 'None',
     history: 'History',
-    historyText: 'Every operation on this payment, in the order of time.',
   },
   operation: {
     authorization: 'Authorization',

@@ -15,7 +15,7 @@ export const session = {
   signOut: 'Sign out',
   stay: 'Stay signed in',
   stepUpTitle: 'Confirm it’s you',
-  stepUpWhy: 'This action is sensitive, so we ask for your second step once more.',
+  stepUpWhy: 'This action is sensitive, so we ask for your second factor once more.',
   understood: 'Got it',
   useCode: 'Use a code from your app',
   usePasskey: 'Continue with a passkey',

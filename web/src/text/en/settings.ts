@@ -18,7 +18,7 @@ export const settings = {
       'Revoking an API key never waits: a key that leaked has to end at once. Calls of your software do not wait either.',
     needsTwo: 'You need at least two people who may approve. Invite one first.',
     toTeam: 'Go to the team',
-    turnOn: 'Ask for two people',
+    turnOn: 'Require two people',
     turnOff: 'Let one person decide',
     confirmOn: 'From now on changes in production wait for a second person.',
     confirmOff: 'A second person has to approve this, as every change in production.',

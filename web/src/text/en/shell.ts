@@ -52,7 +52,7 @@ export const shell = {
   requests: 'Requests',
   sandbox: 'Sandbox',
   search: 'Search or jump to…',
-  searchHint: 'Type a page, or the id of a token or payment',
+  searchHint: 'Page, token or payment id',
   searchShort: 'Search',
   settings: 'Settings',
   signOut: 'Sign out',

@@ -62,8 +62,8 @@ export const team = {
   remove: {
     button: 'Remove',
     title: 'Remove {{name}}',
-    text: '{{name}} loses access to this account at once. API keys they made stay.',
-    operatorText: '{{name}} is no operator any more, at once.',
+    text: '{{name}} loses access to this account at once. API keys they made stay. Whoever belongs to no other account loses their sign-in, too.',
+    operatorText: '{{name}} is no operator any more, at once. Whoever belongs to no account loses their sign-in, too.',
     confirm: 'Remove',
     done: '{{name}} was removed.',
   },

@@ -65,8 +65,7 @@ export const tokens = {
     by: 'Created by key',
     at: 'Created',
     none: 'Not given',
-    damaged:
-      'This record was changed in the database and cannot be opened. Tell your operator; do not delete it before.',
+    damaged: 'This record was changed in the database and cannot be opened. Tell your operator before you delete it.',
   },
   remove: {
     action: 'Delete token',

@@ -19,7 +19,7 @@ export const workbench = {
   token: 'Token for the example',
   capture: 'Capture for the example',
   noToken: 'There is no sandbox token yet. Make one first, or write its value into the payload.',
-  noCapture: 'No capture is alive in the sandbox. Captures end with their time.',
+  noCapture: 'There is no current capture in the sandbox. Captures end with their time.',
   newest: 'The examples use your newest sandbox token and capture.',
   payload: 'Payload',
   payloadHint: 'Use tokens and captures of the sandbox only. Never paste a card number.',

@@ -36,18 +36,18 @@ export const captures: typeof english = {
     ends: 'Termina',
     left: 'Tiempo restante',
     info: 'Información adicional',
-    infoNote: 'Lo que envió su servidor. Los números de tarjeta aparecen recortados.',
+    infoNote: 'Lo que envió su servidor. Los números de tarjeta aparecen truncados.',
     infoEmpty: 'Su servidor no envió nada más.',
     endedTitle: 'Esta captura ha terminado',
     endedText: 'Se acabó su tiempo y sus datos ya no existen. El id no volverá a funcionar.',
     damaged:
-      'Este registro fue alterado en la base de datos y no se puede abrir. Avise a su operador; no lo elimine antes.',
+      'Este registro fue alterado en la base de datos y no se puede abrir. Avise a su operador antes de eliminarlo.',
   },
   remove: {
     action: 'Eliminar captura',
     title: '¿Eliminar esta captura?',
     text: 'Sus datos de tarjeta se borran ahora en vez de al final. Desde ese momento fallan las llamadas que usen el id.',
     confirm: 'Eliminar captura',
-    done: 'La captura fue eliminada.',
+    done: 'La captura se ha eliminado.',
   },
 };

@@ -59,7 +59,7 @@ export const onboarding: typeof english = {
     card: 'Guardar una tarjeta',
     capture: 'Hacer una captura',
     payment: 'Autorizar un pago',
-    certificate: 'Si su equipo no conoce el certificado del servicio, agregue --cacert con su autoridad.',
+    certificate: 'Si su equipo no conoce el certificado del servicio, añada --cacert con su autoridad.',
     paymentsOff:
       'Los pagos todavía no están habilitados en el entorno de pruebas: este comando se rechaza hasta que su operador los habilite.',
   },
@@ -83,7 +83,7 @@ export const onboarding: typeof english = {
     withdraw: 'Retirar',
     withdrawTitle: '¿Retirar esta solicitud?',
     withdrawText: 'El operador dejará de verla. Puede volver a solicitarla cuando quiera.',
-    withdrawn: 'La solicitud fue retirada.',
+    withdrawn: 'La solicitud se ha retirado.',
   },
   form: {
     title: 'Solicitar la activación de pagos',
@@ -96,7 +96,7 @@ export const onboarding: typeof english = {
     noteHint:
       'Por ejemplo, su número de contrato con el procesador. Nunca escriba aquí números de tarjeta, contraseñas ni claves.',
     send: 'Enviar solicitud',
-    sent: 'Su solicitud fue enviada. La respuesta aparecerá en esta página.',
+    sent: 'Su solicitud se ha enviado. La respuesta aparecerá en esta página.',
     card: 'Esto parece un número de tarjeta. Quítelo.',
     long: 'Como máximo {{max}} caracteres.',
     missing: 'Elija un procesador.',

@@ -54,7 +54,6 @@ export const payments: typeof english = {
     amount: 'Importe',
     reference: 'Referencia',
     lastFour: 'Últimos cuatro dígitos',
-    doubtful: 'Solo resultados desconocidos',
     more: 'Más filtros',
     fewer: 'Menos filtros',
     clear: 'Quitar filtros',
@@ -94,7 +93,6 @@ export const payments: typeof english = {
     expires: 'Termina por sí solo',
     none: 'Ninguno',
     history: 'Historial',
-    historyText: 'Todas las operaciones de este pago, en orden cronológico.',
   },
   operation: {
     authorization: 'Autorización',

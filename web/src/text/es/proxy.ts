@@ -13,7 +13,7 @@ export const proxy: typeof english = {
     none: 'Sin definir',
     noneProcessor: 'Suba la clave que le dio su procesador.',
     noneMerchant: 'Suba una clave RSA de 2048 bits o más.',
-    noneCertificate: 'Se crea a partir de su clave privada, o suba uno propio.',
+    noneCertificate: 'Se crea a partir de su clave privada; también puede subir uno propio.',
     inUse: 'En uso',
     waiting: 'Empieza a usarse',
     fingerprint: 'Huella',
@@ -39,7 +39,7 @@ export const proxy: typeof english = {
     overlap: 'Cuándo empieza a usarse',
     overlapHint: 'Hasta entonces se sigue usando la actual.',
     overlapChoices: {
-      now: 'De inmediato',
+      now: 'Enseguida',
       hour: 'En 1 hora',
       day: 'En 1 día',
       week: 'En 7 días',
@@ -52,7 +52,7 @@ export const proxy: typeof english = {
     tooLarge: 'Este archivo es demasiado grande para una clave.',
     production: 'Producción: los mensajes con tarjetas reales la usarán desde entonces.',
     save: 'Guardar',
-    saved: 'Guardado. Todos los nodos lo usan en 5 segundos.',
+    saved: 'Guardado. Vale en todas partes en 5 segundos.',
   },
   settings: {
     title: 'Ajustes',
@@ -69,7 +69,7 @@ export const proxy: typeof english = {
     reset: 'Deshacer cambios',
     unsaved_one: '{{count}} cambio sin guardar',
     unsaved_other: '{{count}} cambios sin guardar',
-    saved: 'Ajustes guardados. Todos los nodos los usan en 5 segundos.',
+    saved: 'Ajustes guardados. Valen en todas partes en 5 segundos.',
     about: {
       jose: {
         signature: 'Cómo se hace su firma',
@@ -91,7 +91,7 @@ export const proxy: typeof english = {
     },
   },
   remove: {
-    title: 'Quitar todo lo del proxy',
+    title: 'Quitar todas las claves y ajustes del proxy',
     text: 'Borra las claves, el certificado y los ajustes de este entorno. Desde entonces se rechazan las llamadas al proxy, y la clave privada no se puede recuperar.',
     button: 'Quitar el proxy',
     typed: 'quitar',

@@ -18,7 +18,7 @@ export const session: typeof english = {
   signOut: 'Cerrar sesión',
   stay: 'Seguir conectado',
   stepUpTitle: 'Confirme que es usted',
-  stepUpWhy: 'Esta acción es delicada, por eso le pedimos de nuevo el segundo paso.',
+  stepUpWhy: 'Esta acción es delicada, por eso le pedimos de nuevo el segundo factor.',
   understood: 'Entendido',
   useCode: 'Usar un código de la aplicación',
   usePasskey: 'Continuar con una llave de acceso',

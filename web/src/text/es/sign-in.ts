@@ -6,7 +6,7 @@ export const signIn: typeof english = {
   otherPerson: 'Entrar como otra persona',
   password: 'Contraseña',
   passwordLost:
-    '¿Ha olvidado su contraseña o ha perdido el segundo paso? Pida un enlace nuevo al propietario de su cuenta o a su operador.',
+    '¿Ha olvidado su contraseña o ha perdido su segundo factor? Pida un enlace nuevo al propietario de su cuenta o a su operador.',
   promise: 'Los números de tarjeta, donde deben estar.',
   promiseText:
     'cardvault funciona en sus propias máquinas. Guarda cifrados los números de tarjeta y entrega tokens en su lugar, para que el resto de sus sistemas nunca vea una tarjeta.',

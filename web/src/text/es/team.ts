@@ -63,8 +63,9 @@ export const team: typeof english = {
   remove: {
     button: 'Quitar',
     title: 'Quitar a {{name}}',
-    text: '{{name}} pierde enseguida el acceso a esta cuenta. Las claves de API que creó se conservan.',
-    operatorText: '{{name}} deja de ser operador enseguida.',
+    text: '{{name}} pierde enseguida el acceso a esta cuenta. Las claves de API que creó se conservan. Quien no pertenece a ninguna otra cuenta pierde también su acceso.',
+    operatorText:
+      '{{name}} deja de ser operador enseguida. Quien no pertenece a ninguna cuenta pierde también su acceso.',
     confirm: 'Quitar',
     done: 'Se ha quitado a {{name}}.',
   },

@@ -68,13 +68,13 @@ export const tokens: typeof english = {
     at: 'Creado',
     none: 'No indicado',
     damaged:
-      'Este registro fue alterado en la base de datos y no se puede abrir. Avise a su operador; no lo elimine antes.',
+      'Este registro fue alterado en la base de datos y no se puede abrir. Avise a su operador antes de eliminarlo.',
   },
   remove: {
     action: 'Eliminar token',
     title: '¿Eliminar este token?',
     text: 'El número de tarjeta se borra para siempre. Desde ese momento fallan las llamadas que usen el token.',
     confirm: 'Eliminar token',
-    done: 'El token fue eliminado.',
+    done: 'El token se ha eliminado.',
   },
 };

@@ -1,0 +1,64 @@
+import type { KeyObject } from 'node:crypto';
+import { keyedDigest } from '../crypto/fingerprint.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import type { Clock, Random } from '../kernel/clock.ts';
+import type { Environment, Tenant } from '../kernel/environment.ts';
+import { newId } from '../kernel/ids.ts';
+import type { Write } from '../storage/database.ts';
+import type { AllowedNetwork } from './allow-list.ts';
+import { type ApiKey, newSecret, prefixOf } from './api-key.ts';
+import { sealOfKey } from './key-seal.ts';
+import { insertKey } from './key-store.ts';
+import { PERMISSIONS, type Permission } from './permission.ts';
+
+export interface KeyTraits {
+  readonly name: string;
+  readonly description: string;
+  readonly permissions: readonly Permission[];
+  readonly allowList: readonly AllowedNetwork[];
+  readonly expiresAt: number | undefined;
+}
+
+/** A key and its secret, which exists nowhere else and is not to be had again. */
+export interface IssuedKey {
+  readonly key: ApiKey;
+  readonly secret: string;
+}
+
+/** One that is not stored yet. */
+export interface NewKey extends IssuedKey {
+  readonly insert: Write;
+}
+
+const ID_CHARACTERS = 14;
+
+export const keysDigestKey = (keyring: Keyring, environment: Environment): Promise<KeyObject> =>
+  keyring.digestKey({ account: '', environment, purpose: 'api-keys' });
+
+/** Without permissions it may do everything. */
+export async function newKey(
+  { keyring, clock, random }: { readonly keyring: Keyring; readonly clock: Clock; readonly random: Random },
+  { account, environment }: Tenant,
+  { name, description, permissions, allowList, expiresAt }: KeyTraits,
+): Promise<NewKey> {
+  const secret = newSecret(environment, random);
+  const key: ApiKey = {
+    id: newId('key', ID_CHARACTERS, random),
+    account,
+    environment,
+    prefix: prefixOf(secret),
+    name,
+    description,
+    permissions: permissions.length === 0 ? PERMISSIONS : permissions,
+    allowList,
+    createdAt: clock(),
+    expiresAt,
+    revokedAt: undefined,
+    lastUsedAt: undefined,
+    successor: undefined,
+    revision: 1,
+  };
+  const digestKey = await keysDigestKey(keyring, environment);
+  const digest = new Uint8Array(keyedDigest(digestKey, secret));
+  return { key, secret, insert: insertKey(key, digest, sealOfKey(digestKey, key, digest)) };
+}

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { openPeopleHouse, type PeopleHouse } from '../../test/people-house.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { Readers } from './readers.ts';
+
+describe('who reads the audit log', () => {
+  let house: PeopleHouse;
+  before(async () => {
+    house = await openPeopleHouse();
+  });
+  after(() => house.stop());
+
+  const reader = (id: string) => ({ origin: { actor: { type: 'person' as const, id, name: 'Ana' } }, account: '' });
+  const recorded = async (id: string): Promise<number> =>
+    (await house.records('')).filter(({ action, actor }) => action === 'audit.read' && actor.id === id).length;
+
+  test('is on record once more rather than not at all, when more read than are remembered', async () => {
+    const readers = new Readers(house.core);
+    const { clock } = house.core;
+    const note = (id: string) => readers.note(clock, reader(id), { account: '' }, []);
+    await note('first');
+    await note('first');
+    assert.equal(await recorded('first'), 1);
+    const others = Array.from({ length: LIMITS.rememberedReadings }, (_, index) => `other-${index}`);
+    await Promise.all(others.map(note));
+    await note('first');
+    assert.deepEqual([await recorded('first'), await recorded('other-9999')], [2, 1]);
+  });
+
+  test('is not shown the log when that cannot be put on record', async () => {
+    const other = await openPeopleHouse();
+    const readers = new Readers(other.core);
+    await other.stop();
+    for (let turn = 0; turn < 2; turn++)
+      await assert.rejects(readers.note(other.core.clock, reader('late'), { account: '' }, []));
+  });
+});

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { noChromium } from '../chromium.ts';
+import { newPerson, type PersonClient } from '../console/client.ts';
+import { type House, startHouse } from '../house.ts';
+import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import { totp } from './totp.ts';
+import { button, giveCode, givePassword, newCode, signIn, signOut } from './ways-in.ts';
+
+/** Who signs in with what does not work any more, and what is no name or address. */
+const EXPECTED = /^403: POST .*\/api\/sign-in(\/code)?$|^400: POST .*\/api\/profile\/(email|factors\/.*)$/;
+
+/** What people look after themselves: one story, told in order. */
+describe('a profile, in the browser', { skip: noChromium() }, () => {
+  let house: House;
+  let browser: TestBrowser;
+  let visitor: Visitor;
+  let page: Page;
+  let account: string;
+  let ana: PersonClient;
+  const now = { email: '', totpSecret: '' };
+
+  before(async () => {
+    house = await startHouse();
+    browser = await openBrowser(house.ports.console);
+    account = await house.newAccount('Corner shop');
+    ana = await newPerson(house, account, 'owner', 'Ana');
+    Object.assign(now, { email: ana.email, totpSecret: ana.totpSecret });
+    visitor = await browser.newVisitor();
+    page = visitor.page;
+    await page.goto('/profile');
+    await signIn(page, house, ana);
+  });
+  afterEach(() => {
+    browser.check();
+    visitor.complaints.checkRefusals(EXPECTED);
+  });
+  after(async () => {
+    await browser?.close();
+    await house?.stop();
+  });
+
+  const dialog = () => page.getByRole('dialog');
+  const closed = (): Promise<void> => dialog().waitFor({ state: 'hidden' });
+  const refused = (): Promise<void> =>
+    page
+      .getByRole('alert')
+      .getByText(/did not match/)
+      .waitFor();
+  const toProfile = async (): Promise<void> => {
+    await page.goto('/profile');
+    await page.getByRole('heading', { name: 'Profile', level: 1 }).waitFor();
+  };
+
+  it('a passkey is added beside the app, and gets another name', async () => {
+    await visitor.newAuthenticator();
+    await button(page, 'Add a passkey').click();
+    await dialog().getByLabel('Name it').fill('Laptop');
+    await button(dialog(), 'Add a passkey').click();
+    await closed();
+    await button(page, 'Rename Laptop').click();
+    await visitor.checkAccessibility();
+    await dialog().getByLabel('Name', { exact: true }).fill('');
+    await button(dialog(), 'Rename').click();
+    await dialog().locator('[aria-invalid="true"]').waitFor();
+    await dialog().getByLabel('Name', { exact: true }).fill('Work laptop');
+    await button(dialog(), 'Rename').click();
+    await closed();
+    const rows = page.getByRole('table', { name: 'Second steps' }).getByRole('row');
+    await rows.filter({ hasText: 'Work laptop' }).waitFor();
+    await button(page, 'Remove Authenticator app').waitFor();
+    assert.equal(await rows.getByRole('button', { name: /^Rename/ }).count(), 1, 'the app needs no name');
+  });
+
+  it('another app takes the place of the one before', async () => {
+    await button(page, 'Set up an app anew').click();
+    const secret =
+      (await dialog()
+        .getByTitle(/^[A-Z2-7]{16,}$/)
+        .getAttribute('title')) ?? '';
+    await dialog().getByLabel('Code', { exact: true }).fill(totp(secret, house.now()));
+    await button(dialog(), 'Confirm').click();
+    await closed();
+    await signOut(page);
+    await givePassword(page, ana);
+    await giveCode(page, newCode(house, now.totpSecret));
+    await refused();
+    now.totpSecret = secret;
+    await giveCode(page, newCode(house, secret));
+    await page.getByRole('navigation', { name: 'Main' }).waitFor();
+  });
+
+  it('the e-mail address is another one, with which alone one signs in', async () => {
+    await toProfile();
+    await button(page, 'Change address').click();
+    await visitor.checkAccessibility();
+    await dialog().getByLabel('New e-mail address').fill('not an address');
+    await button(dialog(), 'Change address').click();
+    await dialog().locator('[aria-invalid="true"]').waitFor();
+    await dialog().getByLabel('New e-mail address').fill('ana.new@example.com');
+    await button(dialog(), 'Change address').click();
+    await closed();
+    assert.equal(await page.getByLabel('E-mail', { exact: true }).inputValue(), 'ana.new@example.com');
+    await signOut(page);
+    await givePassword(page, ana);
+    await refused();
+    await givePassword(page, { ...ana, email: 'ana.new@example.com' });
+    await page.getByLabel('Code', { exact: true }).or(button(page, 'Continue with a passkey')).first().waitFor();
+  });
+});

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { FINDINGS } from '../../src/console/health.ts';
+import { editProfile } from '../../src/console/wire/profile.ts';
+import { FAILURES } from '../../src/kernel/failure.ts';
+import { en } from '../../web/src/text/en.ts';
+import { es } from '../../web/src/text/es.ts';
+import { noChromium } from '../chromium.ts';
+import { dialogOf, press } from './acts.ts';
+import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import { type FilledHouse, startFilledHouse } from './filled.ts';
+import { settled, stopsIn, visit, visitWithin, type Who, whoIs } from './tour.ts';
+
+type Texts = { readonly [key: string]: string | Texts };
+
+const textsOf = (texts: Texts): string[] =>
+  Object.values(texts).flatMap((text) => (typeof text === 'string' ? [text] : textsOf(text)));
+
+const SPANISH = new Set(textsOf(es));
+/** All that the console says in English and says otherwise in Spanish, and what the service says. */
+const ENGLISH = new Set(
+  [...textsOf(en), ...Object.values(FINDINGS), ...Object.values(FAILURES)].filter((text) => !SPANISH.has(text)),
+);
+
+/** No word of these is Spanish; English dates are told by their months and by how long ago. */
+const ENGLISH_WORDS =
+  /\b(?:the|of|and|or|with|without|is|are|was|were|this|that|not|be|to|from|by|how|what|when|which|ago|yesterday|tomorrow|AM|PM|Jan|Apr|Aug|Dec)\b/;
+
+/** What people of the house wrote themselves. */
+const WRITTEN: readonly string[] = [
+  'Laptop of Dev',
+  'Everything, to try',
+  'Contract 4471 is signed.',
+  'Please finish the tests in the sandbox first.',
+  'To try out the new shop.',
+  'Enabled. Tell us when you want to go live.',
+  'We sell train journeys.',
+];
+
+/** Texts and names that are there for people, but for those that say that they are English, and code. */
+const TEXTS_SHOWN = `(() => {
+  const found = new Set();
+  const isAside = (element) => element.closest('[lang="en"], code, pre, script, style, textarea') !== null;
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode())
+    if (!isAside(walker.currentNode.parentElement)) found.add(walker.currentNode.textContent.trim());
+  for (const name of ['aria-label', 'title', 'placeholder', 'alt'])
+    for (const element of document.body.querySelectorAll('[' + name + ']'))
+      if (!isAside(element)) found.add(element.getAttribute(name).trim());
+  return [...found].filter((text) => text !== '');
+})()`;
+
+async function englishOn(page: Page): Promise<string[]> {
+  const shown = await page.evaluate<string[]>(TEXTS_SHOWN);
+  assert.ok(shown.length > 5, 'a page says something');
+  return shown.filter(
+    (text) => ENGLISH.has(text) || (ENGLISH_WORDS.test(text) && !WRITTEN.some((each) => text.includes(each))),
+  );
+}
+
+describe('the console in Spanish, in a browser that speaks English', { skip: noChromium() }, () => {
+  let filled: FilledHouse;
+  let browser: TestBrowser;
+  const visitors = new Map<Who, Visitor>();
+  before(async () => {
+    filled = await startFilledHouse();
+    browser = await openBrowser(filled.house.ports.console);
+  });
+  afterEach(() => browser.check());
+  after(async () => {
+    await browser?.close();
+    await filled?.house.stop();
+  });
+
+  const open = async (who: Who, path: string): Promise<Page> => {
+    let visitor = visitors.get(who);
+    if (visitor === undefined) {
+      const member = whoIs(filled)[who];
+      await member.call(editProfile, {}, { language: 'es' });
+      await member.stepUp();
+      visitor = await member.visit(browser);
+      visitors.set(who, visitor);
+      await visit(visitor.page, path);
+      return visitor.page;
+    }
+    // A page that is there names itself, so nothing of the one before is looked at.
+    await visitor.page.evaluate("document.title = ''");
+    await visitWithin(visitor.page, path);
+    await visitor.page.locator('head > title:not(:empty)').waitFor({ state: 'attached' });
+    await settled(visitor.page);
+    return visitor.page;
+  };
+
+  it('says nothing in English on any page', async () => {
+    const faults: string[] = [];
+    // The same page in the other environment does not name itself anew.
+    const stops = stopsIn(filled).filter(({ name }) => name !== 'keys-production');
+    for (const { name, who, path } of stops) {
+      const page = await open(who, path);
+      for (const text of await englishOn(page)) faults.push(`${name}: ${text}`);
+    }
+    assert.deepEqual(faults, []);
+  });
+
+  it('tells settings of processors and what is wrong with them in Spanish', async () => {
+    const page = await open('operator', `/operator/accounts/${filled.harbour.account}`);
+    await page.getByRole('button', { name: 'Cambiar', exact: true }).last().click();
+    const dialog = dialogOf(page);
+    await press(dialog, 'Más ajustes');
+    assert.deepEqual(await englishOn(page), []);
+    await dialog.getByLabel('timeout-ms').fill('7');
+    await press(dialog, 'Guardar');
+    await dialog.getByText('timeout-ms: se espera un número entero de 50 a 300000.').waitFor();
+    assert.deepEqual(await englishOn(page), []);
+  });
+
+  it('tells what is wrong with a key in Spanish', async () => {
+    const page = await open('owner', `/a/${filled.harbour.account}/sandbox/proxy`);
+    await press(page.getByRole('main'), /^(?:Subir|Reemplazar)/);
+    await dialogOf(page).getByRole('textbox').first().fill('no key');
+    await press(dialogOf(page), 'Guardar');
+    await dialogOf(page).getByText('No es una clave pública RSA.').waitFor();
+    assert.deepEqual(await englishOn(page), []);
+  });
+});

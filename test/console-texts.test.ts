@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { PERMISSIONS } from '../src/accounts/permission.ts';
+import { AUDIT_ACTIONS } from '../src/audit/audit.ts';
+import { FINDINGS } from '../src/console/health.ts';
+import { systemRandom } from '../src/crypto/random.ts';
+import { FAILURES } from '../src/kernel/failure.ts';
+import { newProcessors } from '../src/payments/processors.ts';
+import { COMMON_SETTINGS, settingsTable as settingsOf } from '../src/payments/settings.ts';
+import { REASONS, STATUSES } from '../src/payments/transitions.ts';
+import { ROLE_NAMES } from '../src/people/roles.ts';
+import { settingsTable as settingsOfProxy } from '../src/proxy/settings.ts';
+import { en } from '../web/src/text/en.ts';
+import { es } from '../web/src/text/es.ts';
+import { expectedIn, refusalIn } from '../web/src/text/refusals.ts';
+
+/** Whatever the service tells has words in every language of the console. */
+
+type Texts = { readonly [key: string]: string | Texts };
+
+const leavesOf = (texts: Texts, path = ''): [string, string][] =>
+  Object.entries(texts).flatMap(([key, text]) =>
+    typeof text === 'string' ? [[`${path}${key}`, text] as [string, string]] : leavesOf(text, `${path}${key}.`),
+  );
+
+const holesOf = (text: string): string[] => [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name = '']) => name).sort();
+
+const PLURAL = /_(?:one|other)$/;
+
+const [ENGLISH, SPANISH] = [new Map(leavesOf(en)), new Map(leavesOf(es))];
+
+/** With a text of its own in both languages, or one for each plural. */
+const isSaid = (key: string): boolean =>
+  [ENGLISH, SPANISH].every((texts) => texts.has(key) || ['_one', '_other'].every((plural) => texts.has(key + plural)));
+
+const missing = (keys: readonly string[]): string[] => {
+  assert.ok(keys.length > 0);
+  return keys.filter((key) => !isSaid(key));
+};
+
+describe('the texts of the console', () => {
+  it('are the same in every language, with the same places for values', () => {
+    assert.deepEqual([...SPANISH.keys()].sort(), [...ENGLISH.keys()].sort());
+    const other = [...ENGLISH].filter(
+      ([key, text]) => !PLURAL.test(key) && `${holesOf(text)}` !== `${holesOf(SPANISH.get(key) ?? '')}`,
+    );
+    assert.deepEqual(other, []);
+  });
+
+  it('come as one and as many, wherever they come as one of both', () => {
+    const plurals = [...ENGLISH.keys()].filter((key) => PLURAL.test(key)).map((key) => key.replace(PLURAL, ''));
+    assert.deepEqual(missing(plurals), []);
+  });
+
+  it('are never empty, and have no blanks at their ends', () => {
+    for (const texts of [ENGLISH, SPANISH])
+      for (const [key, text] of texts) assert.ok(text !== '' && text.trim() === text, key);
+  });
+});
+
+describe('what the service tells as a word has a text', () => {
+  const processors = Object.entries(
+    newProcessors({ database: undefined as never, clock: Date.now, random: systemRandom() }).byName,
+  );
+
+  for (const [what, keys] of [
+    ['every failure', Object.keys(FAILURES).map((code) => `errors.${code}`)],
+    ['every finding of health', Object.keys(FINDINGS).map((finding) => `health.findings.${finding}`)],
+    ['what each finding is about', Object.keys(FINDINGS).map((finding) => `health.about.${finding.split('-')[0]}`)],
+    ['every action of the audit log', AUDIT_ACTIONS.map((action) => `audit.actions.${action}`)],
+    ['every permission', PERMISSIONS.map((permission) => `keys.permission.${permission.replace(':', '_')}`)],
+    ['every role', ROLE_NAMES.map((role) => `team.role.${role}`)],
+    ['every status of a payment', STATUSES.map((status) => `status.${status}`)],
+    [
+      'every reason of a payment',
+      Object.values(REASONS).flatMap((words) => words.map((word) => `payments.reason.${word}`)),
+    ],
+    ['every setting of all processors', Object.keys(COMMON_SETTINGS).map((name) => `processors.about.common.${name}`)],
+    [
+      'every setting of one processor',
+      processors.flatMap(([processor, { settings }]) =>
+        Object.keys(settings)
+          .filter((name) => !Object.hasOwn(COMMON_SETTINGS, name))
+          .map((name) => `processors.about.${processor}.${name}`),
+      ),
+    ],
+    ['every setting of the proxy', settingsOfProxy({}).map(({ name }) => `proxy.settings.about.${name}`)],
+  ] as const)
+    it(what, () => assert.deepEqual(missing(keys), []));
+
+  it('what each setting of a processor can be', () => {
+    const tables = [COMMON_SETTINGS, ...processors.map(([, { settings }]) => settings)];
+    const all = tables.flatMap((table) => settingsOf(table, {}));
+    assert.ok(all.length > 10);
+    assert.deepEqual(
+      all.filter(({ expected }) => expectedIn(expected) === undefined),
+      [],
+    );
+  });
+
+  it('what each setting of the proxy can be', () => {
+    const expected = settingsOfProxy({}).map((setting) => setting.expected);
+    assert.deepEqual(
+      expected.filter((text) => expectedIn(text) === undefined),
+      [],
+    );
+  });
+});
+
+describe('what the service tells as a sentence has a text', () => {
+  const SRC = join(import.meta.dirname, '..', 'src');
+  /** Of the command line, of the start, of payloads, and of requests of merchants; the console meets none of it. */
+  const ELSEWHERE =
+    /^(?:cli\/|config|core|main|app|storage\/(?:sqlite|postgres|copy|migrat|open|group|database)|crypto\/(?:custody|secret-file|keyring|seal)|placeholders\/|proxy\/(?:jose|wssec|proxy)|payments\/(?:by-hand|card-source|processors\/)|http\/(?!fields\.ts))/;
+  const files = globSync('**/*.ts', { cwd: SRC, exclude: ['**/*.test.ts'] }).filter((path) => !ELSEWHERE.test(path));
+  const sources = files.map((path) => ({ path, text: withoutComments(readFileSync(join(SRC, path), 'utf8')) }));
+  const constants = new Map(
+    sources.flatMap(({ text }) =>
+      [...text.matchAll(/\bconst ([A-Z_]+) =\s+(['"`])((?:(?!\2)[^\\]|\\.)*)\2/g)].map(
+        ([, name = '', , value = '']) => [name, value] as const,
+      ),
+    ),
+  );
+
+  it('every refusal in the sources', () => {
+    const found = sources.flatMap(({ path, text }) => refusalsIn(text, constants).map((said) => ({ path, said })));
+    assert.ok(found.length > 80, `${found.length} found`);
+    const unknown = found.filter(({ said }) => refusalIn(said) === undefined);
+    assert.deepEqual(unknown, []);
+  });
+
+  it('with the values that it holds', () => {
+    const found = refusalIn('expected an RSA key of 2048 to 16384 bits, this one has 1024');
+    assert.deepEqual(found, { key: 'keyBits', values: { min: '2048', max: '16384', bits: '1024' } });
+    const setting = refusalIn('timeout-ms: expected a whole number of 50 to 300000');
+    assert.deepEqual(setting?.values, { name: 'timeout-ms', expected: 'a whole number of 50 to 300000' });
+    assert.equal(expectedIn(setting?.values['expected'] ?? '')?.key, 'wholeNumber');
+    assert.equal(refusalIn('something that nobody says'), undefined);
+  });
+});
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
+}
+
+const THROWN = /\b(?:invalid|refused|Mismatch|[A-Z]\w*(?:Failure|Error|Fault)|Failure)\(/g;
+/** Texts of which a value is a word: what they say with each. */
+const WITH_WORDS: Readonly<Record<string, readonly string[]>> = {
+  'This is the last 7; make somebody else one first.': ['owner', 'operator'].map(
+    (role) => `This is the last ${role}; make somebody else one first.`,
+  ),
+  'expected 7': ['a token', 'a tag', '6 or 8 digits', '4 digits', 'production, sandbox, none'].map(
+    (words) => `expected ${words}`,
+  ),
+  // What stands before the text of another failure, and is taken away.
+  '7: ': [],
+};
+const CODES_THAT_SAY_ENOUGH = Object.keys(FAILURES).filter((code) => !['invalid_field', 'not_possible'].includes(code));
+
+/** Each text that a failure or an error for operators is made with, a value standing for what differs. */
+function refusalsIn(text: string, constants: ReadonlyMap<string, string>): string[] {
+  return [...text.matchAll(THROWN)].flatMap(({ index, 0: name }) => {
+    const inside = parenthesized(text.slice(index + name.length));
+    const literals = literalsIn(inside);
+    const named = [...inside.matchAll(/\b([A-Z_]{4,})\b/g)].map(([, constant = '']) => constants.get(constant) ?? '');
+    if (literals.some((literal) => CODES_THAT_SAY_ENOUGH.includes(literal))) return [];
+    const said = [...literals, ...named].filter((each) => / /.test(each)).map(withValues);
+    return said.flatMap((each) => WITH_WORDS[each] ?? each);
+  });
+}
+
+/** Those that are joined by a plus are one. */
+function literalsIn(code: string): string[] {
+  const literals: string[] = [];
+  let end = -1;
+  for (const { index, 0: whole, 2: said = '' } of code.matchAll(/(['"`])((?:(?!\1)[^\\]|\\.)*)\1/g)) {
+    const isJoined = end >= 0 && code.slice(end, index).trim() === '+';
+    literals.push(isJoined ? `${literals.pop()}${said}` : said);
+    end = index + whole.length;
+  }
+  return literals;
+}
+
+const withValues = (template: string): string => template.replace(/\$\{(?:[^{}]|\{[^{}]*\})*\}/g, '7');
+
+/** Up to where what was opened is closed. */
+function parenthesized(text: string): string {
+  let depth = 1;
+  for (const [index, character] of [...text].entries()) {
+    if (character === '(') depth++;
+    if (character === ')' && --depth === 0) return [...text].slice(0, index).join('');
+  }
+  return text;
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { createKey, editKey, listKeys, rotateKey, showKey } from '../../src/console/wire/keys.ts';
+import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { type House, startHouse } from '../house.ts';
+import { newPerson, type PersonClient } from './client.ts';
+import { assertRefused, given } from './desk.ts';
+
+/** As many keys as there may be, each with as long an allow-list as there may be. */
+
+const MAX = LIMITS.keysPerEnvironment;
+const BY_TEST = { actor: { type: 'operator', name: 'test' } } as const;
+const FULL = Array.from({ length: LIMITS.allowListEntries }, (_, index) => ({
+  cidr: `10.0.${index >> 8}.${index & 255}`,
+  note: 'till',
+}));
+const TRAITS = { name: 'till', description: '', permissions: [], allowList: [], expiresAt: undefined };
+const BODY = { name: 'one more', permissions: ['account:read'], allow_list: [] };
+
+let house: House;
+let account: string;
+let owner: PersonClient;
+
+before(async () => {
+  house = await startHouse();
+  account = await house.newAccount();
+  owner = await newPerson(house, account, 'owner');
+});
+after(() => house.stop());
+
+const sandbox = () => ({ account, environment: 'sandbox' });
+const make = (traits: object = {}, whose = account) =>
+  house.core.accounts.createKey(whose, 'sandbox', { ...TRAITS, ...traits }, BY_TEST);
+const makeMany = (count: number, traits: object = {}, whose = account) =>
+  Promise.all(Array.from({ length: count }, () => make(traits, whose)));
+const TOO_MANY = /100 keys of an environment work at once at most, and 200 are made in 24 hours/;
+
+describe('as many keys as there may be', () => {
+  let first: string;
+
+  before(async () => {
+    for (let made = 0; made < MAX; made += 20) await makeMany(20, { allowList: FULL });
+    first = given(await owner.call(listKeys, { params: sandbox() })).keys.at(-1).id;
+  });
+
+  test('are listed with the length of their allow-lists, and without the entries', async () => {
+    const list = await owner.call(listKeys, { params: sandbox() });
+    const { keys } = given(list);
+    assert.equal(keys.length, MAX);
+    assert.deepEqual([...new Set(keys.map(({ networks }: { networks: number }) => networks))], [FULL.length]);
+    assert.ok(!list.text.includes('10.0.'), 'entries');
+    assert.ok(list.text.length < 1000 * MAX, `${list.text.length}`);
+  });
+
+  test('show their entries one by one', async () => {
+    const { key } = given(await owner.call(showKey, { params: { ...sandbox(), id: first } }));
+    assert.deepEqual(key.allow_list, FULL);
+    assert.equal(key.networks, undefined);
+  });
+
+  test('let no other one be made, by whomever, until one is revoked', async () => {
+    const refused = await owner.call(createKey, { params: sandbox(), body: BODY });
+    assertRefused(refused, 'not_possible');
+    assert.match(refused.json.message, TOO_MANY);
+    await assert.rejects(make(), TOO_MANY);
+    const production = await owner.call(createKey, { params: { account, environment: 'production' }, body: BODY });
+    assert.equal(production.status, 200, production.text);
+    await house.core.accounts.revokeKey(first, BY_TEST);
+    assert.equal((await owner.call(createKey, { params: sandbox(), body: BODY })).status, 200);
+    await assert.rejects(make(), TOO_MANY);
+    const states = given(await owner.call(listKeys, { params: sandbox() })).keys.map(
+      ({ state }: { state: string }) => state,
+    );
+    assert.deepEqual([states.length, states.filter((state: string) => state === 'revoked').length], [MAX + 1, 1]);
+  });
+
+  test('are rotated when the old one ends at once', async () => {
+    const [{ id }] = given(await owner.call(listKeys, { params: sandbox() })).keys;
+    const params = { ...sandbox(), id };
+    await owner.stepUp();
+    assertRefused(await owner.call(rotateKey, { params, body: { overlap_minutes: 5 } }), 'not_possible');
+    assert.equal((await owner.call(rotateKey, { params, body: { overlap_minutes: 0 } })).status, 200);
+  });
+});
+
+describe('a key that has ended', () => {
+  test('makes room, and does not work again where there is none', async () => {
+    const whose = await house.newAccount();
+    const other = await newPerson(house, whose, 'owner');
+    const { key: short } = await make({ expiresAt: house.now() + MINUTE }, whose);
+    await makeMany(MAX - 1, {}, whose);
+    await assert.rejects(make({}, whose), TOO_MANY);
+    house.advance(MINUTE);
+    await make({}, whose);
+    const body = { ...BODY, revision: 1, expires_at: '2099-01-01T00:00:00Z' };
+    const params = { account: whose, environment: 'sandbox', id: short.id };
+    const refused = await other.call(editKey, { params, body });
+    assertRefused(refused, 'not_possible');
+    assert.equal((await house.core.accounts.key(short.id)).revision, 1);
+    const { expires_at: _, ...ended } = body;
+    const kept = { ...ended, expires_at: new Date(short.expiresAt ?? 0).toISOString() };
+    assert.equal((await other.call(editKey, { params, body: kept })).status, 200);
+  });
+});
+
+describe('keys that are made and revoked again and again', () => {
+  test('are so many in 24 hours, and the newest of them are listed', async () => {
+    const whose = await house.newAccount();
+    const other = await newPerson(house, whose, 'owner');
+    for (let made = 0; made < LIMITS.keysMadePerDay; made += MAX)
+      await Promise.all(
+        (await makeMany(MAX, {}, whose)).map(({ key }) => house.core.accounts.revokeKey(key.id, BY_TEST)),
+      );
+    await assert.rejects(make({}, whose), TOO_MANY);
+    const { keys } = given(await other.call(listKeys, { params: { account: whose, environment: 'sandbox' } }));
+    assert.equal(keys.length, LIMITS.endedKeysListed);
+    house.advance(24 * HOUR);
+    await make({}, whose);
+  });
+
+  test('at the same moment do not get beyond the limit', async () => {
+    const whose = await house.newAccount();
+    const results = await Promise.allSettled(Array.from({ length: MAX + 5 }, () => make({}, whose)));
+    assert.equal(results.filter(({ status }) => status === 'fulfilled').length, MAX);
+    assert.equal((await house.core.accounts.keys(whose)).length, MAX);
+  });
+});

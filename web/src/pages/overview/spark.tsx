@@ -1,0 +1,31 @@
+import classes from './overview.module.css';
+
+const WIDTH = 100;
+const HEIGHT = 28;
+/** So that the line is not cut at the edges. */
+const EDGE = 2;
+
+/** How a figure went, without numbers; the charts below have them. Null: nothing to tell at that time. */
+export function Spark({ values }: { readonly values: readonly (number | null)[] }) {
+  const known = values.filter((value) => value !== null);
+  const most = Math.max(...known);
+  if (known.length < 2 || most <= 0) return null;
+  const place = (value: number, index: number): string =>
+    `${round((index / (values.length - 1)) * WIDTH)},${round(HEIGHT - EDGE - (value / most) * (HEIGHT - 2 * EDGE))}`;
+  const line = values.flatMap((value, index) => (value === null ? [] : [place(value, index)]));
+  const [from = '', to = ''] = [line[0]?.split(',')[0], line.at(-1)?.split(',')[0]];
+  return (
+    <svg
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      className={classes['spark']}
+      aria-hidden="true"
+      focusable="false"
+    >
+      <polygon points={`${from},${HEIGHT} ${line.join(' ')} ${to},${HEIGHT}`} />
+      <polyline points={line.join(' ')} />
+    </svg>
+  );
+}
+
+const round = (value: number): number => Math.round(value * 100) / 100;

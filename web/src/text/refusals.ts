@@ -1,0 +1,165 @@
+import type { refusals as texts } from './en/refusals.ts';
+
+type Patterns<K extends string> = Readonly<Record<K, readonly string[]>>;
+
+/**
+ * What the service says in English when it refuses something, and what it says a setting can be, as patterns with names
+ * for what differs. Each has words for people by the same name in `en/refusals.ts` and `es/refusals.ts`;
+ * `test/console-texts.test.ts` looks in the sources for what is not here.
+ */
+const REFUSALS: Patterns<keyof typeof texts.text> = {
+  required: ['required'],
+  form: [
+    'expected an object',
+    'expected an array',
+    'expected a string',
+    'expected true or false',
+    'expected UTF-8 text',
+  ],
+  entries: ['expected {{min}} to {{max}} entries'],
+  allowListEntries: ['an allow-list has at most {{max}} entries'],
+  plainCharacters: ['expected a string of {{min}} to {{max}} characters without control characters'],
+  characters: ['expected a string of {{min}} to {{max}} characters', 'expected {{min}} to {{max}} characters'],
+  choice: ['expected one of {{words}}', 'expected production, {{words}}', 'expected "{{words}}"'],
+  integer: ['expected an integer of {{min}} to {{max}}'],
+  future: ['expected a time in the future'],
+  order: ['expected a time behind from'],
+  period: ['expected {{days}} days behind from at most'],
+  time: ['expected a time', 'expected ISO 8601 with a zone, as 2027-01-31T00:00:00Z'],
+  settingTwice: ['expected each setting once'],
+  address: ['expected an address or CIDR network, as 203.0.113.7 or 2001:db8::/32'],
+  currency: ['expected a code of ISO 4217', 'expected an ISO 4217 currency code'],
+  currencyNeeded: ['required with an amount'],
+  amount: [
+    'expected an amount above 0 with at most {{digits}} digits before the point and no more places than the currency has',
+  ],
+  amountCurrency: ['expected the currency of the payment'],
+  amountTooMuch: ['more than is left of the payment'],
+  amountWhole: ['this processor captures in full only'],
+  fourDigits: ['expected 4 digits'],
+  sixDigits: ['expected 6 or 8 digits'],
+  token: ['expected a token'],
+  tag: ['expected a tag'],
+  action: ['expected an action, or the beginning of some, as key.'],
+  cursor: ['expected the cursor of a page'],
+  email: ['expected an e-mail address'],
+  noCard: ['expected no card number'],
+  role: ['expected a role of the account'],
+  weakPassword: ['expected a password that is harder to guess: longer, or less usual'],
+  appCode: ['expected the code that the app shows now'],
+  publicKey: ['expected an RSA public key: PEM, DER, JWK or certificate'],
+  privateKey: ['expected an RSA private key: PEM, DER or JWK'],
+  certificate: ['expected an X.509 certificate: PEM or DER'],
+  rsa: ['expected an RSA key (rsaEncryption)'],
+  keyBits: ['expected an RSA key of {{min}} to {{max}} bits, this one has {{bits}}'],
+  keyExponent: ['the public exponent of the RSA key must be odd, from {{min}} to 2^32'],
+  keyBytes: ['a key has at most {{max}} bytes'],
+  keyIsPrivate: ['this is a private key; expected a public one'],
+  passphraseNeeded: ['the private key is encrypted: its passphrase is needed'],
+  passphraseWrong: ['the private key cannot be read, or its passphrase is another one'],
+  pkcs12: ['this is PKCS#12; turn its key into PEM first: openssl pkcs12 -in FILE -nocerts -nodes'],
+  publicKeyDamaged: ['the public key is damaged: it does not encrypt'],
+  privateKeyDamaged: ['the private key is damaged: its signature does not verify'],
+  certificateInUseEnds: ['the merchant certificate in use ends before the overlap does'],
+  certificateAlone: ['a certificate needs its private key: give both'],
+  certificateWaits: ['another key waits already: a certificate cannot wait beside it'],
+  certificateOfOther: ['the merchant certificate belongs to another private key'],
+  certificateTimes: ['the times of the {{whose}} certificate are malformed'],
+  certificateExpired: ['the {{whose}} certificate has expired'],
+  certificateEndsBefore: ['the {{whose}} certificate ends before it comes into use'],
+  certificateEarly: ['the {{whose}} certificate is not valid yet'],
+  nothingToChange: ['There is nothing to change: give a key, a certificate or a setting.'],
+  proxyEmpty: ['there is no such configuration'],
+  settingUnknown: ['setting {{number}} does not exist; there are {{names}}'],
+  settingsMissing: ['missing: {{names}}'],
+  usernameNeedsPassword: ['wssec.username needs wssec.password'],
+  mleNeedsJwt: ['mle-certificate: goes with auth=jwt only'],
+  setting: ['{{name}}: expected {{expected}}'],
+  processorNeeded: ['which processor? give --processor'],
+  processorUnknown: ['there is no such processor; there are {{names}}'],
+  simulatorInProduction: ['the simulator moves no money; to have it in production nevertheless, add --force'],
+  paymentsOff: ['payments are not enabled there', 'Payments are not enabled for this account in this environment.'],
+  requestWaits: ['A request for this environment waits already.'],
+  sameMoment: ['somebody else changed this at the same moment; try again'],
+  accountUnknown: ['there is no such account; see: cardvault account list'],
+  accountSuspended: ['The account is suspended.', 'the account is suspended already'],
+  accountNotSuspended: ['the account is not suspended'],
+  keyUnknown: ['there is no such key; see: cardvault key list'],
+  keyRotated: ['the key was rotated already; rotate {{successor}}'],
+  keyExpired: ['the key has expired; make a new one'],
+  keyRevokedAlready: ['the key is revoked already'],
+  keyRevoked: ['the key is revoked; make a new one'],
+  keysFull: [
+    '{{working}} keys of an environment work at once at most, and {{made}} are made in 24 hours; revoke keys that are not needed any more',
+  ],
+  damaged: ['The record cannot be opened: it was changed in the database.'],
+  tooLongToWait: ['This is too long to wait for approval. Do it in parts.'],
+  tooManyWait: ['Too many changes wait for approval already.'],
+  otherDecides: ['Somebody else has to decide this.'],
+  askerOnly: ['Only who asked for this can do that.'],
+  changeGone: ['This change does not exist any more.'],
+  approverGone: ['Who approved this may not do so any more. Ask for it again.'],
+  twoNeeded: ['This takes two people who may approve changes. Invite an owner or a developer first.'],
+  verifying: ['The audit log is being verified already; try again when that has ended.'],
+  emailIsHere: ['Somebody with this e-mail address is here already. Sign in, and open the link again.'],
+  emailTaken: ['Somebody with this e-mail address is here already.'],
+  emailIsMember: ['Somebody with this e-mail address is a member already.'],
+  member: ['You are a member already.'],
+  invitations: ['There are {{number}} open invitations already; revoke some first.'],
+  linkBad: ['This link was used or revoked, or is too old. Ask for a new one.'],
+  linkForPassword: ['This link is for a new password. Sign out, and open it again.'],
+  linkForOther: ['This invitation is for somebody else.'],
+  passkeyFailed: ['The passkey could not be made. Try again.'],
+  passkeysFull: ['You have {{number}} passkeys; remove one first.'],
+  noPasskey: ['You have no passkey.'],
+  lastFactor: ['This is your last second factor; add another one first.'],
+  lastOwner: ['This is the last owner; make somebody else one first.'],
+  lastOperator: ['This is the last operator; make somebody else one first.'],
+  paymentBusy: ['operation in progress: the payment waits for the end of another one'],
+  paymentOperations: ['the payment has had too many operations'],
+  paymentRefunded: ['the payment is refunded in full'],
+};
+
+const EXPECTED: Patterns<keyof typeof texts.expected> = {
+  duration: ['1s to {{days}}d, as 30s, 15m, 24h or 7d'],
+  wholeNumber: ['a whole number of {{min}} to {{max}}'],
+  choice: ['one of {{words}}'],
+  url: ['an https: URL without user, query and fragment (http: for loopback addresses only)'],
+  plainCharacters: ['{{min}} to {{max}} characters without control characters'],
+  signs: ['{{min}} to {{max}} of A-Z a-z 0-9 {{signs}}'],
+  sharedSecret: ['base64 as CyberSource shows it, of 12 bytes at least'],
+  mleCertificate: ['base64 of the DER of a certificate for RSA, on one line, whose subject has a serialNumber'],
+  visible: ['visible ASCII without blanks'],
+  visibleUpTo: ['up to {{max}} visible ASCII characters'],
+  fourDigits: ['four digits'],
+  country: ['two capital letters (ISO 3166)'],
+};
+
+interface Found<K> {
+  /** Of its text. */
+  readonly key: K;
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** Undefined: not known here. */
+export const refusalIn = finderOf(REFUSALS);
+export const expectedIn = finderOf(EXPECTED);
+
+/** The first pattern that the whole of a message fits. */
+function finderOf<K extends string>(patterns: Patterns<K>): (message: string) => Found<K> | undefined {
+  const forms = (Object.entries(patterns) as [K, readonly string[]][]).flatMap(([key, all]) =>
+    all.map((pattern) => ({ key, form: formOf(pattern) })),
+  );
+  return (message) => {
+    for (const { key, form } of forms) {
+      const found = form.exec(message);
+      if (found !== null) return { key, values: { ...found.groups } };
+    }
+    return undefined;
+  };
+}
+
+function formOf(pattern: string): RegExp {
+  const literal = pattern.replace(/[.*+?^$()|[\]\\]/g, '\\$&');
+  return new RegExp(`^${literal.replace(/\{\{(\w+)\}\}/g, '(?<$1>.+?)')}$`, 'su');
+}
