@@ -29,9 +29,11 @@ const BEFORE_STORAGE =
   /\/(addresses|hostile-requests|json-values|log|malformed-http|media-types|openapi|order-of-checks|slow-bodies|tls|proxy-encryption-keys|proxy-guessing|proxy-media-types|proxy-places|proxy-wssec-refused)\.test\.ts$/;
 /** What looks at the console as people do. */
 const IN_BROWSER = /^test\/browser\//;
-/** Small files about one process and no other: a dozen share a process, which loads the sources once. */
-const TOGETHER = /^(src|test\/(interface|console|processors|placeholders))\//;
-const GROUP = 12;
+/** Files about one process and no other: as many of them share one, which loads the sources once. */
+const TOGETHER = [
+  { files: IN_BROWSER, atMost: 8 },
+  { files: /^(src|test\/(interface|console|processors))\//, atMost: 12 },
+];
 const CONCURRENCY = 2;
 const WITHIN_MS = 600_000;
 
@@ -66,21 +68,25 @@ const labelled = (label: string) =>
     }
   };
 
-/** Files to run, each in a process of its own: those that need one, then groups of the others, one suite for each file. */
+/** Files to run, each in a process of its own: groups of those that share one, and the others as they are. */
 function inProcesses(files: readonly string[]): string[] {
-  const alone = files.filter((file) => !TOGETHER.test(file)).map((file) => join(root, file));
-  const together = files.filter((file) => TOGETHER.test(file));
-  const count = Math.ceil(together.length / GROUP);
-  const groups = Array.from({ length: count }, (_, index) => {
-    const lines = together
-      .filter((_, at) => at % count === index)
-      .map((file) => [file, pathToFileURL(join(root, file)).href].map((part) => JSON.stringify(part)))
-      .map(([name, url]) => `describe(${name}, () => import(${url}));`);
+  const alone = files.filter((file) => !TOGETHER.some((each) => each.files.test(file)));
+  const groups = TOGETHER.flatMap((each) => {
+    const together = files.filter((file) => each.files.test(file));
+    const count = Math.ceil(together.length / each.atMost);
+    return Array.from({ length: count }, (_, at) => together.filter((_, index) => index % count === at));
+  });
+  const written = groups.map((group, index) => {
     const path = join(scratch, `group-${index + 1}.test.mjs`);
-    writeFileSync(path, ["import { describe } from 'node:test';", ...lines, ''].join('\n'));
+    writeFileSync(path, ["import { describe } from 'node:test';", ...group.map(asSuite), ''].join('\n'));
     return path;
   });
-  return [...alone, ...groups];
+  return [...alone.map((file) => join(root, file)), ...written];
+}
+
+function asSuite(file: string): string {
+  const [name, url] = [file, pathToFileURL(join(root, file)).href].map((part) => JSON.stringify(part));
+  return `describe(${name}, () => import(${url}));`;
 }
 
 async function runAll(

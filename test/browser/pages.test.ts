@@ -10,7 +10,7 @@ import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { type FilledHouse, startFilledHouse } from './filled.ts';
 import { CARDS } from './filling.ts';
 import { Memory } from './memory.ts';
-import { headed, settled, stopsIn, visit, visitWithin, type Who, whoIs } from './tour.ts';
+import { headed, settled, visit, visitWithin, type Who, whoIs } from './tour.ts';
 import { keepSecret } from './ways-in.ts';
 
 /** What each page is for, done once by the person whom it concerns. */
@@ -202,25 +202,6 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     assert.match(await keepSecret(developer), /^cv_production_/);
     await open('developer', production('keys'), 'API keys');
     await developer.getByRole('row').filter({ hasText: 'Till 4' }).waitFor();
-  });
-
-  it('every page is there in Spanish, and none of its words is missing', async () => {
-    const page = of('owner');
-    await open('owner', '/profile', 'Profile');
-    await press(page, /Your menu$/);
-    await page.getByRole('menuitemradio', { name: 'Español' }).click();
-    await page.keyboard.press('Escape');
-    await headed(page, 'Perfil');
-    for (const { path, who } of stopsIn(filled).filter(({ who }) => who === 'owner')) {
-      await visitWithin(of(who), path);
-      await settled(page);
-      const shown = (await page.getByRole('main').innerText()).replace(
-        /\b(tokens|card|payments|key|person|capture):\S+/g,
-        '',
-      );
-      // A key of a text that nobody wrote.
-      assert.doesNotMatch(shown, /\b(?:list|detail|columns|empty|filters|form|act|keys)\.[a-z]\w+\b/, path);
-    }
   });
 
   it('no page showed a whole card number, and no answer held one', async () => {

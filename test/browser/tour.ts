@@ -79,11 +79,15 @@ export async function visitWithin(page: Page, path: string): Promise<void> {
   );
 }
 
-/** The same, until the page is there in place of the one before, which must be another one. */
+/**
+ * The same, until the page is there: each names itself, so nothing of the one before is looked at. Not for the same page
+ * in the other environment, which keeps its name.
+ */
 export async function moveTo(page: Page, path: string): Promise<void> {
-  await page.evaluate("document.querySelector('h1').dataset.left = ''");
+  const isThere = page.url().endsWith(path);
+  if (!isThere) await page.evaluate("document.title = ''");
   await visitWithin(page, path);
-  await page.locator('h1[data-left]').waitFor({ state: 'detached' });
+  await page.locator('head > title:not(:empty)').waitFor({ state: 'attached' });
   await settled(page);
 }
 

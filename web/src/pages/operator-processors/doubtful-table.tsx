@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Box, Button, Modal, Stack, Text } from '@mantine/core';
 import { CircleCheck } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
@@ -44,7 +44,11 @@ function useColumns(onSettle: (payment: Doubtful) => void): readonly Column<Doub
     {
       name: 'payment',
       header: t('processors.doubtfulColumns.payment'),
-      cell: ({ id }) => <CopyField value={id} what={t('processors.doubtfulColumns.payment')} shown={shortened(id)} />,
+      cell: ({ id }) => (
+        <Box miw={150}>
+          <CopyField value={id} what={t('processors.doubtfulColumns.payment')} shown={shortened(id)} />
+        </Box>
+      ),
     },
     {
       name: 'account',

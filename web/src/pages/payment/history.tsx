@@ -57,14 +57,14 @@ function Entry({ operation, before, currency }: EntryProps) {
             <Money amount={amount} currency={currency} />
           </Text>
         </Group>
-        <Group gap="0 md" c="dimmed" fz="sm">
+        <div className={classes['when']}>
           <Time value={created_at} isRelative />
           {status_after !== null && status_after !== before?.status_after && isStatus(status_after) && (
             <span>
               {t('operation.statusAfter')}: {statusText(status_after)}
             </span>
           )}
-        </Group>
+        </div>
         {reason !== null && (
           <Text size="sm">
             <ReasonText reason={reason} />
