@@ -7,7 +7,7 @@ import { needsPostgres } from './scenario.ts';
 import { SCENARIOS } from './scenarios.ts';
 
 test('the benchmark gives figures for every scenario', async () => {
-  const settings = { rounds: 1, seconds: 0.1, warmUpSeconds: 0.05, connections: 8, rows: 1000, starts: 1, only: [] };
+  const settings = { rounds: 1, seconds: 0.05, warmUpSeconds: 0.02, connections: 8, rows: 200, starts: 1, only: [] };
   const figures = await measure(settings, () => undefined);
   assert.equal(figures.results.length + figures.missed.length, SCENARIOS.length);
   const told = findPostgres() === undefined ? SCENARIOS.filter(needsPostgres) : [];

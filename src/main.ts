@@ -1,5 +1,4 @@
 import { existsSync, writeSync } from 'node:fs';
-import { startService } from './app.ts';
 import { runCommandLine } from './cli/cli.ts';
 import { UsageError } from './cli/output.ts';
 import { type Config, readConfig } from './config.ts';
@@ -97,6 +96,8 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
       log.error('crashed', describeError(error));
       process.exit(1);
     });
+    // Half of all that is loaded; the other commands start without it.
+    const { startService } = await import('./app.ts');
     return unlessStopped(() => startService(config, clockOf(config), log));
   },
   untilStopped,

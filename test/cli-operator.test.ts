@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { readConfig } from '../src/config.ts';
 import { openCore } from '../src/core.ts';
 import { HOUR } from '../src/kernel/clock.ts';
-import { runHere } from './command.ts';
+import { runCommand, runHere } from './command.ts';
 import { databaseSettings, dropDatabase } from './database.ts';
 import { codeAt, PASSWORD, VISITOR } from './people-house.ts';
 
@@ -67,6 +67,18 @@ describe('cardvault operator', () => {
     );
   });
 
+  test('prints what it knows of a link when only the running service knows its port', async () => {
+    const variables = { CARDVAULT_DATA_DIR: directory, CARDVAULT_CONSOLE_PORT: '0' };
+    const { stdout } = await runCommand(['operator', 'invite', '--email', 'port@example.com'], variables);
+    assert.match(stdout, /^invitation +\/join#[A-Za-z0-9_-]{43}$/m);
+    assert.match(stdout, /goes behind the address of the console/);
+    const named = await runCommand(['operator', 'invite', '--email', 'port@example.com', '--json'], {
+      ...variables,
+      CARDVAULT_CONSOLE_URL: 'https://vault.example.com',
+    });
+    assert.match(named.json().invitation, /^https:\/\/vault\.example\.com\/join#/);
+  });
+
   test('makes a link to a new password for an address that is there, and an invitation for any other', async () => {
     const again = await run('invite', '--email', 'Olga@example.com', '--json');
     const lasts = Date.parse(again.json.expires_at) - now();
@@ -96,7 +108,7 @@ describe('cardvault operator', () => {
     const removed = await run('remove', 'otto@example.com', '--json');
     assert.equal(removed.json.name, 'Otto');
     const again = await run('remove', 'otto@example.com', '--json');
-    assert.deepEqual([again.code, JSON.parse(again.err).error], [1, 'this person is no operator']);
+    assert.deepEqual([again.code, JSON.parse(again.err).error], [1, 'there is nobody with this e-mail address']);
     const last = await run('remove', 'olga@example.com', '--json');
     assert.equal(last.code, 1);
     assert.match(JSON.parse(last.err).error, /last operator/);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { exportJournal } from '../src/audit/verify.ts';
 import { Search } from './canaries.ts';
-import { type Ran, runHere } from './command.ts';
+import { type Ran, Shell } from './command.ts';
 import { type Desk, done, openDesk } from './desk.ts';
 import { type House, startHouse } from './house.ts';
 import { idOf, newMerchant, recovered, TIMES_OUT } from './interface/payments.ts';
@@ -32,7 +32,7 @@ describe('cardvault payments', () => {
 
   const payments = (command: string, account: string, ...more: string[]): Promise<Ran> => {
     const environment = more.includes('--environment') ? [] : ['--environment', 'sandbox'];
-    return runHere(desk.directory, 'payments', command, '--account', account, ...environment, ...more);
+    return desk.run('payments', command, '--account', account, ...environment, ...more);
   };
   const settings = (...pairs: string[]): string[] => pairs.flatMap((pair) => ['--setting', pair]);
   const shown = (account: string, ...more: string[]) => done(payments('show', account, '--json', ...more));
@@ -189,7 +189,7 @@ describe('cardvault payments', () => {
       const account = await desk.newAccount();
       const values = ['private-key=sk_canary_of_koin_81c2', 'account=canary-account-81c2'];
       await done(payments('enable', account, '--json', '--processor', 'koin', ...settings(...values)));
-      const { out } = await runHere(desk.directory, 'audit', 'export');
+      const { out } = await desk.run('audit', 'export');
       assert.match(out, /payments\.enabled/);
       assert.match(out, /private-key/);
       for (const value of ['sk_canary_of_koin_81c2', 'canary-account-81c2']) assert.ok(!out.includes(value));
@@ -251,15 +251,18 @@ describe('cardvault payments', () => {
   describe('doubtful', () => {
     let directory: string;
     let house: House;
+    let shell: Shell;
     before(async () => {
       directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+      shell = new Shell(directory);
       house = await startHouse({ directory });
     });
     after(async () => {
+      await shell.close();
       await house.stop();
       rmSync(directory, { recursive: true, force: true });
     });
-    const doubtful = (...more: string[]): Promise<Ran> => runHere(directory, 'payments', 'doubtful', ...more);
+    const doubtful = (...more: string[]): Promise<Ran> => shell.run('payments', 'doubtful', ...more);
 
     test('lists what nobody knows, with amounts as digits, until it is known', async () => {
       assert.deepEqual((await doubtful('--json')).json, []);
@@ -299,7 +302,7 @@ describe('cardvault payments', () => {
       const me = await newMerchant(house, { 'timeout-ms': '300', 'recovery-delay-ms': '600000' });
       const settle = (id: string, as: string): Promise<Ran> => {
         const of = ['--account', me.account, '--environment', 'sandbox', '--transaction', id];
-        return runHere(directory, 'payments', 'settle', ...of, '--as', as, '--json');
+        return shell.run('payments', 'settle', ...of, '--as', as, '--json');
       };
       const id = await me.opened('authorization', { amount: 999, words: '_capture_timeout' });
       const lost = idOf(await me.order('authorization', { amount: '66000' }));

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { BIN, runCommand, withoutSettings } from './command.ts';
+import { BIN, runCommand, serveHere, withoutSettings } from './command.ts';
 import { type House, startHouse } from './house.ts';
 
 describe('beside a running service', () => {
@@ -56,13 +56,11 @@ describe('beside a running service', () => {
 });
 
 describe('serve', () => {
-  const ports = { CARDVAULT_PRODUCTION_PORT: '0', CARDVAULT_SANDBOX_PORT: '0', CARDVAULT_CONSOLE_PORT: '0' };
   for (const json of [true, false]) {
     test(`prints ${json ? 'one JSON document with --json' : 'a screen with a line to try'}, once more without a key`, async () => {
       const directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
-      const env = { ...withoutSettings(process.env), ...ports, CARDVAULT_DATA_DIR: directory };
       try {
-        const [first, second] = [await served(env, json), await served(env, json)];
+        const [first, second] = [await served(directory, json), await served(directory, json)];
         if (json) {
           const { production, sandbox, console: operators, demo_key, operator_invitation, ...rest } = JSON.parse(first);
           for (const url of [production, sandbox, operators]) assert.match(url, /^https:\/\/localhost:[0-9]+$/);
@@ -88,18 +86,11 @@ describe('serve', () => {
   }
 });
 
-/** Starts the service, stops it as an operator does, and returns what it printed. */
-function served(env: NodeJS.ProcessEnv, json: boolean): Promise<string> {
-  const child = spawn(process.execPath, [BIN, 'serve', ...(json ? ['--json'] : [])], { env });
-  let out = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    out += text;
-    child.kill('SIGTERM');
-  });
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => (code === 0 ? resolve(out) : reject(new Error(`ended with ${code}`))));
-  });
+/** Starts the service, stops it, and returns what it printed. */
+async function served(directory: string, json: boolean): Promise<string> {
+  const { printed, stop } = await serveHere(directory, json ? ['--json'] : []);
+  assert.equal(await stop(), 0);
+  return printed;
 }
 
 /** A Node of this machine that is too old to run the service itself. */

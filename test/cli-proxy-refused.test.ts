@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { DAY } from '../src/kernel/clock.ts';
-import { type Ran, runHere } from './command.ts';
+import type { Ran } from './command.ts';
 import { type Desk, done, openDesk } from './desk.ts';
 import { newCertificate, newPair, type Pair, privatePem, publicPem } from './rsa-pairs.ts';
 
@@ -198,11 +198,8 @@ describe('cardvault proxy configure refuses, and nothing changes:', () => {
       assert.equal(unknown.code, 1);
       assert.match(JSON.parse(unknown.err).error, /there is no such account/);
       const args = ['proxy', command, '--account', of, ...more, '--json'];
-      assert.match((await runHere(desk.directory, ...args)).err, /--environment/);
-      assert.match(
-        (await runHere(desk.directory, ...args, '--environment', 'test')).err,
-        /expected sandbox or production/,
-      );
+      assert.match((await desk.run(...args)).err, /--environment/);
+      assert.match((await desk.run(...args, '--environment', 'test')).err, /expected sandbox or production/);
     }
   });
 

@@ -8,7 +8,7 @@ import { PERMISSIONS } from '../src/accounts/permission.ts';
 import { readConfig } from '../src/config.ts';
 import { openCore } from '../src/core.ts';
 import { DAY } from '../src/kernel/clock.ts';
-import { BIN, type Ran, runHere as run, runCommand } from './command.ts';
+import { BIN, type Ran, runCommand, runHere, Shell } from './command.ts';
 
 const TENANT = ['--account', '$account', '--environment', 'sandbox'];
 
@@ -55,12 +55,23 @@ const commandName = (args: readonly string[]): string =>
 
 describe('the command line', () => {
   let directory: string;
+  let shell: Shell;
   let account: string;
+  const run = async (where: string, ...args: string[]): Promise<Ran> => {
+    if (where !== directory) return runHere(where, ...args);
+    // A restore takes the place of no database that is open.
+    if (args[0] === 'restore') await shell.close();
+    return args[0] === 'restore' ? runHere(where, ...args) : shell.run(...args);
+  };
   before(async () => {
     directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    shell = new Shell(directory);
     account = (await run(directory, 'account', 'create', '--name', 'Store', '--json')).json.id;
   });
-  after(() => rmSync(directory, { recursive: true, force: true }));
+  after(async () => {
+    await shell.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
 
   const newKey = async (...more: string[]): Promise<Ran> =>
     run(directory, 'key', 'create', '--account', account, '--environment', 'sandbox', '--name', 'n', '--json', ...more);
@@ -196,6 +207,11 @@ describe('the command line', () => {
         'fe80::1%eth0',
         '=x',
       ].map((ip): [RegExp, string[]] => [/expected an address or CIDR network/, ['key', 'edit', 'x', '--ip', ip]]),
+      [/--name: expected no card number$/m, ['account', 'create', '--name', 'till 4111 1111 1111 1111']],
+      [/--name: expected no signs that are not seen$/m, ['account', 'create', '--name', 'a\u202eb']],
+      [/--name: expected no card number$/m, ['key', 'edit', 'x', '--name', '4111.1111.1111.1111']],
+      [/--description: expected no card number$/m, ['key', 'edit', 'x', '--description', '4111111111111111']],
+      [/--ip note: expected no card number$/m, ['key', 'edit', 'x', '--ip', '127.0.0.1=4111111111111111']],
       [/--ip note: expected 1 to 255 characters/, ['key', 'edit', 'x', '--ip', `127.0.0.1=${'x'.repeat(256)}`]],
       [
         /at most 1000 entries/,

@@ -1,11 +1,16 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { startService } from '../src/app.ts';
 import { runCommandLine } from '../src/cli/cli.ts';
+import type { Core, Tools } from '../src/cli/core.ts';
 import { readConfig } from '../src/config.ts';
 import { openCore } from '../src/core.ts';
 import { systemRandom } from '../src/crypto/random.ts';
+import { openLog } from '../src/http/log.ts';
 import { openDatabase } from '../src/storage/open.ts';
 import { databaseSettings } from './database.ts';
+
+type Variables = Readonly<Record<string, string>>;
 
 /** The command line as an operator runs it: a process of its own. */
 export interface Finished {
@@ -21,7 +26,7 @@ export const BIN = join(import.meta.dirname, '..', 'bin', 'cardvault.mjs');
 
 export async function runCommand(
   args: readonly string[],
-  variables: Readonly<Record<string, string>>,
+  variables: Variables,
   node = process.execPath,
 ): Promise<Finished> {
   const settings = await databaseSettings(variables['CARDVAULT_DATA_DIR']);
@@ -56,22 +61,64 @@ export interface Ran {
 
 /** One command in this process, which is the same code without the start of a process. */
 export async function runHere(directory: string, ...args: string[]): Promise<Ran> {
-  const streams = { out: '', err: '' };
-  const clock = (): number => Date.now();
-  const config = readConfig({ CARDVAULT_DATA_DIR: directory, ...(await databaseSettings(directory)) });
-  const code = await runCommandLine(args, {
+  return runWith(await settingsOf(directory), ...args);
+}
+
+/** The same with these settings and no others. */
+export const runWith = (variables: Variables, ...args: string[]): Promise<Ran> => runLine(args, toolsOf(variables));
+
+/** Commands in this process over one vault, which is opened once and not by each: that takes longer than most of them. */
+export class Shell {
+  readonly #directory: string;
+  #core: Promise<Core> | undefined;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  async run(...args: string[]): Promise<Ran> {
+    const variables = await settingsOf(this.#directory);
+    const open = async (): Promise<Core> => {
+      this.#core ??= openCore(readConfig(variables), clock);
+      return { ...(await this.#core), close: () => Promise.resolve() };
+    };
+    return runLine(args, { ...toolsOf(variables), open });
+  }
+
+  /** The next command opens it again. */
+  async close(): Promise<void> {
+    const core = this.#core;
+    this.#core = undefined;
+    await (await core)?.close();
+  }
+}
+
+const clock = (): number => Date.now();
+
+const settingsOf = async (directory: string): Promise<Variables> => ({
+  CARDVAULT_DATA_DIR: directory,
+  ...(await databaseSettings(directory)),
+});
+
+/** What a command is given beside its own. */
+function toolsOf(variables: Variables): Omit<Tools, 'out' | 'err'> {
+  const config = readConfig(variables);
+  return {
     clock,
     paths: () => config,
     open: ({ databaseFile: file, make = false }) =>
       openCore(file === undefined ? config : { ...config, database: { kind: 'sqlite', file } }, clock, { make }),
     openDatabase: (address) =>
-      openDatabase(
-        readConfig({ CARDVAULT_DATA_DIR: directory, CARDVAULT_DATABASE_URL: address }).database,
-        clock,
-        systemRandom(),
-      ),
+      openDatabase(readConfig({ ...variables, CARDVAULT_DATABASE_URL: address }).database, clock, systemRandom()),
     start: () => Promise.reject(new Error('no command of this test serves')),
     untilStopped: () => Promise.resolve(),
+  };
+}
+
+async function runLine(args: readonly string[], tools: Omit<Tools, 'out' | 'err'>): Promise<Ran> {
+  const streams = { out: '', err: '' };
+  const code = await runCommandLine(args, {
+    ...tools,
     out: (text) => {
       streams.out += text;
     },
@@ -84,6 +131,37 @@ export async function runHere(directory: string, ...args: string[]): Promise<Ran
     ...streams,
     get json() {
       return JSON.parse(streams.out);
+    },
+  };
+}
+
+/** A service in this process, started by the command that starts one. */
+export interface ServingHere {
+  /** Standard output. */
+  readonly printed: string;
+  /** Returns the exit code. */
+  stop(): Promise<number>;
+}
+
+/** Starts the service on free ports, and waits until it says that it runs; throws what it says when it does not start. */
+export async function serveHere(directory: string, options: string[] = [], more: Variables = {}): Promise<ServingHere> {
+  const ports = { CARDVAULT_PRODUCTION_PORT: '0', CARDVAULT_SANDBOX_PORT: '0', CARDVAULT_CONSOLE_PORT: '0' };
+  const variables = { ...(await settingsOf(directory)), CARDVAULT_RATE_LIMIT_PER_KEY: '0', ...ports, ...more };
+  const config = readConfig(variables);
+  const printed = Promise.withResolvers<string>();
+  const stopped = Promise.withResolvers<void>();
+  const ended = runCommandLine(['serve', ...options], {
+    ...toolsOf(variables),
+    start: () => startService(config, clock, openLog('error', { write: () => undefined })),
+    untilStopped: () => stopped.promise,
+    out: printed.resolve,
+    err: (text) => printed.reject(new Error(text)),
+  });
+  return {
+    printed: await printed.promise,
+    stop: () => {
+      stopped.resolve();
+      return ended;
     },
   };
 }

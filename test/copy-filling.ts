@@ -76,19 +76,27 @@ function rowAt(table: Table, columns: Map<string, Column>, index: number, wide: 
   });
 }
 
+export const isLarge = (table: string): boolean => LARGE.includes(table);
+
 /** Unique beside the key. */
 const UNIQUE: Readonly<Record<string, readonly string[]>> = { tokens: ['fingerprint'], people: ['email'] };
+
+/** Some tables of each kind: of a few columns and of many, and with keys of one, two and more. */
+const LARGE = ['accounts', 'tokens', 'captures', 'journal', 'payments', 'people'];
 
 export interface Filling {
   /** In each table. */
   readonly rows: number;
+  /** In some of them, when it is more. */
+  readonly most?: number;
   /** Bytes in a row of captures, by the number of the row; others are narrow. */
   readonly wide?: (index: number) => number;
 }
 
 /** A vault with its own wrapping keys. */
-export async function fillVault(database: Database, { rows, wide }: Filling): Promise<void> {
-  for (const table of VAULT_TABLES) await fillTable(database, table, wide === undefined ? { rows } : { rows, wide });
+export async function fillVault(database: Database, { rows, most = rows, ...more }: Filling): Promise<void> {
+  for (const table of VAULT_TABLES)
+    await fillTable(database, table, { rows: isLarge(table.name) ? most : rows, ...more });
   const keys = ['production', 'sandbox', 'service'].map(wrappingKey);
   const sql = insertInto('wrapped_keys', Object.keys(keys[0] ?? {}));
   await commitAll(database, { writes: [{ sql, rows: keys.map((key) => Object.values(key)), touches: 1 }] });

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Answered, newDirectory, removeDirectory, runCommand, type Serving, serve } from './process.ts';
+import { runHere } from './command.ts';
+import { type Answered, newDirectory, removeDirectory, type Serving, serve } from './process.ts';
 import { Dice } from './simulation/dice.ts';
 
 /** The service is ended at random moments while clients pay: afterwards it, its clients and the processor agree. */
@@ -150,7 +151,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
     await operationsAreUnique(directory, serving, key);
     await booksAgree(directory, serving, key);
     assert.equal(await serving.stop(), 0);
-    const verified = await runCommand(directory, ['audit', 'verify', '--json']);
+    const verified = await runHere(directory, 'audit', 'verify', '--json');
     assert.equal(verified.code, 0, verified.out + verified.err);
   }
 
@@ -158,12 +159,15 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
     const account = (await serving.call('GET', '/v1/account', { key })).json.data.id;
     const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['--setting', `${name}=${value}`]);
     const tenant = ['--account', account, '--environment', 'sandbox'];
-    const enabled = await runCommand(directory, ['payments', 'enable', ...tenant, ...settings]);
+    const enabled = await runHere(directory, 'payments', 'enable', ...tenant, ...settings);
     assert.equal(enabled.code, 0, enabled.err);
   }
 
   async function workUntilKilled(serving: Serving, key: string, clients: readonly Client[]): Promise<void> {
     let ended = false;
+    // Not after a time, in which a slow machine would do too little.
+    let missing = dice.between(35, 70);
+    const enough = Promise.withResolvers<void>();
     const working = Promise.all(
       clients.map(async (client) => {
         while (!ended) {
@@ -171,14 +175,17 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
           try {
             const answer = await serving.call('POST', sent.path, { key, body: sent.body, headers: headersOf(sent) });
             assert.ok([200, 400, 409].includes(answer.status), answer.text);
-            if (answer.status === 200) client.heard(sent, answer);
+            if (answer.status !== 200) continue;
+            client.heard(sent, answer);
+            if (--missing === 0) enough.resolve();
           } catch (error) {
             if (!ended) throw error;
           }
         }
       }),
     );
-    await Promise.race([pause(dice.between(300, 900)), working]);
+    await Promise.race([enough.promise, working]);
+    await pause(dice.below(100));
     ended = true;
     await serving.kill();
     await working;
@@ -210,7 +217,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
       assert.ok(Date.now() - startedAt < RESOLVED_WITHIN_MS, `still under way: ${ids}`);
       await pause(200);
     }
-    const { out } = await runCommand(directory, ['payments', 'doubtful', '--json']);
+    const { out } = await runHere(directory, 'payments', 'doubtful', '--json');
     assert.ok(!out.includes('transaction_id'), out);
   }
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Ran, runHere } from './command.ts';
+import { type Ran, Shell } from './command.ts';
 
 /** An operator at work on the proxy: a data directory, and key files beside it. */
 export interface Desk {
@@ -10,13 +10,17 @@ export interface Desk {
   readonly files: string;
   file(content: string | Uint8Array): string;
   newAccount(): Promise<string>;
+  /** `cardvault <command>`. */
+  run(...args: string[]): Promise<Ran>;
   /** `cardvault proxy <command>` for an account in the sandbox, unless another environment is given. */
   proxy(command: string, account: string, ...more: string[]): Promise<Ran>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export function openDesk(): Desk {
   const [directory, files] = [1, 2].map(() => mkdtempSync(join(tmpdir(), 'cardvault-test-'))) as [string, string];
+  const shell = new Shell(directory);
+  const run = (...args: string[]): Promise<Ran> => shell.run(...args);
   let written = 0;
   return {
     directory,
@@ -26,12 +30,14 @@ export function openDesk(): Desk {
       writeFileSync(name, content);
       return name;
     },
-    newAccount: async () => (await runHere(directory, 'account', 'create', '--name', 'Store', '--json')).json.id,
+    newAccount: async () => (await run('account', 'create', '--name', 'Store', '--json')).json.id,
+    run,
     proxy: (command, account, ...more) => {
       const environment = more.includes('--environment') ? [] : ['--environment', 'sandbox'];
-      return runHere(directory, 'proxy', command, '--account', account, ...environment, ...more);
+      return run('proxy', command, '--account', account, ...environment, ...more);
     },
-    close: () => {
+    close: async () => {
+      await shell.close();
       for (const each of [directory, files]) rmSync(each, { recursive: true, force: true });
     },
   };

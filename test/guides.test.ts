@@ -13,11 +13,11 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { BIN, withoutSettings } from './command.ts';
+import { BIN, serveHere, withoutSettings } from './command.ts';
 import { type House, startHouse } from './house.ts';
-import { serve } from './process.ts';
 import { selfSigned } from './receivers/certificates.ts';
-import { absent, jarsOf, onPath, python, type Tool } from './receivers/install.ts';
+import { absent, onPath, python, type Tool } from './receivers/install.ts';
+import { javaCommand } from './receivers/java.ts';
 import { newPair, privatePem, publicPem } from './rsa-pairs.ts';
 
 /** The programs and commands of the guides: shown as they are, and able to do what is said of them. */
@@ -26,6 +26,9 @@ const GUIDES = join(DOCS, 'guides');
 const RECEIVERS = join(GUIDES, 'receivers');
 const SENDERS = join(GUIDES, 'senders');
 const VISA = '4111111111111111';
+
+// Each Java program runs for a moment, in which a quick compiler does more than a good one.
+process.env['JDK_JAVA_OPTIONS'] = '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC';
 
 interface Program {
   readonly file: string;
@@ -37,12 +40,9 @@ interface Program {
   readonly isSlow?: boolean;
 }
 
-const java = (file: string, tool: Tool): readonly string[] => [
-  'java',
-  '-cp',
-  jarsOf(tool).join(delimiter) || '.',
-  join(RECEIVERS, file),
-];
+/** Compiled before; started as they are shown they compile themselves, as those do that follow the guides. */
+const java = async (folder: string, name: string, tool: Tool): Promise<readonly string[]> =>
+  absent(tool) === false ? javaCommand({ tool, folder, classes: [name] }) : [];
 const node = (file: string): readonly string[] => [process.execPath, join(RECEIVERS, file)];
 // -B: no compiled files among the documents.
 const py = (file: string): readonly string[] => [python, '-B', join(RECEIVERS, file)];
@@ -50,7 +50,7 @@ const py = (file: string): readonly string[] => [python, '-B', join(RECEIVERS, f
 const JOSE: readonly Program[] = [
   { file: 'open-jose.mjs', command: node('open-jose.mjs') },
   { file: 'open_jose.py', tool: 'python-jwcrypto', command: py('open_jose.py') },
-  { file: 'OpenJose.java', tool: 'java', command: java('OpenJose.java', 'java') },
+  { file: 'OpenJose.java', tool: 'java', command: await java(RECEIVERS, 'OpenJose', 'java') },
 ];
 const WSSEC: readonly Program[] = [
   { file: 'open-wssec.mjs', command: node('open-wssec.mjs') },
@@ -58,7 +58,7 @@ const WSSEC: readonly Program[] = [
   {
     file: 'OpenWssec.java',
     tool: 'java-wss4j',
-    command: java('OpenWssec.java', 'java-wss4j'),
+    command: await java(RECEIVERS, 'OpenWssec', 'java-wss4j'),
     needsOwnCertificate: true,
     isSlow: true,
   },
@@ -68,19 +68,30 @@ const WSSEC: readonly Program[] = [
 interface Sender {
   readonly file: string;
   readonly skip: string | false;
+  /** Before its arguments. */
   readonly command: readonly string[];
   readonly trustedBy: 'argument' | 'variable';
 }
 
 const SENDING: readonly Sender[] = [
-  { file: 'send-jose.mjs', skip: false, command: [process.execPath], trustedBy: 'variable' },
+  {
+    file: 'send-jose.mjs',
+    skip: false,
+    command: [process.execPath, join(SENDERS, 'send-jose.mjs')],
+    trustedBy: 'variable',
+  },
   {
     file: 'send_jose.py',
     skip: existsSync(python) ? false : `no ${python}`,
-    command: [python, '-B'],
+    command: [python, '-B', join(SENDERS, 'send_jose.py')],
     trustedBy: 'argument',
   },
-  { file: 'SendJose.java', skip: absent('java'), command: ['java'], trustedBy: 'argument' },
+  {
+    file: 'SendJose.java',
+    skip: absent('java'),
+    command: await java(SENDERS, 'SendJose', 'java'),
+    trustedBy: 'argument',
+  },
 ];
 
 /** Each one follows upon proxy.md, and upon no other. */
@@ -209,7 +220,7 @@ describe('guides', () => {
   });
 
   describe('send a payload to POST /proxy/jose', () => {
-    const send = ({ file: name, command, trustedBy }: Sender, body: string, authority: string): Promise<Ran> => {
+    const send = ({ command, trustedBy }: Sender, body: string, authority: string): Promise<Ran> => {
       const url = `https://localhost:${house.ports.sandbox}/proxy/jose`;
       const trusted = file(authority);
       const env = {
@@ -218,7 +229,7 @@ describe('guides', () => {
         ...(trustedBy === 'variable' && { NODE_EXTRA_CA_CERTS: trusted }),
       };
       const args = trustedBy === 'argument' ? [trusted] : [];
-      return run([...command, join(SENDERS, name), url, file(body), ...args], { env });
+      return run([...command, url, file(body), ...args], { env });
     };
 
     for (const sender of SENDING) {
@@ -345,7 +356,10 @@ describe('guides', () => {
   });
 });
 
-/** Blocks that are marked `sh`, pasted into one shell in an empty folder with a service that has just started. */
+/**
+ * Blocks that are marked `sh`, pasted into one shell in an empty folder with a service that has just started. Guides of
+ * the proxy are pasted into shells of their own, each with what proxy.md left and no other.
+ */
 describe('guides can be followed', { concurrency: 2 }, () => {
   const missing = ['bash', 'curl', 'jq', 'openssl'].filter((command) => !onPath(command));
   const skip = missing.length === 0 ? false : `no ${missing.join(', ')}`;
@@ -354,30 +368,35 @@ describe('guides can be followed', { concurrency: 2 }, () => {
     .concat(SENDING.map(({ file: name, skip: why }) => ({ name, lacks: why !== false })));
   const isPossible = ({ text }: Block): boolean => !optional.some(({ name, lacks }) => lacks && text.includes(name));
 
-  for (const guides of [
-    ['tokens.md'],
-    ['captures.md'],
-    ['payments.md'],
-    ...PROXY_GUIDES.map((guide) => ['proxy.md', guide]),
+  for (const { guide, after: following } of [
+    { guide: 'tokens.md', after: [] },
+    { guide: 'captures.md', after: [] },
+    { guide: 'payments.md', after: [] },
+    { guide: 'proxy.md', after: PROXY_GUIDES },
   ]) {
-    test(guides.join(' and '), { skip, timeout: 120_000 }, async () => {
+    test([guide, ...following].join(', '), { skip, timeout: 120_000 }, async () => {
       const folder = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
-      const serving = await serve(join(folder, 'data'));
+      const serving = await serveHere(join(folder, 'data'), ['--json']);
+      const { sandbox, demo_key: key } = JSON.parse(serving.printed);
       try {
-        const blocks = guides.flatMap(blocksOf);
-        const commands = blocks.filter(({ info }) => info === 'sh').filter(isPossible);
-        const script = commands
-          .map(({ text }) => text)
-          .join('\n')
-          .replaceAll('cv_sandbox_...', serving.demoKey ?? '')
-          .replaceAll('https://localhost:8444', `https://localhost:${serving.ports.sandbox}`);
-        const { code, out, err } = await run(['bash', '-euxo', 'pipefail', '-c', script], {
-          cwd: folder,
-          env: newcomer(folder),
-        });
+        const commandsOf = (name: string): string => {
+          const blocks = blocksOf(name).filter(({ info }) => info === 'sh');
+          const text = blocks.filter(isPossible).map((block) => `${block.text}\n`);
+          return text.join('').replaceAll('cv_sandbox_...', key);
+        };
+        const followed = following.map((name) => `${AS_IT_WAS}\n${commandsOf(name)})\necho '${END_OF} ${name}'\n`);
+        const script = [commandsOf(guide), ...(following.length > 0 ? [KEEP] : []), ...followed].join('\n');
+        const { code, out, err } = await run(
+          ['bash', '-euxo', 'pipefail', '-c', script.replaceAll('https://localhost:8444', sandbox)],
+          { cwd: folder, env: newcomer(folder) },
+        );
         assert.equal(code, 0, err);
-        for (const { text } of blocks.filter(({ info }) => / printed$/.test(info))) {
-          assert.ok(out.includes(text.trimEnd()), `not printed: ${text}`);
+        const printed = out.split(new RegExp(`^${END_OF} .*$`, 'm'));
+        for (const [index, name] of (following.length > 0 ? following : [guide]).entries()) {
+          for (const { info, text } of blocksOf(name)) {
+            if (/ printed$/.test(info))
+              assert.ok(printed[index]?.includes(text.trimEnd()), `${name}: not printed: ${text}`);
+          }
         }
       } finally {
         await serving.stop();
@@ -386,6 +405,11 @@ describe('guides can be followed', { concurrency: 2 }, () => {
     });
   }
 });
+
+/** What the first guide left of its keys and messages comes back for each that follows, in a shell that ends with it. */
+const KEEP = 'cp -r $TRIAL $TRIAL.kept';
+const AS_IT_WAS = '(rm -r $TRIAL; cp -r $TRIAL.kept $TRIAL';
+const END_OF = 'the end of';
 
 /** Who has the project in this folder, and nothing else. */
 function newcomer(folder: string): NodeJS.ProcessEnv {

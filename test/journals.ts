@@ -6,8 +6,8 @@ import { readMigrations } from '../src/storage/migrate.ts';
 import { applyMigrations } from '../src/storage/sqlite/apply-migrations.ts';
 import { SqliteDatabase } from '../src/storage/sqlite/sqlite.ts';
 
-/** More than a page of the verifier. */
-export const RECORDS = 2500;
+/** More than two pages of the verifier. */
+export const RECORDS = 2100;
 /** Each with a chain of one record; more than a page of heads. */
 export const ACCOUNTS = Array.from({ length: 210 }, (_, index) => `acct_small_${String(index).padStart(4, '0')}`);
 /** The mixed chain, the long one, those of one record, and the announcements: of the mixed lane and of each chain. */

@@ -35,7 +35,7 @@ describe('a change made with the command line holds on a node that knew it other
   ): Promise<Answered> {
     const known = await ask();
     assert.equal(isSeen(known), false, known.text);
-    // It has to know it at the moment of the change, which is a process and takes its time.
+    // It has to know it at the moment of the change, which takes its time.
     let isChanged = false;
     const done = change().finally(() => {
       isChanged = true;

@@ -9,7 +9,7 @@ import { openCore } from '../src/core.ts';
 import { MINUTE } from '../src/kernel/clock.ts';
 import type { Row, Value } from '../src/storage/database.ts';
 import { Vault } from '../src/vault/vault.ts';
-import { BIN, withoutSettings } from './command.ts';
+import { BIN, runWith, withoutSettings } from './command.ts';
 import { sharedPostgres } from './postgres.ts';
 import { newDirectory, removeDirectory, runCommand, type Serving, serve } from './process.ts';
 
@@ -77,15 +77,16 @@ export class Nodes {
     return serving;
   }
 
-  /** One command, with a data folder of its own too. */
+  /** One command as a process, with a data folder of its own too. */
   run(args: readonly string[], variables: Variables = {}): Promise<{ code: number | null; out: string; err: string }> {
     return runCommand(this.folder, args, { ...this.variables, ...variables });
   }
 
-  /** One command that succeeds; what it printed as JSON. */
+  /** One command in this process, which is none of the nodes. It succeeds; what it printed as JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: documents of every shape
   async done(args: readonly string[], variables: Variables = {}): Promise<any> {
-    const { code, out, err } = await this.run([...args, '--json'], variables);
+    const all = { CARDVAULT_DATA_DIR: this.folder, ...this.variables, ...variables };
+    const { code, out, err } = await runWith(all, ...args, '--json');
     if (code !== 0) throw new Error(`${args.join(' ')}: ${code} ${out}${err}`);
     return JSON.parse(out);
   }

@@ -15,7 +15,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Core } from '../src/cli/core.ts';
 import { readConfig } from '../src/config.ts';
 import { openCore } from '../src/core.ts';
-import { type Finished, runCommand } from './command.ts';
+import { type Ran, runHere, runWith } from './command.ts';
 
 const OPERATOR = { actor: { type: 'operator' as const } };
 
@@ -27,8 +27,8 @@ describe('restore', { timeout: 120_000 }, () => {
   const backup = (): string => file('backup.db');
   const open = (folder: string): Promise<Core> =>
     openCore(readConfig({ CARDVAULT_DATA_DIR: folder }), () => Date.now());
-  const restore = (...more: string[]): Promise<Finished> =>
-    runCommand(['restore', '--from', backup(), '--json', ...more], { CARDVAULT_DATA_DIR: directory });
+  const restore = (...more: string[]): Promise<Ran> =>
+    runHere(directory, 'restore', '--from', backup(), '--json', ...more);
   const names = async (folder = directory): Promise<string[]> => {
     const core = await open(folder);
     const all = await core.accounts.list();
@@ -54,10 +54,10 @@ describe('restore', { timeout: 120_000 }, () => {
   test('puts the backup in the place of the database, for its user only, and the old one aside', async () => {
     chmodSync(backup(), 0o644);
     writeFileSync(file('cardvault.db.restoring'), 'what a crash left');
-    const { code, stderr, json } = await restore('--force');
-    assert.equal(stderr, '');
+    const { code, err, json } = await restore('--force');
+    assert.equal(err, '');
     assert.equal(code, 0);
-    const { database, aside } = json();
+    const { database, aside } = json;
     assert.equal(statSync(database).mode & 0o777, 0o600);
     assert.deepEqual(await names(), ['Before']);
     copyFileSync(aside, database);
@@ -71,17 +71,17 @@ describe('restore', { timeout: 120_000 }, () => {
     rmSync(backup());
     await core.database.backup(backup());
     await core.close();
-    const { code, stderr } = await restore('--force');
+    const { code, err } = await restore('--force');
     assert.equal(code, 1);
-    assert.match(JSON.parse(stderr).error, /root key does not open this database/);
+    assert.match(JSON.parse(err).error, /root key does not open this database/);
     assert.deepEqual(readdirSync(directory).sort(), ['backup.db', 'cardvault.db', 'root.key']);
     assert.deepEqual(await names(), ['Before', 'After']);
   });
 
   test('replaces a damaged database', async () => {
     writeFileSync(file('cardvault.db'), 'nothing that SQLite could read '.repeat(1000));
-    const { code, stderr } = await restore('--force');
-    assert.equal(stderr, '');
+    const { code, err } = await restore('--force');
+    assert.equal(err, '');
     assert.equal(code, 0);
     assert.deepEqual(await names(), ['Before']);
   });
@@ -109,15 +109,15 @@ describe('restore', { timeout: 120_000 }, () => {
   test('makes the data directory, and says so when the root key is not there', async () => {
     const fresh = join(directory, 'deep', 'fresh');
     const from = ['restore', '--from', backup(), '--json'];
-    const without = await runCommand(from, { CARDVAULT_DATA_DIR: fresh });
+    const without = await runHere(fresh, ...from);
     assert.equal(without.code, 1);
-    assert.match(JSON.parse(without.stderr).error, /root key file .* is missing.*put it back/);
+    assert.match(JSON.parse(without.err).error, /root key file .* is missing.*put it back/);
     assert.deepEqual(readdirSync(fresh), []);
     assert.equal(statSync(fresh).mode & 0o777, 0o700);
     rmSync(fresh, { recursive: true });
     const variables = { CARDVAULT_DATA_DIR: fresh, CARDVAULT_ROOT_KEY_FILE: file('root.key') };
-    const { code, stderr } = await runCommand(from, variables);
-    assert.equal(stderr, '');
+    const { code, err } = await runWith(variables, ...from);
+    assert.equal(err, '');
     assert.equal(code, 0);
     copyFileSync(file('root.key'), join(fresh, 'root.key'));
     assert.deepEqual(await names(fresh), ['Before']);
@@ -127,9 +127,9 @@ describe('restore', { timeout: 120_000 }, () => {
     const core = await open(directory);
     try {
       await core.accounts.list();
-      const { code, stderr } = await restore('--force');
+      const { code, err } = await restore('--force');
       assert.equal(code, 2);
-      assert.match(JSON.parse(stderr).error, /is in use; stop the service first/);
+      assert.match(JSON.parse(err).error, /is in use; stop the service first/);
       assert.deepEqual(leftovers(), []);
     } finally {
       await core.close();
@@ -139,17 +139,17 @@ describe('restore', { timeout: 120_000 }, () => {
 
   test('refuses what is no backup, and leaves nothing of it', async () => {
     writeFileSync(backup(), 'no database');
-    const { code, stderr } = await restore('--force');
+    const { code, err } = await restore('--force');
     assert.equal(code, 2);
-    assert.match(JSON.parse(stderr).error, /no intact backup/);
+    assert.match(JSON.parse(err).error, /no intact backup/);
     assert.deepEqual(leftovers(), []);
     assert.ok(existsSync(file('cardvault.db')));
   });
 
   test('tells plainly where it cannot be made', async () => {
     const variables = { CARDVAULT_DATA_DIR: join(file('root.key'), 'below') };
-    const { code, stderr } = await runCommand(['restore', '--from', backup(), '--json'], variables);
+    const { code, err } = await runWith(variables, 'restore', '--from', backup(), '--json');
     assert.equal(code, 1);
-    assert.match(JSON.parse(stderr).error, /cannot be copied to .*: (ENOTDIR|EEXIST)/);
+    assert.match(JSON.parse(err).error, /cannot be copied to .*: (ENOTDIR|EEXIST)/);
   });
 });

@@ -10,6 +10,7 @@ import { noChromium } from './chromium.ts';
 import { isPostgres } from './database.ts';
 import { type Postgres, SHARED, startPostgres } from './postgres.ts';
 import { noPostgres } from './postgres-binaries.ts';
+import { memoryFolder } from './postgres-server.ts';
 import { installReceivers } from './receivers/install.ts';
 
 /**
@@ -109,6 +110,8 @@ async function runAll(
   for await (const text of lines) process.stdout.write(text as string);
 }
 
+// Hundreds of databases for a moment each: memory is as good a place, where there is enough.
+process.env['TMPDIR'] ??= memoryFolder() ?? tmpdir();
 const scratch = mkdtempSync(join(tmpdir(), 'cardvault-tests-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 /** Some hundred processes load the same sources: compiled once, each of them starts a second earlier. */

@@ -1,10 +1,20 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { request } from 'node:https';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { runHere, serveHere } from './command.ts';
 import { luhnPan } from './house.ts';
 import { newDirectory, removeDirectory, runCommand, type Serving, serve } from './process.ts';
 
@@ -30,7 +40,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     serving.call('POST', '/v1/tokenization/simple', { key, body: tokenizeBody(pan) });
   const fileOf = (name: string): string => readFileSync(join(directory, name), 'utf8');
 
-  test('two first starts at once share root key, certificate authority and one demo account', async () => {
+  test('two first starts at once share root key, certificate authority, one demo account and tokens', async () => {
     const both = await Promise.all([start(), start()]);
     const keys = both.flatMap(({ demoKey }) => demoKey ?? []);
     assert.equal(keys.length, 1, 'one of them shows the key');
@@ -47,11 +57,11 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
       assert.equal(seen.status, 200);
     }
     await Promise.all(both.map((each) => each.call('GET', '/v1/tokens/none/inspect', { key: 'cv_sandbox_wrong' })));
+    await haveOneToken(both, key);
     for (const each of both) assert.equal(await each.stop(), 0);
 
-    const accounts = JSON.parse((await runCommand(directory, ['account', 'list', '--json'])).out);
-    assert.equal(accounts.length, 1);
-    const verified = await runCommand(directory, ['audit', 'verify', '--json']);
+    assert.equal((await runHere(directory, 'account', 'list', '--json')).json.length, 1);
+    const verified = await runHere(directory, 'audit', 'verify', '--json');
     assert.equal(verified.code, 0, verified.out);
     const left = readdirSync(directory).concat(readdirSync(join(directory, 'tls')));
     assert.deepEqual(
@@ -60,9 +70,8 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     );
   });
 
-  test('one persistent card sent to two services at once has one token', async () => {
-    const both = [await start(), await start()];
-    const key = both[0]?.demoKey ?? '';
+  /** One persistent card that is sent to both at once has one token. */
+  async function haveOneToken(both: readonly Serving[], key: string): Promise<void> {
     for (let round = 0; round < 20; round++) {
       const body = { ...tokenizeBody(luhnPan('455667')), type: 'persistent' };
       const answers = await Promise.all(
@@ -73,7 +82,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
       assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
       assert.equal(new Set(answers.map(({ json }) => json.data.tokens[0].token)).size, 1);
     }
-  });
+  }
 
   test('a second start reuses everything and shows no key', async () => {
     const first = await start();
@@ -97,11 +106,15 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
   });
 
   test('without the root key of an existing database nothing starts and no new key is made', async () => {
-    await (await start()).stop();
+    await newVault(directory);
     const keyFile = join(directory, 'root.key');
     rmSync(keyFile);
-    for (const command of [['serve'], ['account', 'list'], ['audit', 'verify']]) {
-      const { code, out, err } = await runCommand(directory, command);
+    for (const run of [
+      () => runCommand(directory, ['serve']),
+      () => runHere(directory, 'account', 'list'),
+      () => runHere(directory, 'audit', 'verify'),
+    ]) {
+      const { code, out, err } = await run();
       assert.equal(code, 1);
       assert.equal(out, '');
       assert.match(err, /root key file .*root\.key is missing.*backup/);
@@ -110,9 +123,8 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
   });
 
   test('the root key of another vault is refused', async () => {
-    await (await start()).stop();
     const other = newDirectory();
-    await (await start({}, other)).stop();
+    await Promise.all([directory, other].map(newVault));
     copyFileSync(join(other, 'root.key'), join(directory, 'root.key'));
     const { code, err } = await runCommand(directory, ['serve']);
     assert.equal(code, 1);
@@ -122,15 +134,12 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
   });
 
   test('a damaged root key, and one that others can read, are refused', async () => {
-    await (await start()).stop();
-    const { code, err } = await runCommand(directory, ['serve'], {
-      CARDVAULT_ROOT_KEY_FILE: join(directory, 'tls/ca-key.pem'),
-    });
-    assert.equal(code, 1);
-    assert.match(err, /is damaged/);
-    const open = await runCommand(directory, ['serve'], { CARDVAULT_ROOT_KEY_FILE: join(directory, 'tls/ca.pem') });
-    assert.equal(open.code, 1);
-    assert.match(open.err, /can be read by others.*chmod 600/);
+    await newVault(directory);
+    const [damaged, open] = [join(directory, 'damaged.key'), join(directory, 'root.key')];
+    writeFileSync(damaged, readFileSync(open, 'utf8').slice(0, -2), { mode: 0o600 });
+    await assert.rejects(serveHere(directory, [], { CARDVAULT_ROOT_KEY_FILE: damaged }), /is damaged/);
+    chmodSync(open, 0o644);
+    await assert.rejects(serveHere(directory), /can be read by others.*chmod 600/);
   });
 
   test('SIGTERM lets a request under way end, takes no new one, and ends with 0', async () => {
@@ -207,6 +216,10 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     assert.match(key ?? '', /^cv_sandbox_/, 'the demo key was not used up by a start that failed');
   });
 });
+
+async function newVault(directory: string): Promise<void> {
+  assert.equal((await runHere(directory, 'migrate')).code, 0);
+}
 
 const takesConnections = (port: number): Promise<boolean> =>
   new Promise((resolve) => {

@@ -7,7 +7,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ACCOUNTS, type Chained, entryOf, LONG, MIXED, makeJournal, RECORDS, TOTAL } from '../../test/journals.ts';
+import type { Database, Row } from '../storage/database.ts';
 import { emptyHead, type Head, isAnnouncement, type Link, linkAfter, sealHead } from '../storage/journal.ts';
+import { Connection } from '../storage/sqlite/open.ts';
 import { SqliteDatabase } from '../storage/sqlite/sqlite.ts';
 import { exportJournal, type Verification, verifyJournal } from './verify.ts';
 
@@ -23,16 +25,25 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     return database;
   }
 
+  /** All that the verifier needs, without the thread that writes. */
+  const readerOf = (connection: Connection): Database => {
+    const read: Database['read'] = async (sql, ...values) => connection.statement(sql).all(...values) as Row[];
+    return { read } as Database;
+  };
+
   /** What the verifier says of a copy that somebody with the file in hand has worked on. */
   async function afterTampering(tamper: (file: DatabaseSync) => void): Promise<Verification> {
     const path = join(directory, `copy-${copies++}.db`);
     copyFileSync(genuine, path);
     const file = new DatabaseSync(path);
+    // At once: hundreds of rows that each wait for the disk take seconds.
+    file.exec('begin');
     tamper(file);
+    file.exec('commit');
     file.close();
-    const database = await opened(path);
-    const result = await verifyJournal(database, key);
-    await database.close();
+    const connection = new Connection(path, { readOnly: true });
+    const result = await verifyJournal(readerOf(connection), key);
+    connection.close();
     return result;
   }
 
@@ -321,7 +332,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
       }
     });
     let last = 0;
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < 4; round++) {
       const { ok, records, fault } = await verifyJournal(slowly(database), key);
       assert.equal(ok, true, fault);
       assert.ok(records >= last);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { Databases, WAYS } from '../../test/copy-databases.ts';
-import { everything, fillVault } from '../../test/copy-filling.ts';
+import { everything, fillVault, isLarge } from '../../test/copy-filling.ts';
 import {
   beginCopy,
   type CopyError,
@@ -51,13 +51,13 @@ for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
     afterEach(() => databases.remove());
 
     test('has every value of every table, and is a vault once it is finished', async () => {
-      await fillVault(source, { rows: 1200, wide: (index) => (index % 400 === 0 ? 700_000 : 0) });
+      await fillVault(source, { rows: 60, most: 1200, wide: (index) => (index % 400 === 0 ? 700_000 : 0) });
       await copied(move);
       assert.deepEqual(await everything(target), await everything(source));
       const compared = await compareRows(move);
       assert.deepEqual(
         compared.map(({ name, rows }) => [name, rows]),
-        VAULT_TABLES.map(({ name }) => [name, name === 'wrapped_keys' ? 1203 : 1200]),
+        VAULT_TABLES.map(({ name }) => [name, isLarge(name) ? 1200 : name === 'wrapped_keys' ? 63 : 60]),
       );
       for (const { sha256 } of compared) assert.match(sha256, /^[0-9a-f]{64}$/);
       assert.equal(new Set(compared.map(({ sha256 }) => sha256)).size, VAULT_TABLES.length);
@@ -70,7 +70,7 @@ for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
     });
 
     test('goes on wherever it was interrupted, and writes nothing twice', async () => {
-      await fillVault(source, { rows: 1100 });
+      await fillVault(source, { rows: 40, most: 1100 });
       let steps = 0;
       let interruptions = 0;
       const progress = ({ step }: Progress): void => {
@@ -93,7 +93,7 @@ for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
         await target.close();
         target = databases.open(targetAddress);
       }
-      assert.ok(interruptions >= VAULT_TABLES.length, `${interruptions}`);
+      assert.ok(interruptions > VAULT_TABLES.length / 2, `${interruptions}`);
       await compareRows({ source, target, progress: quiet });
       assert.deepEqual(await everything(target), await everything(source));
     });
@@ -102,24 +102,25 @@ for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
       await fillVault(source, { rows: 3 });
       await copied(move);
       await compareRows(move);
+      let changes = 0;
       for (const { name, key, columns } of VAULT_TABLES) {
         const places = key.map((column) => `${column} = ?`).join(' and ');
         for (const [column, kind] of Object.entries(columns).filter(([each]) => !key.includes(each))) {
-          for (const side of [source, target]) {
-            const [row = {}] = await side.read(`select * from ${name} order by ${key.join(', ')} limit 1`);
-            const { [column]: before = null } = row;
-            const other = kind === 'text' ? 'other' : kind === 'integer' ? 4242 : Uint8Array.of(42);
-            const where = key.map((each) => row[each] ?? null);
-            const set = `update ${name} set ${column} = ? where ${places}`;
-            await change(side, set, other, ...where);
-            const told = await compareRows(move).then(
-              () => assert.fail(`${name}.${column}`),
-              (error: CopyError) => error,
-            );
-            assert.equal(told.message, `table ${name} differs between source and target`, column);
-            assert.match(told.problems.join(), /^source: [0-9]+ rows, SHA-256 .*,target: [0-9]+ rows, SHA-256 /);
-            await change(side, set, before, ...where);
-          }
+          // The other way of copying has the sides the other way round.
+          const side = changes++ % 2 === 0 ? source : target;
+          const [row = {}] = await side.read(`select * from ${name} order by ${key.join(', ')} limit 1`);
+          const { [column]: before = null } = row;
+          const other = kind === 'text' ? 'other' : kind === 'integer' ? 4242 : Uint8Array.of(42);
+          const where = key.map((each) => row[each] ?? null);
+          const set = `update ${name} set ${column} = ? where ${places}`;
+          await change(side, set, other, ...where);
+          const told = await compareRows(move).then(
+            () => assert.fail(`${name}.${column}`),
+            (error: CopyError) => error,
+          );
+          assert.equal(told.message, `table ${name} differs between source and target`, column);
+          assert.match(told.problems.join(), /^source: [0-9]+ rows, SHA-256 .*,target: [0-9]+ rows, SHA-256 /);
+          await change(side, set, before, ...where);
         }
       }
       await compareRows(move);
@@ -174,7 +175,7 @@ for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
     });
 
     test('of two at once over one target one ends, and it is whole', async () => {
-      await fillVault(source, { rows: 1500 });
+      await fillVault(source, { rows: 40, most: 1500 });
       const vault = await identifySource(source);
       await makeSchema(target, clock);
       const states = await Promise.all([beginCopy(target, vault, 1), beginCopy(target, vault, 2)]);
@@ -238,7 +239,11 @@ describe('the pages of a copy', () => {
   const insert = 'insert into accounts (id, name, suspended_at, created_at) values (?, ?, ?, ?)';
 
   test('are bounded in rows and bytes, and have every row once, in the order of the keys', async () => {
-    await fillVault(database, { rows: 3000, wide: (index) => (index < 60 ? 20_000 : index === 2500 ? 3_000_000 : 0) });
+    await fillVault(database, {
+      rows: 1,
+      most: 3000,
+      wide: (index) => (index < 60 ? 20_000 : index === 2500 ? 3_000_000 : 0),
+    });
     const place = Object.keys(captures.columns).indexOf('record');
     const pages: [rows: number, bytes: number][] = [];
     const keys: unknown[] = [];

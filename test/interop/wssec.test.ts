@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { systemRandom } from '../../src/crypto/random.ts';
 import { type GivenSettings, settingsInForce } from '../../src/proxy/settings.ts';
@@ -22,7 +22,8 @@ import { decryptWithXmlsec1, verifyWithXmlsec1 } from '../receivers/xmlsec1.ts';
 import { document } from './documents.ts';
 import { merchant, parties, processor } from './parties.ts';
 
-const DOCUMENTS = 250;
+/** Each combination of settings meets one at least. */
+const DOCUMENTS = Number(process.env['CARDVAULT_TEST_RUNS'] ?? 60);
 const seed = Math.floor(Math.random() * 2 ** 31);
 const USERS = { 'O\'Brien "X" <&>': 'p<&>\'w"ö' };
 const [[username = '', password = '']] = Object.entries(USERS) as [[string, string]];
@@ -88,7 +89,6 @@ for (const kind of ENVELOPE_RECEIVERS) {
     before(async () => {
       receiver = await startReceiver(kind, keys);
     });
-    after(() => receiver?.stop());
 
     for (const settings of COMBINATIONS.filter((each) => knows(kind, each))) {
       test(Object.values(settings).join(', '), async () => {

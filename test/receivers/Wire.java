@@ -17,8 +17,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a receiver and its test say to each other: lines of tab separated base64 fields. The first line are the keys,
- * every further one a message; each is answered by one line, "ok" with fields or "no" with the reason.
+ * What receivers and their test say to each other: lines of tab separated base64 fields. A line begins with the number of
+ * the receiver that it is for. Its first line are its keys, every further one a message; each is answered by one line,
+ * "ok" with fields or "no" with the reason.
  */
 final class Wire {
   interface Opener {
@@ -58,20 +59,23 @@ final class Wire {
     PrintStream answers = System.out;
     System.setOut(System.err);
     BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII), 1 << 16);
-    String setup = requests.readLine();
-    if (setup == null) return;
-    Opener opener = maker.make(new Keys(decode(setup)));
-    answers.print("ok\n");
-    answers.flush();
+    Map<String, Opener> openers = new HashMap<>();
     for (String line = requests.readLine(); line != null; line = requests.readLine()) {
-      answers.print(answer(opener, line) + "\n");
+      List<String> fields = decode(line);
+      String number = fields.remove(0);
+      if (openers.containsKey(number)) {
+        answers.print(answer(openers.get(number), fields) + "\n");
+      } else {
+        openers.put(number, maker.make(new Keys(fields)));
+        answers.print("ok\n");
+      }
       answers.flush();
     }
   }
 
-  private static String answer(Opener opener, String line) {
+  private static String answer(Opener opener, List<String> message) {
     try {
-      return "ok\t" + encode(opener.open(decode(line)));
+      return "ok\t" + encode(opener.open(message));
     } catch (Throwable failure) {
       return "no\t" + encode(List.of(describe(failure)));
     }

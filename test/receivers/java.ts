@@ -4,29 +4,45 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { jarsOf, type Tool } from './install.ts';
-import { LineProcess } from './lines.ts';
+import { LineProcess, Lines } from './lines.ts';
 
 export interface Program {
   readonly tool: Tool;
   /** The class to start, and the others that it needs. */
   readonly classes: readonly [string, ...string[]];
+  /** Of their sources; this one when missing. */
+  readonly folder?: string;
 }
 
 /** Beside what other tools keep of this project, and out of its sources. */
 const CACHE = join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'cardvault-receivers');
 const run = promisify(execFile);
 
-export async function startJava({ tool, classes }: Program): Promise<LineProcess> {
-  const compiled = await compile(tool, classes);
-  const path = [compiled, ...jarsOf(tool)].join(delimiter);
+/** Starts the first class, up to its arguments. */
+export async function javaCommand({ tool, classes, folder = import.meta.dirname }: Program): Promise<string[]> {
+  const sources = classes.map((name) => join(folder, `${name}.java`));
+  const path = [await compile(tool, sources), ...jarsOf(tool)].join(delimiter);
   // No quicker compiler: RSA takes ten times as long without the intrinsics of the full one.
-  const args = ['-XX:+UseSerialGC', '-Xshare:auto', '-cp', path, classes[0]];
-  return new LineProcess(classes[0], 'java', args);
+  return ['java', '-XX:+UseSerialGC', '-Xshare:auto', '-cp', path, classes[0]];
+}
+
+const started = new Map<string, Promise<LineProcess>>();
+
+/** All that start the same class speak to one process: a virtual machine takes seconds to become quick. */
+export async function startJava(program: Program): Promise<Lines> {
+  const [name] = program.classes;
+  const process = started.get(name) ?? startProcess(program);
+  started.set(name, process);
+  return new Lines(await process);
+}
+
+async function startProcess(program: Program): Promise<LineProcess> {
+  const [command = '', ...args] = await javaCommand(program);
+  return new LineProcess(program.classes[0], command, args);
 }
 
 /** Each state of the sources is compiled once on a machine. */
-async function compile(tool: Tool, classes: readonly string[]): Promise<string> {
-  const sources = classes.map((name) => join(import.meta.dirname, `${name}.java`));
+async function compile(tool: Tool, sources: readonly string[]): Promise<string> {
   const hash = createHash('sha256');
   for (const source of sources) hash.update(readFileSync(source));
   const target = join(CACHE, hash.digest('hex').slice(0, 24));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { CompactEncrypt, CompactSign, calculateJwkThumbprint } from 'jose';
 import {
   absentReceiver,
@@ -57,7 +57,6 @@ for (const kind of JOSE_RECEIVERS) {
       if (skip !== false) return;
       receiver = await startReceiver(kind, { processorKey: processor.privateKey, merchant: merchant.publicKey });
     });
-    after(async () => receiver?.stop());
     const refuses = (message: JoseMessage, what: string) => assert.rejects(receiver.open(message), Refused, what);
 
     for (const alg of TRANSPORTS) {
@@ -98,7 +97,6 @@ for (const kind of JOSE_RECEIVERS) {
       await refuses({ value: one.value, encryption: two.encryption }, 'value');
       const stranger = await startReceiver(kind, { processorKey: other.privateKey, merchant: merchant.publicKey });
       await assert.rejects(stranger.open(one), Refused);
-      await stranger.stop();
     });
   });
 }

@@ -1,5 +1,4 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 
@@ -14,6 +13,21 @@ interface Waiting {
 const encode = (fields: readonly string[]): string =>
   fields.map((field) => Buffer.from(field).toString('base64')).join('\t');
 const decode = (line: string): string[] => line.split('\t').map((field) => Buffer.from(field, 'base64').toString());
+
+/** Of a process that many may write to: each line begins with a number of its own. */
+export class Lines {
+  static #count = 0;
+  readonly #process: LineProcess;
+  readonly #number = String(Lines.#count++);
+
+  constructor(process: LineProcess) {
+    this.#process = process;
+  }
+
+  send(fields: readonly string[]): Promise<string[]> {
+    return this.#process.send([this.#number, ...fields]);
+  }
+}
 
 /**
  * A process that answers one line for each line, in their order; any number may be under way. While none is, it does
@@ -46,14 +60,6 @@ export class LineProcess {
       this.#hold(true);
       this.#child.stdin.write(`${encode(fields)}\n`);
     });
-  }
-
-  async stop(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    this.#hold(true);
-    const closed = once(this.#child, 'close');
-    this.#child.stdin.end();
-    await closed;
   }
 
   #answered(line: string): void {

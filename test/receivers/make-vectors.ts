@@ -33,4 +33,3 @@ const sender = await startSender(merchant, processor.certificate, USER);
 for (const [name, form] of Object.entries<Form>(FORMS)) {
   writeFileSync(join(VECTORS, `${name}.xml`), await sender.seal(ENVELOPE, form));
 }
-await sender.stop();

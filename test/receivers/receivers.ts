@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { publicOf, selfSigned } from './certificates.ts';
 import { absent, python, type Tool } from './install.ts';
 import { type Program, startJava } from './java.ts';
-import { LineProcess } from './lines.ts';
+import { LineProcess, Lines } from './lines.ts';
 import { openJose } from './node-jose.ts';
 import { openEnvelope } from './node-receiver.ts';
 
@@ -71,7 +71,6 @@ export interface OpenedJose {
 export interface Receiver<Message, Opened> {
   /** Rejects with a Refused when the receiver does not accept the message. */
   open(message: Message): Promise<Opened>;
-  stop(): Promise<void>;
 }
 
 const TOOLS: Readonly<Partial<Record<EnvelopeKind | JoseKind, Tool>>> = {
@@ -121,25 +120,23 @@ export async function startReceiver(
   const isJose = (JOSE_RECEIVERS as readonly string[]).includes(kind);
   const lines = await startProcess(kind);
   await lines.send(await setupOf(keys, options, isJose));
-  const open = isJose ? openJoseBy(lines) : openEnvelopeBy(lines);
-  return { open, stop: () => lines.stop() };
+  return { open: isJose ? openJoseBy(lines) : openEnvelopeBy(lines) };
 }
 
 const inProcess = <Message, Opened>(open: (message: Message) => Opened | Promise<Opened>) => ({
   open: async (message: Message) => open(message),
-  stop: async () => undefined,
 });
 
-async function startProcess(kind: EnvelopeKind | JoseKind): Promise<LineProcess> {
+async function startProcess(kind: EnvelopeKind | JoseKind): Promise<Lines> {
   const script = SCRIPTS[kind];
   // -B: no compiled files among the sources.
-  if (script !== undefined) return new LineProcess(kind, python, ['-B', join(import.meta.dirname, script)]);
+  if (script !== undefined) return new Lines(new LineProcess(kind, python, ['-B', join(import.meta.dirname, script)]));
   const [tool, classes] = [TOOLS[kind], PROGRAMS[kind]];
   if (tool === undefined || classes === undefined) throw new Error(`no receiver ${kind}`);
   return startJava({ tool, classes });
 }
 
-/** The first line to a process; see Wire.java. */
+/** The first line to a receiver; see Wire.java. */
 async function setupOf(keys: ReceiverKeys, options: ReceiverOptions, isJose: boolean): Promise<string[]> {
   const { processorKey, merchant, users = {} } = keys;
   const certificate = keys.processorCertificate ?? (isJose ? '' : await selfSigned(processorKey, 'processor'));
@@ -158,7 +155,7 @@ async function setupOf(keys: ReceiverKeys, options: ReceiverOptions, isJose: boo
 const listOf = (text: string): string[] => (text === '' ? [] : text.split(','));
 
 const openEnvelopeBy =
-  (lines: LineProcess) =>
+  (lines: Lines) =>
   async ({ envelope, at }: EnvelopeMessage): Promise<OpenedEnvelope> => {
     const fields = await lines.send([envelope, at === undefined ? '' : String(at)]);
     const [actions = '', signed = '', encrypted = '', content = '', canonical = '', user = ''] = fields;
@@ -173,7 +170,7 @@ const openEnvelopeBy =
   };
 
 const openJoseBy =
-  (lines: LineProcess) =>
+  (lines: Lines) =>
   async ({ value, encryption = '', plain = false }: JoseMessage): Promise<OpenedJose> => {
     const fields = await lines.send([value, encryption, plain ? 'plain' : 'signed']);
     const [payload = '', header = '', signedHeader = '', encryptionHeader = ''] = fields;

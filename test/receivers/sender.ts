@@ -15,7 +15,6 @@ export interface Form {
 
 export interface Sender {
   seal(envelope: string, form: Form): Promise<string>;
-  stop(): Promise<void>;
 }
 
 export async function startSender(
@@ -39,6 +38,5 @@ export async function startSender(
       const [sealed = ''] = await lines.send([envelope, order, cipher, transport, digest, signer, user]);
       return sealed;
     },
-    stop: () => lines.stop(),
   };
 }

@@ -1,7 +1,7 @@
-"""What a receiver and its test say to each other: lines of tab separated base64 fields.
+"""What receivers and their test say to each other: lines of tab separated base64 fields.
 
-The first line are the keys, every further one a message; each is answered by one line, "ok" with fields or "no" with
-the reason.
+A line begins with the number of the receiver that it is for. Its first line are its keys, every further one a message;
+each is answered by one line, "ok" with fields or "no" with the reason.
 """
 
 import base64
@@ -33,18 +33,19 @@ def require(holds, otherwise):
         raise Refused(otherwise)
 
 
-def _answer(opener, line):
+def _answer(opener, message):
     try:
-        return "ok\t" + _encode(opener(_decode(line)))
+        return "ok\t" + _encode(opener(message))
     except Exception as failure:
         return "no\t" + _encode([f"{type(failure).__name__}: {failure}"])
 
 
 def serve(make):
-    setup = sys.stdin.readline()
-    if not setup:
-        return
-    opener = make(Keys(_decode(setup)))
-    print("ok", flush=True)
+    openers = {}
     for line in sys.stdin:
-        print(_answer(opener, line), flush=True)
+        number, *fields = _decode(line)
+        if number in openers:
+            print(_answer(openers[number], fields), flush=True)
+        else:
+            openers[number] = make(Keys(fields))
+            print("ok", flush=True)

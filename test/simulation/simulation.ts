@@ -7,6 +7,7 @@ import type { Pan } from '../../src/kernel/pan.ts';
 import type { Lane } from '../../src/payments/lane.ts';
 import type { Driver } from '../../src/storage/database.ts';
 import { dropDatabase, openFolder } from '../database.ts';
+import { memoryFolder } from '../postgres-server.ts';
 import type { Spoilt } from './acquirer.ts';
 import { acquirerBackend, type Backend, simulatorBackend } from './backend.ts';
 import { Clients } from './clients.ts';
@@ -124,7 +125,8 @@ class Simulation {
     const trace: string[] = [];
     const tell = (line: string): number => trace.push(`${((time.now % 100_000_000) / 1000).toFixed(3)} ${line}`);
     const parts = { time, dice: dice.branch(), tenant: TENANT, tell, spoilt: plan.spoilt };
-    const directory = mkdtempSync(join(tmpdir(), 'cardvault-simulation-'));
+    // Crashes of the machine are made up, too: no real disk has to keep anything.
+    const directory = mkdtempSync(join(memoryFolder() ?? tmpdir(), 'cardvault-simulation-'));
     const real = await openFolder(directory);
     return new Simulation(plan, { dice, time, backend: await BACKENDS[plan.processor](parts), trace, directory, real });
   }
