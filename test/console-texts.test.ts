@@ -5,6 +5,8 @@ import { describe, it } from 'node:test';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
 import { AUDIT_ACTIONS } from '../src/audit/audit.ts';
 import { FINDINGS } from '../src/console/health.ts';
+import { routes } from '../src/console/routes.ts';
+import { listAuditOfService } from '../src/console/wire/audit.ts';
 import { systemRandom } from '../src/crypto/random.ts';
 import { FAILURES } from '../src/kernel/failure.ts';
 import { newProcessors } from '../src/payments/processors.ts';
@@ -14,7 +16,7 @@ import { ROLE_NAMES } from '../src/people/roles.ts';
 import { settingsTable as settingsOfProxy } from '../src/proxy/settings.ts';
 import { en } from '../web/src/text/en.ts';
 import { es } from '../web/src/text/es.ts';
-import { expectedIn, refusalIn } from '../web/src/text/refusals.ts';
+import { expectedIn, faultIn, placeIn, refusalIn } from '../web/src/text/refusals.ts';
 
 /** Whatever the service tells has words in every language of the console. */
 
@@ -72,6 +74,10 @@ describe('what the service tells as a word has a text', () => {
     ['every action of the audit log', AUDIT_ACTIONS.map((action) => `audit.actions.${action}`)],
     ['every permission', PERMISSIONS.map((permission) => `keys.permission.${permission.replace(':', '_')}`)],
     ['every role', ROLE_NAMES.map((role) => `team.role.${role}`)],
+    [
+      'every change that takes two people',
+      routes.flatMap(({ definition: { byTwo } }) => (byTwo === undefined ? [] : [`approvals.action.${byTwo}`])),
+    ],
     ['every status of a payment', STATUSES.map((status) => `status.${status}`)],
     [
       'every reason of a payment',
@@ -109,6 +115,56 @@ describe('what the service tells as a word has a text', () => {
   });
 });
 
+describe('what the audit log tells as a word has a text', () => {
+  const rows = readFileSync(join(import.meta.dirname, '..', 'docs', 'audit-log.md'), 'utf8')
+    .split('\n')
+    .filter((line) => /^\| `[a-z-]+\.[a-z-]+` \|/.test(line))
+    .map((line) => line.split(' | '));
+  const quoted = (text: string): string[] => [...text.matchAll(/`([\w-]+)`/g)].map(([, word = '']) => word);
+  const details = rows.map(([, , , text = '']) => text);
+  const namesIn = (text: string): string[] => [...text.matchAll(/`detail\.(\w+)`/g)].map(([, name = '']) => name);
+  /** In brackets behind the name of a detail. */
+  const wordsOf = (name: string): string[] =>
+    details.flatMap((text) => quoted(new RegExp(`\`(?:detail\\.)?${name}\` \\(([^)]*)\\)`).exec(text)?.[1] ?? ''));
+
+  const filterNames = Object.keys(listAuditOfService.body?.schema['properties'] ?? {}).filter(
+    (name) => name !== 'cursor',
+  );
+
+  it('every outcome', () => {
+    const outcomes = new Set(rows.flatMap(([, , text = '']) => quoted(text)));
+    assert.ok(outcomes.size > 20, [...outcomes].join());
+    assert.deepEqual(missing([...outcomes].map((outcome) => `audit.outcomes.${outcome}`)), []);
+  });
+
+  it('every name of a detail', () => {
+    const ofKeys = ['name', 'prefix', 'permissions', 'allow_list'];
+    const ofProxies = ['processor_public_key', 'merchant_private_key', 'merchant_certificate'];
+    const others = ['changed', 'successor', 'overlap_minutes', 'processor', 'settings', 'forced'];
+    const bare = [...ofProxies, ...others];
+    assert.deepEqual(
+      bare.filter((name) => !details.some((text) => quoted(text).includes(name))),
+      [],
+    );
+    const names = [...new Set([...details.flatMap(namesIn), ...bare, ...ofKeys])];
+    assert.ok(names.length > 20, names.join());
+    assert.deepEqual(missing(names.map((name) => `audit.details.${name}`)), []);
+  });
+
+  for (const [name, place] of [
+    ['use', 'audit.values.use'],
+    ['kind', 'audit.values.kind'],
+    ['factor', 'audit.values.factor'],
+    ['forced', 'audit.values.answer'],
+    ['production_by_two', 'audit.values.answer'],
+    ['operation', 'payments.operation'],
+  ] as const)
+    it(`every word of "${name}"`, () => assert.deepEqual(missing(wordsOf(name).map((word) => `${place}.${word}`)), []));
+
+  it('every filter that somebody looked by', () =>
+    assert.deepEqual(missing(filterNames.map((name) => `audit.filters.${name}`)), []));
+});
+
 describe('what the service tells as a sentence has a text', () => {
   const SRC = join(import.meta.dirname, '..', 'src');
   /** Of the command line, of the start, of payloads, and of requests of merchants; the console meets none of it. */
@@ -129,6 +185,24 @@ describe('what the service tells as a sentence has a text', () => {
     assert.ok(found.length > 80, `${found.length} found`);
     const unknown = found.filter(({ said }) => refusalIn(said) === undefined);
     assert.deepEqual(unknown, []);
+  });
+
+  it('every fault of the audit log, and where it lies', () => {
+    const source = withoutComments(readFileSync(join(SRC, 'audit/verify.ts'), 'utf8'));
+    const faults = [...source.matchAll(/\bnew Fault\(/g)].map(({ index, 0: name }) =>
+      withValues(literalsIn(parenthesized(source.slice(index + name.length))).join()),
+    );
+    assert.ok(faults.length > 12, `${faults.length} found`);
+    assert.deepEqual(
+      faults.filter((fault) => faultIn(fault) === undefined),
+      [],
+    );
+    for (const account of ['', 'account acc_1, ', 'an account that is none, '])
+      for (const record of ['', ', record 12']) assert.notEqual(placeIn(`${account}lane 2${record}`), undefined);
+    const found = faultIn('account acc_1, lane 2: 4 records, of which the head seals 3');
+    assert.deepEqual(found, { key: 'unsealed', values: { place: 'account acc_1, lane 2', records: '4', sealed: '3' } });
+    const place = placeIn('account acc_1, lane 2, record 12');
+    assert.deepEqual(place, { key: 'recordOf', values: { account: 'acc_1', lane: '2', record: '12' } });
   });
 
   it('with the values that it holds', () => {

@@ -108,7 +108,7 @@ describe('from an empty service to live, in the browser', { skip: noChromium() }
     await button(owner.page, /^Passkey/).click();
     await keepRecoveryCodes(page);
     assert.equal(await device.count(), 1);
-    await page.getByRole('heading', { name: 'First steps' }).waitFor();
+    await page.getByRole('heading', { name: 'Onboarding' }).waitFor();
     await page.getByText('1 of 6 done').first().waitFor();
     await step(owner.page, 'Account set up', 'Done');
     await step(owner.page, 'Create a sandbox key', 'Next');
@@ -152,7 +152,7 @@ describe('from an empty service to live, in the browser', { skip: noChromium() }
     await owner.page.reload();
     await step(owner.page, 'Ask for payments', 'Done');
     await owner.page.getByText('Welcome to production.').waitFor();
-    assert.equal(await owner.page.getByText('Enabled by simulator').count(), 2);
+    assert.equal(await owner.page.getByText('Enabled with simulator').count(), 2);
   });
 
   part('a payment in the sandbox shows up', async () => {

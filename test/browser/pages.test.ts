@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Download, Page } from 'playwright-core';
+import { approve, listApprovals } from '../../src/console/wire/approvals.ts';
 import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
 import { noChromium } from '../chromium.ts';
 import { newPair, publicPem } from '../rsa-pairs.ts';
@@ -162,17 +163,31 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     for (const pan of CARDS) assert.ok(!lines.some((line) => line.includes(pan)));
   });
 
-  it('an owner invites, and the link is shown this one time', async () => {
-    await filled.harbour.owner.stepUp();
+  it('an owner invites, a second person agrees, and the link is shown this one time', async () => {
+    const { owner, developer } = filled.harbour;
+    await developer.stepUp();
+    await owner.stepUp();
     const page = await open('owner', `${account()}/team`, 'Team');
     await press(page, 'Invite');
     await dialogOf(page)
       .getByLabel(/^E-mail address/)
       .fill('nina@harbour.example');
     await press(dialogOf(page), 'Make the link');
+    await told(page, 'Waiting for approval');
+    const params = { account: filled.harbour.account };
+    const [{ id, action }] = (await developer.call(listApprovals, params)).approvals;
+    assert.equal(action, 'team.invite');
+    await developer.call(approve, { ...params, id });
+    await open('owner', `${account()}/approvals`, 'Approvals');
+    const card = page.getByRole('article').filter({ hasText: 'nina@harbour.example' });
+    await card.filter({ hasText: 'Developer' }).filter({ hasText: 'Dev Patel (dev@harbour.example)' }).waitFor();
+    await press(card, 'Carry out: Invite somebody');
+    await press(dialogOf(page), 'Carry out');
     await page.getByRole('heading', { name: 'Pass this link on' }).waitFor();
+    await page.getByText('Send it to nina@harbour.example').waitFor();
     const link = await keepSecret(page);
     assert.ok(link.startsWith(`${browser.origin}/join#`), link);
+    await open('owner', `${account()}/team`, 'Team');
     await page.getByRole('row').filter({ hasText: 'nina@harbour.example' }).waitFor();
     assert.ok(!(await page.content()).includes(link));
   });

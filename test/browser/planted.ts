@@ -12,11 +12,13 @@ import { CAPTURES, capture, card, cards, TOKENIZE, VISA } from '../interface/vau
 import { joined, type Member } from './member.ts';
 
 /** What would call `canary` if a page took it for more than text; its name tells where it was planted. */
-export const planted = (name: string): string =>
+const typed = (name: string): string =>
   `"'><img src=x onerror=canary('${name}')></script><script>canary('${name}')</script>` +
-  `{{constructor.constructor('canary(0)')()}}$t(title) javascript:canary(0) \u202Edne`;
+  `{{constructor.constructor('canary(0)')()}}$t(title) javascript:canary(0) dne`;
+/** From where signs that turn the text around are taken, too. */
+export const planted = (name: string): string => `${typed(name)} \u202Edne`;
 /** For texts of 100 characters. */
-const shortly = (name: string): string => `"><img src=x onerror=canary('${name}')>{{x}}$t(title)\u202Edne`;
+const shortly = (name: string): string => `"><img src=x onerror=canary('${name}')>{{x}}$t(title)dne`;
 /** For e-mail addresses, which take no angle brackets. */
 const asEmail = (name: string): string =>
   `javascript:canary('${name}')&lt;img/onerror=canary(0)&gt;{{x}}$t(t)@x.example`;
@@ -41,7 +43,7 @@ const LOCAL = '127.0.0.0/8';
 
 export async function startPlantedHouse(): Promise<PlantedHouse> {
   const house = await startHouse();
-  const account = await house.newAccount(planted('account'));
+  const account = await house.newAccount(typed('account'));
   const operator = await joined(house, {
     account: '',
     role: 'operator',
@@ -60,10 +62,10 @@ export async function startPlantedHouse(): Promise<PlantedHouse> {
 
 async function newKey(house: House, account: string): Promise<{ id: string; secret: string }> {
   const traits = {
-    name: planted('key'),
-    description: planted('description'),
+    name: typed('key'),
+    description: typed('description'),
     permissions: [...PERMISSIONS],
-    allowList: [{ cidr: LOCAL, note: planted('note') }],
+    allowList: [{ cidr: LOCAL, note: typed('note') }],
     expiresAt: undefined,
   };
   const { key, secret } = await house.core.accounts.createKey(account, 'sandbox', traits, BY_TEST);
@@ -96,12 +98,12 @@ type Writers = Pick<PlantedHouse, 'owner' | 'operator'>;
 async function letters(house: House, account: string, { owner, operator }: Writers): Promise<void> {
   const ask = (note: string): Promise<{ id: string }> =>
     owner.call(requestActivation, { account }, { environment: 'production', processor: 'simulator', note });
-  const first = await ask(planted('asked'));
-  await operator.call(declineActivation, { id: account, request: first.id }, { answer: planted('answer') });
-  await ask(planted('asked-again'));
+  const first = await ask(typed('asked'));
+  await operator.call(declineActivation, { id: account, request: first.id }, { answer: typed('answer') });
+  await ask(typed('asked-again'));
   await owner.call(inviteToTeam, { account }, { email: asEmail('invited'), role: 'analyst' });
   await house.core.accounts.setProductionByTwo(account, true, BY_TEST);
-  const traits = { name: planted('wanted'), permissions: ['account:read'], allow_list: [] };
+  const traits = { name: typed('wanted'), permissions: ['account:read'], allow_list: [] };
   await owner.call(createKey, { account, environment: 'production' }, traits);
 }
 

@@ -67,7 +67,7 @@ describe('a profile, in the browser', { skip: noChromium() }, () => {
     await dialog().getByLabel('Name', { exact: true }).fill('Work laptop');
     await button(dialog(), 'Rename').click();
     await closed();
-    const rows = page.getByRole('table', { name: 'Second steps' }).getByRole('row');
+    const rows = page.getByRole('table', { name: 'Second factors' }).getByRole('row');
     await rows.filter({ hasText: 'Work laptop' }).waitFor();
     await button(page, 'Remove Authenticator app').waitFor();
     assert.equal(await rows.getByRole('button', { name: /^Rename/ }).count(), 1, 'the app needs no name');

@@ -117,6 +117,14 @@ describe('the console in Spanish, in a browser that speaks English', { skip: noC
     assert.deepEqual(await englishOn(page), []);
   });
 
+  it('tells what a record of the audit log holds in Spanish', async () => {
+    const page = await open('owner', `/a/${filled.harbour.account}/audit`);
+    await press(page.getByRole('main'), 'Ver detalles de Clave de API creada');
+    await page.getByRole('term').filter({ hasText: 'Direcciones permitidas' }).waitFor();
+    assert.equal(await page.getByRole('term').locator('code').count(), 0);
+    assert.deepEqual(await englishOn(page), []);
+  });
+
   it('tells what is wrong with a key in Spanish', async () => {
     const page = await open('owner', `/a/${filled.harbour.account}/sandbox/proxy`);
     await press(page.getByRole('main'), /^(?:Subir|Reemplazar)/);

@@ -36,7 +36,7 @@ export async function followLink(page: Page, url: string, { name, password, emai
   if (email !== undefined) await page.getByLabel('E-mail').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await button(page, 'Continue').click();
-  await page.getByRole('heading', { name: 'Add a second step' }).waitFor();
+  await page.getByRole('heading', { name: 'Add a second factor' }).waitFor();
 }
 
 /** Sets the app up; answers its secret. */

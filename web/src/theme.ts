@@ -77,7 +77,7 @@ export const theme = createTheme({
         // The page has one banner already.
         attributes: { header: { role: 'presentation' } },
       },
-      styles: { title: { fontSize: '1.0625rem', fontWeight: 600 } },
+      styles: { title: { fontSize: '1.0625rem', fontWeight: 600, lineHeight: 1.3 } },
     }),
     Paper: Paper.extend({ defaultProps: { radius: 'md' } }),
     Table: Table.extend({ defaultProps: { captionSide: 'top' } }),

@@ -1,9 +1,15 @@
 import type { ReactNode } from 'react';
 import classes from './details.module.css';
 
+type Item = { readonly value: ReactNode } & (
+  | { readonly label: string }
+  // Each unlike all others here.
+  | { readonly label: ReactNode; readonly name: string }
+);
+
 interface DetailsProps {
   /** What is undefined is left out. */
-  readonly items: readonly ({ readonly label: string; readonly value: ReactNode } | undefined)[];
+  readonly items: readonly (Item | undefined)[];
 }
 
 /** Names and values of one record. */
@@ -13,7 +19,7 @@ export function Details({ items }: DetailsProps) {
       {items.map(
         (item) =>
           item && (
-            <div key={item.label} className={classes['item']}>
+            <div key={'name' in item ? item.name : item.label} className={classes['item']}>
               <dt>{item.label}</dt>
               <dd>{item.value}</dd>
             </div>

@@ -1,3 +1,4 @@
+import type { audit as words } from './en/audit.ts';
 import type { refusals as texts } from './en/refusals.ts';
 
 type Patterns<K extends string> = Readonly<Record<K, readonly string[]>>;
@@ -44,6 +45,8 @@ const REFUSALS: Patterns<keyof typeof texts.text> = {
   cursor: ['expected the cursor of a page'],
   email: ['expected an e-mail address'],
   noCard: ['expected no card number'],
+  unseenSigns: ['expected no signs that are not seen'],
+  oneScript: ['expected letters of one script'],
   role: ['expected a role of the account'],
   weakPassword: ['expected a password that is harder to guess: longer, or less usual'],
   appCode: ['expected the code that the app shows now'],
@@ -98,6 +101,9 @@ const REFUSALS: Patterns<keyof typeof texts.text> = {
   otherDecides: ['Somebody else has to decide this.'],
   askerOnly: ['Only who asked for this can do that.'],
   changeGone: ['This change does not exist any more.'],
+  cameLater: [
+    'This was asked for before you came, or before you had your present second factor. Have it asked for again.',
+  ],
   approverGone: ['Who approved this may not do so any more. Ask for it again.'],
   twoNeeded: ['This takes two people who may approve changes. Invite an owner or a developer first.'],
   verifying: ['The audit log is being verified already; try again when that has ended.'],
@@ -105,6 +111,7 @@ const REFUSALS: Patterns<keyof typeof texts.text> = {
   emailTaken: ['Somebody with this e-mail address is here already.'],
   emailIsMember: ['Somebody with this e-mail address is a member already.'],
   member: ['You are a member already.'],
+  peopleFull: ['An account has {{number}} people at most, with those who are invited; remove some first.'],
   invitations: ['There are {{number}} open invitations already; revoke some first.'],
   linkBad: ['This link was used or revoked, or is too old. Ask for a new one.'],
   linkForPassword: ['This link is for a new password. Sign out, and open it again.'],
@@ -135,6 +142,29 @@ const EXPECTED: Patterns<keyof typeof texts.expected> = {
   country: ['two capital letters (ISO 3166)'],
 };
 
+/** What is wrong with the audit log, as verification says it. `place` is one of `PLACES`. */
+const FAULTS: Patterns<keyof typeof words.faults> = {
+  noHead: ['the journal has no head: it was removed'],
+  unannounced: ['{{place}}: the chain was never announced'],
+  noSuchChain: ['{{place}}: there is no such chain'],
+  noAnnouncer: ['{{place}}: the chain that announces the others is missing'],
+  announcedTwice: ['{{place}}: the chain was announced twice'],
+  gone: ['{{place}}: the chain was announced and is missing'],
+  seal: ['{{place}}: the seal of record {{record}} is not ours'],
+  missing: ['{{place}}: missing'],
+  changed: ['{{place}}: changed'],
+  unsealed: ['{{place}}: {{records}} records, of which the head seals {{sealed}}'],
+};
+
+const PLACES: Patterns<keyof typeof words.places> = {
+  record: ['lane {{lane}}, record {{record}}'],
+  chain: ['lane {{lane}}'],
+  recordOf: ['account {{account}}, lane {{lane}}, record {{record}}'],
+  chainOf: ['account {{account}}, lane {{lane}}'],
+  recordOfNone: ['an account that is none, lane {{lane}}, record {{record}}'],
+  chainOfNone: ['an account that is none, lane {{lane}}'],
+};
+
 interface Found<K> {
   /** Of its text. */
   readonly key: K;
@@ -144,6 +174,8 @@ interface Found<K> {
 /** Undefined: not known here. */
 export const refusalIn = finderOf(REFUSALS);
 export const expectedIn = finderOf(EXPECTED);
+export const faultIn = finderOf(FAULTS);
+export const placeIn = finderOf(PLACES);
 
 /** The first pattern that the whole of a message fits. */
 function finderOf<K extends string>(patterns: Patterns<K>): (message: string) => Found<K> | undefined {

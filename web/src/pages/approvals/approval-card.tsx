@@ -8,6 +8,7 @@ import { useActionName } from './action-name.ts';
 import type { Approval } from './approvals-page.tsx';
 import type { Decision } from './decision-dialog.tsx';
 import { Summary } from './summary.tsx';
+import { whoIs } from './who-is.ts';
 
 interface ApprovalCardProps {
   readonly approval: Approval;
@@ -19,6 +20,8 @@ export function ApprovalCard({ approval, onDecide }: ApprovalCardProps) {
   const nameOf = useActionName();
   const id = useId();
   const { environment, action, summary, status, requested_by, is_yours, decided_by } = approval;
+  const asker = whoIs(requested_by, approval.requested_by_email);
+  const decider = whoIs(decided_by, approval.decided_by_email);
   return (
     <Paper component="article" withBorder p={{ base: 'md', sm: 'lg' }} aria-labelledby={id}>
       <Stack gap="sm">
@@ -32,10 +35,10 @@ export function ApprovalCard({ approval, onDecide }: ApprovalCardProps) {
           <StatusBadge status={status} />
         </Group>
         <Text size="sm" c="dimmed" component="div">
-          {is_yours ? t('askedByYou') : t('askedBy', { name: requested_by })}
+          {is_yours ? t('askedByYou') : t('askedBy', { name: asker })}
           {' · '}
           <Time value={approval.created_at} />
-          {decided_by !== null && ` · ${t('decidedBy', { name: decided_by })}`}
+          {decided_by !== null && ` · ${t('decidedBy', { name: decider })}`}
         </Text>
         <Summary lines={summary} />
         <Buttons approval={approval} onDecide={onDecide} />

@@ -13,7 +13,9 @@ import { PageHeader } from '../../parts/page-header.tsx';
 import { useMembership } from '../../session/tenant.ts';
 import { ApprovalCard } from './approval-card.tsx';
 import { type Decision, DecisionDialog } from './decision-dialog.tsx';
+import type { Made } from './made.ts';
 import { NewKeyDialog } from './new-key-dialog.tsx';
+import { NewLinkDialog } from './new-link-dialog.tsx';
 
 export type Approval = ReadBy<typeof listApprovals.data>['approvals'][number];
 
@@ -39,7 +41,7 @@ export function ApprovalsPage() {
 function Lists({ open, past }: { readonly open: readonly Approval[]; readonly past: readonly Approval[] }) {
   const { t } = useTranslation('approvals');
   const dialog = useDialog<{ decision: Decision; approval: Approval }>();
-  const [secret, setSecret] = useState<{ value: string; environment: string }>();
+  const [made, setMade] = useState<Made>();
   const decide = (decision: Decision, approval: Approval): void => dialog.open({ decision, approval });
   return (
     <Stack gap="xl">
@@ -60,13 +62,9 @@ function Lists({ open, past }: { readonly open: readonly Approval[]; readonly pa
           ))}
         </Stack>
       )}
-      <DecisionDialog
-        opened={dialog.opened}
-        about={dialog.about}
-        onClose={dialog.close}
-        onSecret={(value, environment) => setSecret({ value, environment })}
-      />
-      <NewKeyDialog secret={secret} onStored={() => setSecret(undefined)} />
+      <DecisionDialog opened={dialog.opened} about={dialog.about} onClose={dialog.close} onMade={setMade} />
+      <NewKeyDialog made={made?.kind === 'key' ? made : undefined} onStored={() => setMade(undefined)} />
+      <NewLinkDialog made={made?.kind === 'link' ? made : undefined} onStored={() => setMade(undefined)} />
     </Stack>
   );
 }

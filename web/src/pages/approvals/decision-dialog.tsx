@@ -8,7 +8,9 @@ import { noteDone } from '../../parts/notices.tsx';
 import { useMembership } from '../../session/tenant.ts';
 import { useActionName } from './action-name.ts';
 import type { Approval } from './approvals-page.tsx';
+import { type Made, madeBy } from './made.ts';
 import { Summary } from './summary.tsx';
+import { whoIs } from './who-is.ts';
 
 export type Decision = 'approve' | 'decline' | 'withdraw' | 'carryOut';
 
@@ -16,18 +18,11 @@ interface DecisionDialogProps {
   readonly opened: boolean;
   readonly about: { readonly decision: Decision; readonly approval: Approval } | undefined;
   readonly onClose: () => void;
-  /** What was carried out has made a key. */
-  readonly onSecret: (secret: string, environment: string) => void;
+  /** What was carried out has made something that is shown once. */
+  readonly onMade: (made: Made) => void;
 }
 
-/** The key in the answer of a change that makes one. */
-function secretIn(result: Json): string | undefined {
-  if (typeof result !== 'object' || result === null || !('secret' in result)) return undefined;
-  const { secret } = result as { readonly secret: Json };
-  return typeof secret === 'string' ? secret : undefined;
-}
-
-export function DecisionDialog({ opened, about, onClose, onSecret }: DecisionDialogProps) {
+export function DecisionDialog({ opened, about, onClose, onMade }: DecisionDialogProps) {
   const { t } = useTranslation('approvals');
   const nameOf = useActionName();
   const decisions = useDecisions(about?.approval);
@@ -41,9 +36,9 @@ export function DecisionDialog({ opened, about, onClose, onSecret }: DecisionDia
   const confirm = (): void =>
     decisions[decision].send((result) => {
       close();
-      const secret = result === undefined ? undefined : secretIn(result);
-      if (secret === undefined) noteDone(t(`${decision}.done`, { name }));
-      else onSecret(secret, approval.environment);
+      const made = madeBy(approval, result);
+      if (made === undefined) noteDone(t(`${decision}.done`, { name }));
+      else onMade(made);
     });
   return (
     <ConfirmDialog
@@ -71,7 +66,7 @@ export function DecisionDialog({ opened, about, onClose, onSecret }: DecisionDia
 function useDecisions(approval: Approval | undefined) {
   const { account } = useMembership();
   const args = { params: { account, id: approval?.id ?? '' } };
-  const asker = approval?.requested_by ?? '';
+  const asker = whoIs(approval?.requested_by, approval?.requested_by_email);
   const approving = useChange(approve);
   const declining = useChange(decline);
   const withdrawing = useChange(withdrawApproval);
@@ -95,7 +90,7 @@ function useDecisions(approval: Approval | undefined) {
     },
     carryOut: {
       change: doing,
-      name: approval?.decided_by ?? '',
+      name: whoIs(approval?.decided_by, approval?.decided_by_email),
       send: (then: Then) => doing.mutate(args, { onSuccess: ({ result }) => then(result) }),
     },
   };

@@ -3,20 +3,21 @@ import { useTranslation } from 'react-i18next';
 import { CodeBlock } from '../../parts/code-block.tsx';
 import { SecretOnce } from '../../parts/secret-once.tsx';
 import { useVisit } from '../../session/session.tsx';
+import type { Made } from './made.ts';
 
 interface NewKeyDialogProps {
-  readonly secret: { readonly value: string; readonly environment: string } | undefined;
+  readonly made: Extract<Made, { kind: 'key' }> | undefined;
   readonly onStored: () => void;
 }
 
 /** The key that an approved change has made. Only the button closes it, so that a stray key does not lose it. */
-export function NewKeyDialog({ secret, onStored }: NewKeyDialogProps) {
+export function NewKeyDialog({ made, onStored }: NewKeyDialogProps) {
   const { t } = useTranslation('approvals');
   const { visit } = useVisit();
-  const url = visit?.environments.find(({ name }) => name === secret?.environment)?.url;
+  const url = visit?.environments.find(({ name }) => name === made?.environment)?.url;
   return (
     <Modal
-      opened={secret !== undefined}
+      opened={made !== undefined}
       onClose={onStored}
       title={t('secret.title')}
       size="lg"
@@ -24,13 +25,10 @@ export function NewKeyDialog({ secret, onStored }: NewKeyDialogProps) {
       closeOnEscape={false}
       closeOnClickOutside={false}
     >
-      {secret !== undefined && (
-        <SecretOnce what={t('secret.label')} secret={secret.value} onStored={onStored}>
+      {made !== undefined && (
+        <SecretOnce what={t('secret.label')} secret={made.secret} onStored={onStored}>
           {url !== undefined && (
-            <CodeBlock
-              label={t('secret.tryIt')}
-              code={`curl ${url}/v1/account \\\n  -H 'x-api-key: ${secret.value}'`}
-            />
+            <CodeBlock label={t('secret.tryIt')} code={`curl ${url}/v1/account \\\n  -H 'x-api-key: ${made.secret}'`} />
           )}
         </SecretOnce>
       )}

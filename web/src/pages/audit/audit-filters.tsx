@@ -5,8 +5,10 @@ import { ENVIRONMENTS } from '../../../../src/kernel/environment.ts';
 import { LIMITS } from '../../../../src/kernel/limits.ts';
 import { FilterBar } from '../../parts/filter-bar.tsx';
 import type { AuditFilters as Filters, useAuditFilters } from './filters.ts';
+import { OUTCOMES } from './outcome.tsx';
 
-const WIDTH = { base: '100%', xs: 170 };
+/** Two beside each other on a phone. */
+const WIDTH = { base: 'calc(50% - 6px)', xs: 170 };
 /** Shown on demand. */
 const RARE = ['target', 'outcome', 'environment'] as const;
 
@@ -48,7 +50,16 @@ export function AuditFilters({ values, apply, clear, isFiltered, children }: Aud
       {showsMore && (
         <>
           {text('target', t('filters.target'), { placeholder: t('filters.targetHint') })}
-          {text('outcome', t('filters.outcome'), { placeholder: 'success' })}
+          <Select
+            label={t('filters.outcome')}
+            placeholder={t('filters.any')}
+            w={WIDTH}
+            clearable
+            searchable
+            data={OUTCOMES.map((value) => ({ value, label: t(`outcomes.${value}`) }))}
+            value={typed.outcome || null}
+            onChange={(outcome) => applied({ ...typed, outcome: outcome ?? '' })}
+          />
           <Select
             label={t('filters.environment')}
             placeholder={t('filters.any')}

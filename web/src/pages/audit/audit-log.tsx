@@ -8,10 +8,12 @@ import type { ReadBy } from '../../../../src/http/fields.ts';
 import type { CallError } from '../../api/call.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { numberText } from '../../parts/number.ts';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { SearchedBack } from '../../parts/searched-back.tsx';
 import { AuditFilters } from './audit-filters.tsx';
 import { type AuditPage, AuditTable } from './audit-table.tsx';
+import { useFaultText } from './fault-text.ts';
 import type { useAuditFilters } from './filters.ts';
 
 type Verification = ReadBy<typeof verifyAudit.data>;
@@ -92,6 +94,7 @@ function Actions({ verify, onVerify, exportPath }: AuditLogProps) {
 
 function VerifyResult({ verify: { data, error, isPending, reset } }: { readonly verify: Verify }) {
   const { t, i18n } = useTranslation('audit');
+  const faultText = useFaultText();
   if (error !== null)
     return (
       <Stack mb="md">
@@ -99,7 +102,7 @@ function VerifyResult({ verify: { data, error, isPending, reset } }: { readonly 
       </Stack>
     );
   if (data === undefined || isPending) return null;
-  const number = new Intl.NumberFormat(i18n.language).format(data.records);
+  const number = numberText(data.records, i18n.language);
   return (
     <Alert
       mb="md"
@@ -112,7 +115,9 @@ function VerifyResult({ verify: { data, error, isPending, reset } }: { readonly 
       onClose={reset}
     >
       <Text size="sm">
-        {data.ok ? t('verifiedText', { count: data.records, number }) : t('faultText', { fault: data.fault ?? '' })}
+        {data.ok
+          ? t('verifiedText', { count: data.records, number })
+          : t('faultText', { fault: faultText(data.fault ?? '') })}
       </Text>
     </Alert>
   );

@@ -7,10 +7,11 @@ import type { ReadBy } from '../../../../src/http/fields.ts';
 import type { CallError } from '../../api/call.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
-import { Badge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { isEnvironment } from '../../session/tenant.ts';
 import { useActionText } from './action-text.ts';
+import { Outcome } from './outcome.tsx';
+import { Raw } from './raw.tsx';
 import { RecordDetail } from './record-detail.tsx';
 
 export type AuditPage = ReadBy<typeof listAudit.data>;
@@ -25,7 +26,6 @@ interface AuditTableProps {
 }
 
 const keyOf = ({ lane, sequence }: AuditRecord): string => `${lane}/${sequence}`;
-const GOOD: readonly string[] = ['success', 'accepted', 'word'];
 
 export function AuditTable({ records, error, onRetry, empty, next }: AuditTableProps) {
   const { t } = useTranslation('audit');
@@ -81,11 +81,7 @@ function useColumns(
     {
       name: 'outcome',
       header: t('columns.outcome'),
-      cell: ({ outcome }) => (
-        <Badge tone={GOOD.includes(outcome) ? 'quiet' : 'attention'}>
-          {outcome === 'success' ? t('success') : outcome}
-        </Badge>
-      ),
+      cell: ({ outcome }) => <Outcome outcome={outcome} />,
     },
     {
       name: 'more',
@@ -111,7 +107,7 @@ function Action({ action, text }: { readonly action: string; readonly text: stri
   return (
     <Stack gap={0}>
       <Text span size="sm" fw={500}>
-        {text}
+        {text === action ? <Raw>{action}</Raw> : text}
       </Text>
       {text !== action && (
         <Text span size="xs" c="dimmed" ff="monospace">
@@ -153,7 +149,15 @@ function Targets({ targets }: { readonly targets: readonly string[] }) {
       </Text>
     );
   return (
-    <Text span size="xs" ff="monospace" truncate display="block" maw={240} title={targets.join('\n')}>
+    <Text
+      span
+      size="xs"
+      ff="monospace"
+      truncate
+      display="block"
+      maw={{ base: '100%', xs: 240 }}
+      title={targets.join('\n')}
+    >
       {first}
       {targets.length > 1 && ` +${targets.length - 1}`}
     </Text>

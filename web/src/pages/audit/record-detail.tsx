@@ -2,18 +2,22 @@ import { Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { CopyField } from '../../parts/copy.tsx';
 import { Details } from '../../parts/details.tsx';
+import { numberText } from '../../parts/number.ts';
 import type { AuditRecord } from './audit-table.tsx';
+import { type DetailWords, useDetailWords } from './detail-words.ts';
+import { Raw } from './raw.tsx';
 
 /** All else that a record holds. */
 export function RecordDetail({ record }: { readonly record: AuditRecord }) {
-  const { t } = useTranslation('audit');
+  const { t, i18n } = useTranslation('audit');
+  const words = useDetailWords();
   const { lane, sequence, address, request_id, actor_id, targets, detail, hash } = record;
   const copied = (label: string, value: string | null) =>
     value === null ? undefined : { label, value: <CopyField value={value} what={label} /> };
   return (
     <Details
       items={[
-        ...detail.map(({ name, value }) => ({ label: name, value })),
+        ...detail.map(({ name, value }) => detailItem(words, name, value)),
         targets.length === 0
           ? undefined
           : {
@@ -29,9 +33,15 @@ export function RecordDetail({ record }: { readonly record: AuditRecord }) {
         copied(t('detail.address'), address),
         copied(t('detail.actorId'), actor_id),
         copied(t('detail.request'), request_id),
-        { label: t('detail.place'), value: t('detail.placeValue', { lane, sequence }) },
+        { label: t('detail.place'), value: t('places.record', { lane, record: numberText(sequence, i18n.language) }) },
         copied(t('detail.hash'), hash),
       ]}
     />
   );
 }
+
+const detailItem = (words: DetailWords, name: string, value: string) => ({
+  name,
+  label: words.name(name) ?? <Raw>{name}</Raw>,
+  value: words.value(name, value) ?? <Raw>{value}</Raw>,
+});

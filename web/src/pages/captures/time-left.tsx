@@ -1,5 +1,6 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { numberText } from '../../parts/number.ts';
 import { useNow } from '../../parts/time.tsx';
 import classes from './captures.module.css';
 import { partsOf, SOON } from './duration.ts';
@@ -18,13 +19,13 @@ export function TimeLeft({ until }: { readonly until: string }) {
     );
   }
   const words = partsOf(left).map(([unit, value], index) =>
-    new Intl.NumberFormat(i18n.language, {
+    numberText(value, i18n.language, {
       style: 'unit',
       unit,
       unitDisplay: 'narrow',
       // So that the line does not jump as it counts.
       minimumIntegerDigits: index === 0 ? 1 : 2,
-    }).format(value),
+    }),
   );
   return (
     <time dateTime={until} title={until} role="timer" className={classes['left']} data-soon={left < SOON || undefined}>

@@ -1,6 +1,8 @@
 import { Button, Group, Stack, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { localeOf } from '../../parts/locale.ts';
+import { numberText } from '../../parts/number.ts';
 import { type AllowedRow, readPasted } from './allow-list.ts';
 import classes from './keys.module.css';
 
@@ -14,7 +16,7 @@ export function PasteAddresses({ onAdd, onCancel }: PasteProps) {
   const { t, i18n } = useTranslation('keys');
   const [text, setText] = useState('');
   const [bad, setBad] = useState<readonly number[]>([]);
-  const lines = new Intl.ListFormat(i18n.language).format(bad.map(String));
+  const lines = new Intl.ListFormat(localeOf(i18n.language)).format(bad.map((line) => numberText(line, i18n.language)));
   const add = (): void => {
     const read = readPasted(text);
     setBad(read.bad);

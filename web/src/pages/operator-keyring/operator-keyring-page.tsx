@@ -7,6 +7,7 @@ import { useRead } from '../../api/hooks.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
+import { numberText } from '../../parts/number.ts';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -38,7 +39,7 @@ export function OperatorKeyringPage() {
 }
 
 function useColumns(): readonly Column<Key>[] {
-  const { t } = useTranslation('operator');
+  const { t, i18n } = useTranslation('operator');
   const purposeText = usePurposeText();
   const names = useAccountNames();
   return [
@@ -86,7 +87,7 @@ function useColumns(): readonly Column<Key>[] {
       header: t('keyring.columns.versions'),
       isNumber: true,
       from: 'md',
-      cell: ({ versions }) => versions,
+      cell: ({ versions }) => numberText(versions, i18n.language),
     },
     {
       name: 'newest',
@@ -115,8 +116,8 @@ function Used({ used, limit, purpose }: Key) {
   const { t, i18n } = useTranslation('operator');
   if (limit === 0) return null;
   const part = used / limit;
-  const percent = new Intl.NumberFormat(i18n.language, { style: 'percent', maximumFractionDigits: 2 }).format(part);
-  const shownLimit = new Intl.NumberFormat(i18n.language, { notation: 'compact' }).format(limit);
+  const percent = numberText(part, i18n.language, { style: 'percent', maximumFractionDigits: 2 });
+  const shownLimit = numberText(limit, i18n.language, { notation: 'compact' });
   return (
     <Stack gap={4}>
       <Progress.Root size="sm">

@@ -36,9 +36,10 @@ export function RequestCard({ asked, onDecide, isShort = false }: RequestCardPro
           </Group>
           <StatusBadge status={status} />
         </Group>
-        <Text size="sm" c="dimmed" component="div">
-          {t('requests.askedBy', { name: requested_by })} · <Time value={created_at} isRelative />
-        </Text>
+        <Group gap="0 8px" fz="sm" c="dimmed">
+          <span>{t('requests.askedBy', { name: requested_by })}</span>
+          <Time value={created_at} isRelative />
+        </Group>
         {(note !== '' || answer !== '' || decided_by !== null) && (
           <Details
             items={[

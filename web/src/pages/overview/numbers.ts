@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { localeOf } from '../../parts/locale.ts';
 
 interface Numbers {
   readonly whole: (value: number) => string;
@@ -47,8 +48,8 @@ function numbersIn(language: string): Numbers {
   };
 }
 
-/** Numbers and moments in the language of the console. */
+/** Numbers and moments in the person's language. */
 export function useNumbers(): Numbers {
   const { i18n } = useTranslation();
-  return useMemo(() => numbersIn(i18n.language), [i18n.language]);
+  return useMemo(() => numbersIn(localeOf(i18n.language)), [i18n.language]);
 }

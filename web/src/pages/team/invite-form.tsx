@@ -30,6 +30,7 @@ export function InviteForm({ invite, firstRole, onLink, onCancel }: InviteFormPr
       { email: email.trim(), role },
       {
         onError: faults.onError,
+        onWaiting: onCancel,
         onLink: (link) => onLink({ ...link, text: t('link.inviteText', { email: email.trim() }) }),
       },
     );

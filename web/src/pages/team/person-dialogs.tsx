@@ -52,13 +52,13 @@ function RoleForm({ person, onClose, calls }: Pick<AboutPerson, 'person' | 'onCl
   const { t } = useTranslation('team');
   const [role, setRole] = useState(() => roleOf(person));
   const { changeRole } = calls;
-  const done = (): void => {
+  const sent = (isDone: boolean): void => {
     onClose();
-    noteDone(t('change.done'));
+    if (isDone) noteDone(t('change.done'));
   };
   return (
     <DialogForm
-      onSubmit={() => changeRole?.send({ person: person.id, role }, done)}
+      onSubmit={() => changeRole?.send({ person: person.id, role }, sent)}
       onCancel={onClose}
       label={t('change.save')}
       isBusy={changeRole?.isBusy ?? false}
@@ -96,21 +96,21 @@ function Reset({ person, opened, onClose, onLink, calls: { reset } }: AboutPerso
   const { t } = useTranslation('team');
   const [error, setError] = useState<CallError | null>(null);
   const { name } = person;
-  const take = (link: Omit<PersonalLink, 'text'>): void => {
+  const close = (): void => {
     setError(null);
     onClose();
+  };
+  const take = (link: Omit<PersonalLink, 'text'>): void => {
+    close();
     onLink({ ...link, text: t('link.resetText', { name }) });
   };
   return (
     <ConfirmDialog
       opened={opened}
-      onClose={() => {
-        setError(null);
-        onClose();
-      }}
+      onClose={close}
       title={t('reset.title', { name })}
       confirmLabel={t('reset.confirm')}
-      onConfirm={() => reset?.send(person.id, { onLink: take, onError: setError })}
+      onConfirm={() => reset?.send(person.id, { onLink: take, onWaiting: close, onError: setError })}
       isBusy={reset?.isBusy ?? false}
       error={error}
     >

@@ -8,18 +8,22 @@ export type Team = ReadBy<typeof showTeam.data>;
 export type Person = Team['people'][number];
 export type Invitation = Team['invitations'][number];
 
+interface Then {
+  readonly onLink: (link: Omit<PersonalLink, 'text'>) => void;
+  /** There is no link yet: a second person has to agree, which was said. */
+  readonly onWaiting: () => void;
+  readonly onError: (error: CallError) => void;
+}
+
 /** A change that makes a link. */
 export interface TeamChange<About> {
-  readonly send: (
-    about: About,
-    then: { readonly onLink: (link: Omit<PersonalLink, 'text'>) => void; readonly onError: (error: CallError) => void },
-  ) => void;
+  readonly send: (about: About, then: Then) => void;
   readonly isBusy: boolean;
 }
 
-/** A change that is done, or is not. */
+/** A change that is done, or is not, or waits for a second person, which was said then. */
 export interface PlainChange<About> {
-  readonly send: (about: About, onDone: () => void) => void;
+  readonly send: (about: About, onSent: (isDone: boolean) => void) => void;
   readonly isBusy: boolean;
   readonly error: CallError | null;
   readonly reset: () => void;

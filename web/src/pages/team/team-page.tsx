@@ -16,7 +16,7 @@ import { useCan, useMembership } from '../../session/tenant.ts';
 import type { AccountRole } from './role-choice.tsx';
 import type { TeamCalls } from './team-calls.ts';
 import { TeamView } from './team-view.tsx';
-import { useLinkCall, usePlainCall } from './use-calls.ts';
+import { useLinkByTwo, usePlainByTwo, usePlainCall } from './use-calls.ts';
 
 export function TeamPage() {
   const { t } = useTranslation('team');
@@ -62,13 +62,13 @@ function useTeamCalls(account: string): TeamCalls {
   return {
     firstRole: 'developer',
     removeText: 'remove.text',
-    invite: useLinkCall(inviteToTeam, (body: { email: string; role: AccountRole }) => ({ params: { account }, body })),
+    invite: useLinkByTwo(inviteToTeam, (body: { email: string; role: AccountRole }) => ({ params: { account }, body })),
     withdraw: usePlainCall(withdrawInvitation, (id: string) => ({ params: { account, id } })),
-    changeRole: usePlainCall(changeRole, ({ person, role }: { person: string; role: AccountRole }) => ({
+    changeRole: usePlainByTwo(changeRole, ({ person, role }: { person: string; role: AccountRole }) => ({
       ...ofPerson(person),
       body: { role },
     })),
     remove: usePlainCall(removeFromTeam, ofPerson),
-    reset: useLinkCall(resetPerson, ofPerson),
+    reset: useLinkByTwo(resetPerson, ofPerson),
   };
 }

@@ -1,6 +1,6 @@
 export const approvals = {
   title: 'Approvals',
-  description: 'Changes in production that a second person has to agree to.',
+  description: 'Changes in production, and of who belongs to the team, that a second person has to agree to.',
   waiting: 'Waiting',
   past: 'Decided',
   action: {
@@ -9,6 +9,7 @@ export const approvals = {
     proxy: { configure: 'Change the proxy', remove: 'Remove the proxy' },
     token: { delete: 'Delete a token' },
     account: { settings: 'Change the settings of the account' },
+    team: { invite: 'Invite somebody', 'change-role': 'Change a role', reset: 'Make a new way in for somebody' },
     other: 'A change',
   },
   line: {
@@ -30,6 +31,10 @@ export const approvals = {
     payment: 'Payment',
     card: 'Card',
     production_by_two: 'Two people for production',
+    person: 'Person',
+    email: 'E-mail address',
+    role: 'Role',
+    role_now: 'Role now',
   },
   value: { never: 'Never', secret: 'Secret', removed: 'Removed' },
   askedBy: 'Asked by {{name}}',

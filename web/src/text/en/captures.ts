@@ -16,9 +16,9 @@ export const captures = {
   ended: 'Ended',
   amountNote: 'As your server sent it, in whatever unit it uses.',
   empty: {
-    title: 'No captures alive',
-    text: 'Captures live for minutes to days, then they are gone. Make one with the command in the first steps.',
-    action: 'Go to the first steps',
+    title: 'No current captures',
+    text: 'Captures live for minutes to days, then they are gone. Make one with the command under Onboarding.',
+    action: 'Go to onboarding',
   },
   detail: {
     title: 'Capture',

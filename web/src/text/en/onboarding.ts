@@ -1,6 +1,6 @@
 /** From a new account to live payments. */
 export const onboarding = {
-  title: 'First steps',
+  title: 'Onboarding',
   description: 'From a new account to live payments, in six steps.',
   progress: '{{done}} of {{total}} done',
   account: { made: 'Account created' },
@@ -64,7 +64,7 @@ export const onboarding = {
   },
   payments: {
     title: 'Payments',
-    on: 'Enabled by {{processor}}',
+    on: 'Enabled with {{processor}}',
     off: 'Not enabled',
   },
   requests: {

@@ -11,8 +11,8 @@ export const overview = {
   },
   first: {
     title: 'Nothing has happened here yet',
-    text: 'Make a key, store a first card, and this page fills up. The first steps take about ten minutes.',
-    action: 'Go to the first steps',
+    text: 'Make a key, store a first card, and this page fills up. Onboarding takes about ten minutes.',
+    action: 'Go to onboarding',
     keys: 'Manage keys',
   },
   stats: {
@@ -20,7 +20,7 @@ export const overview = {
     tokens: 'Tokens made',
     tokensNote: '{{total}} in the vault',
     captures: 'Captures made',
-    capturesNote: '{{total}} alive now',
+    capturesNote: '{{total}} current',
     payments: 'Payments',
     paymentsNote: '{{total}} since the beginning',
     approval: 'Approval rate',

@@ -11,7 +11,7 @@ export const payments = {
     status: 'Status',
     card: 'Card',
     reference: 'Reference',
-    created: 'Begun',
+    created: 'Created',
   },
   type: { authorization: 'Authorization', payment: 'Payment' },
   reason: {
@@ -88,7 +88,7 @@ export const payments = {
     reference: 'Reference',
     processor: 'Processor',
     token: 'Token',
-    created: 'Begun',
+    created: 'Created',
     expires: 'Ends by itself',
     none: 'None',
     history: 'History',

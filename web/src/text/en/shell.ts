@@ -57,7 +57,8 @@ export const shell = {
   settings: 'Settings',
   signOut: 'Sign out',
   skip: 'Skip to content',
-  suspended: 'This account is suspended. Its API keys do not work.',
+  suspended:
+    'This account is suspended. Its API keys do not work. You can look at everything, revoke keys and remove people; other changes wait until your operator resumes it.',
   system: 'As the system',
   team: 'Team',
   tokens: 'Tokens',

@@ -36,8 +36,8 @@ export const tokens = {
   },
   empty: {
     title: 'No tokens yet',
-    text: 'A token appears here as soon as your server stores a card. The first steps have a command to copy.',
-    action: 'Go to the first steps',
+    text: 'A token appears here as soon as your server stores a card. Onboarding has a command to copy.',
+    action: 'Go to onboarding',
     noneFound: 'Nothing found',
     noneFoundText: 'No token here fits. Check the spelling and the environment.',
   },

@@ -2,7 +2,7 @@ import type { approvals as english } from '../en/approvals.ts';
 
 export const approvals: typeof english = {
   title: 'Aprobaciones',
-  description: 'Cambios en producción que necesitan el acuerdo de una segunda persona.',
+  description: 'Cambios en producción y en quién forma el equipo que necesitan el acuerdo de una segunda persona.',
   waiting: 'Pendientes',
   past: 'Decididas',
   action: {
@@ -11,6 +11,7 @@ export const approvals: typeof english = {
     proxy: { configure: 'Cambiar el proxy', remove: 'Quitar el proxy' },
     token: { delete: 'Eliminar un token' },
     account: { settings: 'Cambiar los ajustes de la cuenta' },
+    team: { invite: 'Invitar a una persona', 'change-role': 'Cambiar un rol', reset: 'Crear un nuevo acceso' },
     other: 'Un cambio',
   },
   line: {
@@ -32,6 +33,10 @@ export const approvals: typeof english = {
     payment: 'Pago',
     card: 'Tarjeta',
     production_by_two: 'Dos personas para producción',
+    person: 'Persona',
+    email: 'Correo electrónico',
+    role: 'Rol',
+    role_now: 'Rol actual',
   },
   value: { never: 'Nunca', secret: 'Secreto', removed: 'Se quita' },
   askedBy: 'Lo pidió {{name}}',

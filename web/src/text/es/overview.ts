@@ -21,7 +21,7 @@ export const overview: typeof english = {
     tokens: 'Tokens creados',
     tokensNote: '{{total}} en la bóveda',
     captures: 'Capturas creadas',
-    capturesNote: '{{total}} vigentes ahora',
+    capturesNote: '{{total}} vigentes',
     payments: 'Pagos',
     paymentsNote: '{{total}} desde el comienzo',
     approval: 'Tasa de aprobación',

@@ -12,7 +12,7 @@ export const payments: typeof english = {
     status: 'Estado',
     card: 'Tarjeta',
     reference: 'Referencia',
-    created: 'Iniciado',
+    created: 'Creado',
   },
   type: { authorization: 'Autorización', payment: 'Pago' },
   reason: {
@@ -43,7 +43,7 @@ export const payments: typeof english = {
   },
   filters: {
     id: 'Id del pago',
-    idHint: 'Cualquiera de sus ids',
+    idHint: 'Cualquier id suyo',
     status: 'Estado',
     any: 'Cualquiera',
     type: 'Tipo',
@@ -89,7 +89,7 @@ export const payments: typeof english = {
     reference: 'Referencia',
     processor: 'Procesador',
     token: 'Token',
-    created: 'Iniciado',
+    created: 'Creado',
     expires: 'Termina por sí solo',
     none: 'Ninguno',
     history: 'Historial',

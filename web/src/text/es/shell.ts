@@ -59,7 +59,8 @@ export const shell: typeof english = {
   settings: 'Ajustes',
   signOut: 'Cerrar sesión',
   skip: 'Ir al contenido',
-  suspended: 'Esta cuenta está suspendida. Sus claves de API no funcionan.',
+  suspended:
+    'Esta cuenta está suspendida. Sus claves de API no funcionan. Puede verlo todo, revocar claves y quitar personas; los demás cambios esperan a que su operador la reactive.',
   system: 'Como el sistema',
   team: 'Equipo',
   tokens: 'Tokens',
