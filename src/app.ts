@@ -133,6 +133,7 @@ export async function startService(
   const chores = [
     { kind: 'uses', run: flushUses },
     { kind: 'statistics', run: () => statistics.flush() },
+    { kind: 'repeated refusals', run: () => core.people.repeats.flush() },
     { kind: 'scrub', run: () => database.scrub() },
   ];
   const sole = [
@@ -155,6 +156,9 @@ export async function startService(
       await held.giveBack().catch((error: unknown) => log.error('lease not given back', describeError(error)));
     await flushUses().catch((error: unknown) => log.error('uses not written', describeError(error)));
     await statistics.flush().catch((error: unknown) => log.error('counts not written', describeError(error)));
+    await core.people.repeats
+      .flush({ all: true })
+      .catch((error: unknown) => log.error('repeated refusals not written', describeError(error)));
     await core.close();
     log.info('stopped', {});
   };

@@ -12,15 +12,22 @@ export interface Wrongs {
   /** Was the user verified? */
   readonly verified?: boolean;
   readonly counter?: number;
+  /** It attests with its own key; no mistake. */
+  readonly signsItself?: boolean;
+  /** Whatever it attests with. */
+  readonly attestation?: { readonly fmt: string; readonly attStmt: ReadonlyMap<string, Cbor> };
 }
 
+type Cbor = number | string | Uint8Array | readonly Cbor[] | ReadonlyMap<number | string, unknown>;
+
+const NONE = { fmt: 'none', attStmt: new Map<string, Cbor>() };
 const FLAGS = { present: 0x01, verified: 0x04, attested: 0x40 };
 
 const base64url = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString('base64url');
 const sha256 = (bytes: Uint8Array | string): Buffer => createHash('sha256').update(bytes).digest();
 
-/** CBOR (RFC 8949) of what WebAuthn needs: small numbers, texts, bytes and maps. */
-function cbor(value: number | string | Uint8Array | Map<number | string, unknown>): Buffer {
+/** CBOR (RFC 8949) of what WebAuthn needs: small numbers, texts, bytes, lists and maps. */
+function cbor(value: Cbor): Buffer {
   const head = (major: number, count: number): Buffer => {
     if (count < 24) return Buffer.from([(major << 5) | count]);
     return count < 256
@@ -30,7 +37,11 @@ function cbor(value: number | string | Uint8Array | Map<number | string, unknown
   if (typeof value === 'number') return value < 0 ? head(1, -1 - value) : head(0, value);
   if (typeof value === 'string') return Buffer.concat([head(3, Buffer.byteLength(value)), Buffer.from(value)]);
   if (value instanceof Uint8Array) return Buffer.concat([head(2, value.length), value]);
-  const entries = [...value].flatMap(([key, each]) => [cbor(key), cbor(each as string)]);
+  if (!(value instanceof Map)) {
+    const list = value as readonly Cbor[];
+    return Buffer.concat([head(4, list.length), ...list.map(cbor)]);
+  }
+  const entries = [...value].flatMap(([key, each]) => [cbor(key), cbor(each)]);
   return Buffer.concat([head(5, value.size), ...entries]);
 }
 
@@ -51,9 +62,11 @@ export class Authenticator {
     const key = cbor(new Map<number, unknown>([[1, 2], [3, -7], [-1, 1], [-2, keyX], [-3, keyY]])); // biome-ignore format: the COSE key
     const credential = Buffer.concat([Buffer.alloc(16), Buffer.from([0, this.#id.length]), this.#id, key]);
     const data = this.#data(rp.id ?? '', FLAGS.attested, wrongs, credential);
-    const attestation = new Map<string, unknown>([['fmt', 'none'], ['attStmt', new Map()], ['authData', data]]); // biome-ignore format: the attestation
+    const client = this.#client('webauthn.create', challenge, wrongs);
+    const { fmt, attStmt } = wrongs.attestation ?? (wrongs.signsItself ? this.#signed(data, client) : NONE);
+    const attestation = new Map<string, unknown>([['fmt', fmt], ['attStmt', attStmt], ['authData', data]]); // biome-ignore format: the attestation
     return this.#answer({
-      clientDataJSON: base64url(this.#client('webauthn.create', challenge, wrongs)),
+      clientDataJSON: base64url(client),
       attestationObject: base64url(cbor(attestation)),
       transports: ['internal'],
     });
@@ -62,12 +75,21 @@ export class Authenticator {
   get({ challenge, rpId = '' }: PublicKeyCredentialRequestOptionsJSON, wrongs: Wrongs = {}): unknown {
     const data = this.#data(rpId, 0, wrongs);
     const client = this.#client('webauthn.get', challenge, wrongs);
-    const signature = sign('sha256', Buffer.concat([data, sha256(client)]), this.#keys.privateKey);
     return this.#answer({
       clientDataJSON: base64url(client),
       authenticatorData: base64url(data),
-      signature: base64url(signature),
+      signature: base64url(this.#signature(data, client)),
     });
+  }
+
+  /** By its own key, as some authenticators do though nobody asked. */
+  #signed(data: Buffer, client: string) {
+    const sig = this.#signature(data, client);
+    return { fmt: 'packed', attStmt: new Map<string, Cbor>([['alg', -7], ['sig', sig]]) }; // biome-ignore format: the statement
+  }
+
+  #signature(data: Buffer, client: string): Buffer {
+    return sign('sha256', Buffer.concat([data, sha256(client)]), this.#keys.privateKey);
   }
 
   #answer(response: object): unknown {

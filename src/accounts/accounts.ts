@@ -6,6 +6,7 @@ import { Failure } from '../kernel/failure.ts';
 import { newId } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
+import { mustBeReadable } from '../kernel/readable.ts';
 import type { Database, Unit } from '../storage/database.ts';
 import type { Account, Enablement } from './account.ts';
 import { accountEvent, keyEvent } from './account-events.ts';
@@ -23,7 +24,7 @@ import type { AllowedNetwork } from './allow-list.ts';
 import { type ApiKey, keyState } from './api-key.ts';
 import { sealOfKey } from './key-seal.ts';
 import { findKey, keysToList, type ListedKey, listKeys, roomForKey, updateKey } from './key-store.ts';
-import { type IssuedKey, type KeyTraits, keysDigestKey, type NewKey, newKey } from './new-key.ts';
+import { type IssuedKey, type KeyTraits, keysDigestKey, mustBeReadableIn, type NewKey, newKey } from './new-key.ts';
 
 /** A request of the operator that cannot be carried out; its text is for the operator. */
 class AccountError extends OperatorError {
@@ -46,6 +47,7 @@ export class Accounts {
     this.#random = options.random;
   }
 
+  /** Throws `invalid_field`. */
   async create(name: string, origin: Origin): Promise<Account> {
     const account = this.#newAccount(name);
     const journal = [accountEvent(this.#clock, 'account.created', account, origin)];
@@ -106,15 +108,18 @@ export class Accounts {
     return this.get(id);
   }
 
-  /** Whether changes in production take two people. */
-  async setProductionByTwo(id: string, isOn: boolean, origin: Origin): Promise<void> {
+  /** Whether changes in production take two people. `more` happens with it. */
+  async setProductionByTwo(id: string, isOn: boolean, origin: Origin, more: Unit = { writes: [] }): Promise<void> {
     const detail = { production_by_two: isOn ? 'yes' : 'no' };
-    const journal = [accountEvent(this.#clock, 'account.edited', await this.get(id), origin, detail)];
-    await this.#commit({ writes: [putProductionByTwo(id, isOn)], journal });
+    const event = accountEvent(this.#clock, 'account.edited', await this.get(id), origin, detail);
+    const writes = [putProductionByTwo(id, isOn), ...more.writes];
+    await this.#commit({ writes, journal: [event, ...(more.journal ?? [])] });
   }
 
+  /** Throws `invalid_field`. */
   async createKey(account: string, environment: Environment, traits: KeyTraits, origin: Origin): Promise<IssuedKey> {
     await this.get(account);
+    mustBeReadableIn(traits);
     const tenant = { account, environment };
     const { insert, ...issued } = await this.#issue(tenant, traits);
     const journal = [keyEvent(this.#clock, 'key.created', issued.key, origin)];
@@ -142,12 +147,13 @@ export class Accounts {
     return (await this.#key(id)).key;
   }
 
-  /** `seen`: the revision that the changes were made up by. Throws `changed_meanwhile` when it is another now. */
+  /** `seen`: the revision that the changes were made up by. Throws `invalid_field`, and `changed_meanwhile` when it is another now. */
   async editKey(id: string, changes: Partial<KeyTraits>, origin: Origin, seen?: number): Promise<ApiKey> {
     const { key: old, digest } = await this.#unrevokedKey(id);
     if (seen !== undefined && seen !== old.revision) throw new Failure('changed_meanwhile');
     const key = { ...old, ...changes, revision: old.revision + 1 };
     mustFit(key.allowList);
+    mustBeReadableIn(changes);
     const journal = [keyEvent(this.#clock, 'key.edited', key, origin, { changed: Object.keys(changes) })];
     const unit = { writes: [updateKey(key, await this.#seal(key, digest))], journal };
     const [before, after] = [old, key].map((each) => keyState(each, this.#clock()));
@@ -186,6 +192,7 @@ export class Accounts {
   }
 
   #newAccount(name: string): Account {
+    mustBeReadable(name, 'name');
     const id = newId('acct', ACCOUNT_ID_CHARACTERS, this.#random);
     return { id, name, status: 'onboarding', createdAt: this.#clock(), productionByTwo: false };
   }

@@ -4,6 +4,7 @@ import type { Keyring } from '../crypto/keyring.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { newId } from '../kernel/ids.ts';
+import { mustBeReadable } from '../kernel/readable.ts';
 import type { Write } from '../storage/database.ts';
 import type { AllowedNetwork } from './allow-list.ts';
 import { type ApiKey, newSecret, prefixOf } from './api-key.ts';
@@ -31,6 +32,13 @@ export interface NewKey extends IssuedKey {
 }
 
 const ID_CHARACTERS = 14;
+
+/** Throws `invalid_field` for what people would misread. A rotated key keeps what it was called before there was this rule. */
+export function mustBeReadableIn({ name, description, allowList = [] }: Partial<KeyTraits>): void {
+  if (name !== undefined) mustBeReadable(name, 'name');
+  if (description !== undefined) mustBeReadable(description, 'description');
+  for (const [index, { note }] of allowList.entries()) mustBeReadable(note, `allow_list[${index}].note`);
+}
 
 export const keysDigestKey = (keyring: Keyring, environment: Environment): Promise<KeyObject> =>
   keyring.digestKey({ account: '', environment, purpose: 'api-keys' });

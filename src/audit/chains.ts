@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises';
 import { blob, type Database, integer, type Row, text } from '../storage/database.ts';
 import { type Chain, type Head, type Link, MIXED_LANE } from '../storage/journal.ts';
+import { turnToLook } from '../storage/turns.ts';
 
 /** How the journal is read: chain by chain and page by page, so that no more than a page of it is held. */
 const PAGE = 1000;
@@ -92,8 +92,7 @@ async function* pages<Key, Item>(
 ): AsyncGenerator<Item[]> {
   let after = start;
   for (;;) {
-    // A log is long, SQLite reads it without a pause, and other requests go on between pages.
-    await setImmediate();
+    await turnToLook();
     const items = (await read(after)).map(readItem);
     if (items.length > 0) yield items;
     const last = items.at(-1);

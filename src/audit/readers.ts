@@ -10,11 +10,8 @@ export interface Reader {
   readonly account: string;
 }
 
-/**
- * Which part of the log somebody gets to see: an account's, with '' the service's own, or all of it. `unknown`: that of an
- * account that there is not; whatever was asked for may be anything, and is not repeated.
- */
-export type Seen = { readonly account: string } | 'everything' | 'unknown';
+/** Which part of the log somebody gets to see: an account's, with '' the service's own, or all of it. */
+export type Seen = { readonly account: string } | 'everything';
 
 /** Reading on, or reading again, is the same reading for so long. */
 const SAME_READING_MS = 5 * MINUTE;

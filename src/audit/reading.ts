@@ -1,10 +1,10 @@
-import { setImmediate } from 'node:timers/promises';
 import { MINUTE } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Database, integer, type Row, text } from '../storage/database.ts';
 import { type Page, partsOf, writeCursor } from '../storage/page.ts';
+import { turnToLook } from '../storage/turns.ts';
 import type { AuditRecord } from './audit.ts';
 import { lanesWith } from './chains.ts';
 import { Readers } from './readers.ts';
@@ -107,10 +107,9 @@ export class AuditReading {
   }
 
   async #refill(account: string, lane: Lane): Promise<void> {
+    await turnToLook();
     lane.rows = await this.#before(account, lane.lane, lane.before, LIMITS.rowsPerLook);
     lane.isEnd = lane.rows.length < LIMITS.rowsPerLook;
-    // Other requests go on between looks.
-    await setImmediate();
   }
 
   #before(account: string, lane: number, sequence: number, limit: number): Promise<Row[]> {

@@ -1,6 +1,8 @@
 import { userInfo } from 'node:os';
 import type { Origin } from '../audit/audit.ts';
+import { Failure } from '../kernel/failure.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
+import { mustBeReadable } from '../kernel/readable.ts';
 import type { Tools } from './core.ts';
 
 /** A mistake in a command; its text is for the person who typed it. */
@@ -21,6 +23,11 @@ export function print(tools: Tools, json: boolean | undefined, value: unknown, h
 export const readableName = (text: string, max: number, what: string): string => {
   if (text === '' || [...text].length > max || /\p{Cc}/u.test(text))
     throw new UsageError(`${what}: expected 1 to ${max} characters`);
+  try {
+    mustBeReadable(text, what);
+  } catch (error) {
+    throw error instanceof Failure ? new UsageError(error.message) : error;
+  }
   return text;
 };
 

@@ -1,31 +1,49 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Place, placeOf } from '../crypto/seal.ts';
 import { openJson, sealJson } from '../crypto/sealed-json.ts';
 import { DAY } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { blob, type Database, integer, type Row, text, textOrNull, type Write, write } from '../storage/database.ts';
-import type { Approval, ApprovalStatus } from './approval.ts';
+import {
+  blob,
+  blobOrNull,
+  type Database,
+  integer,
+  type Row,
+  text,
+  textOrNull,
+  type Write,
+  write,
+} from '../storage/database.ts';
+import { turnToLook } from '../storage/turns.ts';
+import { type Approval, type ApprovalStatus, type AskedCall, mayHappen } from './approval.ts';
 
+/** Without the call, which may be long and is of use only to whoever carries it out. */
 const COLUMNS = 'account, environment, id, status, requested_by, decided_by, record, created_at, expires_at';
 const OPEN = "status in ('waiting', 'approved') and expires_at > ?";
 const OPEN_OF = `select ${COLUMNS} from approvals where account = ? and ${OPEN}`;
 const ENDED_OF = `select ${COLUMNS} from approvals where account = ? and not (${OPEN})
   order by created_at desc, id desc limit ${LIMITS.endedApprovalsListed}`;
 const FIND = `select ${COLUMNS} from approvals where account = ? and id = ?`;
-const INSERT = `insert into approvals (${COLUMNS}) select ?, ?, ?, ?, ?, ?, ?, ?, ?
-  where (select count(*) from approvals where account = ? and environment = ? and ${OPEN}) < ${LIMITS.waitingApprovals}
+const FIND_CALL = 'select call from approvals where account = ? and environment = ? and id = ?';
+const WAITING = `from approvals where account = ? and environment = ? and ${OPEN}`;
+const INSERT = `insert into approvals (${COLUMNS}, call) select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+  where (select count(*) ${WAITING}) < ${LIMITS.waitingApprovals}
+    and (select coalesce(sum(octet_length(call) + octet_length(record)), 0) ${WAITING}) < ${LIMITS.waitingApprovalBytes}
     and (select count(*) from approvals where account = ? and environment = ? and created_at > ?)
       < ${LIMITS.approvalsPerDay}`;
-const UPDATE = `update approvals set status = ?, decided_by = ?, record = ?
+const ASKED_OF_LATE = `select count(*) as asked from approvals
+  where account = ? and environment = ? and created_at > ?`;
+const updating = (more: string): string => `update approvals set status = ?, decided_by = ?, record = ?${more}
   where account = ? and environment = ? and id = ? and status = ?`;
+const UPDATE = updating('');
+const END = updating(', call = null');
 const DELETE = 'delete from approvals where account = ? and environment = ? and id = ? and status = ?';
 const VOID = `select ${COLUMNS} from approvals where status in ('waiting', 'approved') and expires_at <= ? limit ?`;
 const OLD = 'select account, environment, id, status from approvals where expires_at <= ? limit ?';
 
 /** What a record holds sealed. */
-type Sealed = Pick<Approval, 'requester' | 'decider' | 'action' | 'summary' | 'call'>;
+type Sealed = Pick<Approval, 'requester' | 'decider' | 'action' | 'summary'>;
 type Bound = Omit<Approval, keyof Sealed>;
 
 /** Everything in clear: nobody approves anything by writing to the database. */
@@ -52,6 +70,10 @@ const placeOfRecord = ({
     String(expiresAt),
   );
 
+/** Written once, whatever status the approval gets; it is of this one alone. */
+const placeOfCall = ({ account, environment, id, requestedBy, createdAt, expiresAt }: Bound): Place =>
+  placeOf(environment, account, 'approvals', id, 'call', requestedBy, String(createdAt), String(expiresAt));
+
 /** All that are open and the newest of the others, the newest first; without those that were changed in the database. */
 export async function approvalsOf(
   database: Database,
@@ -71,6 +93,14 @@ export const findApproval = async (
   id: string,
 ): Promise<Approval | undefined> => (await readable(keyring, await database.read(FIND, account, id)))[0];
 
+/** What it would do; undefined when it is over, or somebody changed it in the database. */
+export async function callOf(database: Database, keyring: Keyring, approval: Approval): Promise<AskedCall | undefined> {
+  const { account, environment, id } = approval;
+  const [row] = await database.read(FIND_CALL, account, environment, id);
+  const sealed = row && blobOrNull(row, 'call');
+  return sealed && openJson<AskedCall>(keyring, approval, 'requests', placeOfCall(approval), sealed);
+}
+
 /** Those that ended without anybody ending them. */
 export const voidApprovals = async (
   database: Database,
@@ -79,20 +109,27 @@ export const voidApprovals = async (
   limit: number,
 ): Promise<Approval[]> => readable(keyring, await database.read(VOID, now, limit));
 
-/** Conflicts when as many are open as may be, or were asked for of late. */
-export async function insertApproval(keyring: Keyring, approval: Approval): Promise<Write> {
+/** Conflicts when as many are open as may be, or as much, or when too many were asked for of late. */
+export async function insertApproval(keyring: Keyring, approval: Approval, asked: AskedCall): Promise<Write> {
   const { account, environment, id, status, requestedBy, createdAt, expiresAt } = approval;
   const record = await sealed(keyring, approval);
-  const values = [account, environment, id, status, requestedBy, null, record, createdAt, expiresAt];
-  const recent = [account, environment, createdAt - DAY];
-  return write(INSERT, [...values, account, environment, createdAt, ...recent], 1);
+  const call = await sealJson(keyring, approval, 'requests', placeOfCall(approval), asked);
+  const values = [account, environment, id, status, requestedBy, null, record, createdAt, expiresAt, call];
+  const waiting = [account, environment, createdAt];
+  return write(INSERT, [...values, ...waiting, ...waiting, account, environment, createdAt - DAY], 1);
 }
 
-/** Conflicts when its status is another by now. */
+/** Whether more cannot be asked for before a day is over. */
+export async function isDayFull(database: Database, { account, environment, createdAt }: Approval): Promise<boolean> {
+  const [row] = await database.read(ASKED_OF_LATE, account, environment, createdAt - DAY);
+  return row !== undefined && integer(row, 'asked') >= LIMITS.approvalsPerDay;
+}
+
+/** Conflicts when its status is another by now. The call of one that is over goes: it may hold a private key. */
 export async function updateApproval(keyring: Keyring, before: Approval, after: Approval): Promise<Write> {
   const { account, environment, id } = before;
   const values = [after.status, after.decidedBy ?? null, await sealed(keyring, after)];
-  return write(UPDATE, [...values, account, environment, id, before.status], 1);
+  return write(mayHappen(after) ? UPDATE : END, [...values, account, environment, id, before.status], 1);
 }
 
 /** Conflicts as `updateApproval`. */
@@ -109,8 +146,8 @@ export async function removeApprovals(database: Database, before: number, limit:
 }
 
 async function sealed(keyring: Keyring, approval: Approval): Promise<Uint8Array> {
-  const { requester, decider, action, summary, call } = approval;
-  const record: Sealed = { requester, decider, action, summary, call };
+  const { requester, decider, action, summary } = approval;
+  const record: Sealed = { requester, decider, action, summary };
   return sealJson(keyring, approval, 'requests', placeOfRecord(approval), record);
 }
 
@@ -133,7 +170,7 @@ async function readable(keyring: Keyring, rows: readonly Row[]): Promise<Approva
     // Other requests go on between large ones.
     if (bytes > LIMITS.smallBodyBytes) {
       bytes = 0;
-      await setImmediate();
+      await turnToLook();
     }
     const record = await openJson<Sealed>(keyring, bound, 'requests', placeOfRecord(bound), sealedRecord);
     if (record !== undefined) approvals.push({ ...bound, ...record });

@@ -36,8 +36,6 @@ export interface Approval {
   /** A word of `byTwo`. */
   readonly action: string;
   readonly summary: readonly SummaryLine[];
-  /** Gone once it is over: it may hold a private key. */
-  readonly call: AskedCall | undefined;
   readonly createdAt: number;
   readonly expiresAt: number;
 }
@@ -46,16 +44,25 @@ export const APPROVAL_LASTS_MS = 24 * HOUR;
 
 const OPEN: readonly ApprovalStatus[] = ['waiting', 'approved'];
 
+/** Something may still come of it, in time. */
+export const mayHappen = ({ status }: Pick<Approval, 'status'>): boolean => OPEN.includes(status);
+
 /** Something may still come of it. */
-export const isOpen = ({ status, expiresAt }: Approval, now: number): boolean =>
-  OPEN.includes(status) && now < expiresAt;
+export const isOpen = (approval: Approval, now: number): boolean => mayHappen(approval) && now < approval.expiresAt;
 
 /** As it is now: what nobody decided or carried out in time is void. */
 export const statusAt = (approval: Approval, now: number): ApprovalStatus =>
-  OPEN.includes(approval.status) && !isOpen(approval, now) ? 'expired' : approval.status;
+  mayHappen(approval) && !isOpen(approval, now) ? 'expired' : approval.status;
 
-/** The same approval at another status, without the call when that is the end. */
+/**
+ * Who has been there since before it was asked for, and came in by no link that was made later, may decide it: else whoever
+ * asks could let in the second person. `since`: as `Team.settledSince`.
+ */
+export const isOlderThan = ({ createdAt }: Approval, since: number | undefined): boolean =>
+  since === undefined || createdAt < since;
+
+/** The same approval at another status. */
 export function atStatus(approval: Approval, status: ApprovalStatus, by?: { id: string; name: string }): Approval {
   const decided = by === undefined ? {} : { decidedBy: by.id, decider: by.name };
-  return { ...approval, ...decided, status, call: OPEN.includes(status) ? approval.call : undefined };
+  return { ...approval, ...decided, status };
 }

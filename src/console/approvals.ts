@@ -6,13 +6,25 @@ import type { Environment } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { newId } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { Team } from '../people/team.ts';
 import type { Database, JournalEntry, Unit } from '../storage/database.ts';
-import { APPROVAL_LASTS_MS, type Approval, type AskedCall, atStatus, isOpen, type SummaryLine } from './approval.ts';
+import {
+  APPROVAL_LASTS_MS,
+  type Approval,
+  type AskedCall,
+  atStatus,
+  isOlderThan,
+  isOpen,
+  mayHappen,
+  type SummaryLine,
+} from './approval.ts';
 import {
   approvalsOf,
+  callOf,
   deleteApproval,
   findApproval,
   insertApproval,
+  isDayFull,
   removeApprovals,
   updateApproval,
   voidApprovals,
@@ -33,6 +45,9 @@ interface Asked {
   readonly call: AskedCall;
 }
 
+const CAME_LATER =
+  'This was asked for before you came, or before you had your present second factor. Have it asked for again.';
+
 const DECISIONS = { approved: 'approval.approved', declined: 'approval.declined' } as const;
 
 const ID_CHARACTERS = 14;
@@ -45,12 +60,14 @@ export class Approvals {
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #team: Team;
 
   constructor(options: { database: Database; keyring: Keyring; clock: Clock; random: Random }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
     this.#random = options.random;
+    this.#team = new Team(options);
   }
 
   /** Read each time, so that it holds everywhere at once. */
@@ -59,8 +76,8 @@ export class Approvals {
   }
 
   /** Returns the id. Throws `not_possible` when too many wait and for a call that is too long, and `rate_limited`. */
-  async ask({ account, person, origin }: Acting, asked: Asked): Promise<string> {
-    if (asked.call.body.length > LIMITS.waitingCallCharacters)
+  async ask({ account, person, origin }: Acting, { call, ...asked }: Asked): Promise<string> {
+    if (call.body.length > LIMITS.waitingCallCharacters)
       throw new Failure('not_possible', { message: 'This is too long to wait for approval. Do it in parts.' });
     const now = this.#clock();
     const approval: Approval = {
@@ -75,17 +92,15 @@ export class Approvals {
       createdAt: now,
       expiresAt: now + APPROVAL_LASTS_MS,
     };
-    const writes = [await insertApproval(this.#keyring, approval)];
+    const writes = [await insertApproval(this.#keyring, approval, call)];
     const journal = [this.#event('approval.requested', approval, origin)];
     if (!(await this.#database.commit({ account, writes, journal })).committed) throw await this.#tooMany(approval);
     return approval.id;
   }
 
-  /** As many are open as may be, or were asked for in a day. */
-  async #tooMany({ account, environment }: Approval): Promise<Failure> {
-    const now = this.#clock();
-    const open = (await this.list(account)).filter((each) => each.environment === environment && isOpen(each, now));
-    if (open.length < LIMITS.waitingApprovals) return new Failure('rate_limited');
+  /** As many are open as may be, or as much, or too many were asked for in a day. */
+  async #tooMany(approval: Approval): Promise<Failure> {
+    if (await isDayFull(this.#database, approval)) return new Failure('rate_limited');
     return new Failure('not_possible', { message: 'Too many changes wait for approval already.' });
   }
 
@@ -101,12 +116,14 @@ export class Approvals {
     return approval;
   }
 
-  /** Throws `unknown_record`, `not_allowed` for who asked, `changed_meanwhile` when it does not wait any more. */
+  /** Throws `unknown_record`, `not_allowed` for who asked and who came later, `changed_meanwhile` when it does not wait any more. */
   async decide({ account, person, origin }: Acting, id: string, verdict: keyof typeof DECISIONS): Promise<void> {
     const approval = await this.get(account, id);
     if (approval.requestedBy === person.id)
       throw new Failure('not_allowed', { message: 'Somebody else has to decide this.' });
     this.#mustBe('waiting', approval);
+    if (isOlderThan(approval, await this.#team.settledSince(account, person.id)))
+      throw new Failure('not_allowed', { message: CAME_LATER });
     const decided = atStatus(approval, verdict, person);
     await this.#change(approval, decided, this.#event(DECISIONS[verdict], approval, origin));
   }
@@ -127,7 +144,7 @@ export class Approvals {
   async take(approval: Approval, { person, origin }: Acting): Promise<AskedCall> {
     mustHaveAsked(approval, person);
     this.#mustBe('approved', approval);
-    const { call } = approval;
+    const call = await callOf(this.#database, this.#keyring, approval);
     if (call === undefined) throw new Failure('changed_meanwhile');
     await this.#change(approval, atStatus(approval, 'done'), this.#event('approval.carried-out', approval, origin));
     return call;
@@ -156,7 +173,7 @@ export class Approvals {
 
   async #change(before: Approval, after: Approval, entry: JournalEntry): Promise<void> {
     const writes = [await updateApproval(this.#keyring, before, after)];
-    await this.#commit({ account: before.account, writes, journal: [entry], erases: after.call === undefined });
+    await this.#commit({ account: before.account, writes, journal: [entry], erases: !mayHappen(after) });
   }
 
   async #commit(unit: Unit): Promise<void> {

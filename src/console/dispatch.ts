@@ -10,20 +10,21 @@ import type { Profile } from '../people/people.ts';
 import { can, type Role } from '../people/roles.ts';
 import { isCsrf, mustBeAt, mustBeSteppedUp, type Session } from '../people/session.ts';
 import { originOf, type Visitor } from '../people/visitor.ts';
-import { commitAll, StorageError } from '../storage/database.ts';
+import { StorageError } from '../storage/database.ts';
 import { cookieOf, NO_COOKIE, readCookie } from './cookie.ts';
 import { readQuery } from './reading.ts';
 import type { Call, ConsoleServices, Route, Visit } from './route.ts';
 import { originOfConsole } from './same-site.ts';
+import { mustNotBeSuspended } from './suspended.ts';
 import { isId } from './typed.ts';
 import type { Definition } from './wire/definition.ts';
-import { changePassword } from './wire/profile.ts';
+import { changeEmail, changePassword } from './wire/profile.ts';
 
 const RELYING_PARTY_NAME = 'cardvault';
 /** Ways in that can be tried without a session. */
 const GUESSABLE = new Set(['anybody', 'signing-in', 'joining']);
-/** Passwords are judged and hashed there, which nobody may do without end. */
-const COSTLY: ReadonlySet<string> = new Set([changePassword.path]);
+/** Passwords are hashed there, or it is told whether an address is known, which nobody may ask for without end. */
+const COSTLY: ReadonlySet<string> = new Set([changePassword.path, changeEmail.path]);
 
 export interface DispatchOptions {
   readonly services: ConsoleServices;
@@ -61,7 +62,7 @@ export class Dispatcher {
     try {
       const call = await this.#call(route.definition, request, cookies);
       if (route.stream !== undefined) {
-        const { type, name, lines } = route.stream(call);
+        const { type, name, lines } = await route.stream(call);
         return { type, headers: { 'content-disposition': `attachment; filename="${name}"` }, body: lines };
       }
       const data = (await this.#forApproval(route, call)) ?? (await route.handle(call));
@@ -130,6 +131,7 @@ export class Dispatcher {
     const person = await this.#services.people.people.profile(session.person);
     if (person === undefined) throw new Failure('not_signed_in');
     const { account, role } = await this.#place(definition, request, person, visitor);
+    await mustNotBeSuspended(definition, { services: this.#services, account });
     if (stepUp === true) mustBeSteppedUp(session, this.#services.clock());
     return { session, person, origin: originOf(person, visitor), account, role };
   }
@@ -156,17 +158,17 @@ export class Dispatcher {
     return { account, role };
   }
 
-  async #refused(path: string, account: string, person: Profile, visitor: Visitor): Promise<void> {
-    const { clock, database } = this.#services;
-    const event = {
-      action: 'access.denied',
-      outcome: 'role',
-      account,
-      environment: '',
-      detail: { route: path },
-    } as const;
-    const journal = [auditEntry(clock, originOf(person, visitor), event)];
-    await commitAll(database, { account, writes: [], journal });
+  /** The first one is on record at once, and how many come after it. */
+  #refused(route: string, account: string, person: Profile, visitor: Visitor): Promise<void> {
+    const { clock, people } = this.#services;
+    const event = { action: 'access.denied', outcome: 'role', account, environment: '' } as const;
+    const entries = (times?: number) => [
+      auditEntry(clock, originOf(person, visitor), {
+        ...event,
+        detail: { route, ...(times !== undefined && { times }) },
+      }),
+    ];
+    return people.repeats.note([event.action, person.id, visitor.address, account, route], entries);
   }
 
   /** The answer of a change that has to wait for a second person; undefined when it need not. */

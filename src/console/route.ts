@@ -118,7 +118,7 @@ export interface Route {
    */
   summary?(call: Call<unknown, unknown>): Promise<readonly SummaryLine[]>;
   /** Lines instead of one answer. */
-  stream?(call: Call<unknown, unknown>): Streamed;
+  stream?(call: Call<unknown, unknown>): Promise<Streamed>;
 }
 
 /** What a browser is to save as a file. */
@@ -143,7 +143,7 @@ export const route = <Body, Query, Data>(
 
 export const streamRoute = <Body, Query>(
   definition: Definition<Body, Query, string>,
-  stream: (call: Call<Body, Query>) => Streamed,
+  stream: (call: Call<Body, Query>) => Promise<Streamed>,
 ): Route => ({ definition, handle: () => Promise.resolve(''), stream }) as unknown as Route;
 
 /** The answer of a change that needed no second person, or had its consent. */

@@ -1,10 +1,11 @@
 import { LIMITS } from '../kernel/limits.ts';
+import { withUnseenShown } from '../kernel/readable.ts';
 import type { SummaryLine } from './approval.ts';
 
-/** Lines of bounded number and length; what has no value is not told. */
+/** Lines of bounded number and length, of which every sign is seen; what has no value is not told. */
 export const linesOf = (lines: readonly (readonly [name: string, value: string | undefined])[]): SummaryLine[] =>
   lines
-    .flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: short(value) }]))
+    .flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: short(withUnseenShown(value)) }]))
     .slice(0, LIMITS.summaryLines);
 
 const short = (text: string): string => {

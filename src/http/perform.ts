@@ -4,12 +4,12 @@ import type { Clock } from '../kernel/clock.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { commitAll, type Database, type Write } from '../storage/database.ts';
+import type { Turns } from '../storage/turns.ts';
 import type { Endpoint, Services } from './endpoint.ts';
 import { ENVELOPES } from './envelopes.ts';
 import type { Admission } from './gate.ts';
 import { failureOf, PROBLEMS } from './problems.ts';
 import { readBody } from './request-body.ts';
-import type { Turns } from './turns.ts';
 
 /** A request whose sender is known, before its body is looked at. */
 export interface Incoming {

@@ -8,6 +8,7 @@ import type { Clock, Random } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { Turns } from '../storage/turns.ts';
 import type { Endpoint, Services } from './endpoint.ts';
 import { ENVELOPES, type Family } from './envelopes.ts';
 import { serializable } from './fields.ts';
@@ -16,7 +17,6 @@ import { refuseOtherMedia } from './media.ts';
 import { Performer } from './perform.ts';
 import { requestId } from './request-id.ts';
 import { addressOf, commonHeaders, JSON_TYPE, type Reporting, report, sendFailure, sendUnrouted } from './send.ts';
-import { Turns } from './turns.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -54,11 +54,17 @@ export const LIMITS = {
   /** Of the browser that a session shows; the rest is cut off. */
   userAgentCharacters: 255,
   passkeysPerPerson: 20,
+  /** Of what a browser says of a passkey: its id (1023 bytes), each other member, and how it can be reached. */
+  credentialIdCharacters: 1364,
+  credentialMemberCharacters: 4096,
+  credentialTransports: 10,
   /** Signed in, and with the password given alone; the oldest ends. */
   sessionsPerPerson: 50,
   recoveryCodes: 10,
   /** Open at once. */
   invitationsPerAccount: 100,
+  /** Members, and whom an open invitation may make one. */
+  peoplePerAccount: 200,
   /** Wrong passwords and codes in a row before a person is locked (PCI DSS 8.3.4). */
   signInFailures: 10,
   /** Of passwords, in one process; each takes 46 MiB. */
@@ -73,8 +79,10 @@ export const LIMITS = {
   activationRequestsPerDay: 20,
   /** Of a person in the console, all of which may come at once. */
   callsPerMinute: 600,
-  /** Of what one of them would do; all of them are read at once. */
+  /** Of what one of them would do. */
   waitingCallCharacters: 256 * 1024,
+  /** Of all that wait in one environment, beside one more. */
+  waitingApprovalBytes: 4 * 1024 * 1024,
   /** Of the lines that tell a second person what would change, and of each. */
   summaryLines: 100,
   summaryCharacters: 500,
@@ -91,6 +99,10 @@ export const LIMITS = {
   auditFilterCharacters: 255,
   /** Looks at the audit log that need not be recorded again yet, in one process. */
   rememberedReadings: 10_000,
+  /** What comes again and again and is counted instead of recorded, in one process. */
+  countedRepeats: 10_000,
+  /** Searches, exports and verifications of the audit log that a person has under way in one process. */
+  auditLooksPerPerson: 4,
   workbenchPayloadCharacters: 256 * 1024,
   /** At once, on each address of a listener. */
   connections: 20_000,

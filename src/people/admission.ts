@@ -3,7 +3,7 @@ import type { JournalEntry, Write } from '../storage/database.ts';
 import { deleteFactorsOf, type Factor, insertFactor } from './factor-store.ts';
 import { recoveryFactor } from './factors.ts';
 import { spendInvitation } from './invitation-store.ts';
-import { linkIsBad, mustStillInvite } from './invitations.ts';
+import { linkIsBad, mustStillInvite, noRoomForPeople } from './invitations.ts';
 import { insertMembership, membershipsOf } from './membership-store.ts';
 import { eventInEach, personEvent } from './people-events.ts';
 import { NO_FAILURES, type Person } from './person.ts';
@@ -104,7 +104,7 @@ async function newPerson(
     steps: [
       { write: await insertPerson(keyring, person), otherwise: taken },
       { write: deleteSession(session), otherwise: gone },
-      { write: await insertMembership(keyring, { ...to, person: person.id, createdAt }) },
+      { write: await insertMembership(keyring, { ...to, person: person.id, createdAt }), otherwise: noRoomForPeople },
     ],
     journal: (origin) => [personEvent(clock, origin, 'person.joined', to.account, about)],
   };

@@ -6,6 +6,7 @@ import { readLabel } from './person.ts';
 import { digestsOfCodes, newRecoveryCodes } from './recovery-codes.ts';
 import type { Means } from './sealing.ts';
 import type { Session } from './session.ts';
+import { keepNotes } from './sessions.ts';
 import type { RelyingParty } from './visitor.ts';
 
 /** New second factors of a person, to be kept. */
@@ -20,17 +21,23 @@ export const totpFactor = (means: Means, person: string, secret: string, step: n
   counter: step,
 });
 
-/** Throws `not_possible` when the browser did not make it as the session of its person asked for. */
+/**
+ * With the session as it is then: its challenge is used up, whatever comes of it. Throws `not_possible` when the browser did
+ * not make the passkey as the session asked for, and `changed_meanwhile` when somebody else uses the challenge.
+ */
 export async function passkeyFactor(
   means: Means,
-  { person, notes: { challenge } }: Session,
+  before: Session,
   made: { readonly response: unknown; readonly label: string },
   relyingParty: RelyingParty,
-): Promise<Factor> {
+): Promise<{ factor: Factor; session: Session }> {
   const label = readLabel(made.label);
+  const { challenge } = before.notes;
+  const session = challenge === undefined ? before : await keepNotes(means, before, { challenge: undefined });
   const read = challenge && (await readNewPasskey(made.response, { challenge, relyingParty, label }));
   if (!read) throw new Failure('not_possible', { message: 'The passkey could not be made. Try again.' });
-  return { ...newFactor(means, person), kind: 'passkey', record: read.passkey, counter: read.counter };
+  const record = { record: read.passkey, counter: read.counter };
+  return { session, factor: { ...newFactor(means, before.person), kind: 'passkey', ...record } };
 }
 
 /** The codes themselves are shown once and kept nowhere. */

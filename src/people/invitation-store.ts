@@ -29,6 +29,11 @@ const FIND = `select ${COLUMNS} from invitations where digest = ?`;
 const OPEN = `select ${COLUMNS} from invitations where account = ? and expires_at > ? order by created_at, id`;
 const INSERT = `insert into invitations (${COLUMNS}) select ?, ?, ?, ?, ?, ?, ?
   where (select count(*) from invitations where account = ? and expires_at > ?) < ${LIMITS.invitationsPerAccount}`;
+/** Who gets a new way in is a member already. */
+const INSERT_FOR_MEMBER = `${INSERT}
+    and (select count(*) from memberships where account = ?)
+      + (select count(*) from invitations where account = ? and person is null and expires_at > ?)
+      < ${LIMITS.peoplePerAccount}`;
 /** There is no operator, and no open invitation to become one. Its id is always the same, so that two cannot both be made. */
 const INSERT_FIRST = `insert into invitations (${COLUMNS}) select ?, ?, ?, ?, ?, ?, ?
   where not exists (select 1 from memberships where account = '${OPERATOR.account}' and role = '${OPERATOR.role}')
@@ -39,6 +44,7 @@ const INSERT_FIRST = `insert into invitations (${COLUMNS}) select ?, ?, ?, ?, ?,
 const DELETE = 'delete from invitations where account = ? and id = ? and expires_at > ?';
 /** Of two with the same id, the one that was meant. */
 const USE = `${DELETE} and created_at = ?`;
+const DELETE_ALL = 'delete from invitations where account = ?';
 const DELETE_RESETS = 'delete from invitations where person = ?';
 const EXPIRED = 'select account, id from invitations where expires_at <= ? limit ?';
 const REMOVE = 'delete from invitations where account = ? and id = ? and expires_at <= ?';
@@ -90,10 +96,12 @@ export async function openInvitations(
   return invitations;
 }
 
-/** Conflicts when the account has as many open ones as it may have. */
+/** Conflicts when the account has as many open ones as it may have, or with them as many people. */
 export async function insertInvitation(keyring: Keyring, invitation: Invitation, secret: string): Promise<Write> {
-  const { account, createdAt } = invitation;
-  return write(INSERT, [...(await valuesOf(keyring, invitation, secret)), account, createdAt], 1);
+  const { account, createdAt, kind } = invitation;
+  const values = [...(await valuesOf(keyring, invitation, secret)), account, createdAt];
+  if (kind === 'reset') return write(INSERT, values, 1);
+  return write(INSERT_FOR_MEMBER, [...values, account, account, createdAt], 1);
 }
 
 /** Conflicts when there is an operator, or an open invitation. */
@@ -111,6 +119,9 @@ export const spendInvitation = (
 /** As `spendInvitation`. */
 export const deleteInvitation = ({ account, id }: Pick<Invitation, 'account' | 'id'>, now: number): Write =>
   write(DELETE, [account, id, now], 1);
+
+/** All that were made in the name of the account. */
+export const deleteInvitationsOf = (account: string): Write => write(DELETE_ALL, [account]);
 
 /** Of a new way in for this person. */
 export const deleteResetsOf = (person: string): Write => write(DELETE_RESETS, [person]);

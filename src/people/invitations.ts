@@ -3,9 +3,10 @@ import { DAY } from '../kernel/clock.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { newId } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import type { JournalEntry, Write } from '../storage/database.ts';
+import type { JournalEntry, Unit, Write } from '../storage/database.ts';
 import {
   deleteInvitation,
+  deleteInvitationsOf,
   FIRST_INVITATION,
   findInvitation,
   type Invitation,
@@ -13,7 +14,7 @@ import {
   insertInvitation,
   openInvitations,
 } from './invitation-store.ts';
-import { findMembership, membershipsOf } from './membership-store.ts';
+import { findMembership, type Membership, membershipsOf } from './membership-store.ts';
 import { eventInEach, personEvent } from './people-events.ts';
 import { readEmail } from './person.ts';
 import { findPerson, findPersonByEmail } from './person-store.ts';
@@ -49,29 +50,42 @@ export class Invitations {
     origin: Origin,
   ): Promise<Link> {
     const { account, role } = to;
+    const email = await this.checked(to, by);
+    const kept = { account, role, kind: 'invitation', ...(email !== undefined && { email }) } as const;
+    const invitation = this.#new(kept, INVITATION_MS, origin);
+    return this.#make(invitation, [this.#event(invitation, origin)]);
+  }
+
+  /** The address, when an invitation would be made. Throws as `invite`. */
+  async checked(to: Authority & { readonly email?: string }, by: Authority): Promise<string | undefined> {
+    const { account, role } = to;
     if (!fitsAccount(to)) throw invalid('role', 'expected a role of the account');
     if (!mayInvite(by, to)) throw new Failure('not_allowed');
     const email = to.email === undefined ? undefined : readEmail(to.email);
     if (email === undefined && role !== OPERATOR.role) throw invalid('email', 'expected an e-mail address');
     if (email !== undefined && (await this.#isMember(account, email)))
       throw refused('Somebody with this e-mail address is a member already.');
-    const kept = { account, role, kind: 'invitation', ...(email !== undefined && { email }) } as const;
-    const invitation = this.#new(kept, INVITATION_MS, origin);
-    return this.#make(invitation, [this.#event(invitation, origin)]);
+    return email;
   }
 
   /** A link to choose a new password and second factor by. Throws `unknown_record`, `not_allowed` and `not_possible`. */
   async reset(person: string, by: Authority, origin: Origin): Promise<Link> {
-    const { database, keyring, clock } = this.#means;
+    const memberships = await this.mustBeResettable(person, by);
+    const invitation = this.#new({ account: by.account, person, kind: 'reset' }, RESET_MS, origin);
+    const about = { person, targets: [`invitation:${invitation.id}`], detail: { kind: 'reset' } };
+    return this.#make(invitation, eventInEach(this.#means.clock, origin, 'person.invited', memberships, about));
+  }
+
+  /** Where the person belongs to, when a new way in would be made. Throws `unknown_record`, `not_allowed`. */
+  async mustBeResettable(person: string, by: Authority): Promise<Membership[]> {
+    const { database, keyring } = this.#means;
     const memberships = await membershipsOf(database, keyring, person);
     const known = await findPerson(database, keyring, person);
     const isTheirs = by.role === 'operator' || memberships.some(({ account }) => account === by.account);
     // Whoever is no member here is as good as nobody.
     if (known === undefined || !isTheirs) throw new Failure('unknown_record');
     if (!mayReset(by, memberships)) throw new Failure('not_allowed');
-    const invitation = this.#new({ account: by.account, person, kind: 'reset' }, RESET_MS, origin);
-    const about = { person, targets: [`invitation:${invitation.id}`], detail: { kind: 'reset' } };
-    return this.#make(invitation, eventInEach(clock, origin, 'person.invited', memberships, about));
+    return memberships;
   }
 
   /** Open ones, oldest first. */
@@ -86,6 +100,14 @@ export class Invitations {
     const journal = [personEvent(clock, origin, 'invitation.revoked', account, { targets: [`invitation:${id}`] })];
     const writes = [deleteInvitation({ account, id }, clock())];
     if (!(await database.commit({ writes, journal })).committed) throw new Failure('unknown_record');
+  }
+
+  /** What ends all links that were made in the name of the account, to be committed with the reason for it. */
+  async endOfAll(account: string, origin: Origin): Promise<Unit> {
+    const journal = (await this.list(account)).map(({ id }) =>
+      personEvent(this.#means.clock, origin, 'invitation.revoked', account, { targets: [`invitation:${id}`] }),
+    );
+    return { writes: [deleteInvitationsOf(account)], journal };
   }
 
   /**
@@ -126,9 +148,14 @@ export class Invitations {
     const { database, keyring, random } = this.#means;
     const secret = newSecret(random);
     const writes: Write[] = [await insertInvitation(keyring, invitation, secret)];
-    if (!(await database.commit({ writes, journal })).committed)
-      throw refused(`There are ${LIMITS.invitationsPerAccount} open invitations already; revoke some first.`);
+    if (!(await database.commit({ writes, journal })).committed) throw await this.#noRoom(invitation);
     return { id: invitation.id, secret, expiresAt: invitation.expiresAt };
+  }
+
+  async #noRoom({ account }: Invitation): Promise<Failure> {
+    const open = await this.list(account);
+    if (open.length < LIMITS.invitationsPerAccount) return noRoomForPeople();
+    return refused(`There are ${LIMITS.invitationsPerAccount} open invitations already; revoke some first.`);
   }
 
   #event({ account, id, role }: Invitation, origin: Origin): JournalEntry {
@@ -155,5 +182,8 @@ export async function mustStillInvite(
     role === undefined ? mayReset(by, [{ account, role: headOf(account) }]) : mayInvite(by, { account, role });
   if (!theirs.some(may)) throw linkIsBad();
 }
+
+export const noRoomForPeople = (): Failure =>
+  refused(`An account has ${LIMITS.peoplePerAccount} people at most, with those who are invited; remove some first.`);
 
 export const linkIsBad = (): Failure => refused('This link was used or revoked, or is too old. Ask for a new one.');

@@ -195,6 +195,37 @@ describe('invitations', () => {
     await more(-1);
   });
 
+  test('make no more people of an account than there may be, with its members', async () => {
+    const { invitations, joining, team } = house.parts;
+    const own = await house.newAccount();
+    const head = await house.newPerson({ account: own, role: 'owner' });
+    const to = (index: number) => ({ account: own, role: 'owner' as const, email: `p${index}@example.com` });
+    const open = [];
+    for (let index = 0; index < 3; index++) open.push(await invitations.invite(to(index), OPERATOR, BY_TEST));
+    const known = await house.newPerson({ account, role: 'analyst' });
+    const late = await invitations.invite({ account: own, role: 'owner', email: known.email }, OPERATOR, BY_TEST);
+    const fill = async (members: number): Promise<void> => {
+      const rows = Array.from({ length: members }, (_, index) => [own, `person_made_up_${index}`]);
+      const sql = "insert into memberships (account, person, role, seal, created_at) values (?, ?, 'auditor', 'x', 1)";
+      await house.core.database.commit({ writes: [{ sql, rows }] });
+    };
+    const [{ secret } = { secret: '' }] = open;
+    const { session } = await begin(secret);
+    await fill(LIMITS.peoplePerAccount - 1 - open.length - 1);
+    await refuses('not_possible', invitations.invite(to(-1), OPERATOR, BY_TEST));
+    await invitations.reset(head.id, { account: own, role: 'owner' }, BY_TEST);
+    await finish(session);
+    await house.core.database.commit({ writes: [{ sql: 'delete from memberships where seal = ?', rows: [['x']] }] });
+    await fill(LIMITS.peoplePerAccount - (await team.membershipsIn(own)).length);
+    const { session: last } = await begin(open[1]?.secret ?? '');
+    await assert.rejects(finish(last), /An account has 200 people at most/);
+    await assert.rejects(
+      joining.accept(known.grant.session, late.secret, VISITOR),
+      /An account has 200 people at most/,
+    );
+    assert.equal(await team.roleIn(own, known.id), undefined);
+  });
+
   test('are worth no more than who made them, from the link to the end of joining', async () => {
     const { invitations, joining, team } = house.parts;
     const own = await house.newAccount();

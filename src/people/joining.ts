@@ -5,8 +5,8 @@ import { commitAll } from '../storage/database.ts';
 import { admit, type Joined, resetFits } from './admission.ts';
 import { passkeyFactor, totpFactor, wrongCode } from './factors.ts';
 import { type Invitation, spendInvitation } from './invitation-store.ts';
-import { type Invitations, linkIsBad } from './invitations.ts';
-import { insertMembership, type Membership, membershipsOf } from './membership-store.ts';
+import { type Invitations, linkIsBad, noRoomForPeople } from './invitations.ts';
+import { findMembership, insertMembership, type Membership, membershipsOf } from './membership-store.ts';
 import { creationOptions } from './passkey.ts';
 import { mustBeGoodPassword } from './password.ts';
 import type { Passwords } from './passwords.ts';
@@ -104,7 +104,7 @@ export class Joining {
     return options;
   }
 
-  /** As `confirmTotp`. */
+  /** As `confirmTotp`; one try for each challenge. */
   async confirmPasskey(
     session: Session,
     made: { readonly response: unknown; readonly label: string },
@@ -112,7 +112,8 @@ export class Joining {
     visitor: Visitor,
   ): Promise<Joined> {
     newcomerOf(session);
-    return admit(this.#means, session, await passkeyFactor(this.#means, session, made, relyingParty), visitor);
+    const { factor, session: spent } = await passkeyFactor(this.#means, session, made, relyingParty);
+    return admit(this.#means, spent, factor, visitor);
   }
 
   /** Makes who is signed in a member. Throws `not_possible`. */
@@ -135,7 +136,9 @@ export class Joining {
     const outcome = await database.commit({ writes, journal });
     if (outcome.committed) return membership;
     if (outcome.write === 0) throw new Failure('changed_meanwhile');
-    throw outcome.write === 1 ? refused('You are a member already.') : linkIsBad();
+    if (outcome.write !== 1) throw linkIsBad();
+    const isMember = (await findMembership(database, keyring, account, person.id)) !== undefined;
+    throw isMember ? refused('You are a member already.') : noRoomForPeople();
   }
 
   async #who(

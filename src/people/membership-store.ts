@@ -1,5 +1,6 @@
 import { sameDigest } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import { blob, type Database, integer, type Row, text, type Write, write } from '../storage/database.ts';
 import { type Authority, headOf, isRole, type Role } from './roles.ts';
 import { digestFor } from './sealing.ts';
@@ -14,7 +15,8 @@ const COLUMNS = 'account, person, role, seal, created_at';
 const OF_PERSON = `select ${COLUMNS} from memberships where person = ? order by account`;
 const OF_ACCOUNT = `select ${COLUMNS} from memberships where account = ? order by created_at, person`;
 const FIND = `select ${COLUMNS} from memberships where account = ? and person = ?`;
-const INSERT = `insert into memberships (account, person, role, seal, created_at) values (?, ?, ?, ?, ?)
+const INSERT = `insert into memberships (account, person, role, seal, created_at) select ?, ?, ?, ?, ?
+  where (select count(*) from memberships where account = ?) < ${LIMITS.peoplePerAccount}
   on conflict do nothing`;
 /** Others who take away a head of the same account wait for this unit, and then see what it left. */
 const HOLD = 'update memberships set created_at = created_at where account = ? and role = ?';
@@ -37,10 +39,10 @@ export const findMembership = async (
   person: string,
 ): Promise<Membership | undefined> => (await sealedOnes(keyring, await database.read(FIND, account, person)))[0];
 
-/** Conflicts when the person is a member. */
+/** Conflicts when the person is a member, or the account has as many as it may have. */
 export async function insertMembership(keyring: Keyring, membership: Membership): Promise<Write> {
   const { account, person, role, createdAt } = membership;
-  return write(INSERT, [account, person, role, await sealOf(keyring, membership), createdAt], 1);
+  return write(INSERT, [account, person, role, await sealOf(keyring, membership), createdAt, account], 1);
 }
 
 /** The second one conflicts when the role is another by now, or the last head of the account would lose theirs. */

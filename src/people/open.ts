@@ -1,3 +1,4 @@
+import { Repeats } from '../audit/repeats.ts';
 import { Invitations } from './invitations.ts';
 import { Joining } from './joining.ts';
 import { OwnFactors } from './own-factors.ts';
@@ -17,19 +18,23 @@ export interface PeopleParts {
   readonly signIn: SignIn;
   readonly joining: Joining;
   readonly ownFactors: OwnFactors;
+  /** Refusals of people who go on; to be flushed now and then, and at the end. */
+  readonly repeats: Repeats;
 }
 
 export function openPeople({ database, keyring, clock, random }: Means): PeopleParts {
   const means = { database, keyring, clock, random };
   const passwords = new Passwords(means);
+  const repeats = new Repeats(means);
   const invitations = new Invitations(means);
   return {
-    people: new People({ ...means, passwords }),
+    people: new People({ ...means, passwords, repeats }),
     team: new Team(means),
     invitations,
     sessions: new Sessions(means),
-    signIn: new SignIn({ ...means, passwords }),
+    signIn: new SignIn({ ...means, passwords, repeats }),
     joining: new Joining({ ...means, passwords, invitations }),
     ownFactors: new OwnFactors(means),
+    repeats,
   };
 }

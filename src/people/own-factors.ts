@@ -84,7 +84,10 @@ export class OwnFactors {
     return options;
   }
 
-  /** Throws `not_possible` when it was not made as it was asked for, or when there are as many as there may be. */
+  /**
+   * One try for each challenge. Throws `not_possible` when it was not made as it was asked for, or when there are as many
+   * as there may be.
+   */
   async confirmPasskey(
     session: Session,
     made: { readonly response: unknown; readonly label: string },
@@ -94,8 +97,9 @@ export class OwnFactors {
     const person = await this.#ready(session);
     const { keyring } = this.#means;
     await this.#roomForPasskey(person);
-    const factor = await passkeyFactor(this.#means, session, made, relyingParty);
-    const { write } = await updateSession(keyring, session, { challenge: undefined });
+    const { factor, session: spent } = await passkeyFactor(this.#means, session, made, relyingParty);
+    // Conflicts when the session has ended meanwhile.
+    const { write } = await updateSession(keyring, spent, {});
     const writes = [write, await insertFactor(keyring, factor)];
     await this.#commit(person, { action: 'factor.added', target: factor.id, writes }, visitor);
   }

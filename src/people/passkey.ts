@@ -1,14 +1,13 @@
 import {
-  type AuthenticationResponseJSON,
   generateAuthenticationOptions,
   generateRegistrationOptions,
   type PublicKeyCredentialCreationOptionsJSON,
   type PublicKeyCredentialRequestOptionsJSON,
-  type RegistrationResponseJSON,
   verifyAuthenticationResponse,
   verifyRegistrationResponse,
 } from '@simplewebauthn/server';
 import { MINUTE, type Random } from '../kernel/clock.ts';
+import { madeCredential, usedCredential } from './credential.ts';
 import type { RelyingParty } from './visitor.ts';
 
 /** WebAuthn credentials (W3C WebAuthn Level 3), always with verification of the user: a finger, a face or a PIN. */
@@ -73,7 +72,7 @@ export async function readNewPasskey(
 ): Promise<{ passkey: Passkey; counter: number } | undefined> {
   try {
     const { verified, registrationInfo } = await verifyRegistrationResponse({
-      response: response as RegistrationResponseJSON,
+      response: madeCredential(response),
       expectedChallenge: challenge,
       expectedOrigin: relyingParty.origin,
       expectedRPID: relyingParty.id,
@@ -83,15 +82,12 @@ export async function readNewPasskey(
     if (!verified) return undefined;
     const { id, publicKey, counter, transports = [] } = registrationInfo.credential;
     const known = { credential: id, publicKey: Buffer.from(publicKey).toString('base64url') };
-    return { passkey: { ...known, transports: transports.filter(isTransport), label }, counter };
+    return { passkey: { ...known, transports, label }, counter };
   } catch {
-    // It throws for everything that is wrong with what the browser sent, with texts that quote it.
+    // The library throws for everything that is wrong with what the browser sent, with texts that quote it.
     return undefined;
   }
 }
-
-/** A browser may send any text. */
-const isTransport = (text: unknown): boolean => typeof text === 'string' && /^[a-z-]{1,20}$/.test(text);
 
 /** The id of the credential that a browser says it used. */
 export function credentialOf(response: unknown): string | undefined {
@@ -108,7 +104,7 @@ export async function readSignature(
   const publicKey = new Uint8Array(Buffer.from(passkey.publicKey, 'base64url'));
   try {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-      response: response as AuthenticationResponseJSON,
+      response: usedCredential(response),
       expectedChallenge: challenge,
       expectedOrigin: relyingParty.origin,
       expectedRPID: relyingParty.id,

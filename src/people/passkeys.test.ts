@@ -142,10 +142,11 @@ describe('a passkey', () => {
     const given = { secret: link.secret, name: 'Key', language: 'en', password: PASSWORD };
     const { secret } = await house.parts.joining.begin(given, VISITOR);
     const { joining } = house.parts;
-    const options = await joining.passkeyOptions(await found(secret), CONSOLE);
-    const made = (wrongs: Wrongs) => ({ response: key.create(options, wrongs), label: 'Phone' });
-    const confirm = async (wrongs: Wrongs) =>
-      joining.confirmPasskey(await found(secret), made(wrongs), CONSOLE, VISITOR);
+    const confirm = async (wrongs: Wrongs) => {
+      const options = await joining.passkeyOptions(await found(secret), CONSOLE);
+      const made = { response: key.create(options, wrongs), label: 'Phone' };
+      return joining.confirmPasskey(await found(secret), made, CONSOLE, VISITOR);
+    };
     for (const wrongs of Object.values(WRONGS)) await refuses('not_possible', confirm(wrongs));
     const { session, recoveryCodes } = await confirm({});
     assert.equal(recoveryCodes.length, 10);

@@ -1,14 +1,13 @@
 import type { Origin } from '../audit/audit.ts';
 import { Failure } from '../kernel/failure.ts';
 import { commitAll } from '../storage/database.ts';
-import { attempt } from './attempt.ts';
+import { attempt, type TrialMeans } from './attempt.ts';
 import { membershipsOf } from './membership-store.ts';
 import { mustBeGoodPassword } from './password.ts';
 import type { Passwords } from './passwords.ts';
 import { eventInEach, personEvent } from './people-events.ts';
 import { isLocked, NO_FAILURES, type Person, readEmail, readLanguage, readPersonName } from './person.ts';
 import { changeEmail, findPerson, findPersonByEmail, putAttempts, updatePerson } from './person-store.ts';
-import type { Means } from './sealing.ts';
 import { mustBeAt, mustBeSteppedUp, type Session } from './session.ts';
 import { deleteOtherSessions } from './session-store.ts';
 import { originOf, type Visitor } from './visitor.ts';
@@ -20,10 +19,10 @@ export interface Profile extends Pick<Person, 'id' | 'email' | 'name' | 'languag
 
 /** Who may sign in to the console. */
 export class People {
-  readonly #means: Means;
+  readonly #means: TrialMeans;
   readonly #passwords: Passwords;
 
-  constructor(means: Means & { readonly passwords: Passwords }) {
+  constructor(means: TrialMeans & { readonly passwords: Passwords }) {
     this.#means = means;
     this.#passwords = means.passwords;
   }
@@ -66,7 +65,7 @@ export class People {
     const before = await this.#mustFind(session.person);
     await mustBeGoodPassword(next, before);
     const origin = originOf(before, visitor);
-    await attempt(this.#means, before.id, origin, async (person) => {
+    await attempt(this.#means, { person: before.id, origin }, async (person) => {
       if (!(await this.#passwords.isRight(current, person.password))) return { refusal: 'password_wrong' };
       const changes = { password: await this.#passwords.hash(next), ...NO_FAILURES };
       const { write } = await updatePerson(keyring, person, changes);

@@ -19,6 +19,10 @@ const COLUMNS = 'digest, id, person, stage, record, created_at, seen_at, stepped
 const FIND = `select ${COLUMNS} from sessions where digest = ?`;
 const OF_PERSON = `select ${COLUMNS} from sessions where person = ? and stage = 'signed-in' and ends_at > ?
   order by created_at desc, id`;
+const LAST_SEEN = `select sessions.person as person, max(sessions.seen_at) as seen_at
+  from memberships join sessions on sessions.person = memberships.person
+  where memberships.account = ? and sessions.stage = 'signed-in' and sessions.ends_at > ? and sessions.seen_at > ?
+  group by sessions.person`;
 const INSERT = `insert into sessions (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const UPDATE = 'update sessions set record = ? where digest = ? and record = ?';
 const REPLACE = `update sessions set stage = 'replaced', record = ?, stepped_up_at = null, ends_at = ?
@@ -71,6 +75,16 @@ export async function sessionsOf(
     if (session !== undefined) sessions.push(session);
   }
   return sessions;
+}
+
+/** When each member of an account was seen last, of those who are signed in. */
+export async function lastSeenIn(
+  database: Database,
+  account: string,
+  now: number,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await database.read(LAST_SEEN, account, now, now - IDLE_MS);
+  return new Map(rows.map((row) => [text(row, 'person'), integer(row, 'seen_at')]));
 }
 
 export async function insertSession(

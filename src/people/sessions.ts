@@ -12,6 +12,7 @@ import {
   endSession,
   findSession,
   insertSession,
+  lastSeenIn,
   noteSeen,
   removeEndedSessions,
   replaceSession,
@@ -53,6 +54,11 @@ export class Sessions {
     const { database, keyring, clock } = this.#means;
     const now = clock();
     return (await sessionsOf(database, keyring, person, now)).filter((session) => !hasEnded(session, now));
+  }
+
+  /** When each member of an account was seen last, of those who are signed in. */
+  lastSeenIn(account: string): Promise<ReadonlyMap<string, number>> {
+    return lastSeenIn(this.#means.database, account, this.#means.clock());
   }
 
   /** Ends one of the person's own. Throws `unknown_record`. */
@@ -129,12 +135,13 @@ export async function steppedUpSession(
   return { secret, ...(await replaceSession(keyring, before, renewed)) };
 }
 
-/** What the session needs for its next step. Throws `changed_meanwhile`. */
+/** What the session needs for its next step; returns it as it is then. Throws `changed_meanwhile`. */
 export async function keepNotes(
   { database, keyring }: Means,
   session: Session,
   notes: Pick<SessionNotes, 'challenge' | 'totp'>,
-): Promise<void> {
-  const { write } = await updateSession(keyring, session, notes);
+): Promise<Session> {
+  const { write, session: kept } = await updateSession(keyring, session, notes);
   if (!(await database.commit({ writes: [write] })).committed) throw new Failure('changed_meanwhile');
+  return kept;
 }

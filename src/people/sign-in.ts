@@ -1,8 +1,7 @@
 import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
-import type { Origin } from '../audit/audit.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { JournalEntry, Write } from '../storage/database.ts';
-import { attempt, type Judgement, refuse } from './attempt.ts';
+import { attempt, type Judgement, refuse, type Trial, type TrialMeans } from './attempt.ts';
 import { factorsOf } from './factor-store.ts';
 import { type Membership, membershipsOf } from './membership-store.ts';
 import { requestOptions } from './passkey.ts';
@@ -11,7 +10,6 @@ import { eventInEach } from './people-events.ts';
 import { NO_FAILURES, type Person } from './person.ts';
 import { findPerson, findPersonByEmail, putAttempts, updatePerson } from './person-store.ts';
 import { judge, type Offered, offeredBy, type Proof, passkeysOf } from './proof.ts';
-import type { Means } from './sealing.ts';
 import { hasEnded, isSignedIn, mustBeAt, type Session } from './session.ts';
 import { deleteOldest, deleteSession, endSession, findSession, updateSession } from './session-store.ts';
 import { type Grant, keepNotes, newSession, steppedUpSession } from './sessions.ts';
@@ -26,10 +24,10 @@ interface Allowed<T> {
 
 /** Signing in: the password, then a second factor. Whatever is wrong, the answer is `sign_in_refused`. */
 export class SignIn {
-  readonly #means: Means;
+  readonly #means: TrialMeans;
   readonly #passwords: Passwords;
 
-  constructor(means: Means & { readonly passwords: Passwords }) {
+  constructor(means: TrialMeans & { readonly passwords: Passwords }) {
     this.#means = means;
     this.#passwords = means.passwords;
   }
@@ -38,10 +36,14 @@ export class SignIn {
   async givePassword(given: { email: string; password: string }, visitor: Visitor): Promise<Grant> {
     const { database, keyring } = this.#means;
     const found = await findPersonByEmail(database, keyring, given.email);
-    let right = await this.#passwords.isRight(given.password, found?.password);
-    if (found === undefined) return refuse(this.#means, [], unknownOrigin(visitor), 'person_unknown');
+    // Meanwhile, so that the time tells nothing of them.
+    const reading = found === undefined ? [] : membershipsOf(database, keyring, found.id);
+    let [right, memberships] = await Promise.all([this.#passwords.isRight(given.password, found?.password), reading]);
+    const origin = unknownOrigin(visitor);
+    if (found === undefined) return refuse(this.#means, { origin, memberships }, 'person_unknown');
     let judged = found.revision;
-    return attempt(this.#means, found.id, unknownOrigin(visitor), async (person) => {
+    const trial = { person: found.id, origin, known: { person: found, memberships } };
+    return attempt(this.#means, trial, async (person) => {
       if (person.revision !== judged) right = await this.#passwords.isRight(given.password, person.password);
       judged = person.revision;
       if (!right) return { refusal: 'password_wrong' };
@@ -121,20 +123,24 @@ export class SignIn {
   #prove<T>(
     session: Session,
     proof: Proof,
-    origin: Origin,
+    origin: Trial['origin'],
     allow: (person: Person, present: Session, memberships: readonly Membership[]) => Promise<Allowed<T>>,
   ): Promise<T> {
     const { database, keyring, clock } = this.#means;
-    return attempt(this.#means, session.person, origin, async (person, memberships): Promise<Judgement<T>> => {
-      const present = await this.#present(session);
-      if (present === undefined) throw new Failure('not_signed_in');
-      if (present.stage === 'replaced') throw new Failure('changed_meanwhile');
-      const factors = await factorsOf(database, keyring, person.id);
-      const verdict = await judge(proof, { keyring, factors, session: present, now: clock() });
-      if ('refusal' in verdict) return { ...verdict, writes: await this.#withoutChallenge(present, proof) };
-      const { writes, journal, value } = await allow(person, present, memberships);
-      return { writes: [putAttempts(person, NO_FAILURES), verdict.use, ...writes], journal, value };
-    });
+    return attempt(
+      this.#means,
+      { person: session.person, origin },
+      async (person, memberships): Promise<Judgement<T>> => {
+        const present = await this.#present(session);
+        if (present === undefined) throw new Failure('not_signed_in');
+        if (present.stage === 'replaced') throw new Failure('changed_meanwhile');
+        const factors = await factorsOf(database, keyring, person.id);
+        const verdict = await judge(proof, { keyring, factors, session: present, now: clock() });
+        if ('refusal' in verdict) return { ...verdict, writes: await this.#withoutChallenge(present, proof) };
+        const { writes, journal, value } = await allow(person, present, memberships);
+        return { writes: [putAttempts(person, NO_FAILURES), verdict.use, ...writes], journal, value };
+      },
+    );
   }
 
   /** A challenge is good for one try. */

@@ -1,10 +1,11 @@
 import type { Origin } from '../audit/audit.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { factorsOf } from './factor-store.ts';
 import { changeMembership, findMembership, type Membership, membershipsIn, membershipsOf } from './membership-store.ts';
 import { partingOf } from './parting.ts';
 import { personEvent } from './people-events.ts';
-import { isLocked } from './person.ts';
+import { isLocked, type Person } from './person.ts';
 import { findPerson } from './person-store.ts';
 import { fitsAccount, headOf, OPERATOR, type Role } from './roles.ts';
 import type { Means } from './sealing.ts';
@@ -38,16 +39,39 @@ export class Team {
     return (await findMembership(this.#means.database, this.#means.keyring, account, person))?.role;
   }
 
+  /**
+   * Since when the person has been a member who shows one of their present second factors; undefined for who is none.
+   * Whoever made a way in for them later may have taken it themselves.
+   */
+  async settledSince(account: string, person: string): Promise<number | undefined> {
+    const { database, keyring } = this.#means;
+    const membership = await findMembership(database, keyring, account, person);
+    if (membership === undefined) return undefined;
+    const factors = (await factorsOf(database, keyring, person)).filter(({ kind }) => kind !== 'recovery-codes');
+    return Math.max(membership.createdAt, Math.min(...factors.map(({ createdAt }) => createdAt)));
+  }
+
+  /** One of them. Throws `unknown_record`. */
+  async member(account: string, person: string): Promise<Member> {
+    const { database, keyring } = this.#means;
+    const [membership, found] = [await this.#member(account, person), await findPerson(database, keyring, person)];
+    if (found === undefined) throw new Failure('unknown_record');
+    return this.#shown(membership, found);
+  }
+
   /** The longest there first. */
   async members(account: string): Promise<Member[]> {
-    const { database, keyring, clock } = this.#means;
+    const { database, keyring } = this.#means;
     const members = (await this.membershipsIn(account)).map(async (membership): Promise<Member[]> => {
       const person = await findPerson(database, keyring, membership.person);
-      if (person === undefined) return [];
-      const { name, email } = person;
-      return [{ ...membership, name, email, locked: isLocked(person, clock()) }];
+      return person === undefined ? [] : [this.#shown(membership, person)];
     });
     return (await Promise.all(members)).flat();
+  }
+
+  #shown(membership: Membership, person: Person): Member {
+    const { name, email } = person;
+    return { ...membership, name, email, locked: isLocked(person, this.#means.clock()) };
   }
 
   async hasOperator(): Promise<boolean> {

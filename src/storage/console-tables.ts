@@ -59,6 +59,7 @@ export const CONSOLE_TABLES: readonly Table[] = [
       record: 'blob',
       created_at: 'integer',
       expires_at: 'integer',
+      call: 'blob',
     },
   },
   {

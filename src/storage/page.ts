@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises';
 import { invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { turnToLook } from './turns.ts';
 
 /** How long lists are read: a page at a time, and never more rows at once than a named number. */
 export interface Page<Item> {
@@ -41,8 +41,7 @@ export async function walk<Row, Item>({ read, take }: Walk<Row, Item>): Promise<
     }
     if (rows.length < limit) return { items, last, isEnd: true };
     looked += rows.length;
-    // Other requests go on between looks.
-    await setImmediate();
+    await turnToLook();
   }
   return { items, last, isEnd: false };
 }

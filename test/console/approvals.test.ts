@@ -146,6 +146,9 @@ describe('a change in production that takes two', () => {
       'payment.void',
       'proxy.configure',
       'proxy.remove',
+      'team.change-role',
+      'team.invite',
+      'team.reset',
       'token.delete',
     ]);
   });
@@ -264,14 +267,43 @@ describe('taking back', () => {
 describe('what is kept', () => {
   test('is sealed, and forgets the change once it is over', async () => {
     const id = await ask(ana, { ...TRAITS, name: 'a name that is sealed' });
-    const record = async () => {
-      const [row] = await house.core.database.read('select record from approvals where id = ?', id);
-      return Buffer.from(row?.['record'] as Uint8Array);
+    const kept = async () => {
+      const [row] = await house.core.database.read('select record, call from approvals where id = ?', id);
+      return [row?.['record'], row?.['call']].map((value) => (value ? Buffer.from(value as Uint8Array) : value));
     };
-    const open = await record();
-    assert.ok(!open.includes('a name that is sealed'));
+    for (const part of await kept()) assert.equal((part as Buffer).includes('a name that is sealed'), false);
     await ben.call(decline, { params: of(id) });
-    assert.ok((await record()).length < open.length);
+    assert.equal((await kept())[1], null);
+  });
+
+  test('is of its own change alone, and nothing else is carried out in its place', async () => {
+    const [id, other] = [await ask(ana), await ask(ana, { ...TRAITS, name: 'other' })];
+    await ben.call(approve, { params: of(id) });
+    const sql = 'update approvals set call = (select call from approvals where id = ?) where id = ?';
+    await house.core.database.commit({ writes: [{ sql, rows: [[other, id]] }] });
+    assert.equal((await ana.call(carryOut, { params: of(id) })).status, 409);
+    assert.equal(await keysMade(), 0);
+  });
+
+  test('is no more in all than a number of bytes', async () => {
+    const approvals = new Approvals(house.core);
+    const call = { params: {}, body: 'x'.repeat(LIMITS.waitingCallCharacters) };
+    const large = { environment: 'production', action: 'key.create', summary: [], call } as const;
+    const acting = { account, person: ana, origin: OPERATOR };
+    let asked = 0;
+    const one = async (): Promise<string> => {
+      const id = await approvals.ask(acting, large);
+      asked++;
+      return id;
+    };
+    const first = await one();
+    const untilFull = async (): Promise<void> => {
+      for (;;) await one();
+    };
+    await assert.rejects(untilFull(), { code: 'not_possible' });
+    assert.equal(asked, LIMITS.waitingApprovalBytes / LIMITS.waitingCallCharacters);
+    await approvals.withdraw(acting, first);
+    await one();
   });
 
   test('cannot be approved by writing to the database', async () => {
@@ -370,11 +402,11 @@ describe('after a day', () => {
   test('a change is void, and what it would have done is forgotten', async () => {
     const id = await ask(ana);
     await ben.call(approve, { params: of(id) });
-    const size = async (): Promise<number> => {
-      const [row] = await house.core.database.read('select record from approvals where id = ?', id);
-      return Buffer.from(row?.['record'] as Uint8Array).length;
+    const isForgotten = async (): Promise<boolean> => {
+      const [row] = await house.core.database.read('select call from approvals where id = ?', id);
+      return row?.['call'] === null;
     };
-    const before = await size();
+    assert.equal(await isForgotten(), false);
     house.advance(DAY);
     const late = await signIn(ana);
     const shown = async () => (await late.call(listApprovals, { params: { account } })).json.approvals[0];
@@ -384,7 +416,7 @@ describe('after a day', () => {
     const approvals = new Approvals(house.core);
     await approvals.sweep();
     assert.equal((await shown()).status, 'expired');
-    assert.ok((await size()) < before);
+    assert.equal(await isForgotten(), true);
     assert.equal(await keysMade(), 0);
     house.advance(90 * DAY);
     while ((await approvals.sweep()) > 0);

@@ -180,6 +180,26 @@ describe('roles', () => {
     assert.ok(before.includes(`${the('auditor').id} /api/accounts/:account/team/invitations`));
     assert.ok(before.every((line) => !line.startsWith(outsider.id)));
   });
+
+  test('what is refused again and again fills no log: it is there once, and then as a number', async () => {
+    const { database, people } = house.core;
+    const analyst = await newPerson(house, account, 'analyst');
+    const path = '/api/accounts/:account/:environment/keys';
+    const refused = async (of: string): Promise<unknown[]> =>
+      (await database.read('select record from journal where account = ? order by sequence', of))
+        .map((row) => JSON.parse(String(row['record'])))
+        .filter(({ action, actor }) => action === 'access.denied' && actor.id === analyst.id)
+        .map(({ detail }) => detail);
+    const own = Array.from({ length: 60 }, () => analyst.send('GET', `/api/accounts/${account}/sandbox/keys`));
+    const others = Array.from({ length: 60 }, (_, index) => analyst.send('GET', `/api/accounts/acct_${index}/team`));
+    const statuses = new Set((await Promise.all([...own, ...others])).map(({ status }) => status));
+    assert.deepEqual(statuses, new Set([403, 404]));
+    const once = [[{ route: path }], [{ route: '/api/accounts/:account/team' }]];
+    assert.deepEqual([await refused(account), await refused('')], once);
+    await people.repeats.flush({ all: true });
+    const counted = once.map(([detail]) => [detail, { ...detail, times: 59 }]);
+    assert.deepEqual([await refused(account), await refused('')], counted);
+  });
 });
 
 describe('the second factor', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createKey, listKeys } from '../../src/console/wire/keys.ts';
-import { changePassword } from '../../src/console/wire/profile.ts';
+import { changeEmail, changePassword } from '../../src/console/wire/profile.ts';
 import {
   showSession,
   signInByCode,
@@ -172,6 +172,7 @@ describe('an address that has tried too often', () => {
       const answers = [];
       for (let index = 0; index < 6; index++) answers.push((await eve.call(changePassword, { body: change })).status);
       assert.deepEqual(answers, [400, 400, 400, 400, 400, 429]);
+      assert.equal((await eve.call(changeEmail, { body: { email: 'taken@example.com' } })).status, 429);
       assert.equal((await password(newClient(strict), { email: eve.email, password: eve.password })).status, 429);
       assert.equal((await eve.call(signOut)).status, 200);
       assert.equal(eve.cookie, undefined);

@@ -19,6 +19,7 @@ import {
 } from '../../src/console/wire/team.ts';
 import { type House, startHouse } from '../house.ts';
 import { joinToo, newPerson, type PersonClient, signIn } from './client.ts';
+import { assertRefused, carried } from './desk.ts';
 
 let house: House;
 let account: string;
@@ -52,6 +53,11 @@ describe('a team', () => {
     );
     assert.deepEqual([second.id, second.is_you, second.may_reset], [developer.id, false, true]);
     assert.ok(Math.abs(Date.parse(second.last_seen_at) - house.now()) < 600_000);
+    const away = await newPerson(house, account, 'auditor');
+    await house.core.database.commit({ writes: [{ sql: 'delete from sessions where person = ?', rows: [[away.id]] }] });
+    const seen = (await team()).people.find(({ id }: { id: string }) => id === away.id);
+    assert.equal(seen.last_seen_at, null);
+    await house.core.people.team.remove(account, away.id, { actor: { type: 'operator' } });
     const theirs = await team(developer);
     assert.deepEqual(
       theirs.people.map((person: { may_reset: boolean }) => person.may_reset),
@@ -62,7 +68,7 @@ describe('a team', () => {
   test('changes a role, and keeps a last owner', async () => {
     const person = await newPerson(house, account, 'auditor');
     const params = { account, person: person.id };
-    assert.equal((await owner.call(changeRole, { params, body: { role: 'analyst' } })).status, 200);
+    assert.deepEqual(carried(await owner.call(changeRole, { params, body: { role: 'analyst' } })), { done: true });
     assert.equal(await house.core.people.team.roleIn(account, person.id), 'analyst');
     const last = await owner.call(changeRole, { params: { account, person: owner.id }, body: { role: 'auditor' } });
     assert.deepEqual(codeOf(last), [400, 'not_possible']);
@@ -101,8 +107,7 @@ describe('invitations', () => {
   test('are listed without their secret, and withdrawn', async () => {
     const email = 'new.person@example.com';
     const made = await owner.call(inviteToTeam, { params: { account }, body: { email, role: 'analyst' } });
-    assert.equal(made.status, 200, made.text);
-    const [, secret = ''] = made.json.url.split('#');
+    const [, secret = ''] = carried(made).url.split('#');
     const shown = await owner.call(showTeam, { params: { account } });
     assert.ok(secret.length > 40 && !shown.text.includes(secret));
     const [invitation] = shown.json.invitations;
@@ -121,6 +126,25 @@ describe('invitations', () => {
     assert.ok(!answer.text.includes('no-address-at-all'));
     const member = await owner.call(inviteToTeam, { params, body: { email: developer.email, role: 'owner' } });
     assert.deepEqual(codeOf(member), [400, 'not_possible']);
+  });
+
+  test('are for addresses that read as what they are', async () => {
+    const params = { account };
+    for (const local of ['ana\u200b', 'a\u202ena', '4111111111111111', '4111.1111.1111.1111', '\u0430na', 'an\u03b1']) {
+      const email = `${local}@example.com`;
+      const answer = await owner.call(inviteToTeam, { params, body: { email, role: 'analyst' } });
+      assertRefused(answer, 'invalid_field', 'email', local);
+    }
+    for (const email of ['ana@ex\u0430mple.com', 'ana@example.\u0441om'])
+      assertRefused(
+        await owner.call(inviteToTeam, { params, body: { email, role: 'analyst' } }),
+        'invalid_field',
+        'email',
+      );
+    for (const email of ['\u0430\u043d\u043d\u0430@example.com', 'jos\u00e9@b\u00fccher.example'])
+      carried(await owner.call(inviteToTeam, { params, body: { email, role: 'analyst' } }));
+    const { invitations } = await team();
+    for (const { id } of invitations) await owner.call(withdrawInvitation, { params: { account, id } });
   });
 });
 

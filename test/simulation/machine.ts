@@ -16,7 +16,6 @@ import { failureOf, PROBLEMS } from '../../src/http/problems.ts';
 import { Idempotency } from '../../src/idempotency/idempotency.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
-import { Turns } from '../../src/kernel/turns.ts';
 import { Activations, type Processors } from '../../src/payments/activations.ts';
 import { Books } from '../../src/payments/books.ts';
 import { Notifications } from '../../src/payments/notifications.ts';
@@ -25,6 +24,7 @@ import { Recovery } from '../../src/payments/recovery.ts';
 import { Placeholders } from '../../src/placeholders/placeholders.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { wrappedKeyStore } from '../../src/storage/key-store.ts';
+import { Turns } from '../../src/storage/turns.ts';
 import { Vault } from '../../src/vault/vault.ts';
 
 export const ENDPOINTS = {

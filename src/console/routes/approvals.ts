@@ -1,7 +1,7 @@
 import { iso8601 } from '../../kernel/clock.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { type Capability, can } from '../../people/roles.ts';
-import { type Approval, statusAt } from '../approval.ts';
+import { type Approval, isOlderThan, statusAt } from '../approval.ts';
 import { type Call, type Change, carriedOut, type Route, route } from '../route.ts';
 import { approve, carryOut, decline, listApprovals, setProductionByTwo, withdrawApproval } from '../wire/approvals.ts';
 
@@ -10,9 +10,13 @@ type AnyCall = Call<unknown, unknown>;
 const DECIDERS_AT_LEAST = 2;
 
 export const approvalRoutes: readonly Route[] = [
-  route(listApprovals, async (call) => ({
-    approvals: (await call.services.approvals.list(call.account)).map((approval) => shown(call, approval)),
-  })),
+  route(listApprovals, async (call) => {
+    const { services, account, person } = call;
+    const approvals = await services.approvals.list(account);
+    const since = await services.people.team.settledSince(account, person.id);
+    const emails = await emailsOf(call, approvals);
+    return { approvals: approvals.map((approval) => shown(call, approval, since, emails)) };
+  }),
 
   route(approve, async (call) => {
     await call.services.approvals.decide(call, call.params['id'] ?? '', 'approved');
@@ -46,11 +50,13 @@ export const approvalRoutes: readonly Route[] = [
   route(
     setProductionByTwo,
     async (call) => {
-      const { production_by_two: isOn } = call.body;
+      const { services, account, origin, body } = call;
+      const { production_by_two: isOn } = body;
       if (isOn) await mustHaveDeciders(call);
-      const account = await call.services.accounts.find(call.account);
-      if (account?.productionByTwo !== isOn)
-        await call.services.accounts.setProductionByTwo(call.account, isOn, call.origin);
+      // One person alone made the links that are open, and could be who follows them.
+      const links = isOn ? await services.people.invitations.endOfAll(account, origin) : undefined;
+      if ((await services.accounts.find(account))?.productionByTwo !== isOn)
+        await services.accounts.setProductionByTwo(account, isOn, origin, links);
       return carriedOut({ production_by_two: isOn });
     },
     async ({ body }) => [{ name: 'production_by_two', value: String(body.production_by_two) }],
@@ -82,10 +88,27 @@ async function mustHaveDeciders({ services, account }: AnyCall): Promise<void> {
   });
 }
 
-function shown({ now, person, role }: AnyCall, approval: Approval) {
-  const { id, environment, action, summary, requester, requestedBy, decider, createdAt, expiresAt } = approval;
+type Emails = ReadonlyMap<string, string | undefined>;
+
+/** Of those who are members still: of others no address is kept, or it is nobody's business here. */
+async function emailsOf({ services, account }: AnyCall, approvals: readonly Approval[]): Promise<Emails> {
+  const { people, team } = services.people;
+  const ids = new Set(
+    approvals.flatMap(({ requestedBy, decidedBy }) => [requestedBy, ...(decidedBy === undefined ? [] : [decidedBy])]),
+  );
+  const found = [...ids].map(async (id): Promise<[string, string | undefined]> => {
+    const isMember = (await team.roleIn(account, id)) !== undefined;
+    return [id, isMember ? (await people.profile(id))?.email : undefined];
+  });
+  return new Map(await Promise.all(found));
+}
+
+function shown({ now, person, role }: AnyCall, approval: Approval, since: number | undefined, emails: Emails) {
+  const { id, environment, action, summary, requester, requestedBy, decider, decidedBy = '' } = approval;
+  const { createdAt, expiresAt } = approval;
   const status = statusAt(approval, now);
   const isYours = requestedBy === person.id;
+  const isOthers = !isYours && !isOlderThan(approval, since);
   return {
     id,
     environment,
@@ -93,9 +116,11 @@ function shown({ now, person, role }: AnyCall, approval: Approval) {
     summary,
     status,
     requested_by: requester,
+    requested_by_email: emails.get(requestedBy) ?? null,
     is_yours: isYours,
-    may_decide: status === 'waiting' && !isYours && role !== undefined && can(role, 'approvals:decide'),
+    may_decide: status === 'waiting' && isOthers && role !== undefined && can(role, 'approvals:decide'),
     decided_by: decider ?? null,
+    decided_by_email: emails.get(decidedBy) ?? null,
     created_at: iso8601(createdAt),
     expires_at: iso8601(expiresAt),
   };

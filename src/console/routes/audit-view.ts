@@ -6,19 +6,25 @@ import { exportJournal, type Verification } from '../../audit/verify.ts';
 import type { ReadBy } from '../../http/fields.ts';
 import { iso8601, timeOrNull } from '../../kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../../kernel/environment.ts';
-import { invalid } from '../../kernel/failure.ts';
-import { holdsPan } from '../../kernel/pan.ts';
+import { Failure, invalid } from '../../kernel/failure.ts';
 import { commitAll, type Database } from '../../storage/database.ts';
+import { beginLook, lookedAt } from '../looks.ts';
 import type { Call, Streamed } from '../route.ts';
-import { typedTime } from '../typed.ts';
+import { isId, typedTime } from '../typed.ts';
 import type { listAudit } from '../wire/audit.ts';
 
 /** What the audit log of an account and that of the service have in common. */
 
 type Search = ReadBy<NonNullable<typeof listAudit.body>>;
 
-/** A page of an account's log, or with '' of the service's; who reads it is on record first. Throws `invalid_field`. */
-export async function readLog(call: Call<unknown, unknown>, account: string, search: Search) {
+/**
+ * A page of an account's log, or with '' of the service's; who reads it is on record first. Throws `invalid_field`,
+ * `unknown_record` and `rate_limited`.
+ */
+export const readLog = (call: Call<unknown, unknown>, account: string, search: Search) =>
+  lookedAt(call, () => pageOf(call, account, search));
+
+async function pageOf(call: Call<unknown, unknown>, account: string, search: Search) {
   const { services } = call;
   const { cursor, ...given } = search;
   const filter = filterOf(search);
@@ -29,11 +35,12 @@ export async function readLog(call: Call<unknown, unknown>, account: string, sea
   return shownPage(await services.auditReading.read(account, filter, cursor));
 }
 
-/** An operator may have asked for anything; undefined is everything. */
+/** Undefined is everything. An operator may have asked for anything, which has no place in the log: throws `unknown_record`. */
 async function seenBy({ services }: Call<unknown, unknown>, account: string | undefined): Promise<Seen> {
   if (account === undefined) return 'everything';
-  const isThere = account === '' || (await services.accounts.find(account)) !== undefined;
-  return isThere ? { account } : 'unknown';
+  const isThere = account === '' || (isId(account) && (await services.accounts.find(account)) !== undefined);
+  if (!isThere) throw new Failure('unknown_record');
+  return { account };
 }
 
 /** Throws `invalid_field`. */
@@ -99,22 +106,31 @@ export const shownVerification = ({ ok, records, fault }: Verification) => ({ ok
 
 /**
  * As `cardvault audit export` prints it, of one account; absent: everything. That it was exported is on record before the
- * first line leaves (PCI DSS 10.2.1.3).
+ * first line leaves (PCI DSS 10.2.1.3). Throws `unknown_record` and `rate_limited`.
  */
-export const exportOf = (call: Call<unknown, unknown>, account: string | undefined): Streamed => ({
-  type: 'application/x-ndjson; charset=utf-8',
-  name: `audit-${fileNameOf(account)}-${iso8601(call.now).slice(0, 'YYYY-MM-DD'.length)}.ndjson`,
-  lines: recorded(call, account),
-});
+export async function exportOf(call: Call<unknown, unknown>, account: string | undefined): Promise<Streamed> {
+  const seen = await seenBy(call, account);
+  const lines = exported(call, seen, account);
+  // Up to where it is on record; from then on the look ends with the lines, however they end.
+  await lines.next();
+  const name = `audit-${account || 'service'}-${iso8601(call.now).slice(0, 'YYYY-MM-DD'.length)}.ndjson`;
+  return { type: 'application/x-ndjson; charset=utf-8', name, lines };
+}
 
-/** What an operator gave may be no id, and then has no place in a header. */
-const fileNameOf = (account = ''): string => (/^\w{1,64}$/.test(account) && !holdsPan(account) ? account : 'service');
-
-async function* recorded(call: Call<unknown, unknown>, account: string | undefined): AsyncGenerator<string> {
+async function* exported(
+  call: Call<unknown, unknown>,
+  seen: Seen,
+  account: string | undefined,
+): AsyncGenerator<string> {
   const { clock, database } = call.services;
-  const journal = seenEntries(clock, 'audit.exported', call, await seenBy(call, account));
-  await commitAll(database, { writes: [], journal });
-  yield* linesOf(database, account);
+  const end = beginLook(call);
+  try {
+    await commitAll(database, { writes: [], journal: seenEntries(clock, 'audit.exported', call, seen) });
+    yield '';
+    yield* linesOf(database, account);
+  } finally {
+    end();
+  }
 }
 
 /** Characters; a write for each line would take most of the time. */

@@ -1,4 +1,5 @@
 import { verifyAccount } from '../../audit/verify.ts';
+import { lookedAt } from '../looks.ts';
 import { type Route, route, streamRoute } from '../route.ts';
 import { oneAtATime } from '../verifying.ts';
 import { exportAudit, listAudit, verifyAudit } from '../wire/audit.ts';
@@ -7,9 +8,12 @@ import { exportOf, readLog, shownVerification } from './audit-view.ts';
 export const auditRoutes: readonly Route[] = [
   route(listAudit, (call) => readLog(call, call.account, call.body)),
 
-  route(verifyAudit, async ({ services: { database, journalKey }, account }) =>
-    shownVerification(await oneAtATime(database, () => verifyAccount(database, journalKey, account))),
-  ),
+  route(verifyAudit, async (call) => {
+    const { services, account } = call;
+    const { database, journalKey } = services;
+    const verify = () => oneAtATime(database, () => verifyAccount(database, journalKey, account));
+    return shownVerification(await lookedAt(call, verify));
+  }),
 
   streamRoute(exportAudit, (call) => exportOf(call, call.account)),
 ];

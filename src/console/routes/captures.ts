@@ -3,7 +3,6 @@ import { iso8601 } from '../../kernel/clock.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { saidAs } from '../refusals.ts';
 import { type Route, route } from '../route.ts';
-import { mustNotBeSuspended } from '../suspended.ts';
 import { deleteCapture, listCaptures, showCapture } from '../wire/records.ts';
 
 export const captureRoutes: readonly Route[] = [
@@ -20,7 +19,6 @@ export const captureRoutes: readonly Route[] = [
 
   route(deleteCapture, async (call) => {
     const { services, tenant, params, origin } = call;
-    await mustNotBeSuspended(call);
     await saidAs({}, () => services.captures.delete(tenant, params['id'] ?? '', { origin }));
     return { done: true };
   }),

@@ -1,6 +1,6 @@
 import { type AllowedNetwork, readCidr } from '../../accounts/allow-list.ts';
 import { type ApiKey, keyState } from '../../accounts/api-key.ts';
-import type { KeyTraits } from '../../accounts/new-key.ts';
+import { type KeyTraits, mustBeReadableIn } from '../../accounts/new-key.ts';
 import { PERMISSIONS } from '../../accounts/permission.ts';
 import type { ReadBy } from '../../http/fields.ts';
 import { iso8601, timeOrNull } from '../../kernel/clock.ts';
@@ -116,12 +116,15 @@ const changed = (key: ApiKey, traits: KeyTraits): Partial<KeyTraits> =>
 const inOrder = (name: string, value: unknown): unknown =>
   name === 'permissions' ? [...(value as readonly string[])].sort() : value;
 
-const keyLines = ({ name, prefix }: ApiKey): SummaryLine[] => [
-  { name: 'key', value: name },
-  { name: 'prefix', value: prefix },
-];
+const keyLines = ({ name, prefix }: ApiKey): SummaryLine[] =>
+  linesOf([
+    ['key', name],
+    ['prefix', prefix],
+  ]);
 
+/** Throws what making or changing it would throw. */
 const traitLines = (traits: Partial<KeyTraits>): SummaryLine[] => {
+  mustBeReadableIn(traits);
   const { name, description, permissions, allowList } = traits;
   const hasEnd = Object.hasOwn(traits, 'expiresAt');
   return linesOf([

@@ -3,7 +3,8 @@ import { keyProgress } from '../../accounts/key-store.ts';
 import { iso8601, timeOrNull } from '../../kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../../kernel/environment.ts';
 import { Failure } from '../../kernel/failure.ts';
-import { truncatePansIn } from '../../kernel/pan.ts';
+import { truncateDisguisedPansIn } from '../../kernel/pan-disguised.ts';
+import { mustBeSeen } from '../../kernel/readable.ts';
 import type { ActivationRequest } from '../../payments/activation-request-store.ts';
 import { SIMULATOR } from '../../payments/activations.ts';
 import { wasCounted } from '../figures-store.ts';
@@ -34,6 +35,7 @@ export const onboardingRoutes: readonly Route[] = [
 
   route(requestActivation, async (call) => {
     const { environment, processor, note = '' } = call.body;
+    mustBeSeen(note, 'note');
     return { id: await call.services.requests.ask({ account: call.account, environment, processor, note }, call) };
   }),
 
@@ -48,9 +50,9 @@ export const requestView = (request: ActivationRequest) => ({
   id: request.id,
   environment: request.environment,
   processor: request.processor,
-  note: truncatePansIn(request.note),
+  note: truncateDisguisedPansIn(request.note),
   status: request.status,
-  answer: truncatePansIn(request.answer),
+  answer: truncateDisguisedPansIn(request.answer),
   requested_by: request.requester,
   decided_by: request.decider ?? null,
   created_at: iso8601(request.createdAt),

@@ -1,6 +1,7 @@
 import type { ReadBy } from '../../http/fields.ts';
 import { iso8601 } from '../../kernel/clock.ts';
 import type { Environment } from '../../kernel/environment.ts';
+import { mustBeSeen } from '../../kernel/readable.ts';
 import { SIMULATOR } from '../../payments/activations.ts';
 import { doubtfulPayments } from '../../payments/payment-store.ts';
 import type { ShownSetting } from '../../payments/settings.ts';
@@ -30,16 +31,20 @@ export const operatorPaymentRoutes: readonly Route[] = [
 
   route(approveActivation, async (call) => {
     const { services, body, origin } = call;
+    const { answer = '' } = body;
+    mustBeSeen(answer, 'answer');
     const request = await requestOfPath(call);
     const { account, environment } = request;
     // In one unit, so that nobody withdraws what was enabled: when it fails, the request waits as before.
-    const decision = await services.requests.ending(request, 'approved', body.answer ?? '', call);
+    const decision = await services.requests.ending(request, 'approved', answer, call);
     await saidAs({}, () => services.activations.enable({ account, environment }, enablingOf(body), origin, decision));
     return { done: true };
   }),
 
   route(declineActivation, async (call) => {
-    await call.services.requests.end(await requestOfPath(call), 'declined', call.body.answer, call);
+    const { answer } = call.body;
+    mustBeSeen(answer, 'answer');
+    await call.services.requests.end(await requestOfPath(call), 'declined', answer, call);
     return { done: true };
   }),
 

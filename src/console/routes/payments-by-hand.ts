@@ -7,7 +7,6 @@ import type { SummaryLine } from '../approval.ts';
 import { saidAs } from '../refusals.ts';
 import { type Call, carriedOut, type Route, route } from '../route.ts';
 import { linesOf } from '../summary.ts';
-import { mustNotBeSuspended } from '../suspended.ts';
 import type { Definition } from '../wire/definition.ts';
 import { captureByHand, refundByHand, voidByHand } from '../wire/payments.ts';
 import { paymentOf } from './payment-found.ts';
@@ -24,7 +23,6 @@ const byHand = <Body extends Asked>(
   route(
     definition,
     async (call) => {
-      await mustNotBeSuspended(call);
       await operate(call, withSeen(call, commandOf(call.body)));
       return carriedOut(shownPayment(...(await paymentOf(call))));
     },
@@ -66,7 +64,6 @@ async function operate({ services, tenant, params, origin, body }: AskedCall, co
 
 /** For the second person. Throws what would be thrown now if it were carried out. */
 async function summaryOf(call: AskedCall, command: Command): Promise<SummaryLine[]> {
-  await mustNotBeSuspended(call);
   const [{ payment }, can] = await paymentOf(call);
   if (payment.id !== call.params['id']) throw new Failure('unknown_record');
   if (can === undefined) throw notEnabled();

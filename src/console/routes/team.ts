@@ -4,7 +4,8 @@ import type { Invitation } from '../../people/invitation-store.ts';
 import type { Link } from '../../people/invitations.ts';
 import { type Authority, mayReset } from '../../people/roles.ts';
 import type { Member } from '../../people/team.ts';
-import { type Call, type Route, route } from '../route.ts';
+import { type Call, carriedOut, type Route, route } from '../route.ts';
+import { linesOf } from '../summary.ts';
 import { changeRole, inviteToTeam, removeFromTeam, resetPerson, showTeam, withdrawInvitation } from '../wire/team.ts';
 
 type AnyCall = Call<unknown, unknown>;
@@ -12,25 +13,53 @@ type AnyCall = Call<unknown, unknown>;
 export const teamRoutes: readonly Route[] = [
   route(showTeam, (call) => teamView(call, call.account)),
 
-  route(inviteToTeam, async (call) => linkView(call, await invite(call, { account: call.account, ...call.body }))),
+  route(
+    inviteToTeam,
+    async (call) => carriedOut(linkView(call, await invite(call, { account: call.account, ...call.body }))),
+    async (call) => {
+      const { services, account, body } = call;
+      const to = { account, ...body };
+      const email = await services.people.invitations.checked(to, authorityOf(call));
+      return linesOf(Object.entries({ email, role: to.role }));
+    },
+  ),
 
   route(withdrawInvitation, async ({ services: { people }, account, params, origin }) => {
     await people.invitations.revoke(account, params['id'] ?? '', origin);
     return { done: true };
   }),
 
-  route(changeRole, async ({ services: { people }, account, params, body, origin }) => {
-    await people.team.changeRole(account, params['person'] ?? '', body.role, origin);
-    return { done: true };
-  }),
+  route(
+    changeRole,
+    async ({ services: { people }, account, params, body, origin }) => {
+      await people.team.changeRole(account, params['person'] ?? '', body.role, origin);
+      return carriedOut({ done: true });
+    },
+    async (call) => {
+      const { name, email, role } = await memberOf(call);
+      return linesOf(Object.entries({ person: name, email, role_now: role, role: call.body.role }));
+    },
+  ),
 
   route(removeFromTeam, async ({ services: { people }, account, params, origin }) => {
     await people.team.remove(account, params['person'] ?? '', origin);
     return { done: true };
   }),
 
-  route(resetPerson, async (call) => linkView(call, await resetMember(call, call.account))),
+  route(
+    resetPerson,
+    async (call) => carriedOut(linkView(call, await resetMember(call, call.account))),
+    async (call) => {
+      const { person, name, email, role } = await memberOf(call);
+      await call.services.people.invitations.mustBeResettable(person, authorityOf(call));
+      return linesOf(Object.entries({ person: name, email, role }));
+    },
+  ),
 ];
+
+/** The one in the path. Throws `unknown_record`. */
+const memberOf = ({ services, account, params }: AnyCall): Promise<Member> =>
+  services.people.team.member(account, params['person'] ?? '');
 
 /** In whose name the caller acts. */
 const authorityOf = ({ account, role }: AnyCall): Authority => {
@@ -65,15 +94,16 @@ export const linkView = ({ relyingParty }: AnyCall, { secret, expiresAt }: Link)
 export async function teamView(call: AnyCall, account: string) {
   const { team, invitations } = call.services.people;
   const members = await team.members(account);
+  const seen = await call.services.people.sessions.lastSeenIn(account);
   return {
-    people: await Promise.all(members.map((member) => memberView(call, member))),
+    people: await Promise.all(members.map((member) => memberView(call, member, seen.get(member.person)))),
     invitations: (await invitations.list(account)).map(invitationView),
   };
 }
 
-async function memberView(call: AnyCall, { person, name, email, role, locked, createdAt }: Member) {
-  const { sessions, team } = call.services.people;
-  const seen = (await sessions.list(person)).map(({ seenAt }) => seenAt);
+async function memberView(call: AnyCall, member: Member, seenAt: number | undefined) {
+  const { person, name, email, role, locked, createdAt } = member;
+  const { team } = call.services.people;
   return {
     id: person,
     name,
@@ -82,7 +112,7 @@ async function memberView(call: AnyCall, { person, name, email, role, locked, cr
     is_you: person === call.person.id,
     is_locked: locked,
     may_reset: mayReset(authorityOf(call), await team.membershipsOf(person)),
-    last_seen_at: timeOrNull(seen.length === 0 ? undefined : Math.max(...seen)),
+    last_seen_at: timeOrNull(seenAt),
     joined_at: iso8601(createdAt),
   };
 }

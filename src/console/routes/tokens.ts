@@ -7,7 +7,6 @@ import type { TokenSearch } from '../../vault/token-search.ts';
 import { saidAs } from '../refusals.ts';
 import { type Call, carriedOut, type Route, route } from '../route.ts';
 import { linesOf } from '../summary.ts';
-import { mustNotBeSuspended } from '../suspended.ts';
 import { deleteToken, listTokens, showToken, type TOKEN_SEARCHES } from '../wire/records.ts';
 
 const SEARCHES: Readonly<Record<(typeof TOKEN_SEARCHES)[number], TokenSearch['by']>> = {
@@ -34,13 +33,11 @@ export const tokenRoutes: readonly Route[] = [
     deleteToken,
     async (call) => {
       const { services, tenant, params, origin } = call;
-      await mustNotBeSuspended(call);
       const [deletion] = await services.vault.delete(tenant, [params['token'] ?? ''], { origin });
       if (deletion?.deleted !== true) throw new Failure('unknown_record');
       return carriedOut({ done: true });
     },
     async (call) => {
-      await mustNotBeSuspended(call);
       const { token, details } = await tokenOf(call);
       return linesOf(Object.entries({ token, card: details?.truncated }));
     },

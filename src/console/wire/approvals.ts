@@ -27,9 +27,12 @@ export const listApprovals = define({
         summary: reply.list(object({ name: reply.text('What'), value: reply.text('Value') }), 'What it would change'),
         status: reply.word(APPROVAL_STATUSES, 'How far it is'),
         requested_by: reply.text('Name of who asked'),
+        /** Anybody may take anybody's name. */
+        requested_by_email: reply.nullableText('E-mail address of who asked; null for who is no member any more'),
         is_yours: reply.truth('The caller asked'),
         may_decide: reply.truth('The caller may approve or decline it'),
         decided_by: reply.nullableText('Name of who decided'),
+        decided_by_email: reply.nullableText('E-mail address of who decided, in the same way'),
         created_at: reply.time('When it was asked'),
         expires_at: reply.time('After that it is void'),
       }),
@@ -50,6 +53,7 @@ export const decline = define({
   method: 'POST',
   path: '/api/accounts/:account/approvals/:id/decline',
   access: 'approvals:decide',
+  evenSuspended: true,
   data: object({ done }),
 });
 
@@ -57,6 +61,7 @@ export const withdrawApproval = define({
   method: 'DELETE',
   path: '/api/accounts/:account/approvals/:id',
   access: 'approvals:read',
+  evenSuspended: true,
   data: object({ done }),
 });
 

@@ -52,6 +52,7 @@ export const listAudit = define({
   method: 'POST',
   path: '/api/accounts/:account/audit/search',
   access: 'audit:read',
+  evenSuspended: true,
   body: object(filter),
   data: page,
 });
@@ -60,6 +61,7 @@ export const verifyAudit = define({
   method: 'POST',
   path: '/api/accounts/:account/audit/verify',
   access: 'audit:read',
+  evenSuspended: true,
   data: verification,
 });
 

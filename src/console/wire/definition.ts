@@ -26,6 +26,11 @@ export interface Definition<Body = unknown, Query = unknown, Data = unknown> {
    * for what it is.
    */
   readonly byTwo?: string;
+  /**
+   * Works while the account is suspended, as whatever reads (GET) does: it looks something up, or takes access away. All other
+   * changes are refused then.
+   */
+  readonly evenSuspended?: true;
   readonly body?: Field<Body>;
   readonly query?: Field<Query>;
   readonly data: Field<Data>;

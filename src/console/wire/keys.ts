@@ -107,5 +107,6 @@ export const revokeKey = define({
   path: `${keys}/:id/revoke`,
   access: 'keys:write',
   stepUp: true,
+  evenSuspended: true,
   data: object({ key }),
 });

@@ -38,6 +38,7 @@ export const listPayments = define({
   method: 'POST',
   path: '/api/accounts/:account/:environment/payments/search',
   access: 'payments:read',
+  evenSuspended: true,
   body: object({
     status: optional(choice(STATUSES, 'Status')),
     type: optional(choice(PAYMENT_TYPES, 'Type')),

@@ -28,6 +28,7 @@ export const listTokens = define({
   method: 'POST',
   path: '/api/accounts/:account/:environment/tokens/search',
   access: 'tokens:read',
+  evenSuspended: true,
   body: object({
     by: optional(choice(TOKEN_SEARCHES, 'What to look for; all when absent')),
     value: optional(plainText(LIMITS.tagCharacters, 'The token, the tag, four digits, or six to eight')),

@@ -1,6 +1,7 @@
 import { choice, object, optional, plainText, reply } from '../../http/fields.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import { ACCOUNT_ROLES, ROLE_NAMES } from '../../people/roles.ts';
+import { approvalOr } from './approvals.ts';
 import { define, done, orNull } from './definition.ts';
 
 /** The people of an account, of the operators, and invitations. */
@@ -48,19 +49,25 @@ export const showTeam = define({
   data: team,
 });
 
+/**
+ * Who can let people in, raise their role or replace their second factor could be the second person themselves; so these take
+ * two as well. What takes people's access away never waits.
+ */
 export const inviteToTeam = define({
   method: 'POST',
   path: '/api/accounts/:account/team/invitations',
   access: 'team:write',
   stepUp: true,
+  byTwo: 'team.invite',
   body: object({ email, role: choice(ACCOUNT_ROLES, 'Role') }),
-  data: link,
+  data: approvalOr(link),
 });
 
 export const withdrawInvitation = define({
   method: 'DELETE',
   path: '/api/accounts/:account/team/invitations/:id',
   access: 'team:write',
+  evenSuspended: true,
   data: object({ done }),
 });
 
@@ -69,8 +76,9 @@ export const changeRole = define({
   path: '/api/accounts/:account/team/:person',
   access: 'team:write',
   stepUp: true,
+  byTwo: 'team.change-role',
   body: object({ role: choice(ACCOUNT_ROLES, 'Role') }),
-  data: object({ done }),
+  data: approvalOr(object({ done })),
 });
 
 export const removeFromTeam = define({
@@ -78,6 +86,7 @@ export const removeFromTeam = define({
   path: '/api/accounts/:account/team/:person',
   access: 'team:write',
   stepUp: true,
+  evenSuspended: true,
   data: object({ done }),
 });
 
@@ -87,7 +96,8 @@ export const resetPerson = define({
   path: '/api/accounts/:account/team/:person/reset',
   access: 'team:write',
   stepUp: true,
-  data: link,
+  byTwo: 'team.reset',
+  data: approvalOr(link),
 });
 
 export const showOperators = define({ method: 'GET', path: '/api/operator/team', access: 'operate', data: team });

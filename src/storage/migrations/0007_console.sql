@@ -70,7 +70,8 @@ create index sessions_by_end on sessions (ends_at);
 -- Whether changes in production take two people; null is no.
 alter table accounts add column production_by_two integer;
 
--- A change in production that waits for a second person, or for being carried out after one agreed. record: sealed.
+-- A change in production that waits for a second person, or for being carried out after one agreed. record: sealed. call:
+-- what it would do, sealed apart because it may be long, and behind all else so that lists need not read it; null once over.
 create table approvals (
   account text not null,
   environment text not null,
@@ -81,6 +82,7 @@ create table approvals (
   record blob not null,
   created_at bigint not null,
   expires_at bigint not null,
+  call blob,
   primary key (account, environment, id)
 );
 

@@ -164,6 +164,7 @@ export const audit = {
     of: 'Log of',
     operation: 'Operation',
     overlap_minutes: 'Overlap in minutes',
+    times: 'Times since the record before',
     permissions: 'Permissions',
     prefix: 'Begins with',
     processor: 'Processor',
@@ -181,7 +182,7 @@ export const audit = {
     answer: { yes: 'Yes', no: 'No' },
     factor: { totp: 'Authenticator app', passkey: 'Passkey', 'recovery-code': 'Recovery code' },
     kind: { invitation: 'Joining', reset: 'A new way in' },
-    of: { service: 'The service', everything: 'Everything', unknown: 'An account that does not exist' },
+    of: { service: 'The service', everything: 'Everything' },
     trait: {
       name: 'Name',
       language: 'Language',

@@ -175,6 +175,7 @@ export const audit: typeof english = {
     of: 'Registro de',
     operation: 'Operación',
     overlap_minutes: 'Minutos de solapamiento',
+    times: 'Veces desde el registro anterior',
     permissions: 'Permisos',
     prefix: 'Empieza por',
     processor: 'Procesador',
@@ -196,7 +197,7 @@ export const audit: typeof english = {
       'recovery-code': 'Código de recuperación',
     },
     kind: { invitation: 'Incorporarse', reset: 'Un nuevo acceso' },
-    of: { service: 'El servicio', everything: 'Todo', unknown: 'Una cuenta que no existe' },
+    of: { service: 'El servicio', everything: 'Todo' },
     trait: {
       name: 'Nombre',
       language: 'Idioma',

@@ -9,3 +9,11 @@ export class Turns {
     return turn;
   }
 }
+
+const LOOKS = new Turns();
+
+/**
+ * To be waited for before each look at many rows: a log or a list can be long, and SQLite reads it without a pause. All that
+ * look take turns, however many there are, so that other requests never wait for more than one look.
+ */
+export const turnToLook = (): Promise<void> => LOOKS.take();

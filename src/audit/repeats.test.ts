@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { openPeopleHouse, type PeopleHouse } from '../../test/people-house.ts';
+import { MINUTE } from '../kernel/clock.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { auditEntry } from './audit.ts';
+import { Repeats } from './repeats.ts';
+
+describe('what comes again and again', () => {
+  let house: PeopleHouse;
+  let repeats: Repeats;
+  let run = 0;
+  before(async () => {
+    house = await openPeopleHouse();
+  });
+  after(() => house.stop());
+  beforeEach(() => {
+    run++;
+    repeats = new Repeats(house.core);
+  });
+
+  const note = (who: string, requestId = 'request') =>
+    repeats.note([who], (times) => [
+      auditEntry(
+        house.core.clock,
+        { actor: { type: 'person', id: `${who}-${run}` }, requestId },
+        {
+          action: 'access.denied',
+          outcome: 'role',
+          account: '',
+          environment: '',
+          detail: { route: '/', ...(times && { times }) },
+        },
+      ),
+    ]);
+  /** Of each record of somebody in this run: how often, and by which request. */
+  const recorded = async (who: string): Promise<string[]> =>
+    (await house.records(''))
+      .filter(({ actor }) => actor.id === `${who}-${run}`)
+      .map(({ detail, request_id }) => `${detail?.['times'] ?? 'first'} ${request_id}`);
+
+  test('is on record at once, and then as a number when some minutes are over', async () => {
+    await note('ana', '1');
+    assert.deepEqual(await recorded('ana'), ['first 1']);
+    for (const request of ['2', '3', '4']) await note('ana', request);
+    await note('ben', '5');
+    await repeats.flush();
+    assert.deepEqual([await recorded('ana'), await recorded('ben')], [['first 1'], ['first 5']]);
+    house.advance(5 * MINUTE);
+    await repeats.flush();
+    await repeats.flush();
+    assert.deepEqual([await recorded('ana'), await recorded('ben')], [['first 1', '3 4'], ['first 5']]);
+    await note('ana', '6');
+    house.advance(5 * MINUTE);
+    await repeats.flush();
+    assert.deepEqual(await recorded('ana'), ['first 1', '3 4', '1 6'], 'no more than one in that time');
+    house.advance(5 * MINUTE);
+    await repeats.flush();
+    await note('ana', '7');
+    assert.deepEqual(await recorded('ana'), ['first 1', '3 4', '1 6', 'first 7']);
+  });
+
+  test('is on record with its number, also when nobody flushed before it comes again', async () => {
+    for (const request of ['1', '2', '3']) await note('ana', request);
+    house.advance(5 * MINUTE);
+    await note('ana', '4');
+    assert.deepEqual(await recorded('ana'), ['first 1', '2 3', 'first 4']);
+  });
+
+  test('is one record of many at once, and all of them at the end', async () => {
+    await Promise.all(Array.from({ length: 50 }, () => note('ana', '1')));
+    assert.deepEqual(await recorded('ana'), ['first 1']);
+    await Promise.all([repeats.flush({ all: true }), repeats.flush({ all: true })]);
+    assert.deepEqual(await recorded('ana'), ['first 1', '49 1']);
+  });
+
+  test('is on record each time rather than not at all, when there is more of it than can be counted', async () => {
+    const others = Array.from({ length: LIMITS.countedRepeats }, (_, index) => `other-${index}`);
+    await Promise.all(others.map((who) => repeats.note([who], () => [])));
+    await note('ana', '1');
+    await note('ana', '2');
+    assert.deepEqual(await recorded('ana'), ['first 1', 'first 2']);
+    house.advance(5 * MINUTE);
+    await repeats.flush();
+    for (const request of ['3', '4']) await note('ana', request);
+    assert.deepEqual(await recorded('ana'), ['first 1', 'first 2', 'first 3']);
+  });
+
+  test('is refused while it cannot be put on record, and not forgotten', async () => {
+    const { database } = house.core;
+    const failing = { isAway: true };
+    const away = Object.create(database, {
+      commit: { value: (unit: never) => (failing.isAway ? Promise.reject(new Error('away')) : database.commit(unit)) },
+    });
+    repeats = new Repeats({ ...house.core, database: away });
+    await assert.rejects(note('ana', '1'), /away/);
+    await assert.rejects(note('ana', '2'), /away/);
+    await assert.rejects(repeats.flush(), /away/);
+    failing.isAway = false;
+    await note('ana', '3');
+    assert.deepEqual(await recorded('ana'), ['2 2', 'first 3']);
+  });
+});

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { createKey, editKey } from '../../src/console/wire/keys.ts';
+import { requestActivation, showOnboarding } from '../../src/console/wire/onboarding.ts';
+import { createAccount, declineActivation } from '../../src/console/wire/operator.ts';
+import { changeEmail, editProfile } from '../../src/console/wire/profile.ts';
+import { inviteToTeam } from '../../src/console/wire/team.ts';
+import type { Answer, House } from '../house.ts';
+import { startHouse } from '../house.ts';
+import { newPerson, type PersonClient } from './client.ts';
+import { assertRefused, carried, given } from './desk.ts';
+
+/** What people type for other people to read holds no card number and no sign that is not seen, and is never kept with one. */
+
+const VISA = '4111111111111111';
+const FULL_WIDTH = [...VISA].map((digit) => String.fromCharCode(0xff10 + Number(digit))).join('');
+const CARDS = [VISA, '4111 1111 1111 1111', '4111.1111.1111.1111', FULL_WIDTH, [...VISA].join('\ufe0f')];
+const UNSEEN = ['a\u200bb', 'a\u202eb', 'a\u2066b', 'a\u2028b', 'a\u00adb', 'a\ufeffb'];
+
+let house: House;
+let account: string;
+let owner: PersonClient;
+let operator: PersonClient;
+let key: string;
+before(async () => {
+  house = await startHouse();
+  account = await house.newAccount('Shop');
+  owner = await newPerson(house, account, 'owner');
+  await newPerson(house, account, 'developer');
+  operator = await newPerson(house, '', 'operator');
+  key = (await house.newKey(account)).id;
+});
+after(() => house.stop());
+
+const TRAITS = { name: 'till', permissions: ['account:read'], allow_list: [] };
+const create = (traits: object, environment = 'sandbox'): Promise<Answer> =>
+  owner.call(createKey, { params: { account, environment }, body: { ...TRAITS, ...traits } });
+const edit = (traits: object): Promise<Answer> =>
+  owner.call(editKey, {
+    params: { account, environment: 'sandbox', id: key },
+    body: { ...TRAITS, ...traits, revision: 1 },
+  });
+const noted = (note: string) => [{ cidr: '127.0.0.1' }, { cidr: '127.0.0.2', note }];
+
+const FIELDS: readonly (readonly [what: string, field: string, send: (text: string) => Promise<Answer>])[] = [
+  ['the name of a new key', 'name', (name) => create({ name })],
+  ['its description', 'description', (description) => create({ description })],
+  ['a note of its allow-list', 'allow_list[1].note', (note) => create({ allow_list: noted(note) })],
+  ['the name of a key that is changed', 'name', (name) => edit({ name })],
+  ['the description of one', 'description', (description) => edit({ description })],
+  ['a note of one', 'allow_list[1].note', (note) => edit({ allow_list: noted(note) })],
+  ['the name of a new account', 'name', (name) => operator.call(createAccount, { body: { name } })],
+  ['the name of a person', 'name', (name) => owner.call(editProfile, { body: { name } })],
+];
+
+const emailOf = (text: string): string => `${text.replaceAll(' ', '-')}@example.com`;
+const EMAILS: typeof FIELDS = [
+  [
+    'an invitation',
+    'email',
+    (email) => owner.call(inviteToTeam, { params: { account }, body: { email, role: 'owner' } }),
+  ],
+  [
+    'the owner of a new account',
+    'owner_email',
+    (email) => operator.call(createAccount, { body: { name: 'x', owner_email: email } }),
+  ],
+  ['oneself', 'email', (email) => owner.call(changeEmail, { body: { email } })],
+];
+
+/** As the whole database has it, the audit log above all. */
+async function kept(): Promise<string> {
+  const tables = ['accounts', 'api_keys', 'journal', 'approvals', 'people', 'invitations', 'activation_requests'];
+  const rows = await Promise.all(tables.map((table) => house.core.database.read(`select * from ${table}`)));
+  return JSON.stringify(rows.flat());
+}
+
+async function assertNowhere(texts: readonly string[]): Promise<void> {
+  const everywhere = `${await kept()}\n${house.log.join('\n')}`;
+  for (const text of texts) assert.ok(!everywhere.includes(JSON.stringify(text).slice(1, -1)), escape(text));
+}
+
+describe('no card number is taken', () => {
+  for (const [what, field, send] of FIELDS)
+    test(`as ${what}`, async () => {
+      for (const card of CARDS) assertRefused(await send(`till ${card}`), 'invalid_field', field, card);
+    });
+
+  for (const [what, field, send] of EMAILS)
+    test(`as the e-mail address of ${what}`, async () => {
+      for (const card of CARDS) assertRefused(await send(emailOf(card)), 'invalid_field', field, card);
+    });
+
+  test('for a second person to decide about', async () => {
+    await house.core.accounts.setProductionByTwo(account, true, { actor: { type: 'operator' } });
+    assertRefused(await create({ name: VISA }, 'production'), 'invalid_field', 'name', VISA);
+    const note = await create({ allow_list: noted(VISA) }, 'production');
+    assertRefused(note, 'invalid_field', 'allow_list[1].note', VISA);
+    assert.deepEqual(await house.core.database.read('select id from approvals'), []);
+    await house.core.accounts.setProductionByTwo(account, false, { actor: { type: 'operator' } });
+  });
+
+  test('and none is kept anywhere', () => assertNowhere(CARDS));
+});
+
+describe('no sign that is not seen is taken', () => {
+  for (const [what, field, send] of FIELDS)
+    test(`as ${what}`, async () => {
+      for (const text of UNSEEN) assertRefused(await send(text), 'invalid_field', field, text);
+    });
+
+  for (const [what, field, send] of EMAILS)
+    test(`in the e-mail address of ${what}`, async () => {
+      for (const text of UNSEEN) assertRefused(await send(emailOf(text)), 'invalid_field', field, text);
+    });
+
+  test('in what a merchant and an operator write to each other', async () => {
+    const ask = (note: string): Promise<Answer> =>
+      owner.call(requestActivation, {
+        params: { account },
+        body: { environment: 'sandbox', processor: 'simulator', note },
+      });
+    for (const text of UNSEEN) assertRefused(await ask(text), 'invalid_field', 'note', text);
+    const { id: request } = given(await ask(`card ${FULL_WIDTH}`));
+    const params = { id: account, request };
+    for (const answer of UNSEEN)
+      assertRefused(
+        await operator.call(declineActivation, { params, body: { answer } }),
+        'invalid_field',
+        'answer',
+        answer,
+      );
+    given(await operator.call(declineActivation, { params, body: { answer: 'no 4111.1111.1111.1111' } }));
+    const [shown] = given(await owner.call(showOnboarding, { params: { account } })).requests;
+    assert.deepEqual([shown.note, shown.answer], ['card 411111******1111', 'no 411111******1111']);
+  });
+});
+
+describe('what was called something before there was this rule', () => {
+  test('can still be changed in all else, and rotated', async () => {
+    const { id } = await house.newKey(account);
+    const sql = 'update api_keys set name = ? where id = ?';
+    await house.core.database.commit({ writes: [{ sql, rows: [['a\u200bb', id]] }] });
+    const params = { account, environment: 'sandbox', id };
+    const body = { ...TRAITS, name: 'a\u200bb', description: 'more', revision: 1 };
+    assert.equal(carried(await owner.call(editKey, { params, body })).key.description, 'more');
+    const { key: rotated } = await house.core.accounts.rotateKey(id, 0, { actor: { type: 'operator' } });
+    assert.equal(rotated.name, 'a\u200bb');
+  });
+});
