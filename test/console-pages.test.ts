@@ -51,6 +51,17 @@ describe('an allow-list as people type it', () => {
     });
   });
 
+  it('reads several networks in one line, and no line of which nobody can tell what is meant', () => {
+    const text = '10.0.0.0/8, 10.9.9.9\n::1 ::2;::3 \n10.0.0.1 10.0.0.2 was it before\n10.0.0.3 (10.0.0.4 before)';
+    assert.deepEqual(readPasted(text), {
+      rows: [
+        ...['10.0.0.0/8', '10.9.9.9', '::1', '::2', '::3'].map((cidr) => ({ cidr, note: '' })),
+        { cidr: '10.0.0.3', note: '(10.0.0.4 before)' },
+      ],
+      bad: [3],
+    });
+  });
+
   it('adds no network twice, and drops rows that nothing was typed into', () => {
     const rows = [
       { cidr: ' ', note: '' },

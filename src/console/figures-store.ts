@@ -9,6 +9,8 @@ type Numbers = ReadonlyMap<string, number>;
 export interface Figures {
   readonly people: Numbers;
   readonly openRequests: Numbers;
+  /** Accounts with a production key that was ever used. */
+  readonly usedInProduction: ReadonlySet<string>;
   /** Keys that work now, by `tenantName`. */
   readonly keys: Numbers;
   /** The enabled processor, by `tenantName`. */
@@ -20,21 +22,24 @@ const OPEN_REQUESTS = `select account, count(*) as number from activation_reques
   group by account`;
 const KEYS = `select account, environment, count(*) as number from api_keys
   where revoked_at is null and (expires_at is null or expires_at > ?) group by account, environment`;
+const USED = "select distinct account from api_keys where environment = 'production' and last_used_at is not null";
 const PROCESSORS = "select account, environment, processor from enablements where capability = 'payments'";
 const COUNTED = 'select 1 as found from statistics where account = ? and environment = ? and name = ? limit 1';
 
 export const tenantName = (account: string, environment: Environment): string => `${environment}/${account}`;
 
 export async function readFigures(database: Database, now: number): Promise<Figures> {
-  const [people, requests, keys, processors] = await Promise.all([
+  const [people, requests, used, keys, processors] = await Promise.all([
     database.read(PEOPLE),
     database.read(OPEN_REQUESTS),
+    database.read(USED),
     database.read(KEYS, now),
     database.read(PROCESSORS),
   ]);
   return {
     people: numbers(people, ofAccount),
     openRequests: numbers(requests, ofAccount),
+    usedInProduction: new Set(used.map(ofAccount)),
     keys: numbers(keys, ofTenant),
     processors: new Map(processors.map((row) => [ofTenant(row), textOrNull(row, 'processor') ?? ''])),
   };

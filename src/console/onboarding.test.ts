@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ActivationRequest, RequestStatus } from '../payments/activation-request-store.ts';
-import { type Facts, stepsOf } from './onboarding.ts';
+import { type Facts, shownStatus, stepsOf } from './onboarding.ts';
 
 const NEW: Facts = {
   account: { id: 'acct_1', name: 'Shop', status: 'onboarding', createdAt: 1, productionByTwo: false },
@@ -46,7 +46,7 @@ describe('onboarding', () => {
     assert.deepEqual(step('activation_requested', { paymentsIn: new Set(['sandbox']) }), ['done', undefined]);
   });
 
-  test('the sandbox is tested by a call that made something, and a payment where payments can be made', () => {
+  test('the sandbox is tested by a call that made something, and stays so when payments are enabled later', () => {
     const tried = (...names: (keyof Facts['tried'])[]) => ({
       tried: { ...NEW.tried, ...Object.fromEntries(names.map((name) => [name, true])) },
     });
@@ -56,9 +56,9 @@ describe('onboarding', () => {
     assert.equal(state(tried('token')), 'open');
     assert.equal(state(tried('call', 'token')), 'done');
     assert.equal(state(tried('call', 'capture')), 'done');
-    assert.equal(state({ ...tried('call', 'token'), ...sandbox }), 'open');
-    assert.equal(state({ ...tried('call', 'token', 'payment'), ...sandbox }), 'done');
-    assert.equal(state({ ...tried('call', 'token'), paymentsIn: new Set(['production']) }), 'done');
+    assert.equal(state({ ...tried('call', 'token'), ...sandbox }), 'done');
+    assert.equal(state({ ...tried('call', 'payment'), ...sandbox }), 'done');
+    assert.equal(state({ ...tried('call'), ...sandbox }), 'open');
   });
 
   test('live is a production key that was used, in an account that is not suspended', () => {
@@ -68,5 +68,12 @@ describe('onboarding', () => {
     assert.deepEqual(step('live', { account, keys: used(false) })[0], 'open');
     const suspended = { ...account, status: 'suspended' as const };
     assert.deepEqual(step('live', { account: suspended, keys: used(true) })[0], 'open');
+  });
+
+  test('an account with a production key is shown as live only once the key was used', () => {
+    const shown = (status: Facts['account']['status'], isUsed: boolean) =>
+      shownStatus({ ...NEW.account, status }, isUsed);
+    assert.deepEqual([shown('live', false), shown('live', true)], ['sandbox', 'live']);
+    assert.deepEqual([shown('suspended', true), shown('onboarding', false)], ['suspended', 'onboarding']);
   });
 });

@@ -1,4 +1,4 @@
-import type { Account } from '../accounts/account.ts';
+import type { Account, AccountStatus } from '../accounts/account.ts';
 import type { KeyProgress } from '../accounts/key-store.ts';
 import type { Environment } from '../kernel/environment.ts';
 import type { ActivationRequest } from '../payments/activation-request-store.ts';
@@ -15,7 +15,7 @@ export interface Facts {
   /** When the first owner joined; undefined while there is none. */
   readonly owner: number | undefined;
   readonly paymentsIn: ReadonlySet<Environment>;
-  /** In the sandbox. */
+  /** In the sandbox, at any time. */
   readonly tried: {
     readonly call: boolean;
     readonly token: boolean;
@@ -32,9 +32,13 @@ interface StepState {
   readonly at: number | undefined;
 }
 
+/** A production key alone makes nothing live: its first call does. */
+export const shownStatus = ({ status }: Account, isProductionUsed: boolean): AccountStatus =>
+  status === 'live' && !isProductionUsed ? 'sandbox' : status;
+
 export function stepsOf(facts: Facts): StepState[] {
   const { account, owner, keys } = facts;
-  const isLive = keys.get('production')?.isUsed === true && account.status === 'live';
+  const isLive = shownStatus(account, keys.get('production')?.isUsed === true) === 'live';
   return [
     doneWhen('account_configured', owner !== undefined, owner),
     keyStep('sandbox_key', facts, 'sandbox'),
@@ -61,6 +65,5 @@ function activation({ requests, paymentsIn }: Facts): StepState {
   return { step: 'activation_requested', state: isWaiting ? 'waiting' : 'open', at: undefined };
 }
 
-/** Payments are a part of it where they can be made. */
-const isTested = ({ tried, paymentsIn }: Facts): boolean =>
-  tried.call && (tried.token || tried.capture) && (tried.payment || !paymentsIn.has('sandbox'));
+/** A payment is no part of it: enabling payments later must not undo what was done. */
+const isTested = ({ tried }: Facts): boolean => tried.call && (tried.token || tried.capture || tried.payment);

@@ -2,7 +2,7 @@ import { Failure } from '../kernel/failure.ts';
 import type { JournalEntry, Write } from '../storage/database.ts';
 import { deleteFactorsOf, type Factor, insertFactor } from './factor-store.ts';
 import { recoveryFactor } from './factors.ts';
-import { spendInvitation } from './invitation-store.ts';
+import { deleteResetsOf, spendInvitation } from './invitation-store.ts';
 import { linkIsBad, mustStillInvite, noRoomForPeople } from './invitations.ts';
 import { insertMembership, membershipsOf } from './membership-store.ts';
 import { eventInEach, personEvent } from './people-events.ts';
@@ -65,6 +65,8 @@ export async function admit(means: Means, session: Session, factor: Factor, visi
   const steps: Step[] = [
     ...admission.steps,
     { write: spendInvitation(invitation, clock()), otherwise: linkIsBad },
+    // The link is spent above, for that tells whether it was open still; with it end all that were made beside it.
+    ...(role === undefined ? [{ write: deleteResetsOf(session.person) }] : []),
     { write: await insertFactor(keyring, factor) },
     { write: await insertFactor(keyring, recovery) },
     { write },

@@ -27,6 +27,7 @@ export interface Invitation {
 const COLUMNS = 'account, id, digest, person, record, created_at, expires_at';
 const FIND = `select ${COLUMNS} from invitations where digest = ?`;
 const OPEN = `select ${COLUMNS} from invitations where account = ? and expires_at > ? order by created_at, id`;
+const OPEN_RESETS = `select ${COLUMNS} from invitations where person = ? and expires_at > ? order by created_at, id`;
 const INSERT = `insert into invitations (${COLUMNS}) select ?, ?, ?, ?, ?, ?, ?
   where (select count(*) from invitations where account = ? and expires_at > ?) < ${LIMITS.invitationsPerAccount}`;
 /** Who gets a new way in is a member already. */
@@ -88,8 +89,22 @@ export async function openInvitations(
   account: string,
   now: number,
 ): Promise<Invitation[]> {
+  return readAll(keyring, await database.read(OPEN, account, now));
+}
+
+/** Of a new way in for this person, in whoever's name they were made. */
+export async function openResetsOf(
+  database: Database,
+  keyring: Keyring,
+  person: string,
+  now: number,
+): Promise<Invitation[]> {
+  return readAll(keyring, await database.read(OPEN_RESETS, person, now));
+}
+
+async function readAll(keyring: Keyring, rows: readonly Row[]): Promise<Invitation[]> {
   const invitations: Invitation[] = [];
-  for (const row of await database.read(OPEN, account, now)) {
+  for (const row of rows) {
     const invitation = await readInvitation(keyring, row);
     if (invitation !== undefined) invitations.push(invitation);
   }

@@ -7,16 +7,18 @@ import type { JournalEntry, Unit, Write } from '../storage/database.ts';
 import {
   deleteInvitation,
   deleteInvitationsOf,
+  deleteResetsOf,
   FIRST_INVITATION,
   findInvitation,
   type Invitation,
   insertFirstInvitation,
   insertInvitation,
   openInvitations,
+  openResetsOf,
 } from './invitation-store.ts';
 import { findMembership, type Membership, membershipsOf } from './membership-store.ts';
 import { eventInEach, personEvent } from './people-events.ts';
-import { readEmail } from './person.ts';
+import { readEmail, sameEmailForm } from './person.ts';
 import { findPerson, findPersonByEmail } from './person-store.ts';
 import { type Authority, fitsAccount, headOf, mayInvite, mayReset, OPERATOR, type Role } from './roles.ts';
 import { isSecret, type Means, newSecret } from './sealing.ts';
@@ -26,6 +28,12 @@ export interface Link {
   readonly id: string;
   readonly secret: string;
   readonly expiresAt: number;
+}
+
+/** What is done and told when links end. */
+interface Ending {
+  readonly writes: readonly Write[];
+  readonly journal: readonly JournalEntry[];
 }
 
 const INVITATION_MS = 3 * DAY;
@@ -43,7 +51,10 @@ export class Invitations {
     this.#means = means;
   }
 
-  /** Throws `not_allowed`, `invalid_field`, and `not_possible` for a member or when too many are open. */
+  /**
+   * Takes the place of an open one of the same address into the same account. Throws `not_allowed`, `invalid_field`,
+   * `changed_meanwhile`, and `not_possible` for a member or when too many are open.
+   */
   async invite(
     to: { readonly account: string; readonly role: Role; readonly email?: string },
     by: Authority,
@@ -53,7 +64,8 @@ export class Invitations {
     const email = await this.checked(to, by);
     const kept = { account, role, kind: 'invitation', ...(email !== undefined && { email }) } as const;
     const invitation = this.#new(kept, INVITATION_MS, origin);
-    return this.#make(invitation, [this.#event(invitation, origin)]);
+    const ended = email === undefined ? [] : await this.#openFor(account, email);
+    return this.#make(invitation, this.#endOf(ended, origin), [this.#event(invitation, origin)]);
   }
 
   /** The address, when an invitation would be made. Throws as `invite`. */
@@ -68,12 +80,19 @@ export class Invitations {
     return email;
   }
 
-  /** A link to choose a new password and second factor by. Throws `unknown_record`, `not_allowed` and `not_possible`. */
+  /**
+   * A link to choose a new password and second factor by; older ones of the person end. Throws `unknown_record`,
+   * `not_allowed`, `changed_meanwhile` and `not_possible`.
+   */
   async reset(person: string, by: Authority, origin: Origin): Promise<Link> {
     const memberships = await this.mustBeResettable(person, by);
     const invitation = this.#new({ account: by.account, person, kind: 'reset' }, RESET_MS, origin);
     const about = { person, targets: [`invitation:${invitation.id}`], detail: { kind: 'reset' } };
-    return this.#make(invitation, eventInEach(this.#means.clock, origin, 'person.invited', memberships, about));
+    const { database, keyring, clock } = this.#means;
+    const { writes, journal } = this.#endOf(await openResetsOf(database, keyring, person, clock()), origin);
+    // One that was made at this very moment ends, too.
+    const ending = { writes: [...writes, deleteResetsOf(person)], journal };
+    return this.#make(invitation, ending, eventInEach(clock, origin, 'person.invited', memberships, about));
   }
 
   /** Where the person belongs to, when a new way in would be made. Throws `unknown_record`, `not_allowed`. */
@@ -96,17 +115,13 @@ export class Invitations {
 
   /** Throws `unknown_record` when it is none, or none any more. */
   async revoke(account: string, id: string, origin: Origin): Promise<void> {
-    const { database, clock } = this.#means;
-    const journal = [personEvent(clock, origin, 'invitation.revoked', account, { targets: [`invitation:${id}`] })];
-    const writes = [deleteInvitation({ account, id }, clock())];
-    if (!(await database.commit({ writes, journal })).committed) throw new Failure('unknown_record');
+    const unit = this.#endOf([{ account, id }], origin);
+    if (!(await this.#means.database.commit(unit)).committed) throw new Failure('unknown_record');
   }
 
   /** What ends all links that were made in the name of the account, to be committed with the reason for it. */
   async endOfAll(account: string, origin: Origin): Promise<Unit> {
-    const journal = (await this.list(account)).map(({ id }) =>
-      personEvent(this.#means.clock, origin, 'invitation.revoked', account, { targets: [`invitation:${id}`] }),
-    );
+    const { journal } = this.#endOf(await this.list(account), origin);
     return { writes: [deleteInvitationsOf(account)], journal };
   }
 
@@ -144,11 +159,30 @@ export class Invitations {
     return { ...of, id, ...by, ...inviter, createdAt: now, expiresAt: now + lasts };
   }
 
-  async #make(invitation: Invitation, journal: readonly JournalEntry[]): Promise<Link> {
+  /** Those of the account for this address. */
+  async #openFor(account: string, email: string): Promise<Invitation[]> {
+    const form = sameEmailForm(email);
+    return (await this.list(account)).filter(
+      ({ email: other }) => other !== undefined && sameEmailForm(other) === form,
+    );
+  }
+
+  /** Conflicts when one of them was used or revoked, or has expired. */
+  #endOf(ended: readonly Pick<Invitation, 'account' | 'id'>[], origin: Origin): Ending {
+    const { clock } = this.#means;
+    const eventOf = ({ account, id }: Pick<Invitation, 'account' | 'id'>): JournalEntry =>
+      personEvent(clock, origin, 'invitation.revoked', account, { targets: [`invitation:${id}`] });
+    return { writes: ended.map((each) => deleteInvitation(each, clock())), journal: ended.map(eventOf) };
+  }
+
+  /** With what ends in its favour, in one unit. */
+  async #make(invitation: Invitation, ending: Ending, journal: readonly JournalEntry[]): Promise<Link> {
     const { database, keyring, random } = this.#means;
     const secret = newSecret(random);
-    const writes: Write[] = [await insertInvitation(keyring, invitation, secret)];
-    if (!(await database.commit({ writes, journal })).committed) throw await this.#noRoom(invitation);
+    const writes = [...ending.writes, await insertInvitation(keyring, invitation, secret)];
+    const outcome = await database.commit({ writes, journal: [...ending.journal, ...journal] });
+    if (!outcome.committed && outcome.write < ending.writes.length) throw new Failure('changed_meanwhile');
+    if (!outcome.committed) throw await this.#noRoom(invitation);
     return { id: invitation.id, secret, expiresAt: invitation.expiresAt };
   }
 

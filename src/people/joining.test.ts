@@ -86,18 +86,31 @@ describe('joining by an invitation', () => {
     assert.equal(members.filter(({ email }) => email === 'race@example.com').length, 1);
   });
 
-  test('by one of two links to the same address makes one person', async () => {
-    const links = [await invite('twice@example.com'), await invite('twice@example.com', 'analyst')];
-    const sessions = [];
-    for (const { secret } of links) sessions.push((await begin(secret)).session);
-    const done = await Promise.allSettled(sessions.map(finish));
-    assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
-    const [failed] = done.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
-    await refuses('not_possible', Promise.reject(failed));
-    assert.equal(
-      (await house.parts.team.members(account)).filter(({ email }) => email === 'twice@example.com').length,
-      1,
+  test('goes by the newest link to an address, also when an older one was begun with', async () => {
+    const older = await invite('twice@example.com');
+    const elsewhere = await house.newAccount();
+    const kept = await house.parts.invitations.invite(
+      { account: elsewhere, role: 'owner', email: 'twice@example.com' },
+      OPERATOR,
+      BY_TEST,
     );
+    const { session: begun } = await begin(older.secret);
+    const newer = await invite('Twice@Example.com', 'analyst');
+    await refuses('not_possible', house.parts.joining.look(older.secret));
+    await refuses('not_possible', finish(begun));
+    const open = (await house.parts.invitations.list(account)).filter(({ email }) => /twice@/i.test(email ?? ''));
+    assert.deepEqual(
+      open.map(({ id }) => id),
+      [newer.id],
+    );
+    const told = (await house.records(account)).slice(-2).map(({ action, targets }) => [action, targets]);
+    assert.deepEqual(told, [
+      ['invitation.revoked', [`invitation:${older.id}`]],
+      ['person.invited', [`invitation:${newer.id}`]],
+    ]);
+    const { session } = await finish((await begin(newer.secret)).session);
+    assert.equal(await house.parts.team.roleIn(account, session.person), 'analyst');
+    assert.equal((await house.parts.joining.look(kept.secret)).account, elsewhere, 'another account has its own');
   });
 
   test('needs a link that is open: not too old, not revoked, not made up', async () => {
@@ -359,6 +372,47 @@ describe('a link to a new password', () => {
     assert.equal((await house.parts.joining.look(byOperator.secret)).kind, 'reset');
     house.advance(24 * HOUR);
     await refuses('not_possible', house.parts.joining.look(byOperator.secret));
+  });
+
+  test('ends those of the person that were made before, whoever made them', async () => {
+    const { invitations, joining } = house.parts;
+    const [ana, bob] = [
+      await house.newPerson({ account, role: 'analyst' }),
+      await house.newPerson({ account, role: 'analyst' }),
+    ];
+    const others = await invitations.reset(bob.id, owner(), BY_TEST);
+    const first = await invitations.reset(ana.id, OPERATOR, BY_TEST);
+    const { session: begun } = await begin(first.secret, { password: 'another good one 55' });
+    const second = await invitations.reset(ana.id, owner(), BY_TEST);
+    await refuses('not_possible', joining.look(first.secret));
+    await refuses('not_possible', finish(begun));
+    const openFor = async (name: string, person: string) =>
+      (await invitations.list(name)).filter((each) => each.person === person).map(({ id }) => id);
+    assert.deepEqual([await openFor('', ana.id), await openFor(account, ana.id)], [[], [second.id]]);
+    const revoked = (await house.records('')).filter(({ action }) => action === 'invitation.revoked');
+    assert.deepEqual(revoked.at(-1)?.targets, [`invitation:${first.id}`]);
+    const both = await Promise.allSettled([
+      invitations.reset(ana.id, owner(), BY_TEST),
+      invitations.reset(ana.id, owner(), BY_TEST),
+    ]);
+    assert.ok(both.some(({ status }) => status === 'fulfilled'));
+    assert.equal((await openFor(account, ana.id)).length, 1, 'also of two at the same moment');
+    assert.equal((await joining.look(others.secret)).name, bob.name);
+  });
+
+  test('ends all of the person when it is used', async () => {
+    const { invitations, joining } = house.parts;
+    const ana = await house.newPerson({ account, role: 'analyst' });
+    const beside = await invitations.reset(ana.id, owner(), BY_TEST);
+    const columns = ['account', 'id', 'digest', 'person', 'record', 'created_at', 'expires_at'] as const;
+    const [row] = await house.core.database.read('select * from invitations where id = ?', beside.id);
+    const used = await invitations.reset(ana.id, owner(), BY_TEST);
+    // Two that are open beside each other, as two nodes could make them at the same moment.
+    const sql = `insert into invitations (${columns.join(', ')}) values (?, ?, ?, ?, ?, ?, ?)`;
+    await house.core.database.commit({ writes: [{ sql, rows: [columns.map((name) => row?.[name] ?? null)] }] });
+    assert.equal((await joining.look(beside.secret)).kind, 'reset');
+    await finish((await begin(used.secret, { password: 'another good one 55' })).session);
+    await refuses('not_possible', joining.look(beside.secret));
   });
 
   test('cannot be accepted by who is signed in', async () => {

@@ -147,6 +147,10 @@ describe('from an empty service to live, in the browser', { skip: noChromium() }
     await askFor(owner.page, 'Sandbox', 'contract 7, to try things out');
     await step(owner.page, 'Ask for payments', 'Waiting for the operator');
     await approve(operator.page, { note: 'contract 7', answer: 'Have fun.', isForced: false });
+    await owner.page.reload();
+    await step(owner.page, 'Ask for payments', 'Done');
+    // What is asked for in the sandbox alone is not enough to go live.
+    await stepOf(owner.page, 'Go live').getByText('Production payments: not asked for yet').waitFor();
     await askFor(owner.page, 'Production', 'contract 8, for the shop');
     await approve(operator.page, { note: 'contract 8', answer: 'Welcome to production.', isForced: true });
     await owner.page.reload();
@@ -181,6 +185,7 @@ describe('from an empty service to live, in the browser', { skip: noChromium() }
     await untilDone('Try it in the sandbox');
     const tried = stepOf(owner.page, 'Try it in the sandbox').getByRole('img', { name: 'done', exact: true });
     assert.equal(await tried.count(), 4);
+    await stepOf(page, 'Go live').getByText('Production payments: enabled').waitFor();
     await page.getByRole('link', { name: 'Create a production key' }).click();
     keys.production = await makeKey(page, 'shop server, live', SERVER);
     const chd = { card: CARDS[3], name: 'Ben Ode', exp: '11/30' };

@@ -5,7 +5,7 @@ import type { Download, Page } from 'playwright-core';
 import { approve, listApprovals } from '../../src/console/wire/approvals.ts';
 import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
 import { noChromium } from '../chromium.ts';
-import { newPair, publicPem } from '../rsa-pairs.ts';
+import { newPair, privatePem, publicPem } from '../rsa-pairs.ts';
 import { dialogOf, press, told } from './acts.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { type FilledHouse, startFilledHouse } from './filled.ts';
@@ -125,6 +125,30 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     await told(page, 'Saved.');
     const shown = (keyFingerprint(key.publicKey).match(/.{1,4}/g) ?? []).join(' ');
     await page.getByRole('main').getByText(shown).waitFor();
+  });
+
+  it('a private key that was chosen as a file is not shown, and its public half can be taken away', async () => {
+    const key = newPair();
+    await filled.harbour.developer.stepUp();
+    const page = await open('developer', sandbox('proxy'), 'Proxy');
+    const main = page.getByRole('main');
+    await press(main, /: Your private key$/);
+    const buffer = Buffer.from(privatePem(key));
+    await dialogOf(page)
+      .locator('input[type="file"]')
+      .first()
+      .setInputFiles({ name: 'shop.pem', mimeType: 'application/x-pem-file', buffer });
+    await dialogOf(page).getByRole('button', { name: 'Take it out' }).waitFor();
+    const named = dialogOf(page).getByLabel('Your private key');
+    assert.equal(await named.inputValue(), `shop.pem, ${buffer.length} bytes`);
+    assert.ok(!(await page.content()).includes('PRIVATE KEY-----\n'));
+    // By the keyboard: the note of a change that waits lies above the button.
+    await dialogOf(page).getByLabel('Passphrase').press('Enter');
+    await told(page, 'Saved.');
+    const download = page.waitForEvent('download');
+    // A second one takes over tomorrow.
+    await main.getByRole('button', { name: 'Download public key' }).first().press('Enter');
+    assert.equal(readFileSync(await (await download).path(), 'utf8'), publicPem(key));
   });
 
   it('the workbench makes an envelope, and explains a placeholder that is wrong', async () => {

@@ -5,7 +5,7 @@ import { MINUTE } from '../../src/kernel/clock.ts';
 import { noChromium } from '../chromium.ts';
 import { newPerson, type PersonClient } from '../console/client.ts';
 import { type House, startHouse } from '../house.ts';
-import { openBrowser, type TestBrowser } from './browser.ts';
+import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { askForKey, fillKey, keyForm } from './key-form.ts';
 import { keepSecret, newCode, signIn } from './ways-in.ts';
 
@@ -30,12 +30,15 @@ describe('sessions, in the browser', { skip: noChromium() }, () => {
   const atSignIn = (page: Page): Promise<void> => page.getByRole('heading', { name: 'Sign in' }).waitFor();
   const isInside = (page: Page): Promise<void> => page.getByRole('navigation', { name: 'Main' }).waitFor();
   /** A new machine on which somebody has just signed in. */
-  const newSession = async (person: PersonClient, path = '/'): Promise<Page> => {
-    const { page } = await browser.newVisitor();
-    await page.goto(path);
-    await signIn(page, house, person);
-    return page;
+  const newVisit = async (person: PersonClient, path: string): Promise<Visitor> => {
+    const visitor = await browser.newVisitor();
+    await visitor.page.goto(path);
+    await signIn(visitor.page, house, person);
+    return visitor;
   };
+  const newSession = async (person: PersonClient, path = '/'): Promise<Page> => (await newVisit(person, path)).page;
+  const link = (page: Page, name: string) =>
+    page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true });
 
   it('a session ended from the list is over at once on the other machine', async () => {
     const ana = await newPerson(house, account, 'owner');
@@ -49,8 +52,9 @@ describe('sessions, in the browser', { skip: noChromium() }, () => {
     await others.click();
     await page.getByText('The session has ended.').waitFor();
     await others.waitFor({ state: 'hidden' });
-    await lost.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'API keys' }).click();
+    await link(lost, 'API keys').click();
     await atSignIn(lost);
+    await lost.getByText('Your session has ended.').waitFor();
     await page.reload();
     await isInside(page);
   });
@@ -63,6 +67,7 @@ describe('sessions, in the browser', { skip: noChromium() }, () => {
     house.advance(15 * MINUTE);
     await askForKey(page);
     await atSignIn(page);
+    await page.getByText('Your session has ended.').waitFor();
     assert.ok(!(await page.content()).includes('too late'));
     await signIn(page, house, ana);
     await keyForm(page).waitFor();
@@ -89,5 +94,41 @@ describe('sessions, in the browser', { skip: noChromium() }, () => {
     await confirm.getByLabel('Code', { exact: true }).fill(newCode(house, ana.totpSecret));
     assert.match(await keepSecret(page), /^cv_sandbox_/);
     assert.equal(await keysMade(), before + 1);
+  });
+
+  it('who signs out by hand is not told that the session has ended', async () => {
+    const ana = await newPerson(house, account, 'owner');
+    const page = await newSession(ana, '/profile');
+    await page.getByRole('button', { name: /Your menu$/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByText('Welcome back.').waitFor();
+    assert.equal(await page.getByText('Your session has ended.').count(), 0);
+  });
+
+  it('a page of the account that is loaded anew keeps the environment one was in', async () => {
+    const ana = await newPerson(house, account, 'owner');
+    const page = await newSession(ana, `/a/${account}/production/keys`);
+    await link(page, 'Team').click();
+    await page.getByRole('heading', { name: 'Team', level: 1 }).waitFor();
+    await page.reload();
+    await isInside(page);
+    assert.equal(await link(page, 'API keys').getAttribute('href'), `/a/${account}/production/keys`);
+    const elsewhere = await newSession(ana, `/a/${account}/team`);
+    assert.equal(await link(elsewhere, 'API keys').getAttribute('href'), keysUrl());
+  });
+
+  it('a page that cannot be loaded says so, and is there once the service is', async () => {
+    const ana = await newPerson(house, account, 'owner');
+    const { page, complaints } = await newVisit(ana, keysUrl());
+    const isDown = { is: true };
+    await page.route('**/*', (route) => (isDown.is ? route.abort('connectionrefused') : route.continue()));
+    await link(page, 'Team').click();
+    await page.getByRole('heading', { name: 'The service can’t be reached' }).waitFor();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('Still no answer.').waitFor();
+    isDown.is = false;
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'Team', level: 1 }).waitFor();
+    complaints.expect(/CONNECTION_REFUSED|console: CallError/);
   });
 });

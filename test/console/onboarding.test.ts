@@ -7,7 +7,8 @@ import {
   showOnboarding,
   withdrawActivationRequest,
 } from '../../src/console/wire/onboarding.ts';
-import { approveActivation, declineActivation, enablePayments } from '../../src/console/wire/operator.ts';
+import { approveActivation, declineActivation, enablePayments, listAccounts } from '../../src/console/wire/operator.ts';
+import { showSession } from '../../src/console/wire/session.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { ActivationRequests } from '../../src/payments/activation-requests.ts';
@@ -59,6 +60,7 @@ describe('onboarding', () => {
     const body = { chd: [{ card: '4111111111111111', name: 'Ana', exp: '12/29' }], tags: [], scheme: 1 };
     const tokenized = await house.call('POST', '/v1/tokenization/simple', { key: sandbox.secret, body });
     assert.equal(tokenized.status, 200, tokenized.text);
+    assert.equal((await onboarding(owner, account)).account.status, 'sandbox');
     const called = await house.call('GET', '/v1/account', { key: production.secret, environment: 'production' });
     assert.equal(called.status, 200);
     // What the service does by itself every few seconds.
@@ -73,6 +75,13 @@ describe('onboarding', () => {
     );
     const { tried, account: shown } = await onboarding(owner, account);
     assert.deepEqual([tried.call, tried.token, tried.payment, shown.status], [true, true, false, 'live']);
+    const { memberships } = (await owner.call(showSession)).json.session;
+    assert.equal(memberships[0].status, 'live');
+    const { accounts } = (await operator.call(listAccounts)).json;
+    assert.equal(accounts.find(({ id }: { id: string }) => id === account).status, 'live');
+    // Payments that are enabled afterwards undo nothing.
+    await house.enablePayments(account);
+    assert.equal((await stepsOf(owner, account))['sandbox_tested'], 'done');
   });
 
   test('lists the processors to choose from', async () => {

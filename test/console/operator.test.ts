@@ -59,7 +59,8 @@ describe('accounts', () => {
       {
         id,
         name: 'Counted',
-        status: 'live',
+        // Live with the first call in production, not with the key.
+        status: 'sandbox',
         created_at: '',
         people: 1,
         sandbox_keys: 1,

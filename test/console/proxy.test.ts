@@ -72,7 +72,12 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
       { fingerprint: keyFingerprint(PROCESSOR.publicKey), bits: 2048, from: null },
     ]);
     assert.deepEqual(shown.merchant_private_keys, [
-      { fingerprint: keyFingerprint(MERCHANT.publicKey), bits: 2048, from: null },
+      {
+        fingerprint: keyFingerprint(MERCHANT.publicKey),
+        bits: 2048,
+        from: null,
+        public_key: publicPem(MERCHANT),
+      },
     ]);
     const [certificate, ...others] = shown.merchant_certificates;
     assert.deepEqual(others, []);

@@ -119,6 +119,24 @@ describe('invitations', () => {
     assert.equal((await owner.call(withdrawInvitation, { params })).status, 404);
   });
 
+  test('to a new way in are listed with whose it is, one for each person', async () => {
+    const person = await newPerson(house, account, 'auditor', 'Lola');
+    const params = { account, person: person.id };
+    carried(await owner.call(resetPerson, { params }));
+    const { url } = carried(await owner.call(resetPerson, { params }));
+    const own = (await team()).invitations;
+    assert.deepEqual(
+      own.map((each: Record<string, unknown>) => [each['person'], each['email'], each['role']]),
+      [['Lola', person.email, null]],
+    );
+    const helped = await operator.call(resetPersonOf, { params: { id: account, person: person.id } });
+    assert.notEqual(helped.json.url, url);
+    assert.deepEqual((await team()).invitations, [], 'the newer one, of an operator, has taken its place');
+    const { invitations } = (await operator.call(showOperators)).json;
+    assert.deepEqual([invitations.at(-1).person, invitations.at(-1).email], ['Lola', person.email]);
+    assert.equal((await owner.call(removeFromTeam, { params })).status, 200);
+  });
+
   test('name the field that is wrong, and not what stands in it', async () => {
     const params = { account };
     const answer = await owner.call(inviteToTeam, { params, body: { email: 'no-address-at-all', role: 'analyst' } });

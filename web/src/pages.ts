@@ -1,7 +1,15 @@
 import { type ComponentType, lazy } from 'react';
+import { CallError } from './api/call.ts';
 
 /** A page is loaded when somebody first goes there. */
-const page = (load: () => Promise<ComponentType>) => lazy(async () => ({ default: await load() }));
+const page = (load: () => Promise<ComponentType>) =>
+  lazy(async () => {
+    try {
+      return { default: await load() };
+    } catch {
+      throw new CallError('offline', 0, '');
+    }
+  });
 
 export const SignInPage = page(async () => (await import('./pages/sign-in/sign-in-page.tsx')).SignInPage);
 export const JoinPage = page(async () => (await import('./pages/join/join-page.tsx')).JoinPage);

@@ -7,8 +7,9 @@ import { truncateDisguisedPansIn } from '../../kernel/pan-disguised.ts';
 import { mustBeSeen } from '../../kernel/readable.ts';
 import type { ActivationRequest } from '../../payments/activation-request-store.ts';
 import { SIMULATOR } from '../../payments/activations.ts';
+import { TOKENS_MADE } from '../../vault/vault.ts';
 import { wasCounted } from '../figures-store.ts';
-import { type Facts, stepsOf } from '../onboarding.ts';
+import { type Facts, shownStatus, stepsOf } from '../onboarding.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { CAPTURES_MADE } from '../tally.ts';
 import { requestActivation, showOnboarding, withdrawActivationRequest } from '../wire/onboarding.ts';
@@ -22,7 +23,8 @@ export const onboardingRoutes: readonly Route[] = [
     const requests = await services.requests.list(account.id);
     const payments = await Promise.all(ENVIRONMENTS.map((environment) => paymentsIn(call, environment)));
     const facts = await factsOf(call, account, requests, payments);
-    const { id, name, status, createdAt } = account;
+    const { id, name, createdAt } = account;
+    const status = shownStatus(account, facts.keys.get('production')?.isUsed === true);
     return {
       account: { id, name, status, created_at: iso8601(createdAt) },
       steps: stepsOf(facts).map(({ step, state, at }) => ({ step, state, at: timeOrNull(at) })),
@@ -79,7 +81,8 @@ async function factsOf(
   const keys = await keyProgress(services.database, id);
   const members = await services.people.team.membershipsIn(id);
   const sandbox = await services.totals.of({ account: id, environment: 'sandbox' });
-  const captured = sandbox.captures > 0 || (await wasCounted(services.database, id, 'sandbox', CAPTURES_MADE));
+  // Records end and are deleted; what was counted stays.
+  const wasMade = (name: string) => wasCounted(services.database, id, 'sandbox', name);
   return {
     account,
     keys,
@@ -88,8 +91,8 @@ async function factsOf(
     paymentsIn: new Set(payments.filter(({ enabled }) => enabled).map(({ environment }) => environment)),
     tried: {
       call: keys.get('sandbox')?.isUsed === true,
-      token: sandbox.tokens > 0,
-      capture: captured,
+      token: sandbox.tokens > 0 || (await wasMade(TOKENS_MADE)),
+      capture: sandbox.captures > 0 || (await wasMade(CAPTURES_MADE)),
       payment: sandbox.payments > 0,
     },
   };

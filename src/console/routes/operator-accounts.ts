@@ -4,6 +4,7 @@ import { ENVIRONMENTS, type Environment, type Tenant } from '../../kernel/enviro
 import { Failure } from '../../kernel/failure.ts';
 import { readEmail } from '../../people/person.ts';
 import { type Figures, readFigures, tenantName } from '../figures-store.ts';
+import { shownStatus } from '../onboarding.ts';
 import { saidAs } from '../refusals.ts';
 import { type Call, type Route, route } from '../route.ts';
 import {
@@ -80,14 +81,15 @@ async function tenantOfPath(call: AnyCall): Promise<Tenant> {
   return { account: (await accountOfPath(call)).id, environment };
 }
 
-function accountView({ id, name, status, createdAt }: Account, figures: Figures) {
+function accountView(account: Account, figures: Figures) {
+  const { id, name, createdAt } = account;
   const keys = (environment: Environment): number => figures.keys.get(tenantName(id, environment)) ?? 0;
   const processor = (environment: Environment): string | null =>
     figures.processors.get(tenantName(id, environment)) ?? null;
   return {
     id,
     name,
-    status,
+    status: shownStatus(account, figures.usedInProduction.has(id)),
     created_at: iso8601(createdAt),
     people: figures.people.get(id) ?? 0,
     sandbox_keys: keys('sandbox'),

@@ -1,3 +1,4 @@
+import { keyProgress } from '../../accounts/key-store.ts';
 import { iso8601, SECOND, timeOrNull } from '../../kernel/clock.ts';
 import { ENVIRONMENTS } from '../../kernel/environment.ts';
 import { Failure } from '../../kernel/failure.ts';
@@ -8,6 +9,7 @@ import type { Offered, Proof } from '../../people/proof.ts';
 import { OPERATOR, ROLES } from '../../people/roles.ts';
 import { IDLE_MS, isSignedIn, type Session, type Stage, steppedUpUntil } from '../../people/session.ts';
 import type { Grant } from '../../people/sessions.ts';
+import { shownStatus } from '../onboarding.ts';
 import { type ConsoleServices, type Route, route, type Visit, visitRoute } from '../route.ts';
 import {
   beginPasskeySignIn,
@@ -135,11 +137,12 @@ export async function sessionView({ services, now }: AnyVisit, session: Session)
 
 const personView = ({ id, name, email, language }: Profile) => ({ id, name, email, language });
 
-async function membershipViews({ accounts }: ConsoleServices, memberships: readonly Membership[]) {
+async function membershipViews({ accounts, database }: ConsoleServices, memberships: readonly Membership[]) {
   const views = memberships.map(async ({ account: id, role }) => {
     const account = id === OPERATOR.account ? undefined : await accounts.find(id);
     if (account === undefined) return [];
-    const { name, status, productionByTwo } = account;
+    const { name, productionByTwo } = account;
+    const status = shownStatus(account, (await keyProgress(database, id)).get('production')?.isUsed === true);
     return [{ account: id, name, status, role, capabilities: ROLES[role], production_by_two: productionByTwo }];
   });
   return (await Promise.all(views)).flat();

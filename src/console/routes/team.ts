@@ -97,7 +97,7 @@ export async function teamView(call: AnyCall, account: string) {
   const seen = await call.services.people.sessions.lastSeenIn(account);
   return {
     people: await Promise.all(members.map((member) => memberView(call, member, seen.get(member.person)))),
-    invitations: (await invitations.list(account)).map(invitationView),
+    invitations: await Promise.all((await invitations.list(account)).map((each) => invitationView(call, each))),
   };
 }
 
@@ -117,11 +117,15 @@ async function memberView(call: AnyCall, member: Member, seenAt: number | undefi
   };
 }
 
-const invitationView = ({ id, email, role, by, createdAt, expiresAt }: Invitation) => ({
-  id,
-  email: email ?? null,
-  role: role ?? null,
-  invited_by: by ?? '',
-  created_at: iso8601(createdAt),
-  expires_at: iso8601(expiresAt),
-});
+async function invitationView(call: AnyCall, { id, email, person, role, by, createdAt, expiresAt }: Invitation) {
+  const whose = person === undefined ? undefined : await call.services.people.people.profile(person);
+  return {
+    id,
+    email: whose?.email ?? email ?? null,
+    person: whose?.name ?? null,
+    role: role ?? null,
+    invited_by: by ?? '',
+    created_at: iso8601(createdAt),
+    expires_at: iso8601(expiresAt),
+  };
+}

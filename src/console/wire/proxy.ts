@@ -5,12 +5,17 @@ import { define, done, orNull } from './definition.ts';
 
 /** Keys, certificate and settings of the proxy, and a place to try payloads in the sandbox. */
 
-const keyView = object({
+const keyTraits = {
   fingerprint: reply.text('SHA-256 of the public key, hexadecimal'),
   bits: reply.integer('Length'),
   /** Of a key that waits. */
   from: reply.nullableTime('From when it is used; null: now'),
-});
+};
+
+const keyView = object(keyTraits);
+
+/** Of a private key only its public half comes out. */
+const privateKeyView = object({ ...keyTraits, public_key: reply.text('Its public half, PEM') });
 
 const certificateView = object({
   fingerprint: reply.text('SHA-256, hexadecimal'),
@@ -22,7 +27,7 @@ const certificateView = object({
 
 const configuration = object({
   processor_public_keys: reply.list(keyView, 'In use, then the one that waits'),
-  merchant_private_keys: reply.list(keyView, 'In use, then the one that waits'),
+  merchant_private_keys: reply.list(privateKeyView, 'In use, then the one that waits'),
   merchant_certificates: reply.list(certificateView, 'In use, then the one that waits'),
   settings: reply.list(
     object({
@@ -57,7 +62,7 @@ export const configureProxy = define({
     processor_public_key: file('PEM, JWK or base64 of DER'),
     merchant_private_key: file('PEM, JWK or base64 of DER'),
     passphrase: file('Of the private key'),
-    merchant_certificate: file('PEM, JWK or base64 of DER'),
+    merchant_certificate: file('PEM or base64 of DER'),
     settings: optional(
       list(
         object({

@@ -33,6 +33,8 @@ const team = object({
     object({
       id: reply.text('Id'),
       email: reply.nullableText('Whom it is for'),
+      /** Of who is here already. */
+      person: reply.nullableText('Of a new way in: the name of the person whom it is for'),
       role: orNull(reply.word(ROLE_NAMES, 'Role; null for a new way in')),
       invited_by: reply.text('Who invited'),
       created_at: reply.time('When'),

@@ -1,4 +1,12 @@
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import {
+  keepPreviousData,
+  type UseMutationOptions,
+  type UseMutationResult,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
+import { useCallback, useEffect, useRef } from 'react';
 import type { Definition } from '../../../src/console/wire/definition.ts';
 import { useStepUp } from '../session/step-up.tsx';
 import { type Args, CallError, call } from './call.ts';
@@ -34,13 +42,42 @@ export function useRead<Body, Query, Data>(
 }
 
 /**
- * A change. When the service wants the second factor again, the dialog asks for it and the change is sent once more. What
- * pages have read is read anew afterwards.
+ * Something that is done once, however often the button is pressed: while it is under way, another call of it does nothing,
+ * and the outcome of the first stays. What a page shows is too late for that, because a second click can come before it.
+ */
+export function useOnce<Data, Given = void>(
+  options: UseMutationOptions<Data, CallError, Given>,
+): UseMutationResult<Data, CallError, Given> {
+  const mutation = useMutation<Data, CallError, Given>(options);
+  const isUnderWay = useRef(false);
+  const { mutate, mutateAsync, isPending, submittedAt } = mutation;
+  // Only when the end of it is shown; until then the button that began it is still there.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: after each one, also when it was over before it was shown
+  useEffect(() => {
+    if (!isPending) isUnderWay.current = false;
+  }, [isPending, submittedAt]);
+  const begins = useCallback((): boolean => {
+    const isFirst = !isUnderWay.current;
+    isUnderWay.current = true;
+    return isFirst;
+  }, []);
+  const mutateOnce = useCallback<typeof mutate>((...args) => begins() && mutate(...args), [begins, mutate]);
+  const mutateOnceAsync = useCallback<typeof mutateAsync>(
+    // Whoever waits for another one waits for good: there is no outcome to go on with.
+    (...args) => (begins() ? mutateAsync(...args) : new Promise<never>(() => undefined)),
+    [begins, mutateAsync],
+  );
+  return { ...mutation, mutate: mutateOnce, mutateAsync: mutateOnceAsync };
+}
+
+/**
+ * A change, made once. When the service wants the second factor again, the dialog asks for it and the change is sent once
+ * more. What pages have read is read anew afterwards.
  */
 export function useChange<Body, Data>(definition: Definition<Body, undefined, Data>) {
   const client = useQueryClient();
   const stepUp = useStepUp();
-  return useMutation<Data, CallError, Args<Body, undefined>>({
+  return useOnce<Data, Args<Body, undefined>>({
     mutationFn: async (args) => {
       try {
         return await call(definition, args);

@@ -46,6 +46,10 @@ export function looksLikeCard(text: string): boolean {
     .some((digits) => digits.length >= min && digits.length <= max && passesLuhn(digits));
 }
 
+/** Without the blanks that copying brings along. */
+export const trimmed = <F extends Readonly<Record<string, string>>>(filters: F): F =>
+  Object.fromEntries(Object.entries(filters).map(([name, value]) => [name, value.trim()])) as F;
+
 /** What is given of filters, as calls take them. */
 export const onlyGiven = (filters: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(Object.entries(filters).filter((each): each is [string, string] => Boolean(each[1])));

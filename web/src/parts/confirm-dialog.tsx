@@ -40,7 +40,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
   );
 }
 
-function Question({ children, environment, typed, error, onConfirm, onClose, ...props }: ConfirmDialogProps) {
+function Question({ opened, children, environment, typed, error, onConfirm, onClose, ...props }: ConfirmDialogProps) {
   const { t } = useTranslation('parts');
   const [text, setText] = useState('');
   const isTyped = typed === undefined || text.trim() === typed;
@@ -48,7 +48,8 @@ function Question({ children, environment, typed, error, onConfirm, onClose, ...
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        if (isTyped) onConfirm();
+        // While it closes it is still to be seen, and a second click would do it again.
+        if (isTyped && opened) onConfirm();
       }}
     >
       <Stack gap="md">

@@ -7,6 +7,7 @@ import { useServiceText } from './service-text.ts';
 
 interface ErrorAlertProps {
   readonly error: CallError;
+  /** Offered only where it can help. */
   readonly onRetry?: () => void;
   /** Takes the focus, so that who typed does not miss it. */
   readonly isFocused?: boolean;
@@ -28,6 +29,9 @@ export function useErrorText(): (error: CallError) => string {
   };
 }
 
+/** The same again may go well: nobody answered, the service could not, or it was too much at once. */
+const mayPass = ({ code, status }: CallError): boolean => code === 'offline' || status >= 500 || status === 429;
+
 /** Announced at once. Nothing for what the person has cancelled. */
 export function ErrorAlert({ error, onRetry, isFocused = false }: ErrorAlertProps) {
   const { t } = useTranslation('parts');
@@ -43,7 +47,7 @@ export function ErrorAlert({ error, onRetry, isFocused = false }: ErrorAlertProp
         <Text size="sm" flex="1 1 12rem">
           {textOf(error)}
         </Text>
-        {onRetry !== undefined && (
+        {onRetry !== undefined && mayPass(error) && (
           <Button variant="default" size="xs" onClick={onRetry}>
             {t('retry')}
           </Button>

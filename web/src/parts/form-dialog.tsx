@@ -48,7 +48,8 @@ export function FormDialog({
   const { t } = useTranslation('parts');
   return (
     <Modal opened={opened} onClose={onClose} title={title} size={size} closeButtonProps={{ 'aria-label': t('close') }}>
-      <Stack gap="md">
+      {/* While it closes it is still to be seen, and a second click would do it again. */}
+      <Stack gap="md" inert={!opened}>
         {environment !== undefined && (
           <Group gap="xs">
             <EnvironmentBadge environment={environment} />

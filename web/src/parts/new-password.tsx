@@ -29,10 +29,20 @@ export function NewPassword({ label, value, onChange, error }: NewPasswordProps)
         onChange={(event) => onChange(event.currentTarget.value)}
         error={error}
       />
-      <Progress value={(1 - missing / LEAST) * 100} size={4} color={missing === 0 ? 'teal' : 'yellow'} aria-hidden />
-      <Text size="xs" c="dimmed" aria-live="polite" mih="1.2em">
-        {value !== '' && (missing === 0 ? t('passwordLong') : t('passwordShort', { count: missing }))}
-      </Text>
+      {/* What is wrong with it is the one verdict: it may be long enough, and still be easy to guess. */}
+      {!error && (
+        <>
+          <Progress
+            value={(1 - missing / LEAST) * 100}
+            size={4}
+            color={missing === 0 ? 'teal' : 'yellow'}
+            aria-hidden
+          />
+          <Text size="xs" c="dimmed" aria-live="polite" mih="1.2em">
+            {value !== '' && (missing === 0 ? t('passwordLong') : t('passwordShort', { count: missing }))}
+          </Text>
+        </>
+      )}
     </Stack>
   );
 }

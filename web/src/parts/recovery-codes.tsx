@@ -3,6 +3,7 @@ import { Download, TriangleAlert } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CopyButton } from './copy.tsx';
+import { useHeldPage } from './held-page.ts';
 import classes from './recovery-codes.module.css';
 
 interface RecoveryCodesProps {
@@ -14,6 +15,7 @@ interface RecoveryCodesProps {
 export function RecoveryCodes({ codes, onStored }: RecoveryCodesProps) {
   const { t } = useTranslation('parts');
   const [isStored, setStored] = useState(false);
+  useHeldPage(!isStored);
   const text = `cardvault\n\n${codes.join('\n')}\n`;
   const address = useTextFile(text);
   return (

@@ -3,6 +3,7 @@ import { TriangleAlert } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CopyButton } from './copy.tsx';
+import { useHeldPage } from './held-page.ts';
 import classes from './secret-once.module.css';
 
 interface SecretOnceProps {
@@ -19,6 +20,7 @@ interface SecretOnceProps {
 export function SecretOnce({ what, secret, onStored, children }: SecretOnceProps) {
   const { t } = useTranslation('parts');
   const [isStored, setStored] = useState(false);
+  useHeldPage(!isStored);
   return (
     <Stack gap="md">
       <Alert color="yellow" icon={<TriangleAlert size={18} aria-hidden />}>

@@ -30,7 +30,7 @@ const TONES: Readonly<Record<StatusWord, Tone>> = {
   requested: 'attention',
   withdrawn: 'quiet',
   onboarding: 'info',
-  sandbox: 'attention',
+  sandbox: 'info',
   live: 'good',
   suspended: 'bad',
   good: 'good',

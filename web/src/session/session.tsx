@@ -21,6 +21,8 @@ interface Visiting {
   readonly forget: (byHand?: boolean) => void;
   /** Who left by hand does not come back to the same page: the next one may be somebody else. */
   readonly wasLeft: boolean;
+  /** Somebody was signed in on this page, and did not leave by hand. */
+  readonly hasEnded: boolean;
 }
 
 const VISIT_KEY = [showSession.path];
@@ -67,10 +69,14 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
     refetchOnWindowFocus: 'always',
     retry: (count, { status }) => status >= 500 && count < 2,
   });
+  const [wasSignedIn, setSignedIn] = useState(false);
+  if (visit?.session && !wasSignedIn) setSignedIn(true);
+  const hasEnded = wasSignedIn && !wasLeft && visit?.session === null;
   const refresh = useCallback(() => client.invalidateQueries({ queryKey: VISIT_KEY }), [client]);
   const forget = useCallback(
     (byHand = false) => {
-      setLeft(byHand);
+      // Nobody leaves a session that is over already.
+      if (client.getQueryData<Visit>(VISIT_KEY)?.session) setLeft(byHand);
       put(client, null);
     },
     [client],
@@ -93,8 +99,8 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
     [forget, refresh],
   );
   const value = useMemo(
-    () => ({ visit, error, refresh, adopt, forget, wasLeft }),
-    [visit, error, refresh, adopt, forget, wasLeft],
+    () => ({ visit, error, refresh, adopt, forget, wasLeft, hasEnded }),
+    [visit, error, refresh, adopt, forget, wasLeft, hasEnded],
   );
   return <Context value={value}>{children}</Context>;
 }

@@ -1,8 +1,8 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { beginPasskeyStepUp, stepUpByCode, stepUpByPasskey } from '../../../src/console/wire/session.ts';
-import { type CallError, call } from '../api/call.ts';
+import { call } from '../api/call.ts';
+import { useOnce } from '../api/hooks.ts';
 import { askForPasskey } from './passkey.ts';
 import { SecondFactor } from './second-factor.tsx';
 import { type Session, useVisit } from './session.tsx';
@@ -44,11 +44,11 @@ function Factor({ onConfirmed, onCancel }: Omit<StepUpDialogProps, 'opened'>) {
       onConfirmed();
     },
   };
-  const byCode = useMutation<Session, CallError, string>({
+  const byCode = useOnce<Session, string>({
     mutationFn: (code) => call(stepUpByCode, { body: { code } }),
     ...options,
   });
-  const byPasskey = useMutation<Session, CallError>({
+  const byPasskey = useOnce<Session>({
     mutationFn: async () => {
       const { options } = await call(beginPasskeyStepUp);
       return call(stepUpByPasskey, { body: { credential: await askForPasskey(options) } });

@@ -1,23 +1,32 @@
-import { Button } from '@mantine/core';
-import { CloudAlert } from 'lucide-react';
+import { Button, Text } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { CloudAlert, CloudOff } from 'lucide-react';
 import { Component, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { showSession } from '../../../src/console/wire/session.ts';
+import { CallError, call } from '../api/call.ts';
 import { EmptyState } from '../parts/empty-state.tsx';
 
-/** A page that breaks, or that cannot be loaded because a newer console is there. */
-export class Boundary extends Component<{ readonly children: ReactNode }, { readonly isBroken: boolean }> {
-  override state = { isBroken: false };
+interface Broken {
+  readonly error?: unknown;
+}
 
-  static getDerivedStateFromError() {
-    return { isBroken: true };
+/** A page that breaks, or that cannot be loaded because the service does not answer or has a newer console. */
+export class Boundary extends Component<{ readonly children: ReactNode }, Broken> {
+  override state: Broken = {};
+
+  static getDerivedStateFromError(error: unknown): Broken {
+    return { error: error ?? 'nothing' };
   }
 
   override render() {
-    return this.state.isBroken ? <Broken /> : this.props.children;
+    const { error } = this.state;
+    if (error === undefined) return this.props.children;
+    return error instanceof CallError && error.code === 'offline' ? <NotLoaded /> : <Crashed />;
   }
 }
 
-function Broken() {
+function Crashed() {
   const { t } = useTranslation();
   return (
     <div role="alert">
@@ -28,6 +37,43 @@ function Broken() {
         action={<Button onClick={() => window.location.reload()}>{t('reload')}</Button>}
       >
         {t('crashHint')}
+      </EmptyState>
+    </div>
+  );
+}
+
+/** Browsers remember that a file was not to be had, so the page is loaded anew: once there is a service to load it from. */
+function NotLoaded() {
+  const { t } = useTranslation();
+  const retry = useMutation<void>({
+    mutationFn: async () => {
+      try {
+        await call(showSession, {}, true);
+      } catch (error) {
+        // Any other answer is one, too.
+        if (error instanceof CallError && error.code === 'offline') throw error;
+      }
+      window.location.reload();
+    },
+  });
+  return (
+    <div role="alert">
+      <EmptyState
+        icon={CloudOff}
+        title={t('unreachable')}
+        order={1}
+        action={
+          <Button onClick={() => retry.mutate()} loading={retry.isPending}>
+            {t('retry')}
+          </Button>
+        }
+      >
+        {t('notLoaded')}
+        {retry.isError && (
+          <Text inherit mt={4}>
+            {t('stillNot')}
+          </Text>
+        )}
       </EmptyState>
     </div>
   );

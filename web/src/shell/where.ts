@@ -1,4 +1,4 @@
-import { createContext, use, useRef } from 'react';
+import { createContext, use, useEffect, useRef } from 'react';
 import { useLocation } from 'react-router';
 import type { Environment } from '../../../src/kernel/environment.ts';
 import { type Session, useSession } from '../session/session.tsx';
@@ -44,6 +44,27 @@ interface Memory {
   readonly environment: Environment | undefined;
 }
 
+/** Outlives a reload, and ends with the tab. */
+const KEPT = 'last-environment';
+
+function readKept(): Memory {
+  try {
+    const [account, environment] = (sessionStorage.getItem(KEPT) ?? '').split('/');
+    if (isEnvironment(environment)) return { account, environment };
+  } catch {
+    // A browser may keep nothing.
+  }
+  return { account: undefined, environment: undefined };
+}
+
+function keep(account: string, environment: Environment): void {
+  try {
+    sessionStorage.setItem(KEPT, `${account}/${environment}`);
+  } catch {
+    // Then it is forgotten with the page.
+  }
+}
+
 function read(pathname: string, session: Session, memory: Memory): Where {
   const [area, second, third, fourth, fifth] = pathname.split('/').slice(1).map(decode);
   const membershipOf = (account: string | undefined) => session.memberships.find((each) => each.account === account);
@@ -84,8 +105,15 @@ function decode(text: string): string {
 export function useReadWhere(): Where {
   const { pathname } = useLocation();
   const session = useSession();
-  const memory = useRef<Memory>({ account: undefined, environment: undefined });
+  const memory = useRef<Memory>(undefined);
+  memory.current ??= readKept();
   const where = read(pathname, session, memory.current);
-  memory.current = { account: where.membership?.account, environment: where.lastEnvironment };
+  const account = where.membership?.account;
+  memory.current = { account, environment: where.lastEnvironment };
+  // Only where somebody went: where they would begin can change.
+  const { environment } = where;
+  useEffect(() => {
+    if (account !== undefined && environment !== undefined) keep(account, environment);
+  }, [account, environment]);
   return where;
 }

@@ -72,20 +72,21 @@ function Lists({ open, past }: { readonly open: readonly Approval[]; readonly pa
 function Nothing() {
   const { t } = useTranslation('approvals');
   const { account, production_by_two: isOn, capabilities } = useMembership();
+  const maySet = capabilities.includes('account:settings');
   return (
     <EmptyState
       icon={UserCheck}
       title={t('empty.title')}
       action={
         !isOn &&
-        capabilities.includes('account:settings') && (
+        maySet && (
           <Button component={Link} to={`/a/${account}/settings`} variant="default">
             {t('empty.action')}
           </Button>
         )
       }
     >
-      <Text inherit>{isOn ? t('empty.textOn') : t('empty.textOff')}</Text>
+      <Text inherit>{isOn ? t('empty.textOn') : maySet ? t('empty.textOff') : t('empty.textOffReader')}</Text>
     </EmptyState>
   );
 }

@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ENVIRONMENTS } from '../../../../src/kernel/environment.ts';
 import { LIMITS } from '../../../../src/kernel/limits.ts';
+import { trimmed } from '../../parts/address-filters.ts';
 import { FilterBar } from '../../parts/filter-bar.tsx';
 import type { AuditFilters as Filters, useAuditFilters } from './filters.ts';
 import { OUTCOMES } from './outcome.tsx';
@@ -24,7 +25,8 @@ export function AuditFilters({ values, apply, clear, isFiltered, children }: Aud
   const [showsMore, setShowsMore] = useState(RARE.some((name) => values[name] !== ''));
   const address = JSON.stringify(values);
   useEffect(() => setTyped(JSON.parse(address) as Filters), [address]);
-  const applied = (next: Filters): void => {
+  const applied = (wanted: Filters): void => {
+    const next = trimmed({ ...wanted, actor: wanted.actor.replace(/\s+/g, ' ') });
     setTyped(next);
     apply(next);
   };

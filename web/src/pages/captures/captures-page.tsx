@@ -1,3 +1,4 @@
+import { Text } from '@mantine/core';
 import { Timer } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { listCaptures } from '../../../../src/console/wire/records.ts';
@@ -72,6 +73,11 @@ export function CapturesPage() {
         next={next}
         empty={<NoRecords icon={Timer} words={t('empty', { returnObjects: true })} />}
       />
+      {pages?.some(({ captures }) => captures.length > 0) && (
+        <Text size="xs" c="dimmed" mt="xs">
+          {t('list.amountNote', { note: t('amountNote') })}
+        </Text>
+      )}
     </>
   );
 }

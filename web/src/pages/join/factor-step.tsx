@@ -1,11 +1,11 @@
 import { Stack, Text, UnstyledButton } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
 import { ChevronRight, Fingerprint, type LucideIcon, Smartphone } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { beginPasskeyJoining, joinByPasskey, joinByTotp } from '../../../../src/console/wire/session.ts';
 import type { ReadBy } from '../../../../src/http/fields.ts';
-import { type CallError, call, setCsrfToken } from '../../api/call.ts';
+import { call, setCsrfToken } from '../../api/call.ts';
+import { useOnce } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
 import { canUsePasskeys, makePasskey } from '../../session/passkey.ts';
@@ -29,11 +29,11 @@ export function FactorStep({ enrolment, onJoined }: FactorStepProps) {
       onJoined(joined);
     },
   };
-  const byCode = useMutation<Joined, CallError, string>({
+  const byCode = useOnce<Joined, string>({
     mutationFn: (code) => call(joinByTotp, { body: { code } }),
     ...options,
   });
-  const byPasskey = useMutation<Joined, CallError>({
+  const byPasskey = useOnce<Joined>({
     mutationFn: async () => {
       const begun = await call(beginPasskeyJoining);
       const credential = await makePasskey(begun.options);

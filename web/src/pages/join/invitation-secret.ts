@@ -3,11 +3,20 @@ import { useEffect, useState } from 'react';
 /** Kept in the memory of the tab alone, so that it outlives a visit to the sign-in page and nothing else. */
 let kept = '';
 
+/** What was cut off or changed on its way stays as it is: no link has such a secret, and the service says so. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Takes the secret out of the address at once: it shall stand in no history and on no screen. */
 function take(): string {
   const { hash, pathname } = window.location;
   if (hash.length > 1) {
-    kept = decodeURIComponent(hash.slice(1));
+    kept = decoded(hash.slice(1));
     window.history.replaceState(window.history.state, '', pathname);
   }
   return kept;

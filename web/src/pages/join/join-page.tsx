@@ -2,7 +2,7 @@ import { Button, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Link } from 'react-router';
+import { Link, useLocation } from 'react-router';
 import { lookAtInvitation } from '../../../../src/console/wire/session.ts';
 import type { ReadBy } from '../../../../src/http/fields.ts';
 import { type CallError, call } from '../../api/call.ts';
@@ -12,7 +12,7 @@ import { Waiting } from '../../session/signed-in.tsx';
 import { TwoColumns } from '../../shell/two-columns.tsx';
 import { AcceptInvitation } from './accept-invitation.tsx';
 import { useInvitationSecret } from './invitation-secret.ts';
-import { JoinSteps } from './join-steps.tsx';
+import { hasJoined, JoinSteps } from './join-steps.tsx';
 
 export type Invited = ReadBy<typeof lookAtInvitation.data>;
 
@@ -42,7 +42,8 @@ function Invitation({ secret }: { readonly secret: string }) {
   }, [data]);
   if (invited !== undefined && visit !== undefined) return <Open secret={secret} invited={invited} />;
   if (failure && visit === undefined) return <Unreachable error={failure} onRetry={refresh} />;
-  if (secret === '' || (error && isDead(error))) return <DeadLink />;
+  if (secret === '') return <NoLink />;
+  if (error && isDead(error)) return <DeadLink />;
   if (error) return <Unreachable error={error} onRetry={() => void refetch()} />;
   return <Waiting />;
 }
@@ -58,11 +59,42 @@ function DeadLink() {
   const { t } = useTranslation('join');
   return (
     <TwoColumns title={t('deadTitle')} hint={t('deadHint')}>
-      <Stack align="flex-start">
-        <Button component={Link} to="/" variant="default" size="md">
-          {t('toStart')}
+      <ToStart />
+    </TwoColumns>
+  );
+}
+
+/** The page was loaded anew, and its secret is gone: the link is as good as it was, unless joining was over by then. */
+function NoLink() {
+  const { t } = useTranslation('join');
+  if (!hasJoined(useLocation().state)) {
+    return (
+      <TwoColumns title={t('againTitle')} hint={t('againHint')}>
+        <ToStart />
+      </TwoColumns>
+    );
+  }
+  return (
+    <TwoColumns title={t('joinedTitle')} hint={t('joinedHint')}>
+      <Stack>
+        <Button component={Link} to="/profile" replace size="md">
+          {t('toProfile')}
+        </Button>
+        <Button component={Link} to="/" replace variant="default" size="md">
+          {t('goOn')}
         </Button>
       </Stack>
     </TwoColumns>
+  );
+}
+
+function ToStart() {
+  const { t } = useTranslation('join');
+  return (
+    <Stack align="flex-start">
+      <Button component={Link} to="/" variant="default" size="md">
+        {t('toStart')}
+      </Button>
+    </Stack>
   );
 }

@@ -15,6 +15,12 @@ import { useInvitedWords } from './words.ts';
 
 export type Enrolment = ReadBy<typeof join.data>;
 
+/** Kept with the address, so that a page that is loaded anew knows that the link has done its work. */
+const JOINED = { hasJoined: true };
+
+export const hasJoined = (state: unknown): boolean =>
+  (state as Partial<typeof JOINED> | null | undefined)?.hasJoined === true;
+
 interface JoinStepsProps {
   readonly secret: string;
   readonly invited: Invited;
@@ -36,6 +42,10 @@ export function JoinSteps({ secret, invited }: JoinStepsProps) {
       {` · ${text}`}
     </>
   );
+  const take = (now: Joined): void => {
+    setJoined(now);
+    void navigate('.', { replace: true, state: JOINED });
+  };
   const enter = (): void => {
     if (joined === undefined) return;
     forgetSecret();
@@ -52,7 +62,7 @@ export function JoinSteps({ secret, invited }: JoinStepsProps) {
   if (enrolment !== undefined) {
     return (
       <TwoColumns title={t('factorTitle')} hint={number(t('factorHint'), 2)}>
-        <FactorStep enrolment={enrolment} onJoined={setJoined} />
+        <FactorStep enrolment={enrolment} onJoined={take} />
       </TwoColumns>
     );
   }

@@ -1,10 +1,10 @@
 import { Button, Input, SegmentedControl, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useMutation } from '@tanstack/react-query';
 import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
 import { join, LANGUAGES } from '../../../../src/console/wire/session.ts';
-import { type CallError, call, setCsrfToken } from '../../api/call.ts';
+import { call, setCsrfToken } from '../../api/call.ts';
+import { useOnce } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { NewPassword } from '../../parts/new-password.tsx';
@@ -26,7 +26,7 @@ export function PersonStep({ secret, invited, onGiven }: PersonStepProps) {
   const language: Language = isLanguage(i18n.language) ? i18n.language : 'en';
   const form = useForm({ initialValues: { name: '', email: invited.email ?? '', password: '' } });
   const faults = useFieldErrors(form);
-  const give = useMutation<Enrolment, CallError>({
+  const give = useOnce<Enrolment>({
     mutationFn: () => call(join, { body: bodyOf(form.getValues(), secret, invited, language) }),
     onSuccess: (enrolment) => {
       setCsrfToken(enrolment.csrf_token);

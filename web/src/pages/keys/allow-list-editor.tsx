@@ -45,11 +45,11 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
       )}
       {isPasting ? (
         <PasteAddresses
-          onAdd={(added) => {
-            form.setFieldValue('allow_list', joined(rows, added));
+          form={form}
+          onDone={(added) => {
+            form.setValues({ allow_list: joined(rows, added), pasted: '' });
             setPasting(false);
           }}
-          onCancel={() => setPasting(false)}
         />
       ) : (
         <Group gap="xs">

@@ -25,15 +25,27 @@ export interface PastedLines {
   readonly bad: readonly number[];
 }
 
-/** One network a line, and after it whatever explains it. Empty lines and those that begin with # are left out. */
+/**
+ * Networks of one line: one and after it whatever explains it, or several and nothing else. Several with words after them
+ * are none: what was meant as a note must not let anybody in, and what was meant as an address must not become a note.
+ */
+function readLine(line: string): AllowedRow[] | undefined {
+  const [, cidr = '', note = ''] = /^\s*([^\s,;#]*)[\s,;#]*(.*?)\s*$/.exec(line) ?? [];
+  if (cidr === '') return [];
+  const all = line.split(/[\s,;]+/).filter((part) => part !== '');
+  if (all.every(isNetwork)) return all.map((each) => ({ cidr: each, note: '' }));
+  const isPlain = isNetwork(cidr) && !isNetwork(all[1] ?? '');
+  return isPlain ? [{ cidr, note }] : undefined;
+}
+
+/** Empty lines and those that begin with # are left out. */
 export function readPasted(text: string): PastedLines {
   const rows: AllowedRow[] = [];
   const bad: number[] = [];
   for (const [index, line] of text.split(/\r?\n/).entries()) {
-    const [, cidr = '', note = ''] = /^\s*([^\s,;#]*)[\s,;#]*(.*?)\s*$/.exec(line) ?? [];
-    if (cidr === '') continue;
-    if (isNetwork(cidr)) rows.push({ cidr, note });
-    else bad.push(index + 1);
+    const read = readLine(line);
+    if (read === undefined) bad.push(index + 1);
+    else rows.push(...read);
   }
   return { rows, bad };
 }

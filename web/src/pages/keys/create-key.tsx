@@ -46,6 +46,7 @@ export function CreateKey({ opened, onClose, yourAddress }: CreateKeyProps) {
         />
       ) : (
         <KeyFields
+          isOver={!opened}
           initial={NEW_KEY}
           environment={params.environment}
           yourAddress={yourAddress}

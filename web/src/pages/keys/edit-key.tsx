@@ -39,6 +39,7 @@ export function EditKey({ opened, apiKey, onClose, yourAddress, onReadAnew }: Ed
       closeButtonProps={{ 'aria-label': tParts('close') }}
     >
       <KeyFields
+        isOver={!opened}
         initial={valuesOf(apiKey)}
         ends={apiKey.expires_at}
         environment={params.environment}

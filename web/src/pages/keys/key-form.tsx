@@ -7,6 +7,7 @@ import type { CallError } from '../../api/call.ts';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { useFieldErrors } from '../../parts/field-errors.ts';
+import { joined, readPasted } from './allow-list.ts';
 import { AllowListEditor } from './allow-list-editor.tsx';
 import {
   addressFault,
@@ -17,6 +18,7 @@ import {
   type KeyValues,
   traitsOf,
 } from './key-values.ts';
+import { useBadLines } from './paste-addresses.tsx';
 import { PermissionPicker } from './permission-picker.tsx';
 
 export type KeyForm = UseFormReturnType<KeyValues>;
@@ -29,12 +31,15 @@ interface KeyFormProps {
   readonly yourAddress: string;
   readonly submitLabel: string;
   readonly isBusy: boolean;
+  /** The dialog closes: the form is still to be seen, and a second click would send it again. */
+  readonly isOver: boolean;
   readonly onSubmit: (traits: KeyTraits, onError: (error: CallError) => void) => void;
   readonly onCancel: () => void;
 }
 
 function useKeyForm(initial: KeyValues): KeyForm {
   const { t } = useTranslation('keys');
+  const badLines = useBadLines();
   const long = (text: string, max: number): string | null =>
     [...text].length > max ? t('form.fault.long', { max }) : null;
   return useForm<KeyValues>({
@@ -44,6 +49,7 @@ function useKeyForm(initial: KeyValues): KeyForm {
       description: (text) => long(text, LIMITS.apiKeyDescriptionCharacters),
       permissions: (chosen) => (chosen.length === 0 ? t('form.fault.permissions') : null),
       date: (date, { expiry }) => (expiry === 'date' && !(endOfDay(date) > Date.now()) ? t('form.fault.date') : null),
+      pasted: badLines,
       allow_list: {
         cidr: (_, { allow_list }, path) => {
           const fault = addressFault(allow_list, Number(path.split('.')[1]));
@@ -57,13 +63,17 @@ function useKeyForm(initial: KeyValues): KeyForm {
 
 /** For a new key and for one that changes. */
 export function KeyFields(props: KeyFormProps) {
-  const { initial, ends = null, environment, yourAddress, submitLabel, isBusy, onSubmit, onCancel } = props;
+  const { initial, ends = null, environment, yourAddress, submitLabel, isBusy, isOver, onSubmit, onCancel } = props;
   const { t } = useTranslation('keys');
   const form = useKeyForm(initial);
   const { rest, onError, clear } = useFieldErrors(form, { expires_at: 'expiry' });
   const send = form.onSubmit((values) => {
+    if (isOver) return;
     clear();
-    onSubmit(traitsOf(values, Date.now(), ends), onError);
+    // Whoever pasted a list wants it, also without the button beside it.
+    const taken = { allow_list: joined(values.allow_list, readPasted(values.pasted).rows), pasted: '' };
+    form.setValues(taken);
+    onSubmit(traitsOf({ ...values, ...taken }, Date.now(), ends), onError);
   });
   return (
     <form onSubmit={send} noValidate>

@@ -16,6 +16,8 @@ export interface KeyValues {
   description: string;
   permissions: Permission[];
   allow_list: AllowedRow[];
+  /** Lines that are to go into the allow-list. */
+  pasted: string;
   expiry: Expiry;
   /** Of a date field: `2027-01-31`. */
   date: string;
@@ -26,6 +28,7 @@ export const NEW_KEY: KeyValues = {
   description: '',
   permissions: [],
   allow_list: [],
+  pasted: '',
   expiry: 'none',
   date: '',
 };
@@ -35,6 +38,7 @@ export const valuesOf = (key: Key): KeyValues => ({
   description: key.description,
   permissions: [...key.permissions],
   allow_list: [...key.allow_list],
+  pasted: '',
   expiry: key.expires_at === null ? 'none' : 'kept',
   date: '',
 });

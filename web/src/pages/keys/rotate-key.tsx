@@ -58,7 +58,12 @@ export function RotateKey({ opened, apiKey, onClose }: RotateKeyProps) {
       closeButtonProps={{ 'aria-label': tParts('close') }}
     >
       {issued === undefined ? (
-        <Overlap onSend={send} onClose={onClose} isBusy={rotate.isPending} error={rotate.error} />
+        <Overlap
+          onSend={(minutes) => opened && send(minutes)}
+          onClose={onClose}
+          isBusy={rotate.isPending}
+          error={rotate.error}
+        />
       ) : (
         <KeySecret issued={issued} onStored={onClose} />
       )}

@@ -16,6 +16,9 @@ const post = (url: string, body: object, headers: readonly string[] = []): strin
     `-d '${JSON.stringify(body)}'`,
   ].join(' \\\n  ');
 
+/** The least that makes an account live: it reads, and touches no card. */
+export const firstCall = (base: string): string => `curl ${base}/v1/account -H "x-api-key: $KEY"`;
+
 /** `base`: address of the interface. `year`: one in which the test card is still good. */
 export function commandsFor(base: string, year: number): Commands {
   const chd = { card: CARD, name: 'Ana Lopez', exp: `12/${String(year).slice(-2)}` };

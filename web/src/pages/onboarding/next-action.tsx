@@ -2,15 +2,17 @@ import { Button, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { useCan, useMembership } from '../../session/tenant.ts';
-import type { Step } from './state.ts';
+import { GoLive } from './going-live.tsx';
+import type { Onboarding, Step } from './state.ts';
 
 interface NextActionProps {
   readonly step: Step['step'];
+  readonly onboarding: Onboarding;
   readonly onAsk: () => void;
 }
 
 /** The button of the step that comes next, or who may press it. */
-export function NextAction({ step, onAsk }: NextActionProps) {
+export function NextAction({ step, onboarding, onAsk }: NextActionProps) {
   const { t } = useTranslation('onboarding');
   const { account } = useMembership();
   const can = useCan();
@@ -42,7 +44,7 @@ export function NextAction({ step, onAsk }: NextActionProps) {
         </Button>
       );
     case 'live':
-      return lead(`/a/${account}/production/overview`, t('steps.live.action'));
+      return <GoLive onboarding={onboarding} onAsk={onAsk} />;
   }
 }
 

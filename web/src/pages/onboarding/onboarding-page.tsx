@@ -15,7 +15,7 @@ import { useMembership } from '../../session/tenant.ts';
 import classes from './onboarding.module.css';
 import { RequestDialog } from './request-form.tsx';
 import { RequestList } from './request-list.tsx';
-import { doneCount, type Onboarding } from './state.ts';
+import { doneCount, type Onboarding, toAskFor } from './state.ts';
 import { StepList } from './step-list.tsx';
 import { TryPanel } from './try-panel.tsx';
 
@@ -67,7 +67,6 @@ function Whole({ onboarding }: { readonly onboarding: Onboarding }) {
   const [isAsking, setAsking] = useState(false);
   const { account, payments, steps } = onboarding;
   const ask = (): void => setAsking(true);
-  const suggested = payments.find(({ environment, enabled }) => environment === 'sandbox' && enabled);
   return (
     <>
       <News onboarding={onboarding} />
@@ -99,7 +98,7 @@ function Whole({ onboarding }: { readonly onboarding: Onboarding }) {
         opened={isAsking}
         onClose={() => setAsking(false)}
         processors={onboarding.processors}
-        suggested={suggested === undefined ? 'sandbox' : 'production'}
+        suggested={toAskFor(onboarding)}
       />
     </>
   );

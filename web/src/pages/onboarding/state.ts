@@ -1,5 +1,6 @@
 import type { showOnboarding } from '../../../../src/console/wire/onboarding.ts';
 import type { ReadBy } from '../../../../src/http/fields.ts';
+import { ENVIRONMENTS, type Environment } from '../../../../src/kernel/environment.ts';
 
 export type Onboarding = ReadBy<typeof showOnboarding.data>;
 export type Step = Onboarding['steps'][number];
@@ -9,3 +10,20 @@ export type ActivationRequest = Onboarding['requests'][number];
 export const nextStep = (steps: readonly Step[]): Step | undefined => steps.find(({ state }) => state === 'open');
 
 export const doneCount = (steps: readonly Step[]): number => steps.filter(({ state }) => state === 'done').length;
+
+export const stateOf = ({ steps }: Onboarding, name: Step['step']): Step['state'] | undefined =>
+  steps.find(({ step }) => step === name)?.state;
+
+/** How far payments are in an environment. */
+export function paymentsStateIn(
+  { payments, requests }: Onboarding,
+  where: Environment,
+): 'enabled' | 'waiting' | 'missing' {
+  if (payments.some(({ environment, enabled }) => environment === where && enabled)) return 'enabled';
+  const isAsked = requests.some(({ environment, status }) => environment === where && status === 'requested');
+  return isAsked ? 'waiting' : 'missing';
+}
+
+/** Where payments are still to be asked for: first where they can be tried. */
+export const toAskFor = (onboarding: Onboarding): Environment =>
+  ENVIRONMENTS.toReversed().find((environment) => paymentsStateIn(onboarding, environment) === 'missing') ?? 'sandbox';

@@ -1,11 +1,13 @@
 import { Group, Stack, Text, Title } from '@mantine/core';
-import { Check, Circle, Hourglass } from 'lucide-react';
+import { Check, Hourglass } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Badge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
+import { CheckList } from './check-list.tsx';
+import { GoingLive } from './going-live.tsx';
 import { NextAction } from './next-action.tsx';
 import classes from './onboarding.module.css';
-import { nextStep, type Onboarding, type Step } from './state.ts';
+import { nextStep, type Onboarding, paymentsStateIn, type Step } from './state.ts';
 
 interface StepListProps {
   readonly onboarding: Onboarding;
@@ -15,7 +17,7 @@ interface StepListProps {
 
 /** All six steps, and the one that comes next with its button. */
 export function StepList({ onboarding, onAsk }: StepListProps) {
-  const { steps, tried } = onboarding;
+  const { steps } = onboarding;
   const next = nextStep(steps);
   return (
     <ol className={classes['steps']}>
@@ -30,8 +32,9 @@ export function StepList({ onboarding, onAsk }: StepListProps) {
           <Sign step={step} number={index + 1} />
           <Stack gap={6} align="flex-start">
             <Words step={step} isNext={step === next} />
-            {step.step === 'sandbox_tested' && <Tried tried={tried} />}
-            {step === next && <NextAction step={step.step} onAsk={onAsk} />}
+            {step.step === 'sandbox_tested' && <Tried onboarding={onboarding} />}
+            {step.step === 'live' && step.state !== 'done' && <GoingLive onboarding={onboarding} />}
+            {step === next && <NextAction step={step.step} onboarding={onboarding} onAsk={onAsk} />}
           </Stack>
         </li>
       ))}
@@ -71,28 +74,13 @@ function Words({ step: { step, state, at }, isNext }: { readonly step: Step; rea
   );
 }
 
-const TRIALS = ['call', 'token', 'capture', 'payment'] as const;
+const TRIALS = ['call', 'token', 'capture'] as const;
 
-function Tried({ tried }: { readonly tried: Onboarding['tried'] }) {
+function Tried({ onboarding }: { readonly onboarding: Onboarding }) {
   const { t } = useTranslation('onboarding');
-  return (
-    <ul className={classes['tried']}>
-      {TRIALS.map((trial) => (
-        <li key={trial}>
-          {tried[trial] ? (
-            <Check
-              size={16}
-              color="var(--mantine-color-teal-6)"
-              strokeWidth={3}
-              role="img"
-              aria-label={t('tried.yes')}
-            />
-          ) : (
-            <Circle size={14} color="var(--mantine-color-dimmed)" role="img" aria-label={t('tried.no')} />
-          )}
-          {t(`tried.${trial}`)}
-        </li>
-      ))}
-    </ul>
-  );
+  const { tried } = onboarding;
+  const isEnabled = paymentsStateIn(onboarding, 'sandbox') === 'enabled';
+  const payment = isEnabled || tried.payment ? t('tried.payment') : t('tried.paymentsOff');
+  const rows = TRIALS.map((name) => ({ name: name as string, isDone: tried[name], text: t(`tried.${name}`) }));
+  return <CheckList rows={[...rows, { name: 'payment', isDone: tried.payment, text: payment }]} />;
 }

@@ -3,12 +3,13 @@ import { Sparkles } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { EmptyState } from '../../parts/empty-state.tsx';
-import { useTenant } from '../../session/tenant.ts';
+import { useCan, useTenant } from '../../session/tenant.ts';
 
 /** What to do in an account that has not been used. */
 export function FirstSteps() {
   const { t } = useTranslation('overview');
   const { account, environment } = useTenant();
+  const mayMakeKeys = useCan()('keys:write');
   return (
     <EmptyState
       icon={Sparkles}
@@ -18,13 +19,15 @@ export function FirstSteps() {
           <Button component={Link} to={`/a/${account}/onboarding`}>
             {t('first.action')}
           </Button>
-          <Button component={Link} to={`/a/${account}/${environment}/keys`} variant="default">
-            {t('first.keys')}
-          </Button>
+          {mayMakeKeys && (
+            <Button component={Link} to={`/a/${account}/${environment}/keys`} variant="default">
+              {t('first.keys')}
+            </Button>
+          )}
         </Group>
       }
     >
-      {t('first.text')}
+      {mayMakeKeys ? t('first.text') : t('first.textReader')}
     </EmptyState>
   );
 }

@@ -2,6 +2,7 @@ import { Button, Select, TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { STATUSES } from '../../../../src/payments/transitions.ts';
+import { trimmed } from '../../parts/address-filters.ts';
 import { FilterBar } from '../../parts/filter-bar.tsx';
 import { type Filters, faultsOf, RARE_FILTERS, type usePaymentFilters } from './filters.ts';
 
@@ -25,7 +26,8 @@ export function PaymentFilters({ values, apply, clear, isFiltered }: ReturnType<
   const [showsMore, setShowsMore] = useState(RARE_FILTERS.some((name) => values[name] !== ''));
   const address = JSON.stringify(values);
   useEffect(() => setTyped(JSON.parse(address) as Filters), [address]);
-  const applied = (next: Filters): void => {
+  const applied = (wanted: Filters): void => {
+    const next = trimmed(wanted);
     setTyped(next);
     const isGood = Object.keys(faultsOf(next)).length === 0;
     setTried(!isGood);

@@ -49,7 +49,7 @@ function PasskeyForm({ onClose }: { readonly onClose: () => void }) {
   };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    void make();
+    if (!isBusy) void make();
   };
   return (
     <form onSubmit={submit}>

@@ -1,4 +1,4 @@
-import { Button, FileButton, Group, Stack, Text, Textarea } from '@mantine/core';
+import { Button, FileButton, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { Upload } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -7,15 +7,18 @@ import { type KeyFileFault, readKeyFile } from './key-text.ts';
 interface KeyInputProps {
   readonly label: string;
   readonly hint?: string;
+  /** What is in a chosen file is not shown. */
+  readonly isSecret?: boolean;
   readonly value: string;
   readonly onChange: (text: string) => void;
   readonly error: string | undefined;
 }
 
 /** A key by file or by paste. It is in the memory of this form only, and is gone when the dialog closes. */
-export function KeyInput({ label, hint, value, onChange, error }: KeyInputProps) {
+export function KeyInput({ label, hint, isSecret = false, value, onChange, error }: KeyInputProps) {
   const { t } = useTranslation('proxy');
   const [fault, setFault] = useState<KeyFileFault>();
+  const [chosen, setChosen] = useState<File>();
   const resetRef = useRef<() => void>(null);
   const take = async (file: File | null): Promise<void> => {
     if (file === null) return;
@@ -23,25 +26,36 @@ export function KeyInput({ label, hint, value, onChange, error }: KeyInputProps)
     // The same file can be chosen again, as after it was corrected.
     resetRef.current?.();
     setFault('fault' in read ? read.fault : undefined);
-    if ('text' in read) onChange(read.text);
+    if (!('text' in read)) return;
+    setChosen(isSecret ? file : undefined);
+    onChange(read.text);
+  };
+  const change = (text: string): void => {
+    setFault(undefined);
+    setChosen(undefined);
+    onChange(text);
+  };
+  const common = {
+    label,
+    description: hint ?? t('upload.fileHint'),
+    error: fault === undefined ? error : t(`upload.${fault}`),
   };
   return (
     <Stack gap={6}>
-      <Textarea
-        label={label}
-        description={hint ?? t('upload.fileHint')}
-        value={value}
-        onChange={(event) => {
-          setFault(undefined);
-          onChange(event.currentTarget.value);
-        }}
-        error={fault === undefined ? error : t(`upload.${fault}`)}
-        placeholder="-----BEGIN …-----"
-        rows={5}
-        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: '0.75rem' } }}
-        autoComplete="off"
-        spellCheck={false}
-      />
+      {chosen === undefined ? (
+        <Textarea
+          {...common}
+          value={value}
+          onChange={(event) => change(event.currentTarget.value)}
+          placeholder="-----BEGIN …-----"
+          rows={5}
+          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: '0.75rem' } }}
+          autoComplete="off"
+          spellCheck={false}
+        />
+      ) : (
+        <TextInput {...common} value={t('upload.chosen', { name: chosen.name, size: chosen.size })} readOnly />
+      )}
       <Group gap="xs">
         <FileButton onChange={take} resetRef={resetRef} accept=".pem,.crt,.cer,.key,.jwk,.json,.txt,text/plain">
           {(props) => (
@@ -50,9 +64,15 @@ export function KeyInput({ label, hint, value, onChange, error }: KeyInputProps)
             </Button>
           )}
         </FileButton>
-        <Text size="xs" c="dimmed">
-          {t('upload.paste')}
-        </Text>
+        {chosen === undefined ? (
+          <Text size="xs" c="dimmed">
+            {t('upload.paste')}
+          </Text>
+        ) : (
+          <Button variant="subtle" color="gray" size="xs" onClick={() => change('')}>
+            {t('upload.otherFile')}
+          </Button>
+        )}
       </Group>
     </Stack>
   );

@@ -15,6 +15,7 @@ import type { KeyKind } from './upload-form.tsx';
 
 export type Configuration = ReadBy<typeof showProxy.data>;
 type Key = Configuration['processor_public_keys'][number];
+type PrivateKey = Configuration['merchant_private_keys'][number];
 type Certificate = Configuration['merchant_certificates'][number];
 
 interface KeyPanelsProps {
@@ -36,7 +37,9 @@ export function KeyPanels({ configuration, onUpload }: KeyPanelsProps) {
           {keys(processor_public_keys)}
         </KeyPanel>
         <KeyPanel kind="merchant" none={t('keys.noneMerchant')} onUpload={onUpload}>
-          {keys(merchant_private_keys)}
+          {merchant_private_keys.map((key) => (
+            <PrivateKeyView key={key.fingerprint} {...key} />
+          ))}
         </KeyPanel>
       </SimpleGrid>
       <KeyPanel kind="certificate" none={t('keys.noneCertificate')} onUpload={onUpload}>
@@ -101,7 +104,29 @@ function Use({ from }: { readonly from: string | null }) {
   );
 }
 
-function KeyView({ fingerprint, bits, from }: Key) {
+/** With its public half, which receivers check signatures by. */
+function PrivateKeyView({ public_key, ...key }: PrivateKey) {
+  const { t } = useTranslation('proxy');
+  return (
+    <KeyView {...key}>
+      <Group justify="space-between" gap="xs" mt={4}>
+        <Text span size="sm">
+          {t('keys.publicHalf')}
+        </Text>
+        <Group gap="xs">
+          <CopyButton value={public_key} what={t('keys.publicHalf')} />
+          <DownloadButton
+            text={public_key}
+            fileName={`${key.fingerprint.slice(0, 12)}-public.pem`}
+            label={t('keys.downloadPublic')}
+          />
+        </Group>
+      </Group>
+    </KeyView>
+  );
+}
+
+function KeyView({ fingerprint, bits, from, children }: Key & { readonly children?: ReactNode }) {
   const { t } = useTranslation('proxy');
   return (
     <Stack gap={6}>
@@ -112,6 +137,7 @@ function KeyView({ fingerprint, bits, from }: Key) {
         </Text>
       </Group>
       <Details items={[{ label: t('keys.fingerprint'), value: <Fingerprint value={fingerprint} /> }]} />
+      {children}
     </Stack>
   );
 }

@@ -1,4 +1,5 @@
-import { Button, Fieldset, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Alert, Button, Fieldset, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { configureProxy } from '../../../../src/console/wire/proxy.ts';
@@ -14,6 +15,15 @@ import { useCan, useTenant } from '../../session/tenant.ts';
 import type { Configuration } from './key-panels.tsx';
 
 type Setting = Configuration['settings'][number];
+
+/** The proxy sends a password with a user name only. */
+function isPasswordIdle(settings: readonly Setting[], changes: Changes): boolean {
+  const willBe = (wanted: string): boolean =>
+    settings.some(
+      ({ name, is_set }) => name === wanted && (changes[name] === undefined ? is_set : changes[name] !== ''),
+    );
+  return willBe('wssec.password') && !willBe('wssec.username');
+}
 
 /** By their beginning, in the order of the service. */
 function grouped(settings: readonly Setting[]): readonly (readonly [string, readonly Setting[]])[] {
@@ -80,6 +90,11 @@ export function SettingsPanel({ settings }: { readonly settings: readonly Settin
               </SimpleGrid>
             </Fieldset>
           ))}
+          {isPasswordIdle(settings, changes) && (
+            <Alert color="yellow" role="status" icon={<TriangleAlert size={18} aria-hidden />}>
+              {t('settings.noUsername')}
+            </Alert>
+          )}
           {error !== null && <ErrorAlert error={error} />}
           {mayWrite && <Buttons count={count} isBusy={isBusy} onReset={() => setChanges({})} />}
         </Stack>

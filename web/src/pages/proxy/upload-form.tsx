@@ -77,6 +77,8 @@ export function UploadForm({ kind, isReplacing, onDone }: UploadFormProps) {
     >
       <KeyInput
         label={t(`keys.${kind}`)}
+        isSecret={kind === 'merchant'}
+        {...(kind === 'certificate' && { hint: t('upload.certificateHint') })}
         value={form.values.file}
         onChange={(text) => form.setFieldValue('file', text)}
         error={form.errors['file'] as string | undefined}

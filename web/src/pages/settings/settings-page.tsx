@@ -3,7 +3,9 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { setProductionByTwo } from '../../../../src/console/wire/approvals.ts';
-import { useChange } from '../../api/hooks.ts';
+import { showTeam } from '../../../../src/console/wire/team.ts';
+import { can } from '../../../../src/people/roles.ts';
+import { useChange, useRead } from '../../api/hooks.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { noteDone, useNoteApproval } from '../../parts/notices.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
@@ -26,7 +28,7 @@ export function SettingsPage() {
 
 function ByTwoPanel() {
   const { t } = useTranslation('settings');
-  const { production_by_two: isOn, account } = useMembership();
+  const { production_by_two: isOn } = useMembership();
   const mayChange = useCan()('account:settings');
   const [isAsking, setAsking] = useState(false);
   return (
@@ -53,14 +55,7 @@ function ByTwoPanel() {
           <Button variant={isOn ? 'default' : 'filled'} onClick={() => setAsking(true)}>
             {isOn ? t('byTwo.turnOff') : t('byTwo.turnOn')}
           </Button>
-          {!isOn && (
-            <Text size="sm" c="dimmed">
-              {t('byTwo.needsTwo')}{' '}
-              <Anchor component={Link} to={`/a/${account}/team`} inherit underline="always">
-                {t('byTwo.toTeam')}
-              </Anchor>
-            </Text>
-          )}
+          {!isOn && <NeedsTwo />}
         </Group>
       ) : (
         <Text size="sm" c="dimmed">
@@ -69,6 +64,22 @@ function ByTwoPanel() {
       )}
       <ByTwoDialog isOn={isOn} opened={isAsking} onClose={() => setAsking(false)} />
     </Panel>
+  );
+}
+
+/** While the service would refuse it. */
+function NeedsTwo() {
+  const { t } = useTranslation('settings');
+  const { account } = useMembership();
+  const { data } = useRead(showTeam, { params: { account } });
+  if (data === undefined || data.people.filter(({ role }) => can(role, 'approvals:decide')).length >= 2) return null;
+  return (
+    <Text size="sm" c="dimmed">
+      {t('byTwo.needsTwo')}{' '}
+      <Anchor component={Link} to={`/a/${account}/team`} inherit underline="always">
+        {t('byTwo.toTeam')}
+      </Anchor>
+    </Text>
   );
 }
 

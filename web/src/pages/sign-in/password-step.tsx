@@ -1,10 +1,10 @@
 import { Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { signIn } from '../../../../src/console/wire/session.ts';
 import type { ReadBy } from '../../../../src/http/fields.ts';
-import { type CallError, call, setCsrfToken } from '../../api/call.ts';
+import { call, setCsrfToken } from '../../api/call.ts';
+import { useOnce } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import type { Methods } from './second-step.tsx';
 
@@ -12,7 +12,7 @@ export function PasswordStep({ onGiven }: { readonly onGiven: (methods: Methods)
   const { t } = useTranslation('signIn');
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
-  const give = useMutation<ReadBy<typeof signIn.data>, CallError>({
+  const give = useOnce<ReadBy<typeof signIn.data>>({
     mutationFn: () => call(signIn, { body: { email: email.trim(), password } }),
     onSuccess: ({ methods, csrf_token }) => {
       setCsrfToken(csrf_token);

@@ -1,8 +1,8 @@
 import { Anchor } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { beginPasskeySignIn, signInByCode, signInByPasskey, signOut } from '../../../../src/console/wire/session.ts';
 import { type CallError, call } from '../../api/call.ts';
+import { useOnce } from '../../api/hooks.ts';
 import { askForPasskey } from '../../session/passkey.ts';
 import { SecondFactor } from '../../session/second-factor.tsx';
 import { type Session, useVisit } from '../../session/session.tsx';
@@ -26,18 +26,18 @@ export function SecondStep({ methods, onBack }: SecondStepProps) {
     // The first step is over too: it has to be done again.
     onError: ({ code }: CallError) => code === 'not_signed_in' && goBack(),
   };
-  const byCode = useMutation<Session, CallError, string>({
+  const byCode = useOnce<Session, string>({
     mutationFn: (code) => call(signInByCode, { body: { code } }),
     ...options,
   });
-  const byPasskey = useMutation<Session, CallError>({
+  const byPasskey = useOnce<Session>({
     mutationFn: async () => {
       const begun = await call(beginPasskeySignIn);
       return call(signInByPasskey, { body: { credential: await askForPasskey(begun.options) } });
     },
     ...options,
   });
-  const leave = useMutation<unknown, CallError>({ mutationFn: () => call(signOut), onSettled: goBack });
+  const leave = useOnce<unknown>({ mutationFn: () => call(signOut), onSettled: goBack });
   return (
     <SecondFactor
       methods={methods}

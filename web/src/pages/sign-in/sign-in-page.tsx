@@ -1,4 +1,6 @@
+import { Alert, Stack } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
+import { Clock } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation, useNavigate } from 'react-router';
@@ -19,7 +21,7 @@ function backOf(state: unknown): string {
 
 export function SignInPage() {
   const { t } = useTranslation('signIn');
-  const { visit, error, refresh } = useVisit();
+  const { visit, error, refresh, hasEnded } = useVisit();
   const navigate = useNavigate();
   const { state } = useLocation();
   const [given, setGiven] = useState<Methods>();
@@ -37,8 +39,15 @@ export function SignInPage() {
   const methods = given ?? (visit.stage === 'password-given' ? visit.methods : undefined);
   if (methods === undefined) {
     return (
-      <TwoColumns title={t('title')} hint={t('hint')}>
-        <PasswordStep onGiven={setGiven} />
+      <TwoColumns title={t('title')} hint={hasEnded ? undefined : t('hint')}>
+        <Stack gap="md">
+          {hasEnded && (
+            <Alert color="yellow" icon={<Clock size={18} aria-hidden />} role="status">
+              {t('ended')}
+            </Alert>
+          )}
+          <PasswordStep onGiven={setGiven} />
+        </Stack>
       </TwoColumns>
     );
   }

@@ -1,4 +1,4 @@
-import { Button, Text } from '@mantine/core';
+import { Button, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
@@ -16,7 +16,7 @@ export function InvitationsTable({ invitations, withdraw }: InvitationsTableProp
   const { t } = useTranslation('team');
   const [asked, setAsked] = useState<Invitation>();
   const [isAsking, setAsking] = useState(false);
-  const nameOf = ({ email }: Invitation): string => email ?? t('anybody');
+  const nameOf = ({ person, email }: Invitation): string => person ?? email ?? t('anybody');
   const ask = (invitation: Invitation): void => {
     withdraw?.reset();
     setAsked(invitation);
@@ -27,9 +27,16 @@ export function InvitationsTable({ invitations, withdraw }: InvitationsTableProp
       name: 'email',
       header: t('columns.email'),
       cell: (invitation) => (
-        <Text span size="sm" fw={500}>
-          {nameOf(invitation)}
-        </Text>
+        <Stack gap={0} miw={0}>
+          <Text span size="sm" fw={500}>
+            {nameOf(invitation)}
+          </Text>
+          {invitation.person !== null && (
+            <Text span size="xs" c="dimmed">
+              {invitation.email}
+            </Text>
+          )}
+        </Stack>
       ),
     },
     {

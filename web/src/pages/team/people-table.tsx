@@ -63,7 +63,7 @@ export function PeopleTable({ people, error, onRetry, actionsFor, onAction }: Pe
   );
 }
 
-function Who({ name, email, role, is_you, is_locked }: Person) {
+function Who({ name, email, is_you, is_locked }: Person) {
   const { t } = useTranslation('team');
   return (
     <Stack gap={0} miw={0}>
@@ -76,9 +76,6 @@ function Who({ name, email, role, is_you, is_locked }: Person) {
       </Group>
       <Text span size="xs" c="dimmed" truncate maw={280} title={email}>
         {email}
-      </Text>
-      <Text span size="xs" hiddenFrom="sm">
-        {t(`role.${role}`)}
       </Text>
     </Stack>
   );

@@ -78,6 +78,7 @@ export const approvals = {
   empty: {
     title: 'Nothing waits for approval',
     textOn: 'Changes in production show up here as soon as somebody asks for one.',
+    textOffReader: 'At present one person alone may change production. An owner can require two.',
     textOff: 'At present one person alone may change production. You can require two in the settings.',
     action: 'Go to the settings',
   },

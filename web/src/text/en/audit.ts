@@ -18,7 +18,7 @@ export const audit = {
     action: 'What',
     actionHint: 'key.created, or key.',
     actor: 'Who',
-    actorHint: 'Name or id',
+    actorHint: 'Exact name, or id',
     target: 'Record',
     targetHint: 'token:…',
     outcome: 'Outcome',

@@ -1,6 +1,9 @@
 export const join = {
   accept: 'Join',
   acceptHint: 'You are signed in as {{email}}.',
+  againTitle: 'Open the link again',
+  againHint:
+    'This page does not keep the link when it is loaded anew. If you had not come to the end, the link still works.',
   app: 'Authenticator app',
   appHint: 'Six digits from an app on your phone or in your password manager.',
   codesHint: 'If you ever lose your second factor, one of these codes lets you in.',
@@ -14,6 +17,10 @@ export const join = {
   factorHint: 'Besides your password, signing in takes something only you have.',
   factorTitle: 'Add a second factor',
   forEmail: 'For {{email}}',
+  goOn: 'Continue',
+  joinedTitle: 'You are in',
+  joinedHint:
+    'The page with your recovery codes is gone, and they are shown only once. If you did not store them, make new ones in your profile.',
   knownHint: 'You already have a sign-in here. Sign in, and you can join {{account}}.',
   language: 'Language',
   name: 'Your name',
@@ -36,5 +43,6 @@ export const join = {
   signOutFirst: 'Sign out and use another sign-in',
   step: 'Step {{number}} of 3',
   title: 'Join {{account}}',
+  toProfile: 'Go to my profile',
   toStart: 'Go to sign-in',
 };

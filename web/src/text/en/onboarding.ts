@@ -27,27 +27,38 @@ export const onboarding = {
     },
     activation_requested: {
       title: 'Ask for payments',
-      text: 'Payments go through a processor that the operator connects. Tell which one you want, and the operator answers here.',
+      text: 'Payments go through a processor that the operator connects. Tell which one you want, and the operator answers here. Sandbox and production are asked for one at a time.',
       action: 'Ask for activation',
     },
     sandbox_tested: {
       title: 'Try it in the sandbox',
-      text: 'Store a card, make a capture and authorize a payment with your sandbox key. The commands below are ready to copy.',
+      text: 'Store a card or make a capture with your sandbox key, and a payment once payments are enabled there. The commands below are ready to copy.',
       action: 'Show the commands',
     },
     live: {
       title: 'Go live',
-      text: 'Once production payments are enabled, send your first real request with the production key.',
-      action: 'Open production',
+      text: 'The account is live with the first call by a production key. For payments with real cards, have production payments enabled as well.',
     },
   },
   notYours: 'Somebody with the role owner or developer can do this step.',
+  going: {
+    key: 'A production key',
+    payments: {
+      missing: 'Production payments: not asked for yet',
+      waiting: 'Production payments: asked for, the operator answers',
+      enabled: 'Production payments: enabled',
+    },
+    call: 'A first call with the production key',
+    ask: 'Ask for production payments',
+    command: 'The first call, with your production key in KEY',
+  },
   ownerOnly: 'Only an owner of the account can ask for activation.',
   tried: {
     call: 'A call with a sandbox key',
     token: 'A token',
     capture: 'A capture',
     payment: 'A payment',
+    paymentsOff: 'A payment: not enabled in the sandbox yet',
     yes: 'done',
     no: 'not yet',
   },
@@ -58,9 +69,10 @@ export const onboarding = {
     card: 'Store a card',
     capture: 'Make a capture',
     payment: 'Authorize a payment',
-    certificate: 'If the certificate of the service is not known to your machine, add --cacert with its authority.',
+    certificate:
+      'If your machine does not know the certificate of the service, add --cacert ca.pem. Your operator gives you that file: it is tls/ca.pem in the data folder of the service, and no secret.',
     paymentsOff:
-      'Payments are not enabled in the sandbox yet: this command is refused until your operator enables them.',
+      'Payments are not enabled in the sandbox yet. Ask for them; once your operator has enabled them, the command stands here.',
   },
   payments: {
     title: 'Payments',

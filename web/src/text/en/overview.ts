@@ -12,6 +12,7 @@ export const overview = {
   first: {
     title: 'Nothing has happened here yet',
     text: 'Make a key, store a first card, and this page fills up. Onboarding takes about ten minutes.',
+    textReader: 'This page fills up with the first calls of your software. Onboarding tells how far the account is.',
     action: 'Go to onboarding',
     keys: 'Manage keys',
   },

@@ -5,7 +5,8 @@ export const proxy = {
     processor: 'Processor key',
     processorText: 'The public key of your processor. Messages are encrypted for it.',
     merchant: 'Your private key',
-    merchantText: 'Signs your messages. It is stored sealed and never comes out again.',
+    merchantText:
+      'Signs your messages. It is stored sealed and never comes out again. For JOSE, give your processor its public half.',
     certificate: 'Your certificate',
     certificateText: 'Give it to your processor, and compare the fingerprint over another way, such as the telephone.',
     none: 'Not set',
@@ -24,6 +25,8 @@ export const proxy = {
     upload: 'Upload',
     replace: 'Replace',
     download: 'Download certificate',
+    publicHalf: 'Your public key',
+    downloadPublic: 'Download public key',
   },
   upload: {
     titleProcessor: 'Processor key',
@@ -31,6 +34,9 @@ export const proxy = {
     titleCertificate: 'Your certificate',
     file: 'Choose a file',
     fileHint: 'PEM or JWK. It is read here and sent once; the browser keeps nothing.',
+    certificateHint: 'PEM. It is read here and sent once; the browser keeps nothing.',
+    chosen: '{{name}}, {{size}} bytes',
+    otherFile: 'Take it out',
     paste: 'Or paste it',
     passphrase: 'Passphrase',
     passphraseHint: 'Only when the key is encrypted',
@@ -62,6 +68,8 @@ export const proxy = {
     secretNotSet: 'Not set',
     secretRemove: 'Remove the value',
     secretRemoved: 'Will be removed when you save.',
+    noUsername:
+      'wssec.password is set, but wssec.username is not: messages then carry no UsernameToken, and the password is never sent. Set both, or neither.',
     keep: 'Keep the value',
     save: 'Save settings',
     reset: 'Undo changes',

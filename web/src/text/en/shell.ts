@@ -32,6 +32,7 @@ export const shell = {
   main: 'Main',
   noAccounts: 'You don’t belong to an account yet',
   noAccountsHint: 'Ask the owner of the account to invite you, then follow the link you get.',
+  notLoaded: 'This page could not be loaded. Check your connection and try again.',
   nothingFound: 'Nothing found for “{{text}}”.',
   notYours: 'Your role does not include this page',
   notYoursHint: 'An owner of the account can give you another role.',
@@ -50,6 +51,7 @@ export const shell = {
   proxy: 'Proxy',
   reload: 'Reload',
   requests: 'Requests',
+  retry: 'Try again',
   sandbox: 'Sandbox',
   search: 'Search or jump to…',
   searchHint: 'Page, token or payment id',
@@ -57,6 +59,7 @@ export const shell = {
   settings: 'Settings',
   signOut: 'Sign out',
   skip: 'Skip to content',
+  stillNot: 'Still no answer.',
   suspended:
     'This account is suspended. Its API keys do not work. You can look at everything, revoke keys and remove people; other changes wait until your operator resumes it.',
   system: 'As the system',

@@ -1,10 +1,11 @@
 export const signIn = {
+  ended: 'Your session has ended. Sign in to go on.',
   email: 'E-mail',
   goOn: 'Continue',
   otherPerson: 'Sign in as someone else',
   password: 'Password',
   passwordLost:
-    'Forgot your password or lost your second factor? Ask the owner of your account, or your operator, for a new link.',
+    'Forgot your password or lost your second factor? Ask the owner of your account, or the operator, for a new link.',
   promise: 'Card numbers, kept where they belong.',
   promiseText:
     'cardvault runs on your own machines. It keeps card numbers encrypted and hands out tokens in their place, so the rest of your systems never see a card.',

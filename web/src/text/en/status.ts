@@ -22,7 +22,7 @@ export const status = {
   requested: 'Requested',
   withdrawn: 'Withdrawn',
   onboarding: 'Onboarding',
-  sandbox: 'Sandbox',
+  sandbox: 'Testing',
   live: 'Live',
   suspended: 'Suspended',
   good: 'Good',

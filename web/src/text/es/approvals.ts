@@ -80,6 +80,7 @@ export const approvals: typeof english = {
   empty: {
     title: 'No hay nada pendiente de aprobación',
     textOn: 'Los cambios en producción aparecen aquí en cuanto alguien los pide.',
+    textOffReader: 'Ahora una sola persona puede cambiar producción. Un propietario puede exigir dos.',
     textOff: 'Ahora una sola persona puede cambiar producción. En los ajustes puede exigir dos.',
     action: 'Ir a los ajustes',
   },

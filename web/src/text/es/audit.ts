@@ -25,7 +25,7 @@ export const audit: typeof english = {
     action: 'Qué',
     actionHint: 'key.created, o key.',
     actor: 'Quién',
-    actorHint: 'Nombre o id',
+    actorHint: 'Nombre exacto o id',
     target: 'Registro',
     targetHint: 'token:…',
     outcome: 'Resultado',

@@ -3,6 +3,8 @@ import type { join as english } from '../en/join.ts';
 export const join: typeof english = {
   accept: 'Unirse',
   acceptHint: 'Ha iniciado sesión como {{email}}.',
+  againTitle: 'Abra el enlace otra vez',
+  againHint: 'Esta página no guarda el enlace al recargarse. Si no había llegado al final, el enlace todavía sirve.',
   app: 'Aplicación de autenticación',
   appHint: 'Seis dígitos de una aplicación de su teléfono o de su gestor de contraseñas.',
   codesHint: 'Si alguna vez pierde su segundo factor, podrá entrar con uno de estos códigos.',
@@ -16,6 +18,10 @@ export const join: typeof english = {
   factorHint: 'Además de su contraseña, para entrar hará falta algo que solo usted tiene.',
   factorTitle: 'Añada un segundo factor',
   forEmail: 'Para {{email}}',
+  goOn: 'Continuar',
+  joinedTitle: 'Ya tiene acceso',
+  joinedHint:
+    'La página con sus códigos de recuperación ya no está, y se muestran una sola vez. Si no los guardó, cree otros en su perfil.',
   knownHint: 'Usted ya tiene acceso a este servicio. Inicie sesión y podrá unirse a {{account}}.',
   language: 'Idioma',
   name: 'Su nombre',
@@ -38,5 +44,6 @@ export const join: typeof english = {
   signOutFirst: 'Cerrar sesión y usar otro acceso',
   step: 'Paso {{number}} de 3',
   title: 'Unirse a {{account}}',
+  toProfile: 'Ir a mi perfil',
   toStart: 'Ir al inicio de sesión',
 };

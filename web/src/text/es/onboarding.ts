@@ -28,27 +28,38 @@ export const onboarding: typeof english = {
     },
     activation_requested: {
       title: 'Solicitar pagos',
-      text: 'Los pagos pasan por un procesador que conecta el operador. Indique cuál quiere y el operador le responderá aquí.',
+      text: 'Los pagos pasan por un procesador que conecta el operador. Indique cuál quiere y el operador le responderá aquí. Pruebas y producción se solicitan por separado.',
       action: 'Solicitar activación',
     },
     sandbox_tested: {
       title: 'Hacer sus primeras pruebas',
-      text: 'Guarde una tarjeta, haga una captura y autorice un pago con su clave de pruebas. Los comandos de abajo están listos para copiar.',
+      text: 'Guarde una tarjeta o haga una captura con su clave de pruebas, y un pago cuando los pagos estén habilitados allí. Los comandos de abajo están listos para copiar.',
       action: 'Ver los comandos',
     },
     live: {
       title: 'Pasar a producción',
-      text: 'Cuando los pagos de producción estén habilitados, envíe su primera solicitud real con la clave de producción.',
-      action: 'Abrir producción',
+      text: 'La cuenta está activa desde la primera llamada con una clave de producción. Para pagos con tarjetas reales, haga habilitar también los pagos de producción.',
     },
   },
   notYours: 'Este paso lo puede hacer alguien con el rol de propietario o desarrollador.',
+  going: {
+    key: 'Una clave de producción',
+    payments: {
+      missing: 'Pagos de producción: todavía sin solicitar',
+      waiting: 'Pagos de producción: solicitados, responde el operador',
+      enabled: 'Pagos de producción: habilitados',
+    },
+    call: 'Una primera llamada con la clave de producción',
+    ask: 'Solicitar pagos de producción',
+    command: 'La primera llamada, con su clave de producción en KEY',
+  },
   ownerOnly: 'Solo un propietario de la cuenta puede solicitar la activación.',
   tried: {
     call: 'Una llamada con una clave de pruebas',
     token: 'Un token',
     capture: 'Una captura',
     payment: 'Un pago',
+    paymentsOff: 'Un pago: todavía no está habilitado en pruebas',
     yes: 'listo',
     no: 'todavía no',
   },
@@ -59,9 +70,10 @@ export const onboarding: typeof english = {
     card: 'Guardar una tarjeta',
     capture: 'Hacer una captura',
     payment: 'Autorizar un pago',
-    certificate: 'Si su equipo no conoce el certificado del servicio, añada --cacert con su autoridad.',
+    certificate:
+      'Si su equipo no conoce el certificado del servicio, añada --cacert ca.pem. Su operador le da ese archivo: es tls/ca.pem en la carpeta de datos del servicio, y no es secreto.',
     paymentsOff:
-      'Los pagos todavía no están habilitados en el entorno de pruebas: este comando se rechaza hasta que su operador los habilite.',
+      'Los pagos todavía no están habilitados en el entorno de pruebas. Solicítelos; cuando su operador los habilite, el comando aparecerá aquí.',
   },
   payments: {
     title: 'Pagos',

@@ -13,6 +13,8 @@ export const overview: typeof english = {
   first: {
     title: 'Aquí todavía no ha pasado nada',
     text: 'Cree una clave, guarde una primera tarjeta y esta página empezará a llenarse. Los primeros pasos toman unos diez minutos.',
+    textReader:
+      'Esta página se llenará con las primeras llamadas de su software. Los primeros pasos indican cómo va la cuenta.',
     action: 'Ir a los primeros pasos',
     keys: 'Administrar claves',
   },

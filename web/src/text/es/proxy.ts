@@ -7,7 +7,8 @@ export const proxy: typeof english = {
     processor: 'Clave del procesador',
     processorText: 'La clave pública de su procesador. Los mensajes se cifran para ella.',
     merchant: 'Su clave privada',
-    merchantText: 'Firma sus mensajes. Se guarda sellada y nunca vuelve a salir.',
+    merchantText:
+      'Firma sus mensajes. Se guarda sellada y nunca vuelve a salir. Para JOSE, entregue a su procesador su mitad pública.',
     certificate: 'Su certificado',
     certificateText: 'Entréguelo a su procesador y compare la huella por otra vía, por ejemplo por teléfono.',
     none: 'Sin definir',
@@ -26,6 +27,8 @@ export const proxy: typeof english = {
     upload: 'Subir',
     replace: 'Reemplazar',
     download: 'Descargar certificado',
+    publicHalf: 'Su clave pública',
+    downloadPublic: 'Descargar clave pública',
   },
   upload: {
     titleProcessor: 'Clave del procesador',
@@ -33,6 +36,9 @@ export const proxy: typeof english = {
     titleCertificate: 'Su certificado',
     file: 'Elija un archivo',
     fileHint: 'PEM o JWK. Se lee aquí y se envía una sola vez; el navegador no guarda nada.',
+    certificateHint: 'PEM. Se lee aquí y se envía una sola vez; el navegador no guarda nada.',
+    chosen: '{{name}}, {{size}} bytes',
+    otherFile: 'Quitarlo',
     paste: 'O péguelo',
     passphrase: 'Contraseña de la clave',
     passphraseHint: 'Solo si la clave está cifrada',
@@ -64,6 +70,8 @@ export const proxy: typeof english = {
     secretNotSet: 'Sin definir',
     secretRemove: 'Quitar el valor',
     secretRemoved: 'Se quitará al guardar.',
+    noUsername:
+      'wssec.password está definida, pero wssec.username no: los mensajes no llevan entonces UsernameToken y la contraseña nunca se envía. Defina ambos o ninguno.',
     keep: 'Conservar el valor',
     save: 'Guardar ajustes',
     reset: 'Deshacer cambios',

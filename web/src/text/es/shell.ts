@@ -34,6 +34,7 @@ export const shell: typeof english = {
   main: 'Principal',
   noAccounts: 'Todavía no pertenece a ninguna cuenta',
   noAccountsHint: 'Pida al propietario de la cuenta que le invite y abra el enlace que reciba.',
+  notLoaded: 'No se pudo cargar esta página. Compruebe su conexión e inténtelo de nuevo.',
   nothingFound: 'No hay resultados para «{{text}}».',
   notYours: 'Su rol no incluye esta página',
   notYoursHint: 'Un propietario de la cuenta puede darle otro rol.',
@@ -52,6 +53,7 @@ export const shell: typeof english = {
   proxy: 'Proxy',
   reload: 'Recargar',
   requests: 'Solicitudes',
+  retry: 'Reintentar',
   sandbox: 'Pruebas',
   search: 'Buscar o ir a…',
   searchHint: 'Página o id de token o pago',
@@ -59,6 +61,7 @@ export const shell: typeof english = {
   settings: 'Ajustes',
   signOut: 'Cerrar sesión',
   skip: 'Ir al contenido',
+  stillNot: 'Sigue sin responder.',
   suspended:
     'Esta cuenta está suspendida. Sus claves de API no funcionan. Puede verlo todo, revocar claves y quitar personas; los demás cambios esperan a que su operador la reactive.',
   system: 'Como el sistema',

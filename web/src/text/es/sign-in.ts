@@ -1,12 +1,13 @@
 import type { signIn as english } from '../en/sign-in.ts';
 
 export const signIn: typeof english = {
+  ended: 'Su sesión ha terminado. Inicie sesión para continuar.',
   email: 'Correo electrónico',
   goOn: 'Continuar',
   otherPerson: 'Entrar como otra persona',
   password: 'Contraseña',
   passwordLost:
-    '¿Ha olvidado su contraseña o ha perdido su segundo factor? Pida un enlace nuevo al propietario de su cuenta o a su operador.',
+    '¿Ha olvidado su contraseña o ha perdido su segundo factor? Pida un enlace nuevo al propietario de su cuenta o al operador.',
   promise: 'Los números de tarjeta, donde deben estar.',
   promiseText:
     'cardvault funciona en sus propias máquinas. Guarda cifrados los números de tarjeta y entrega tokens en su lugar, para que el resto de sus sistemas nunca vea una tarjeta.',

@@ -1,0 +1,48 @@
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { useCan } from '../../session/tenant.ts';
+import { CheckList } from './check-list.tsx';
+import { firstCall } from './commands.ts';
+import { type Onboarding, paymentsStateIn, stateOf } from './state.ts';
+import { useAddress } from './use-address.ts';
+
+/** What there is of all that going live takes. */
+export function GoingLive({ onboarding }: { readonly onboarding: Onboarding }) {
+  const { t } = useTranslation('onboarding');
+  const payments = paymentsStateIn(onboarding, 'production');
+  const rows = [
+    { name: 'key', isDone: stateOf(onboarding, 'production_key') === 'done', text: t('going.key') },
+    { name: 'payments', isDone: payments === 'enabled', text: t(`going.payments.${payments}`) },
+    { name: 'call', isDone: stateOf(onboarding, 'live') === 'done', text: t('going.call') },
+  ];
+  return <CheckList rows={rows} />;
+}
+
+interface GoLiveProps {
+  readonly onboarding: Onboarding;
+  readonly onAsk: () => void;
+}
+
+/** What can be done about it now, and by whom. */
+export function GoLive({ onboarding, onAsk }: GoLiveProps) {
+  const { t } = useTranslation('onboarding');
+  const can = useCan();
+  const base = useAddress('production');
+  const mustAsk = paymentsStateIn(onboarding, 'production') === 'missing';
+  return (
+    <Stack gap="sm" w="100%" mt={4}>
+      {mustAsk &&
+        (can('activation:request') ? (
+          <Group>
+            <Button onClick={onAsk}>{t('going.ask')}</Button>
+          </Group>
+        ) : (
+          <Text size="sm" fw={500}>
+            {t('ownerOnly')}
+          </Text>
+        ))}
+      <CodeBlock label={t('going.command')} code={firstCall(base)} />
+    </Stack>
+  );
+}
