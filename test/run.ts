@@ -37,6 +37,7 @@ const TOGETHER = [
 ];
 const CONCURRENCY = 2;
 const WITHIN_MS = 600_000;
+const DEADLINE = pathToFileURL(join(import.meta.dirname, 'deadline.ts')).href;
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 process.on('exit', () => {
@@ -97,7 +98,8 @@ async function runAll(
 ): Promise<void> {
   if (files.length === 0) return;
   const env = { ...process.env, ...environment };
-  const stream = run({ files: inProcesses(files), concurrency: CONCURRENCY, timeout: WITHIN_MS, cwd: root, env });
+  const execArgv = ['--import', `${DEADLINE}?ms=${WITHIN_MS}`];
+  const stream = run({ files: inProcesses(files), concurrency: CONCURRENCY, execArgv, cwd: root, env });
   stream.on('test:pass', ({ details, skip }) => {
     // A suite that is skipped tells nothing of its tests.
     if (skip !== undefined && skip !== false) counts.skipped++;

@@ -98,18 +98,21 @@ async function underLoad(stage: Stage, plan: readonly Fault[], options: Options)
   const began = Date.now();
   clients.start();
   for (const probe of probes) probe.start();
-  await wait(options.pace.warmUp);
   const injected: Injected[] = [];
-  for (let faults = plan; faults.length > 0; faults = shuffled(plan, stage)) {
-    for (const fault of faults) {
-      if (CLOCKS.includes(fault.name)) await wait(Math.max(0, began + FIRST_ENDS_AFTER_MS - Date.now()));
-      injected.push(await inject(stage, fault, probes, options));
+  try {
+    await wait(options.pace.warmUp);
+    for (let faults = plan; faults.length > 0; faults = shuffled(plan, stage)) {
+      for (const fault of faults) {
+        if (CLOCKS.includes(fault.name)) await wait(Math.max(0, began + FIRST_ENDS_AFTER_MS - Date.now()));
+        injected.push(await inject(stage, fault, probes, options));
+      }
+      if (Date.now() - began >= options.lasts) break;
     }
-    if (Date.now() - began >= options.lasts) break;
+  } finally {
+    options.tell('no new requests');
+    for (const probe of probes) await probe.stop();
+    await clients.stop();
   }
-  options.tell('no new requests');
-  for (const probe of probes) await probe.stop();
-  await clients.stop();
   const ended = Date.now();
   if (options.captureEnds) options.tell('waiting for the last captures to end');
   await clients.captureEnds();

@@ -18,6 +18,7 @@ const NEEDED = [
   `journal where record like '%"action":"token.detokenized"%'`,
 ];
 const ENOUGH = 5;
+const ENOUGH_WITHIN_MS = 90_000;
 
 const first = (table: string, condition: string): string =>
   `rowid = (select rowid from ${table} where ${condition} order by rowid limit 1)`;
@@ -90,6 +91,16 @@ const TAMPERINGS: readonly { readonly what: string; readonly sql: string; readon
   },
 ];
 
+/** Resolves when there is enough of everything. */
+async function enough(stage: Stage): Promise<void> {
+  const until = Date.now() + ENOUGH_WITHIN_MS;
+  for (const rows of NEEDED)
+    while ((await count(stage, rows)) < ENOUGH) {
+      assert.ok(Date.now() < until, `within ${ENOUGH_WITHIN_MS} ms fewer than ${ENOUGH} of ${rows}`);
+      await wait(LOOK_EVERY_MS);
+    }
+}
+
 describe('the checker finds it when', { timeout: 120_000 }, () => {
   let stage: Stage;
   let sound: readonly string[];
@@ -100,15 +111,18 @@ describe('the checker finds it when', { timeout: 120_000 }, () => {
     const { nodes, ledger, courier, stock, dice } = stage;
     const load = new Load({ nodes, ledger, courier, stock, dice }, { clients: 12, captureEnds: false });
     load.start();
-    for (const rows of NEEDED) while ((await count(stage, rows)) < ENOUGH) await wait(LOOK_EVERY_MS);
-    await load.stop();
+    try {
+      await enough(stage);
+    } finally {
+      await load.stop();
+    }
     await checkAll(stage, () => undefined);
     sound = findingsOf(stage);
     for (const { sql } of TAMPERINGS) await stage.query(sql);
     await checkAll(stage, () => undefined);
     findings = findingsOf(stage);
   });
-  after(() => stage.clear());
+  after(() => stage?.clear());
 
   test('nothing is wrong: then it finds nothing', () => assert.deepEqual(sound, []));
 
