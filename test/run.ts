@@ -8,6 +8,7 @@ import { spec } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
 import { noChromium } from './chromium.ts';
 import { isPostgres } from './database.ts';
+import { killOverdueChildren } from './overdue.ts';
 import { type Postgres, SHARED, startPostgres } from './postgres.ts';
 import { noPostgres } from './postgres-binaries.ts';
 import { memoryFolder } from './postgres-server.ts';
@@ -37,6 +38,8 @@ const TOGETHER = [
 ];
 const CONCURRENCY = 2;
 const WITHIN_MS = 600_000;
+/** A process that is over this time, too, is killed. */
+const KILLED_AFTER_MS = WITHIN_MS + 20_000;
 const DEADLINE = pathToFileURL(join(import.meta.dirname, 'deadline.ts')).href;
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
@@ -147,6 +150,7 @@ async function runPasses(): Promise<void> {
 }
 
 if (wanted.length > 0 || (check('tsc', []) && check('tsc', ['-p', 'web']) && check('biome', ['check', '.']))) {
+  killOverdueChildren(DEADLINE, KILLED_AFTER_MS);
   // Before the files are run side by side; tests of what is still missing say so and are skipped.
   for (const tool of installReceivers()) say(`not on this machine: ${tool}`);
   await runPasses();

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { reset } from '../reset.ts';
 
 /** How a network goes wrong. `hole`: nothing gets through; `mute`: requests do, and answers do not. */
 export type Trouble = 'none' | 'hole' | 'mute';
@@ -58,8 +59,8 @@ export class Link {
     for (const { near, far, requests, answers } of this.#pairs) {
       requests.forget();
       answers.forget();
-      near.resetAndDestroy();
-      far.resetAndDestroy();
+      reset(near);
+      reset(far);
     }
     this.#pairs.clear();
   }
@@ -83,7 +84,7 @@ export class Link {
     const pass = (from: Socket, to: Socket, way: Flow): void => {
       from.on('data', (chunk) => way.push(() => to.write(chunk)));
       from.on('end', () => way.push(() => to.end()));
-      from.on('error', () => way.push(() => to.resetAndDestroy()));
+      from.on('error', () => way.push(() => reset(to)));
       from.on('close', () => {
         if (near.destroyed && far.destroyed) this.#pairs.delete(pair);
       });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { reset } from '../reset.ts';
 
 /** What a client sends, message by message. */
 export interface Message {
@@ -59,7 +60,7 @@ export class WireProxy {
 
   /** Resets the connections of all clients; what is held stays held. */
   reset(): void {
-    for (const socket of this.#near) socket.resetAndDestroy();
+    for (const socket of this.#near) reset(socket);
     this.#near.clear();
   }
 
@@ -89,7 +90,7 @@ export class WireProxy {
       if (verdict !== 'cut') toServer(() => far.write(verdict instanceof Buffer ? verdict : message.bytes));
       if (verdict !== 'cut' && verdict !== 'last') return;
       isDone = true;
-      near.resetAndDestroy();
+      reset(near);
       far.end();
     };
     const reader = new MessageReader((kind, bytes) => judge({ kind, bytes, connection }));
