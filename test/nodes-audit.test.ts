@@ -7,6 +7,8 @@ import { Nodes } from './nodes.ts';
 import type { Serving } from './process.ts';
 
 const VERIFICATIONS = 2;
+/** Records that are written meanwhile, at least. */
+const WRITTEN = 60;
 
 describe('the audit log of many writers', { timeout: 240_000 }, () => {
   let nodes: Nodes;
@@ -61,7 +63,7 @@ describe('the audit log of many writers', { timeout: 240_000 }, () => {
     };
     const writers = [...both.flatMap((node) => callers.map(({ key }) => write(node, key))), command()];
     try {
-      for (let round = 0; round < VERIFICATIONS; round++) {
+      for (let round = 0; round < VERIFICATIONS || written.records < WRITTEN; round++) {
         const { ok: isWhole, ...found } = await nodes.done(['audit', 'verify']);
         assert.equal(isWhole, true, JSON.stringify(found));
       }
@@ -71,7 +73,6 @@ describe('the audit log of many writers', { timeout: 240_000 }, () => {
     await Promise.all(writers);
     const { ok: isWhole, records } = await nodes.done(['audit', 'verify']);
     assert.equal(isWhole, true);
-    assert.ok(written.records > 50, `${written.records}`);
     // Besides the announcements of chains, and what made the callers.
     assert.ok(records > written.records, `${records} records, ${written.records} written`);
     const lanes = await nodes.rows('select distinct lane from journal');
