@@ -14,6 +14,10 @@ import { Memory } from './memory.ts';
 import { headed, settled, visit, visitWithin, type Who, whoIs } from './tour.ts';
 import { keepSecret } from './ways-in.ts';
 
+/** As the console shows it. */
+const fingerprintOf = ({ publicKey }: ReturnType<typeof newPair>): string =>
+  (keyFingerprint(publicKey).match(/.{1,4}/g) ?? []).join(' ');
+
 /** What each page is for, done once by the person whom it concerns. */
 describe('the pages of the console at work', { skip: noChromium() }, () => {
   let filled: FilledHouse;
@@ -123,8 +127,7 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     await dialogOf(page).getByRole('textbox').first().fill(publicPem(key));
     await press(dialogOf(page), 'Save');
     await told(page, 'Saved.');
-    const shown = (keyFingerprint(key.publicKey).match(/.{1,4}/g) ?? []).join(' ');
-    await page.getByRole('main').getByText(shown).waitFor();
+    await page.getByRole('main').getByText(fingerprintOf(key)).waitFor();
   });
 
   it('a private key that was chosen as a file is not shown, and its public half can be taken away', async () => {
@@ -145,6 +148,7 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     // By the keyboard: the note of a change that waits lies above the button.
     await dialogOf(page).getByLabel('Passphrase').press('Enter');
     await told(page, 'Saved.');
+    await main.getByText(fingerprintOf(key)).waitFor();
     const download = page.waitForEvent('download');
     // A second one takes over tomorrow.
     await main.getByRole('button', { name: 'Download public key' }).first().press('Enter');
@@ -152,8 +156,18 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
   });
 
   it('the workbench makes an envelope, and explains a placeholder that is wrong', async () => {
-    const page = await open('developer', sandbox('workbench'), 'Workbench');
-    await press(page, 'Run');
+    // The example names a token: it is not sent before that is known.
+    const listing = '**/tokens/search';
+    const { promise: isKnown, resolve: know } = Promise.withResolvers<void>();
+    const page = of('developer');
+    await page.route(listing, (route) => isKnown.then(() => route.continue()));
+    await visitWithin(page, sandbox('workbench'));
+    await headed(page, 'Workbench');
+    const run = page.getByRole('button', { name: 'Run', exact: true });
+    assert.ok(await run.isDisabled());
+    know();
+    await run.click();
+    await page.unroute(listing);
     await page.getByRole('main').getByText('The endpoint answered 200').waitFor();
     assert.match((await page.getByRole('main').textContent()) ?? '', /eyJ[\w-]+\.[\w-]+\.[\w-]+/);
     await page

@@ -70,6 +70,8 @@ function Workbench() {
   const change = useChange(tryPayload);
   const { token = 'TOKEN', capture = 'CAPTURE' } = records;
   const payload = typed ?? PAYLOADS[kind][example]({ token, capture });
+  /** The example names records that are still being read. */
+  const isIncomplete = typed === undefined && !records.areRead;
   const sent = change.variables?.body?.payload ?? '';
   const error = change.data?.error ?? null;
   const begin = (next: { kind?: Kind; example?: ExampleName }): void => {
@@ -82,7 +84,7 @@ function Workbench() {
     const isTooLong = payload.length > LIMITS.workbenchPayloadCharacters;
     const found = payload.trim() === '' ? 'empty' : isTooLong ? 'tooLong' : undefined;
     setFault(found);
-    if (found !== undefined || change.isPending) return;
+    if (found !== undefined || change.isPending || isIncomplete) return;
     change.mutate({ params: { account }, body: { kind, payload, ...(kind === 'hash' && { hash_type: hashType }) } });
   };
   return (
@@ -99,7 +101,11 @@ function Workbench() {
             error={fault && t(fault)}
           />
           <Group gap="sm">
-            <Button onClick={run} loading={change.isPending} leftSection={<Play size={16} aria-hidden />}>
+            <Button
+              onClick={run}
+              loading={change.isPending || isIncomplete}
+              leftSection={<Play size={16} aria-hidden />}
+            >
               {t('run')}
             </Button>
             {typed !== undefined && (
