@@ -20,6 +20,7 @@ import {
   authorityFileIn,
   certificateEnd,
   localIdentity,
+  readAuthority,
   readIdentity,
   type TlsOptions,
   tlsOptions,
@@ -193,6 +194,7 @@ const aboutOf = (config: Config, startedAt: number, isShared: boolean, ports: ()
     startedAt,
     isShared,
     urlOf: (environment) => `https://${host}:${ports()[environment]}`,
+    authority: () => (tlsFiles === undefined ? readAuthority(tlsFolder(config)) : undefined),
     certificateEnd: () => certificateEnd(tlsFiles ?? tlsFolder(config)),
   };
 };

@@ -190,7 +190,7 @@ describe('a capture', () => {
 
 describe('the commands of the first steps', () => {
   it('hold bodies that are JSON, and no key', () => {
-    const { card, capture, payment } = commandsFor('https://vault.example', 2031);
+    const { card, capture, payment } = commandsFor('curl https://vault.example', 2031);
     for (const command of [card, capture, payment]) {
       assert.match(command, /^curl https:\/\/vault\.example\//);
       assert.match(command, /-H "x-api-key: \$KEY"/);

@@ -36,7 +36,7 @@ const TOGETHER = [
   { files: IN_BROWSER, atMost: 8 },
   { files: /^(src|test\/(interface|console|processors))\//, atMost: 12 },
 ];
-const CONCURRENCY = 2;
+const CONCURRENCY = 3;
 const WITHIN_MS = 600_000;
 /** A process that is over this time, too, is killed. */
 const KILLED_AFTER_MS = WITHIN_MS + 20_000;

@@ -71,6 +71,8 @@ export interface About {
   urlOf(environment: Environment): string;
   readonly startedAt: number;
   readonly isShared: boolean;
+  /** For clients to trust: the certificate of the authority that was made here, PEM. */
+  authority(): string | undefined;
   /** When the certificate of the listeners ends; undefined when it cannot be read. */
   certificateEnd(): number | undefined;
 }

@@ -71,6 +71,15 @@ const serverFileIn = (folder: string): string => join(folder, 'server.pem');
 /** The certificate of the authority made here, for clients to trust. */
 export const authorityFileIn = (folder: string): string => join(folder, 'ca.pem');
 
+/** What is in that file, PEM; undefined when it cannot be read. */
+export function readAuthority(folder: string): string | undefined {
+  try {
+    return readFileSync(authorityFileIn(folder), 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
 /** A certificate for this machine, signed by an authority made here; both are kept in `folder` and made once. */
 export async function localIdentity(folder: string, clock: Clock): Promise<Identity> {
   const authority = await keptIdentity({

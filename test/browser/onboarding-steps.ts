@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Locator, Page } from 'playwright-core';
+import { newDirectory, removeDirectory } from '../process.ts';
+import { onPath } from '../receivers/install.ts';
 import { askForKey, fillKey, keyForm } from './key-form.ts';
 import { button, keepSecret } from './ways-in.ts';
 
@@ -27,16 +33,23 @@ export async function makeKey(page: Page, name: string, server: string): Promise
   const form = keyForm(page);
   await fillKey(page, name, 'Everything');
   await button(form, /^Add my address \(/).click();
-  assert.match(await form.getByLabel('Address or network 1').inputValue(), /^(127\.0\.0\.1|::1)$/);
+  // A browser and curl may come to the same machine from different ones.
+  for (const [index, address] of ['127.0.0.1', '::1'].entries())
+    assert.equal(await form.getByLabel(`Address or network ${index + 1}`).inputValue(), address);
   await button(form, 'Add address').click();
-  await form.getByLabel('Address or network 2').fill(server);
-  await form.getByLabel('Note 2').fill('shop server');
+  await form.getByLabel('Address or network 3').fill(server);
+  await form.getByLabel('Note 3').fill('shop server');
   await askForKey(page);
   await page.getByRole('heading', { name: 'Your new key' }).waitFor();
-  const command = await page.getByRole('dialog').locator('pre').textContent();
+  const command = (await page.getByRole('dialog').locator('pre').textContent()) ?? '';
+  const waiting = page.waitForEvent('download');
+  await button(page.getByRole('dialog'), 'Download ca.pem').click();
+  const authority = readFileSync(await (await waiting).path(), 'utf8');
+  assert.match(authority, /^-----BEGIN CERTIFICATE-----\n/);
   const secret = await keepSecret(page);
-  assert.match(command ?? '', /^curl https:\/\/localhost:\d+\/v1\/account/);
-  assert.ok(command?.includes(secret));
+  assert.match(command, /^curl --cacert ca\.pem https:\/\/localhost:\d+\/v1\/account/);
+  assert.ok(command.includes(secret));
+  if (onPath('curl')) await runAsShown(command, authority);
   await page.getByRole('table', { name: 'API keys' }).getByText(name, { exact: true }).waitFor();
   assert.ok(!(await page.content()).includes(secret));
   return secret;
@@ -77,4 +90,20 @@ export async function approve(page: Page, { note, answer, isForced }: Approval):
   await confirm.click();
   await dialog.waitFor({ state: 'hidden' });
   await page.getByText('Payments are enabled.').waitFor();
+}
+
+/** In a folder with the file that the page gives out beside it, and nothing else. */
+async function runAsShown(command: string, authority: string): Promise<void> {
+  const folder = newDirectory();
+  try {
+    writeFileSync(join(folder, 'ca.pem'), authority);
+    const env = { PATH: process.env['PATH'] };
+    const { stdout } = await promisify(execFile)('sh', ['-c', command.replace('curl', 'curl -sS')], {
+      cwd: folder,
+      env,
+    });
+    assert.equal(JSON.parse(stdout).status, 'success', stdout);
+  } finally {
+    removeDirectory(folder);
+  }
 }

@@ -145,8 +145,7 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     const named = dialogOf(page).getByLabel('Your private key');
     assert.equal(await named.inputValue(), `shop.pem, ${buffer.length} bytes`);
     assert.ok(!(await page.content()).includes('PRIVATE KEY-----\n'));
-    // By the keyboard: the note of a change that waits lies above the button.
-    await dialogOf(page).getByLabel('Passphrase').press('Enter');
+    await press(dialogOf(page), 'Save');
     await told(page, 'Saved.');
     await main.getByText(fingerprintOf(key)).waitFor();
     const download = page.waitForEvent('download');

@@ -83,6 +83,7 @@ describe('signing in', () => {
       { name: 'production', url: `https://localhost:${house.ports.production}` },
       { name: 'sandbox', url: `https://localhost:${house.ports.sandbox}` },
     ]);
+    assert.equal(json.authority, house.authority);
   });
 
   test('the cookie is out of reach of scripts, other sites and other hosts', async () => {

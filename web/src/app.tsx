@@ -20,7 +20,8 @@ export function App() {
         <SessionProvider>
           <StepUpProvider>
             <AllRoutes />
-            <Notifications position="bottom-right" />
+            {/* Where neither pages nor dialogs have buttons. */}
+            <Notifications position="top-center" />
           </StepUpProvider>
         </SessionProvider>
       </BrowserRouter>

@@ -35,6 +35,7 @@ export const sessionRoutes: readonly Route[] = [
       csrf_token: session?.csrf ?? null,
       session: session !== undefined && isSignedIn(session) ? await sessionView(visit, session) : null,
       environments: ENVIRONMENTS.map((name) => ({ name, url: about.urlOf(name) })),
+      authority: about.authority() ?? null,
       version: about.version,
     };
   }),

@@ -59,6 +59,9 @@ export const showSession = define({
       object({ name: reply.word(ENVIRONMENTS, 'One'), url: reply.text('Base address of the interface there') }),
       'Where the interface is served',
     ),
+    authority: reply.nullableText(
+      'Certificate for clients to trust, PEM; null where the operator brought one of their own',
+    ),
     version: reply.text('Version of the service'),
   }),
 });

@@ -2,7 +2,7 @@ import { ActionIcon, Alert, Button, Group, Stack, Text, TextInput } from '@manti
 import { ClipboardPaste, MapPin, Plus, TriangleAlert, X } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { isEverywhere, joined } from './allow-list.ts';
+import { isEverywhere, joined, networksOf } from './allow-list.ts';
 import type { KeyForm } from './key-form.tsx';
 import classes from './keys.module.css';
 import { PasteAddresses } from './paste-addresses.tsx';
@@ -24,7 +24,8 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
     // Where it was is nothing any more.
     add.current?.focus();
   };
-  const hasMine = rows.some(({ cidr }) => cidr.trim() === yourAddress);
+  const mine = networksOf(yourAddress).map((cidr) => ({ cidr, note: t('form.mineNote') }));
+  const hasMine = joined(rows, mine).length === joined(rows, []).length;
   return (
     <fieldset className={classes['part']}>
       <legend>{t('form.addresses')}</legend>
@@ -67,9 +68,7 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
               variant="default"
               size="xs"
               leftSection={<MapPin size={14} aria-hidden />}
-              onClick={() =>
-                form.setFieldValue('allow_list', joined(rows, [{ cidr: yourAddress, note: t('form.mineNote') }]))
-              }
+              onClick={() => form.setFieldValue('allow_list', joined(rows, mine))}
             >
               {t('form.addMine', { address: yourAddress })}
             </Button>

@@ -19,6 +19,12 @@ export function isNetwork(text: string): boolean {
 /** All addresses that there are. */
 export const isEverywhere = (text: string): boolean => isNetwork(text) && /\/0$/.test(text.trim());
 
+/** Of this machine: which of them a program that calls `localhost` comes from is up to the program. */
+const LOOPBACK = ['127.0.0.1', '::1'];
+
+/** What has to be on the list for the machine at this address. */
+export const networksOf = (address: string): readonly string[] => (LOOPBACK.includes(address) ? LOOPBACK : [address]);
+
 export interface PastedLines {
   readonly rows: readonly AllowedRow[];
   /** Numbers of the lines that are none, from 1. */

@@ -3,9 +3,10 @@ import { TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { createKey } from '../../../../src/console/wire/keys.ts';
 import type { ReadBy } from '../../../../src/http/fields.ts';
+import { AuthorityNote } from '../../parts/authority-note.tsx';
 import { CodeBlock } from '../../parts/code-block.tsx';
 import { SecretOnce } from '../../parts/secret-once.tsx';
-import { useVisit } from '../../session/session.tsx';
+import { useCurl } from '../../session/interface.ts';
 import { useTenant } from '../../session/tenant.ts';
 
 export type Issued = NonNullable<ReadBy<typeof createKey.data>['result']>;
@@ -19,8 +20,7 @@ interface KeySecretProps {
 export function KeySecret({ issued, onStored }: KeySecretProps) {
   const { t } = useTranslation('keys');
   const { environment } = useTenant();
-  const { visit } = useVisit();
-  const base = visit?.environments.find(({ name }) => name === environment)?.url.replace(/\/$/, '') ?? '';
+  const curl = useCurl(environment);
   return (
     <SecretOnce what={t('secret.label')} secret={issued.secret} onStored={onStored}>
       <Stack gap="xs">
@@ -28,14 +28,15 @@ export function KeySecret({ issued, onStored }: KeySecretProps) {
           {t('secret.try')}
         </Title>
         <Text size="sm" c="dimmed">
-          {t('secret.tryText')} {t('secret.tryHint')}
+          {t('secret.tryText')}
         </Text>
         {issued.key.allow_list.length === 0 && (
           <Alert color="yellow" icon={<TriangleAlert size={18} aria-hidden />}>
             {t('secret.addresses')}
           </Alert>
         )}
-        <CodeBlock label="curl" code={`curl ${base}/v1/account \\\n  -H 'x-api-key: ${issued.secret}'`} />
+        <CodeBlock label="curl" code={`${curl}/v1/account \\\n  -H 'x-api-key: ${issued.secret}'`} />
+        <AuthorityNote />
       </Stack>
     </SecretOnce>
   );

@@ -8,25 +8,25 @@ interface Commands {
   readonly payment: string;
 }
 
-const post = (url: string, body: object, headers: readonly string[] = []): string =>
+const post = (curl: string, body: object, headers: readonly string[] = []): string =>
   [
-    `curl ${url}`,
+    curl,
     ...['content-type: application/json', ...headers].map((header) => `-H '${header}'`),
     `-H "x-api-key: $KEY"`,
     `-d '${JSON.stringify(body)}'`,
   ].join(' \\\n  ');
 
 /** The least that makes an account live: it reads, and touches no card. */
-export const firstCall = (base: string): string => `curl ${base}/v1/account -H "x-api-key: $KEY"`;
+export const firstCall = (curl: string): string => `${curl}/v1/account -H "x-api-key: $KEY"`;
 
-/** `base`: address of the interface. `year`: one in which the test card is still good. */
-export function commandsFor(base: string, year: number): Commands {
+/** `curl`: how they begin, up to the path. `year`: one in which the test card is still good. */
+export function commandsFor(curl: string, year: number): Commands {
   const chd = { card: CARD, name: 'Ana Lopez', exp: `12/${String(year).slice(-2)}` };
   const who = { first_name: 'Ana', last_name: 'Lopez', country: 'US', email: 'ana@example.com' };
   return {
     key: 'KEY=cv_sandbox_…',
-    card: post(`${base}/v1/tokenization/simple`, { chd: [chd], tags: ['first-steps'], scheme: 1 }),
-    capture: post(`${base}/transactions/requests`, {
+    card: post(`${curl}/v1/tokenization/simple`, { chd: [chd], tags: ['first-steps'], scheme: 1 }),
+    capture: post(`${curl}/transactions/requests`, {
       chd: { ...chd, cvv: '123' },
       amount: 12_500,
       currency: 'USD',
@@ -34,7 +34,7 @@ export function commandsFor(base: string, year: number): Commands {
       ttl: 60,
     }),
     payment: post(
-      `${base}/v1/payments/`,
+      `${curl}/v1/payments/`,
       {
         transaction_info: { type: 'authorization', reference_code: 'A-1001' },
         card: { number: CARD, expiration_date: `12/${year}`, security_code: '123', holder: 'Ana Lopez' },

@@ -1,11 +1,12 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { AuthorityNote } from '../../parts/authority-note.tsx';
 import { CodeBlock } from '../../parts/code-block.tsx';
+import { useCurl } from '../../session/interface.ts';
 import { useCan } from '../../session/tenant.ts';
 import { CheckList } from './check-list.tsx';
 import { firstCall } from './commands.ts';
 import { type Onboarding, paymentsStateIn, stateOf } from './state.ts';
-import { useAddress } from './use-address.ts';
 
 /** What there is of all that going live takes. */
 export function GoingLive({ onboarding }: { readonly onboarding: Onboarding }) {
@@ -28,7 +29,7 @@ interface GoLiveProps {
 export function GoLive({ onboarding, onAsk }: GoLiveProps) {
   const { t } = useTranslation('onboarding');
   const can = useCan();
-  const base = useAddress('production');
+  const curl = useCurl('production');
   const mustAsk = paymentsStateIn(onboarding, 'production') === 'missing';
   return (
     <Stack gap="sm" w="100%" mt={4}>
@@ -42,7 +43,8 @@ export function GoLive({ onboarding, onAsk }: GoLiveProps) {
             {t('ownerOnly')}
           </Text>
         ))}
-      <CodeBlock label={t('going.command')} code={firstCall(base)} />
+      <CodeBlock label={t('going.command')} code={firstCall(curl)} />
+      <AuthorityNote />
     </Stack>
   );
 }

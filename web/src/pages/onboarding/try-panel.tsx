@@ -1,11 +1,12 @@
-import { Alert, Tabs, Text } from '@mantine/core';
+import { Alert, Tabs } from '@mantine/core';
 import { Info } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
+import { AuthorityNote } from '../../parts/authority-note.tsx';
 import { CodeBlock } from '../../parts/code-block.tsx';
 import { Panel } from '../../parts/panel.tsx';
+import { useCurl } from '../../session/interface.ts';
 import { commandsFor } from './commands.ts';
 import type { Onboarding } from './state.ts';
-import { useAddress } from './use-address.ts';
 
 const TABS = ['card', 'capture', 'payment'] as const;
 /** Years that the test card is good for. */
@@ -14,7 +15,7 @@ const AHEAD = 3;
 /** The first calls, ready to copy. */
 export function TryPanel({ payments }: { readonly payments: Onboarding['payments'] }) {
   const { t } = useTranslation('onboarding');
-  const commands = commandsFor(useAddress('sandbox'), new Date().getFullYear() + AHEAD);
+  const commands = commandsFor(useCurl('sandbox'), new Date().getFullYear() + AHEAD);
   const isEnabled = payments.some(({ environment, enabled }) => environment === 'sandbox' && enabled);
   return (
     <div id="commands">
@@ -40,9 +41,7 @@ export function TryPanel({ payments }: { readonly payments: Onboarding['payments
             </Tabs.Panel>
           ))}
         </Tabs>
-        <Text size="sm" c="dimmed">
-          {t('commands.certificate')}
-        </Text>
+        <AuthorityNote />
       </Panel>
     </div>
   );

@@ -1,5 +1,6 @@
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { Download } from 'lucide-react';
+import { saveFile } from '../../parts/save-file.ts';
 
 interface DownloadButtonProps {
   readonly text: string;
@@ -7,19 +8,10 @@ interface DownloadButtonProps {
   readonly label: string;
 }
 
-/** Saves a text as a file, without asking the service again. */
 export function DownloadButton({ text, fileName, label }: DownloadButtonProps) {
-  const save = (): void => {
-    const address = URL.createObjectURL(new Blob([text], { type: 'application/x-pem-file' }));
-    const link = document.createElement('a');
-    link.href = address;
-    link.download = fileName;
-    link.click();
-    URL.revokeObjectURL(address);
-  };
   return (
     <Tooltip label={label} openDelay={300}>
-      <ActionIcon variant="subtle" color="gray" size="sm" aria-label={label} onClick={save}>
+      <ActionIcon variant="subtle" color="gray" size="sm" aria-label={label} onClick={() => saveFile(text, fileName)}>
         <Download size={14} aria-hidden />
       </ActionIcon>
     </Tooltip>

@@ -2,12 +2,13 @@ import { Button, FileButton, Group, Stack, Text, Textarea, TextInput } from '@ma
 import { Upload } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import classes from './key-input.module.css';
 import { type KeyFileFault, readKeyFile } from './key-text.ts';
 
 interface KeyInputProps {
   readonly label: string;
   readonly hint?: string;
-  /** What is in a chosen file is not shown. */
+  /** It is not shown, pasted or chosen. */
   readonly isSecret?: boolean;
   readonly value: string;
   readonly onChange: (text: string) => void;
@@ -49,7 +50,7 @@ export function KeyInput({ label, hint, isSecret = false, value, onChange, error
           onChange={(event) => change(event.currentTarget.value)}
           placeholder="-----BEGIN …-----"
           rows={5}
-          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: '0.75rem' } }}
+          classNames={{ input: `${classes['text']} ${isSecret && value !== '' ? classes['secret'] : ''}` }}
           autoComplete="off"
           spellCheck={false}
         />

@@ -125,7 +125,6 @@ export const keys = {
     label: 'API key',
     try: 'Try it',
     tryText: 'Run this from an address on the list.',
-    tryHint: 'If the certificate of the service is not known to your machine, add --cacert with its authority.',
     addresses: 'The list of addresses is empty, so every call is refused until you add one.',
   },
   rotate: {

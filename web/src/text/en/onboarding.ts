@@ -69,8 +69,6 @@ export const onboarding = {
     card: 'Store a card',
     capture: 'Make a capture',
     payment: 'Authorize a payment',
-    certificate:
-      'If your machine does not know the certificate of the service, add --cacert ca.pem. Your operator gives you that file: it is tls/ca.pem in the data folder of the service, and no secret.',
     paymentsOff:
       'Payments are not enabled in the sandbox yet. Ask for them; once your operator has enabled them, the command stands here.',
   },

@@ -22,6 +22,9 @@ export const parts = {
   storedIt: 'I have stored it',
   typeToConfirm: 'Type {{typed}} to confirm',
   download: 'Download',
+  downloadFile: 'Download {{file}}',
+  authority:
+    'Save {{file}} in the folder where you run the command. It lets curl trust this service, and is no secret.',
   goOn: 'Continue',
   recoveryOnce:
     'Keep these codes somewhere safe, away from this device. Each works once, when you don’t have your second factor. You won’t see them again.',

@@ -127,7 +127,6 @@ export const keys: typeof english = {
     label: 'Clave de API',
     try: 'Pruébela',
     tryText: 'Ejecute esto desde una dirección de la lista.',
-    tryHint: 'Si su equipo no conoce el certificado del servicio, añada --cacert con su autoridad.',
     addresses: 'La lista de direcciones está vacía: toda llamada se rechaza hasta que añada una.',
   },
   rotate: {

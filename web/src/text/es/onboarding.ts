@@ -70,8 +70,6 @@ export const onboarding: typeof english = {
     card: 'Guardar una tarjeta',
     capture: 'Hacer una captura',
     payment: 'Autorizar un pago',
-    certificate:
-      'Si su equipo no conoce el certificado del servicio, añada --cacert ca.pem. Su operador le da ese archivo: es tls/ca.pem en la carpeta de datos del servicio, y no es secreto.',
     paymentsOff:
       'Los pagos todavía no están habilitados en el entorno de pruebas. Solicítelos; cuando su operador los habilite, el comando aparecerá aquí.',
   },

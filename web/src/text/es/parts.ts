@@ -24,6 +24,9 @@ export const parts: typeof english = {
   storedIt: 'Ya lo he guardado',
   typeToConfirm: 'Escriba {{typed}} para confirmar',
   download: 'Descargar',
+  downloadFile: 'Descargar {{file}}',
+  authority:
+    'Guarde {{file}} en la carpeta donde ejecute el comando. Con él, curl confía en este servicio; no es secreto.',
   goOn: 'Continuar',
   recoveryOnce:
     'Guarde estos códigos en un lugar seguro, fuera de este dispositivo. Cada uno sirve una sola vez, cuando no tenga a mano su segundo factor. No volverá a verlos.',
