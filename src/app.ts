@@ -6,7 +6,7 @@ import type { Config } from './config.ts';
 import { Approvals } from './console/approvals.ts';
 import { consoleRoutes, PAGES } from './console/console.ts';
 import type { About } from './console/route.ts';
-import { openCore } from './core.ts';
+import { type OpenCore, openCore } from './core.ts';
 import { addAssets, loadAssets } from './http/assets.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { ENDPOINTS } from './http/endpoints.ts';
@@ -45,7 +45,7 @@ import { VERSION } from './version.ts';
 const ID_BYTES = 16;
 const ALWAYS = (): Promise<boolean> => Promise.resolve(true);
 
-/** The wiring diagram: opens everything, listens, and returns how to stop. */
+/** Opens everything, listens, and returns how to stop. */
 export async function startService(
   config: Config,
   own: Clock,
@@ -54,6 +54,17 @@ export async function startService(
 ): Promise<Running> {
   const waiting = (error: unknown): void => log.error('waiting for the database', describeError(error));
   const core = await whenThere(() => openCore(config, own), { clock: own, waiting });
+  try {
+    return await runService(core, config, log, endpoints);
+  } catch (error) {
+    // What stays open would keep the process from ending.
+    await core.close();
+    throw error;
+  }
+}
+
+/** The wiring diagram. */
+async function runService(core: OpenCore, config: Config, log: Log, endpoints: readonly Endpoint[]): Promise<Running> {
   const { database, opened, keyring, clock, random, accounts, configurations } = core;
   const owner = Buffer.from(random.bytes(ID_BYTES)).toString('hex');
   const turns = ['sweeper', 'payments'].map((name) => new Lease({ database, clock, name, owner }));

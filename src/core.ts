@@ -21,7 +21,7 @@ import { type Opened, openDatabase } from './storage/open.ts';
 const NO_VAULT = 'there is no vault in this database; start the service once, or run: cardvault migrate';
 const UNFINISHED = 'a copy into this database was not finished; run the same cardvault copy again';
 
-interface OpenCore extends Core {
+export interface OpenCore extends Core {
   readonly database: Driver;
   readonly opened: Opened;
   readonly processors: Processors;

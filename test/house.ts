@@ -61,7 +61,7 @@ const LOCAL = ['127.0.0.0/8', '::1'];
 const OPERATOR = { actor: { type: 'operator' as const, name: 'test' } };
 
 export async function startHouse(
-  options: { variables?: Record<string, string>; directory?: string } = {},
+  options: { variables?: Record<string, string>; directory?: string; authority?: string } = {},
 ): Promise<House> {
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'cardvault-test-'));
   const log: string[] = [];
@@ -86,7 +86,7 @@ export async function startHouse(
     openLog('debug', { write: (line) => log.push(line) }),
   );
   const { core, ports } = running;
-  const authority = readFileSync(running.authorityFile ?? '', 'utf8');
+  const authority = options.authority ?? readFileSync(running.authorityFile ?? '', 'utf8');
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
 
   const call = (method: string, path: string, options: CallOptions = {}): Promise<Answer> => {

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { showSession } from '../../src/console/wire/session.ts';
+import { makeAuthority, makeServerIdentity } from '../../src/crypto/certificate.ts';
+import { type House, startHouse } from '../house.ts';
+import { newDirectory } from '../process.ts';
+import { newClient } from './client.ts';
+
+describe('a service with a certificate of the operator', () => {
+  const files = newDirectory();
+  let house: House;
+  before(async () => {
+    const authority = await makeAuthority(Date.now());
+    const server = await makeServerIdentity(authority, [{ type: 'dns', value: 'localhost' }], Date.now());
+    const [certificate, key] = [join(files, 'server.pem'), join(files, 'key.pem')];
+    writeFileSync(certificate, server.certificate);
+    writeFileSync(key, server.key);
+    const variables = { CARDVAULT_TLS_CERT: certificate, CARDVAULT_TLS_KEY: key };
+    house = await startHouse({ variables, authority: authority.certificate });
+  });
+  after(async () => {
+    await house?.stop();
+    rmSync(files, { recursive: true });
+  });
+
+  test('is known by it', async () => {
+    assert.equal((await house.call('GET', '/v1/account')).status, 403);
+  });
+
+  test('gives out no certificate that clients should trust', async () => {
+    const { json } = await newClient(house).call(showSession);
+    assert.equal(json.authority, null);
+  });
+});
