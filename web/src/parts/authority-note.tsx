@@ -2,7 +2,7 @@ import { Button, Group, Text } from '@mantine/core';
 import { Download } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { AUTHORITY_FILE, useAuthority } from '../session/interface.ts';
-import { saveFile } from './save-file.ts';
+import { savePem } from './save-pem.ts';
 
 /** Where the file is to be had that the commands on this page name. Nothing, where the operator brought a certificate. */
 export function AuthorityNote() {
@@ -18,7 +18,7 @@ export function AuthorityNote() {
         variant="default"
         size="xs"
         leftSection={<Download size={14} aria-hidden />}
-        onClick={() => saveFile(authority, AUTHORITY_FILE)}
+        onClick={() => savePem(authority, AUTHORITY_FILE)}
       >
         {t('downloadFile', { file: AUTHORITY_FILE })}
       </Button>

@@ -1,15 +1,11 @@
-import { Modal, Stack } from '@mantine/core';
+import { Modal } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { AuthorityNote } from '../../parts/authority-note.tsx';
-import { CodeBlock } from '../../parts/code-block.tsx';
+import { FirstCall } from '../../parts/first-call.tsx';
 import { SecretOnce } from '../../parts/secret-once.tsx';
-import { useCurl } from '../../session/interface.ts';
 import type { Made } from './made.ts';
 
-type MadeKey = Extract<Made, { kind: 'key' }>;
-
 interface NewKeyDialogProps {
-  readonly made: MadeKey | undefined;
+  readonly made: Extract<Made, { kind: 'key' }> | undefined;
   readonly onStored: () => void;
 }
 
@@ -28,20 +24,9 @@ export function NewKeyDialog({ made, onStored }: NewKeyDialogProps) {
     >
       {made !== undefined && (
         <SecretOnce what={t('secret.label')} secret={made.secret} onStored={onStored}>
-          <FirstCall {...made} />
+          <FirstCall label={t('secret.tryIt')} environment={made.environment} secret={made.secret} />
         </SecretOnce>
       )}
     </Modal>
-  );
-}
-
-function FirstCall({ environment, secret }: MadeKey) {
-  const { t } = useTranslation('approvals');
-  const curl = useCurl(environment);
-  return (
-    <Stack gap="xs">
-      <CodeBlock label={t('secret.tryIt')} code={`${curl}/v1/account \\\n  -H 'x-api-key: ${secret}'`} />
-      <AuthorityNote />
-    </Stack>
   );
 }

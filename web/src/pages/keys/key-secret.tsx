@@ -3,10 +3,8 @@ import { TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { createKey } from '../../../../src/console/wire/keys.ts';
 import type { ReadBy } from '../../../../src/http/fields.ts';
-import { AuthorityNote } from '../../parts/authority-note.tsx';
-import { CodeBlock } from '../../parts/code-block.tsx';
+import { FirstCall } from '../../parts/first-call.tsx';
 import { SecretOnce } from '../../parts/secret-once.tsx';
-import { useCurl } from '../../session/interface.ts';
 import { useTenant } from '../../session/tenant.ts';
 
 export type Issued = NonNullable<ReadBy<typeof createKey.data>['result']>;
@@ -20,7 +18,6 @@ interface KeySecretProps {
 export function KeySecret({ issued, onStored }: KeySecretProps) {
   const { t } = useTranslation('keys');
   const { environment } = useTenant();
-  const curl = useCurl(environment);
   return (
     <SecretOnce what={t('secret.label')} secret={issued.secret} onStored={onStored}>
       <Stack gap="xs">
@@ -35,8 +32,7 @@ export function KeySecret({ issued, onStored }: KeySecretProps) {
             {t('secret.addresses')}
           </Alert>
         )}
-        <CodeBlock label="curl" code={`${curl}/v1/account \\\n  -H 'x-api-key: ${issued.secret}'`} />
-        <AuthorityNote />
+        <FirstCall label="curl" environment={environment} secret={issued.secret} />
       </Stack>
     </SecretOnce>
   );

@@ -1,6 +1,6 @@
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { Download } from 'lucide-react';
-import { saveFile } from '../../parts/save-file.ts';
+import { savePem } from '../../parts/save-pem.ts';
 
 interface DownloadButtonProps {
   readonly text: string;
@@ -11,7 +11,7 @@ interface DownloadButtonProps {
 export function DownloadButton({ text, fileName, label }: DownloadButtonProps) {
   return (
     <Tooltip label={label} openDelay={300}>
-      <ActionIcon variant="subtle" color="gray" size="sm" aria-label={label} onClick={() => saveFile(text, fileName)}>
+      <ActionIcon variant="subtle" color="gray" size="sm" aria-label={label} onClick={() => savePem(text, fileName)}>
         <Download size={14} aria-hidden />
       </ActionIcon>
     </Tooltip>
