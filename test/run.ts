@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
+import { inspect } from 'node:util';
 import { noChromium } from './chromium.ts';
 import { isPostgres } from './database.ts';
 import { killOverdueChildren } from './overdue.ts';
@@ -28,7 +29,7 @@ const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 const AGAIN = /^test\/(interface|simulation)\//;
 /** Of those, what is decided before any record is read or written. */
 const BEFORE_STORAGE =
-  /\/(addresses|hostile-requests|json-values|log|malformed-http|media-types|openapi|order-of-checks|slow-bodies|tls|proxy-encryption-keys|proxy-guessing|proxy-media-types|proxy-places|proxy-wssec-refused)\.test\.ts$/;
+  /\/(addresses|hostile-requests|json-values|log|malformed-http|media-types|unused-connections|openapi|order-of-checks|slow-bodies|tls|proxy-encryption-keys|proxy-guessing|proxy-media-types|proxy-places|proxy-wssec-refused)\.test\.ts$/;
 /** What looks at the console as people do. */
 const IN_BROWSER = /^test\/browser\//;
 /** Files about one process and no other: as many of them share one, which loads the sources once. */
@@ -43,7 +44,10 @@ const KILLED_AFTER_MS = WITHIN_MS + 20_000;
 const DEADLINE = pathToFileURL(join(import.meta.dirname, 'deadline.ts')).href;
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
+/** Told once more at the end, where they are looked for: thousands of lines may follow them. */
+const failures: string[] = [];
 process.on('exit', () => {
+  for (const failure of failures) say(`\n✖ ${failure}`);
   say(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
   if (counts.failed > 0 || counts.passed === 0) process.exitCode = 1;
 });
@@ -108,8 +112,10 @@ async function runAll(
     if (skip !== undefined && skip !== false) counts.skipped++;
     else if (details.type !== 'suite') counts.passed++;
   });
-  stream.on('test:fail', ({ details }) => {
-    if (details.type !== 'suite') counts.failed++;
+  stream.on('test:fail', ({ name, details }) => {
+    if (details.type === 'suite') return;
+    counts.failed++;
+    failures.push(`${label}${name}\n${inspect(details.error.cause ?? details.error)}`);
   });
   const lines = Readable.from(labelled(label)(stream)).pipe(spec());
   for await (const text of lines) process.stdout.write(text as string);

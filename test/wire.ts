@@ -18,7 +18,8 @@ export interface WireAnswer {
   readonly body: string;
 }
 
-const PATIENCE_MS = 15_000;
+/** Longer than the service waits for the head of a request. */
+const PATIENCE_MS = 40_000;
 
 /** Resolves when the handshake is done; rejects with its error. */
 export function dial(house: House, { environment = 'sandbox', ...options }: WireOptions = {}): Promise<TLSSocket> {

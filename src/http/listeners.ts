@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { createServer, type Server, type ServerOptions } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import { HOUR, MINUTE, SECOND } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
@@ -19,6 +19,7 @@ const TIMEOUTS = {
   keepAliveTimeout: 65 * SECOND,
   headersTimeout: 20 * SECOND,
   requestTimeout: MINUTE,
+  connectionsCheckingInterval: 5 * SECOND,
   handshakeTimeout: 10 * SECOND,
 };
 
@@ -93,7 +94,10 @@ class Listener {
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
     });
-    server.on('clientError', (_error, socket) => refuseMalformed(socket));
+    server.on('clientError', (error, socket: TLSSocket) => {
+      if (isTimeout(error) && socket.bytesRead === 0) closeUnused(socket);
+      else refuseMalformed(socket);
+    });
     // What is no TLS gets no service and no explanation.
     server.on('tlsClientError', (_error, socket) => socket.destroy());
     return new Promise((resolve, reject) => {
@@ -107,8 +111,20 @@ class Listener {
   }
 }
 
+const isTimeout = ({ code }: NodeJS.ErrnoException): boolean => code === 'ERR_HTTP_REQUEST_TIMEOUT';
+
+/**
+ * Browsers open connections that they may want later, and take an answer on one for that of the request they are just
+ * sending: it ends without a word. What has come meanwhile is read first.
+ */
+function closeUnused(socket: TLSSocket): void {
+  setImmediate(() => {
+    if (socket.bytesRead === 0) socket.destroy();
+  });
+}
+
 /** What is no HTTP that Node reads, as headers that are malformed or too large. */
-function refuseMalformed(socket: Duplex & { _httpMessage?: unknown }): void {
+function refuseMalformed(socket: TLSSocket & { _httpMessage?: unknown }): void {
   // In the middle of another answer it would be read as a part of that one.
   if (socket.writable && !socket._httpMessage) socket.end(MALFORMED_ANSWER);
   else socket.destroy();

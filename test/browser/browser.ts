@@ -51,6 +51,8 @@ export interface Visitor {
 const PICTURES = join(import.meta.dirname, '..', '..', 'docs', 'console');
 const SIZE = { width: 1280, height: 800 };
 const WITHIN_MS = 20_000;
+/** How many times slower pages think, to find tests that rely on their speed. */
+const SLOWNESS = Number(process.env['TEST_BROWSER_SLOWNESS'] ?? '1');
 const ARGUMENTS = [
   '--disable-gpu',
   '--disable-quic',
@@ -118,6 +120,7 @@ async function newVisitor(browser: Browser, origin: string, options: VisitorOpti
   complaints.watch(context);
   const page = await context.newPage();
   const session = await context.newCDPSession(page);
+  if (SLOWNESS > 1) await session.send('Emulation.setCPUThrottlingRate', { rate: SLOWNESS });
   return {
     page,
     complaints,

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
+import { SECOND } from '../../src/kernel/clock.ts';
+import { type House, startHouse } from '../house.ts';
+import { assertUnreadable, dial, exchange, requestText, untilClosed } from '../wire.ts';
+
+/** How long the head of a request may take, and how often that is looked at. */
+const HEAD_MS = 20 * SECOND;
+const LOOK_MS = 5 * SECOND;
+
+describe('a connection on which nothing was asked', { concurrency: true }, () => {
+  let house: House;
+  before(async () => {
+    house = await startHouse();
+  });
+  after(() => house.stop());
+
+  it('ends without a word: a browser would take it for the answer to what it is just sending', async () => {
+    const socket = await dial(house);
+    assert.equal(await untilClosed(socket), '');
+  });
+
+  it('with a part of a head is 400 in the envelope, and ends', async () => {
+    assertUnreadable(await exchange(house, 'GET /healthz HT'), 'a part of a head');
+  });
+
+  it('is served when the request came while the service was held up', async () => {
+    const socket = await dial(house);
+    const received = untilClosed(socket);
+    await sleep(HEAD_MS - SECOND);
+    // What is overdue is looked at next, before anything is read.
+    await immediate();
+    socket.write(requestText('GET /healthz'));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_MS + 2 * SECOND);
+    assert.match(await received, /^HTTP\/1\.1 200 OK\r\n/);
+  });
+});
