@@ -18,7 +18,15 @@ export interface Chromium {
 
 const OLDEST = 120;
 const WITHIN_MS = 240_000;
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
+/** First the one without windows: it loads a page in half the time. */
+const NAMES = [
+  'chromium-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+  'chrome',
+];
 
 /** The package that ships the program, and what its archive must hash to. */
 const PACKAGE = '@sparticuz/chromium';
@@ -66,7 +74,9 @@ export function installChromium(): Chromium | { readonly why: string } {
   if (there !== undefined) return there;
   if (process.getuid?.() === 0 && onPath('apt-get')) {
     const until = performance.now() + WITHIN_MS;
-    if (apt(['update'], until)) apt(['install', '-y', '--no-install-recommends', 'chromium'], until);
+    const install = (name: string): boolean => apt(['install', '-y', '--no-install-recommends', name], until);
+    // Older releases of Debian have the whole browser only.
+    if (apt(['update'], until) && !install('chromium-headless-shell')) install('chromium');
   }
   const debian = findChromium();
   if (debian !== undefined) return debian;

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { noChromium } from '../chromium.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { type FilledHouse, startFilledHouse } from './filled.ts';
+import { untilItHolds } from './patience.ts';
 import { headed, type Stop, settled, stopsIn, visit, visitWithin, type Who, whoIs } from './tour.ts';
 
 /** Every page in both forms, which takes a minute more. */
@@ -75,17 +76,21 @@ describe('every page can be used by everybody', { skip: noChromium() }, () => {
 async function assertOutline(page: Page, heading: string | RegExp): Promise<void> {
   await headed(page, heading);
   await settled(page);
-  assert.equal(await page.locator('h1').count(), 1, 'one heading of the first level');
-  assert.equal(await page.getByRole('main').count(), 1, 'one main part');
   await page.getByRole('navigation', { name: 'Main' }).waitFor({ state: 'attached' });
-  assert.match(await page.title(), / · cardvault$/);
-  assert.equal(await page.locator('table:not(:has(caption))').count(), 0, 'a table without a caption');
+  await untilItHolds(async () => {
+    assert.equal(await page.locator('h1').count(), 1, 'one heading of the first level');
+    assert.equal(await page.getByRole('main').count(), 1, 'one main part');
+    assert.match(await page.title(), / · cardvault$/);
+    assert.equal(await page.locator('table:not(:has(caption))').count(), 0, 'a table without a caption');
+  });
 }
 
 async function assertNoSideways(page: Page): Promise<void> {
   await settled(page);
-  const { wide, shown } = await page.evaluate<{ wide: number; shown: number }>(
-    '({ wide: document.documentElement.scrollWidth, shown: document.documentElement.clientWidth })',
-  );
-  assert.ok(wide <= shown, `${wide} wide on a screen of ${shown}`);
+  await untilItHolds(async () => {
+    const { wide, shown } = await page.evaluate<{ wide: number; shown: number }>(
+      '({ wide: document.documentElement.scrollWidth, shown: document.documentElement.clientWidth })',
+    );
+    assert.ok(wide <= shown, `${wide} wide on a screen of ${shown}`);
+  });
 }

@@ -8,6 +8,7 @@ import { theChromium } from '../chromium.ts';
 import { type Authenticator, addAuthenticator } from './authenticator.ts';
 import { accessibilityFaults } from './axe.ts';
 import { Complaints } from './complaints.ts';
+import { untilItHolds, WITHIN_MS } from './patience.ts';
 
 /**
  * A real browser without a window, for one test file:
@@ -50,7 +51,8 @@ export interface Visitor {
 
 const PICTURES = join(import.meta.dirname, '..', '..', 'docs', 'console');
 const SIZE = { width: 1280, height: 800 };
-const WITHIN_MS = 20_000;
+/** Colours and sizes of a page that has everything. */
+const SETTLES_WITHIN_MS = 3000;
 /** How many times slower pages think, to find tests that rely on their speed. */
 const SLOWNESS = Number(process.env['TEST_BROWSER_SLOWNESS'] ?? '1');
 const ARGUMENTS = [
@@ -136,8 +138,10 @@ async function newVisitor(browser: Browser, origin: string, options: VisitorOpti
 }
 
 async function checkAccessibility(page: Page, session: CDPSession): Promise<void> {
-  const faults = await accessibilityFaults(session);
-  assert.equal(faults.join('\n\n'), '', `${new URL(page.url()).pathname} is not accessible`);
+  await untilItHolds(async () => {
+    const faults = await accessibilityFaults(session);
+    assert.equal(faults.join('\n\n'), '', `${new URL(page.url()).pathname} is not accessible`);
+  }, SETTLES_WITHIN_MS);
 }
 
 async function takePictures(page: Page, name: string): Promise<void> {

@@ -6,6 +6,7 @@ import { OPERATOR } from '../../src/people/roles.ts';
 import { noChromium } from '../chromium.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { type FilledHouse, startFilledHouse } from './filled.ts';
+import { untilItHolds } from './patience.ts';
 import { headed, settled, visit, visitWithin } from './tour.ts';
 
 describe('the console without a mouse, and its dialogs', { skip: noChromium() }, () => {
@@ -61,8 +62,7 @@ describe('the console without a mouse, and its dialogs', { skip: noChromium() },
     }
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
-    await page.locator(':focus').waitFor();
-    assert.equal(await focused(page), 'Create key', 'the focus came back');
+    await untilItHolds(async () => assert.equal(await focused(page), 'Create key', 'the focus came back'));
     await page.keyboard.press('Enter');
     await dialog.waitFor();
     await tabTo(page, 'Name');
@@ -97,7 +97,7 @@ describe('the console without a mouse, and its dialogs', { skip: noChromium() },
     await page.keyboard.press('Enter');
     await headed(page, 'Captures');
     // The new page is where the keyboard goes on.
-    assert.equal(await page.getByRole('main').evaluate(HAS_FOCUS), true);
+    await untilItHolds(async () => assert.equal(await page.getByRole('main').evaluate(HAS_FOCUS), true));
     await page.keyboard.press('Control+k');
     await field.waitFor();
     await page.keyboard.type(filled.harbour.payments.get('HB-1017') ?? '');
@@ -157,12 +157,13 @@ describe('the console without a mouse, and its dialogs', { skip: noChromium() },
         const dialog = page.getByRole('dialog');
         await dialog.getByRole('button', { name: 'Cancel', exact: true }).waitFor();
         await page.getByRole('dialog', { name: /\S/ }).waitFor();
-        assert.ok(await dialog.evaluate(HAS_FOCUS), `${path}: the focus is not in the dialog`);
+        await untilItHolds(async () => assert.ok(await dialog.evaluate(HAS_FOCUS), `${path}: the focus is elsewhere`));
         await owner.checkAccessibility();
         await page.keyboard.press('Escape');
         await dialog.waitFor({ state: 'hidden' });
-        await page.locator(':focus').waitFor();
-        assert.ok(await button.evaluate(HAS_FOCUS), `${path}: the focus did not come back`);
+        await untilItHolds(async () =>
+          assert.ok(await button.evaluate(HAS_FOCUS), `${path}: the focus did not return`),
+        );
       }
     });
 
@@ -189,9 +190,9 @@ describe('the console without a mouse, and its dialogs', { skip: noChromium() },
       await settled(member.page);
       await member.checkAccessibility();
       const sideways = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-      assert.equal(await member.page.evaluate(sideways), 0, part);
+      await untilItHolds(async () => assert.equal(await member.page.evaluate(sideways), 0, part));
     }
-    assert.equal(await member.page.evaluate('document.documentElement.lang'), 'es');
+    await member.page.locator('html[lang="es"]').waitFor();
   });
 });
 

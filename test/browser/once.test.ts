@@ -8,6 +8,7 @@ import { newPerson } from '../console/client.ts';
 import { type House, startHouse } from '../house.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { fillKey, keyForm } from './key-form.ts';
+import { untilItHolds } from './patience.ts';
 import { button, followLink, keepSecret, signIn, takeApp } from './ways-in.ts';
 
 const BY_TEST = { actor: { type: 'operator', name: 'test' } } as const;
@@ -106,7 +107,9 @@ describe('once, in the browser', { skip: noChromium() }, () => {
     }
     const open = page.getByRole('table', { name: 'Open invitations' }).getByRole('row');
     await open.filter({ hasText: 'Ben Lost' }).filter({ hasText: '@' }).filter({ hasText: 'New way in' }).waitFor();
-    assert.equal(await open.count(), 3, 'a header, the invitation and the newest way in');
+    await untilItHolds(async () =>
+      assert.equal(await open.count(), 3, 'a header, the invitation and the newest way in'),
+    );
   });
 
   it('what is shown once is not lost by going back or by loading the page anew', async () => {
@@ -179,6 +182,6 @@ describe('once, in the browser', { skip: noChromium() }, () => {
     await page.goto(`/a/${account}/team`);
     const row = page.getByRole('table', { name: 'People' }).getByRole('row').filter({ hasText: 'Ben Lost' });
     await row.waitFor();
-    assert.equal(((await row.innerText()).match(/Analyst/g) ?? []).length, 1);
+    await untilItHolds(async () => assert.equal(((await row.innerText()).match(/Analyst/g) ?? []).length, 1));
   });
 });

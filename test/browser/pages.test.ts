@@ -11,6 +11,7 @@ import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { type FilledHouse, startFilledHouse } from './filled.ts';
 import { CARDS } from './filling.ts';
 import { Memory } from './memory.ts';
+import { untilItHolds } from './patience.ts';
 import { headed, settled, visit, visitWithin, type Who, whoIs } from './tour.ts';
 import { keepSecret } from './ways-in.ts';
 
@@ -61,12 +62,13 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
       await page.getByRole('main').getByText(text).waitFor();
     await page.getByText('30 days', { exact: true }).click();
     await press(page.getByRole('main'), 'Show as table');
-    assert.equal(await page.getByRole('table').first().getByRole('row').count(), 31);
+    const days = page.getByRole('table').first().getByRole('row');
+    await untilItHolds(async () => assert.equal(await days.count(), 31));
     await page.getByRole('link', { name: 'Show these payments' }).click();
     await headed(page, 'Payments');
     const rows = page.getByRole('table', { name: 'Payments' }).getByRole('row');
     await rows.filter({ hasText: 'HB-1021' }).waitFor();
-    assert.equal(await rows.count(), 2);
+    await untilItHolds(async () => assert.equal(await rows.count(), 2));
   });
 
   it('a token is found by its last four digits, and a whole card number is not even sent', async () => {
@@ -88,7 +90,8 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
 
   it('captures tell how long they last, and one can be ended at once', async () => {
     const page = await open('developer', sandbox('captures'), 'Captures');
-    assert.equal(await page.getByRole('table', { name: 'Captures' }).getByRole('row').count(), 5);
+    const rows = page.getByRole('table', { name: 'Captures' }).getByRole('row');
+    await untilItHolds(async () => assert.equal(await rows.count(), 5));
     await page.getByRole('row').filter({ hasText: /0 USD/ }).first().getByRole('link').click();
     await headed(page, 'Capture');
     await press(page, 'Delete capture');

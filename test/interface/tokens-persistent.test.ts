@@ -116,27 +116,27 @@ describe('POST /v1/tokenization/simple, persistent', () => {
     });
 
     for (const scheme of [1, 3, 7, 8]) {
-      test(`scheme ${scheme}: 50 concurrent requests for one card give one token with everybody's tags`, async () => {
+      test(`scheme ${scheme}: 20 concurrent requests for one card give one token with everybody's tags`, async () => {
         const number = luhnPan('455667');
         const answers = await Promise.all(
-          Array.from({ length: 50 }, (_, index) =>
+          Array.from({ length: 20 }, (_, index) =>
             me.tokenize(cards([number], { scheme, tags: [`t${index}`], ...persistent })),
           ),
         );
         assert.equal(new Set(answers.flatMap(tokensIn)).size, 1);
         const { tokens } = dataOf(await me.tokenize(cards([number], { scheme, ...persistent })));
-        assert.equal(new Set(tokens[0].tags).size, 50);
+        assert.equal(new Set(tokens[0].tags).size, 20);
       });
     }
 
-    test('60 concurrent requests for one card, under 55 tags: one token, 50 tags', async () => {
+    test('15 concurrent requests for one card, under 55 tags: one token, 50 tags', async () => {
       const number = luhnPan('455667');
       const before = await me.count('tokens');
       const answers = await Promise.all(
-        Array.from({ length: 60 }, (_, index) =>
+        Array.from({ length: 15 }, (_, index) =>
           me.tokenize({
             chd: [card(number, { name: `Name ${index}` })],
-            tags: [`t${index % 55}`],
+            tags: [0, 1, 2, 3].map((place) => `t${(4 * index + place) % 55}`),
             scheme: 1,
             ...persistent,
           }),

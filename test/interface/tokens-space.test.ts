@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { isPostgres } from '../database.ts';
 import { type House, luhnPan, startHouse } from '../house.ts';
 import {
   assertRefused,
@@ -31,7 +32,9 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
   const statuses = (data: { tokens: { status: number }[] }) => data.tokens.map(({ status }) => status);
 
   describe('an 8-digit BIN with scheme 1', () => {
-    const pan = luhnPan('45566712');
+    // Over PostgreSQL each that is taken already costs a way to the server and back.
+    const [digits, space] = isPostgres ? [15, 900] : [16, 9000];
+    const pan = luhnPan('45566712', digits);
     const eight = { scheme: 1, isEightDigitsBin: true };
     const taken = new Set<string>();
     let deleted: string[];
@@ -40,19 +43,19 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
       me = await newCaller(house);
     });
 
-    test('200: all 9000 tokens of one BIN and last four are given, each once', async () => {
-      const thousand = cards(
-        Array.from({ length: 1000 }, () => pan),
+    test(`200: all ${space} tokens of one BIN and last four are given, each once`, async () => {
+      const ninth = cards(
+        Array.from({ length: space / 9 }, () => pan),
         eight,
       );
       for (let round = 0; round < 9; round++) {
-        const data = dataOf(await me.tokenize(thousand));
+        const data = dataOf(await me.tokenize(ninth));
         assert.ok(statuses(data).every((status) => status === 1));
         for (const { token } of data.tokens) taken.add(token);
       }
-      assert.equal(taken.size, 9000);
+      assert.equal(taken.size, space);
       for (const token of taken) {
-        assert.ok(token.startsWith(pan.slice(0, 8)) && token.endsWith(pan.slice(-4)) && token.length === 16);
+        assert.ok(token.startsWith(pan.slice(0, 8)) && token.endsWith(pan.slice(-4)) && token.length === digits);
         assert.ok(!passesLuhn(token));
       }
     });
