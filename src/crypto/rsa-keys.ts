@@ -1,6 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
+import { opensInTime } from './encrypted-keys.ts';
 import { encryptRsa } from './rsa.ts';
 
 /** A file or text that is not the key it should be; the message holds nothing of it. */
@@ -16,6 +17,9 @@ export class KeyFault extends OperatorError {
 
 const { min, max } = LIMITS.rsaBits;
 const PUBLIC_PEM = /^-----BEGIN (RSA )?PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END \1?PUBLIC KEY-----/m;
+/** With the headers of the old kind of encryption, when it has them. */
+const PRIVATE_PEM =
+  /^-----BEGIN ((?:[A-Z]+ )?PRIVATE KEY)-----(?:\r?\n(Proc-Type: 4,ENCRYPTED\r?\nDEK-Info: [A-Z0-9-]+,[0-9A-Fa-f]+\r?\n\r?\n))?([A-Za-z0-9+/=\s]+)-----END \1-----/m;
 /** Tools write lines of their own before it. */
 const PEM = /^-----BEGIN ([A-Z0-9 ]+)-----/m;
 /** How the DER of a PFX begins: a sequence, its length, version 3 (RFC 7292). */
@@ -39,8 +43,8 @@ export function readPublicKey(bytes: Uint8Array): KeyObject {
 }
 
 /**
- * An RSA private key of at least 2048 bits from PEM (PKCS#1, PKCS#8, either encrypted) or DER, or a JWK. Throws
- * `KeyFault`.
+ * An RSA private key of at least 2048 bits from PEM (PKCS#1, PKCS#8, either encrypted) or DER, or a JWK. One that takes
+ * too much work to open is refused as one that cannot be read. Throws `KeyFault`.
  */
 export function readPrivateKey(bytes: Uint8Array, passphrase: string | undefined): KeyObject {
   const text = textOf(bytes);
@@ -55,7 +59,10 @@ export function readPrivateKey(bytes: Uint8Array, passphrase: string | undefined
   if (key !== undefined) return checked(key);
   if (PKCS12.test(text))
     throw new KeyFault('this is PKCS#12; turn its key into PEM first: openssl pkcs12 -in FILE -nocerts -nodes');
-  if (passphrase !== undefined) throw new KeyFault('the private key cannot be read, or its passphrase is another one');
+  if (passphrase !== undefined)
+    throw new KeyFault(
+      'the private key cannot be read, its passphrase is another one, or it takes too much work to open',
+    );
   throw new KeyFault('expected an RSA private key: PEM, DER or JWK');
 }
 
@@ -163,9 +170,25 @@ function publicFromDer(bytes: Uint8Array): KeyObject | undefined {
   ]);
 }
 
+/** Of several the first. What OpenSSL gets is what was looked at here, and nothing that stood around it. */
 function privateFromPem(bytes: Uint8Array, passphrase: string | undefined): KeyObject | undefined {
-  if (labelOf(bytes) === undefined) return undefined;
-  return createPrivateKey({ key: textOf(bytes), format: 'pem', ...(passphrase !== undefined && { passphrase }) });
+  const [block, label, headers, base64 = ''] = PRIVATE_PEM.exec(textOf(bytes)) ?? [];
+  if (block === undefined) return undefined;
+  if (label === 'ENCRYPTED PRIVATE KEY' && headers === undefined)
+    return privateFromPkcs8(Buffer.from(base64, 'base64'), passphrase);
+  // The old kind takes no work. Under another label an encrypted PKCS#8 may be inside, which nobody has looked at.
+  const isOldKind = label === 'RSA PRIVATE KEY' && headers !== undefined;
+  return createPrivateKey({
+    key: block,
+    format: 'pem',
+    ...(isOldKind && passphrase !== undefined && { passphrase }),
+  });
+}
+
+/** Without the passphrase OpenSSL opens nothing that is encrypted, so it gets it only for what opens in time. */
+function privateFromPkcs8(key: Buffer, passphrase: string | undefined): KeyObject {
+  const secret = passphrase !== undefined && opensInTime(key) ? { passphrase } : {};
+  return createPrivateKey({ key, format: 'der', type: 'pkcs8', ...secret });
 }
 
 function privateFromJwk(bytes: Uint8Array): KeyObject | undefined {
@@ -175,9 +198,8 @@ function privateFromJwk(bytes: Uint8Array): KeyObject | undefined {
 
 function privateFromDer(bytes: Uint8Array, passphrase: string | undefined): KeyObject | undefined {
   const key = Buffer.from(derOf(bytes));
-  const secret = passphrase === undefined ? {} : { passphrase };
   return firstThatReads(key, [
-    () => createPrivateKey({ key, format: 'der', type: 'pkcs8', ...secret }),
+    () => privateFromPkcs8(key, passphrase),
     () => createPrivateKey({ key, format: 'der', type: 'pkcs1' }),
   ]);
 }
