@@ -8,6 +8,7 @@ import { consoleRoutes, PAGES } from './console/console.ts';
 import type { About } from './console/route.ts';
 import { type OpenCore, openCore } from './core.ts';
 import { addAssets, loadAssets } from './http/assets.ts';
+import { browserHeaders } from './http/browser-headers.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { ENDPOINTS } from './http/endpoints.ts';
 import { addJsonRoutes } from './http/json-routes.ts';
@@ -29,7 +30,6 @@ import { addMetrics, addUnversioned } from './http/unversioned.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
 import type { Clock } from './kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
-import { LIMITS } from './kernel/limits.ts';
 import { wirePayments } from './payments/clockwork.ts';
 import { countDoubtful } from './payments/payment-store.ts';
 import { Placeholders } from './placeholders/placeholders.ts';
@@ -108,7 +108,7 @@ async function runService(core: OpenCore, config: Config, log: Log, endpoints: r
     const own = { listener: environment, environment, authentication, services };
     return serviceServer({ ...shared, ...own, idempotency, rates: config.rates, endpoints });
   };
-  const consoleOptions: ServerOptions = { ...shared, listener: 'console' };
+  const consoleOptions: ServerOptions = { ...shared, listener: 'console', headers: browserHeaders };
   const apps = {
     production: serviceOf('production'),
     sandbox: serviceOf('sandbox'),
@@ -124,7 +124,6 @@ async function runService(core: OpenCore, config: Config, log: Log, endpoints: r
       { ...parts, about },
       { consoleUrl: config.consoleUrl, triesPerMinute: config.rates.failedAuthentication },
     ),
-    LIMITS.bodyBytes,
   );
   for (const app of Object.values(apps)) addUnversioned(app, endpoints, { ready }, VERSION);
   for (const environment of ENVIRONMENTS) addNotifications(apps[environment], environment, notifications);

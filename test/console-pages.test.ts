@@ -5,8 +5,9 @@ import { readCidr } from '../src/accounts/allow-list.ts';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
 import { prettyJson } from '../web/src/pages/capture/pretty-json.ts';
 import { partsOf } from '../web/src/pages/captures/duration.ts';
-import { isEverywhere, isNetwork, joined, readPasted } from '../web/src/pages/keys/allow-list.ts';
+import { isAnyWide, joined, readPasted } from '../web/src/pages/keys/allow-list.ts';
 import { addressFault, NEW_KEY, traitsOf, valuesOf } from '../web/src/pages/keys/key-values.ts';
+import { isNetwork, meaningOf } from '../web/src/pages/keys/network.ts';
 import { GROUPS, isPreset, PRESETS, permissionsOf } from '../web/src/pages/keys/permissions.ts';
 import { commandsFor } from '../web/src/pages/onboarding/commands.ts';
 import { faultOf, searchOf } from '../web/src/pages/tokens/search.ts';
@@ -33,10 +34,34 @@ describe('an allow-list as people type it', () => {
   });
 
   it('knows what stands for the whole internet', () => {
-    assert.ok(isEverywhere('0.0.0.0/0'));
-    assert.ok(isEverywhere(' ::/0 '));
-    assert.ok(!isEverywhere('10.0.0.0/8'));
-    assert.ok(!isEverywhere('nonsense/0'));
+    assert.ok(meaningOf('0.0.0.0/0')?.isEverywhere);
+    assert.ok(meaningOf(' ::/0 ')?.isEverywhere);
+    assert.ok(!meaningOf('10.0.0.0/8')?.isEverywhere);
+    assert.equal(meaningOf('nonsense/0'), undefined);
+  });
+
+  it('knows very wide networks, and how many addresses those of IPv4 have', () => {
+    const rows = (...all: string[]) => all.map((cidr) => ({ cidr, note: '' }));
+    assert.ok(isAnyWide(rows('10.0.0.0/8', '64.0.0.0/7')));
+    assert.ok(isAnyWide(rows('2001::/31')));
+    assert.ok(!isAnyWide(rows('10.0.0.0/8', '2001:db8::/32', '203.0.113.7', '::1', 'nonsense', '')));
+    assert.equal(meaningOf('64.0.0.0/7')?.addresses, 2 ** 25);
+    assert.equal(meaningOf('203.0.113.7')?.addresses, 1);
+    assert.equal(meaningOf('2001::/31')?.addresses, undefined);
+  });
+
+  it('tells what a network means of which more was typed than counts', () => {
+    const meant = (text: string) => {
+      const { network, isCut } = meaningOf(text) ?? {};
+      return [network, isCut];
+    };
+    assert.deepEqual(meant('10.9.9.9/8'), ['10.0.0.0/8', true]);
+    assert.deepEqual(meant('10.0.0.0/8'), ['10.0.0.0/8', false]);
+    assert.deepEqual(meant('203.0.113.255/25'), ['203.0.113.128/25', true]);
+    assert.deepEqual(meant('203.0.113.7'), ['203.0.113.7/32', false]);
+    assert.deepEqual(meant('2001:DB8:0:0::1/32'), ['2001:db8::/32', true]);
+    assert.deepEqual(meant('2001:db8:1:2:3:4:5:6'), ['2001:db8:1:2:3:4:5:6/128', false]);
+    assert.deepEqual(meant('::ffff:192.0.2.1/120'), ['192.0.2.0/24', true]);
   });
 
   it('reads many lines with notes, and tells the lines that are none', () => {

@@ -16,14 +16,18 @@ import {
   write,
 } from '../storage/database.ts';
 import { turnToLook } from '../storage/turns.ts';
-import { type Approval, type ApprovalStatus, type AskedCall, mayHappen } from './approval.ts';
+import { type Approval, type ApprovalStatus, type AskedCall, type ListedApproval, mayHappen } from './approval.ts';
+import { firstLines } from './summary.ts';
 
 /** Without the call, which may be long and is of use only to whoever carries it out. */
 const COLUMNS = 'account, environment, id, status, requested_by, decided_by, record, created_at, expires_at';
 const OPEN = "status in ('waiting', 'approved') and expires_at > ?";
-const OPEN_OF = `select ${COLUMNS} from approvals where account = ? and ${OPEN}`;
-const ENDED_OF = `select ${COLUMNS} from approvals where account = ? and not (${OPEN})
+/** What is found of those that are listed, before any of them is read. */
+const FOUND = 'environment, id, octet_length(record) as bytes';
+const OPEN_OF = `select ${FOUND} from approvals where account = ? and ${OPEN}`;
+const ENDED_OF = `select ${FOUND} from approvals where account = ? and not (${OPEN})
   order by created_at desc, id desc limit ${LIMITS.endedApprovalsListed}`;
+const READ = `select ${COLUMNS} from approvals where account = ? and environment = ? and id = ?`;
 const FIND = `select ${COLUMNS} from approvals where account = ? and id = ?`;
 const FIND_CALL = 'select call from approvals where account = ? and environment = ? and id = ?';
 const WAITING = `from approvals where account = ? and environment = ? and ${OPEN}`;
@@ -80,10 +84,33 @@ export async function approvalsOf(
   keyring: Keyring,
   account: string,
   now: number,
-): Promise<Approval[]> {
-  const rows = [...(await database.read(OPEN_OF, account, now)), ...(await database.read(ENDED_OF, account, now))];
-  const approvals = await readable(keyring, rows);
-  return approvals.sort((one, other) => other.createdAt - one.createdAt || (one.id < other.id ? 1 : -1));
+): Promise<ListedApproval[]> {
+  const found = [...(await database.read(OPEN_OF, account, now)), ...(await database.read(ENDED_OF, account, now))];
+  const approvals = new Map<string, ListedApproval>();
+  for (const some of inPortions(found)) {
+    await turnToLook();
+    const read = some.map((row) => database.read(READ, account, text(row, 'environment'), text(row, 'id')));
+    for (const { summary, ...rest } of await readable(keyring, (await Promise.all(read)).flat())) {
+      const first = firstLines(summary);
+      approvals.set(rest.id, { ...rest, firstLines: first, moreLines: summary.length - first.length });
+    }
+  }
+  return [...approvals.values()].sort((one, other) => other.createdAt - one.createdAt || (one.id < other.id ? 1 : -1));
+}
+
+/** Summaries may be long, so few of them are in memory at once, whatever the list holds. */
+function inPortions(found: readonly Row[]): Row[][] {
+  const portions: Row[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const row of found) {
+    bytes += integer(row, 'bytes');
+    if (bytes <= LIMITS.smallBodyBytes) portions.at(-1)?.push(row);
+    else {
+      portions.push([row]);
+      bytes = integer(row, 'bytes');
+    }
+  }
+  return portions;
 }
 
 export const findApproval = async (

@@ -40,6 +40,13 @@ export interface Approval {
   readonly expiresAt: number;
 }
 
+/** As lists show it. Without the whole summary it is no `Approval`, so that it is never stored. */
+export interface ListedApproval extends Omit<Approval, 'summary'> {
+  readonly firstLines: readonly SummaryLine[];
+  /** How many lines of the summary come behind them. */
+  readonly moreLines: number;
+}
+
 export const APPROVAL_LASTS_MS = 24 * HOUR;
 
 const OPEN: readonly ApprovalStatus[] = ['waiting', 'approved'];
@@ -48,17 +55,18 @@ const OPEN: readonly ApprovalStatus[] = ['waiting', 'approved'];
 export const mayHappen = ({ status }: Pick<Approval, 'status'>): boolean => OPEN.includes(status);
 
 /** Something may still come of it. */
-export const isOpen = (approval: Approval, now: number): boolean => mayHappen(approval) && now < approval.expiresAt;
+export const isOpen = (approval: Pick<Approval, 'status' | 'expiresAt'>, now: number): boolean =>
+  mayHappen(approval) && now < approval.expiresAt;
 
 /** As it is now: what nobody decided or carried out in time is void. */
-export const statusAt = (approval: Approval, now: number): ApprovalStatus =>
+export const statusAt = (approval: Pick<Approval, 'status' | 'expiresAt'>, now: number): ApprovalStatus =>
   mayHappen(approval) && !isOpen(approval, now) ? 'expired' : approval.status;
 
 /**
  * Who has been there since before it was asked for, and came in by no link that was made later, may decide it: else whoever
  * asks could let in the second person. `since`: as `Team.settledSince`.
  */
-export const isOlderThan = ({ createdAt }: Approval, since: number | undefined): boolean =>
+export const isOlderThan = ({ createdAt }: Pick<Approval, 'createdAt'>, since: number | undefined): boolean =>
   since === undefined || createdAt < since;
 
 /** The same approval at another status. */

@@ -15,6 +15,7 @@ import {
   atStatus,
   isOlderThan,
   isOpen,
+  type ListedApproval,
   mayHappen,
   type SummaryLine,
 } from './approval.ts';
@@ -105,7 +106,7 @@ export class Approvals {
   }
 
   /** All that are open and the newest of the others, the newest first. */
-  list(account: string): Promise<Approval[]> {
+  list(account: string): Promise<ListedApproval[]> {
     return approvalsOf(this.#database, this.#keyring, account, this.#clock());
   }
 

@@ -1,12 +1,15 @@
 import { AuditReading } from '../audit/reading.ts';
 import { CaptureListing } from '../captures/capture-listing.ts';
-import type { JsonRoute } from '../http/json-routes.ts';
+import type { GuardedRoute } from '../http/json-routes.ts';
 import { ActivationRequests } from '../payments/activation-requests.ts';
 import { PaymentListing } from '../payments/payment-listing.ts';
+import type { Statistics } from '../storage/statistics.ts';
 import { Totals } from '../storage/totals.ts';
 import { TokenListing } from '../vault/token-listing.ts';
 import { changesOf } from './changes.ts';
 import { Dispatcher, type DispatchOptions } from './dispatch.ts';
+import { Guards } from './guards.ts';
+import { Overviews } from './overviews.ts';
 import type { ConsoleServices } from './route.ts';
 import { routes } from './routes.ts';
 
@@ -16,12 +19,20 @@ export const PAGES = ['/', '/sign-in', '/join', '/profile', '/a', '/operator'] a
 /** What the service shares with the console. */
 type Parts = Omit<
   ConsoleServices,
-  'changes' | 'requests' | 'totals' | 'tokenListing' | 'captureListing' | 'paymentListing' | 'auditReading'
->;
+  | 'changes'
+  | 'requests'
+  | 'totals'
+  | 'overviews'
+  | 'tokenListing'
+  | 'captureListing'
+  | 'paymentListing'
+  | 'auditReading'
+> & { readonly statistics: Statistics };
 
 /** Everything that the console's interface serves. */
-export function consoleRoutes(parts: Parts, options: Omit<DispatchOptions, 'services'>): JsonRoute[] {
-  const { database, keyring, clock } = parts;
+export function consoleRoutes(parts: Parts, options: Omit<DispatchOptions, 'services'>): GuardedRoute[] {
+  const { database, keyring, clock, statistics } = parts;
+  const paymentListing = new PaymentListing({ database, keyring, clock });
   const services: ConsoleServices = {
     ...parts,
     changes: changesOf(routes),
@@ -29,9 +40,11 @@ export function consoleRoutes(parts: Parts, options: Omit<DispatchOptions, 'serv
     totals: new Totals({ database, clock }),
     tokenListing: new TokenListing({ database, keyring }),
     captureListing: new CaptureListing({ database, keyring, clock }),
-    paymentListing: new PaymentListing({ database, keyring, clock }),
+    paymentListing,
+    overviews: new Overviews({ statistics, paymentListing, clock }),
     auditReading: new AuditReading({ database }),
   };
   const dispatcher = new Dispatcher({ services, ...options });
-  return routes.map((route) => dispatcher.jsonRoute(route));
+  const guards = new Guards({ sessions: parts.people.sessions, consoleUrl: options.consoleUrl });
+  return routes.map((route) => ({ ...dispatcher.jsonRoute(route), ...guards.of(route.definition) }));
 }

@@ -17,6 +17,7 @@ import type { Call, ConsoleServices, Route, Visit } from './route.ts';
 import { originOfConsole } from './same-site.ts';
 import { mustNotBeSuspended } from './suspended.ts';
 import { isId } from './typed.ts';
+import { UnderWay } from './under-way.ts';
 import type { Definition } from './wire/definition.ts';
 import { changeEmail, changePassword } from './wire/profile.ts';
 
@@ -43,6 +44,7 @@ export class Dispatcher {
   readonly #tries: TokenBuckets | undefined;
   /** Of each person. */
   readonly #calls: TokenBuckets;
+  readonly #underWay = new UnderWay(LIMITS.callsAtOnce);
 
   constructor({ services, consoleUrl, triesPerMinute }: DispatchOptions) {
     this.#services = services;
@@ -83,7 +85,7 @@ export class Dispatcher {
     this.#countTry(definition, visitor);
     const passive = request.header('x-passive') !== undefined;
     const session = await services.people.sessions.find(readCookie(request.header('cookie')), { passive });
-    if (session !== undefined && !this.#calls.take(session.person).allowed) throw new Failure('rate_limited');
+    if (session !== undefined) this.#countCall(session, request);
     const access = await this.#admit(definition, request, session, visitor);
     const account = access?.account ?? '';
     const { body } = readBody(definition, request.body);
@@ -110,6 +112,12 @@ export class Dispatcher {
     const isTry = (GUESSABLE.has(access) && method !== 'GET' && body !== undefined) || COSTLY.has(definition.path);
     if (!isTry) return;
     if (this.#tries?.take(limitedAddress(address)).allowed === false) throw new Failure('rate_limited');
+  }
+
+  /** What is not sent yet is in memory, also when nobody reads it; so it counts until then. Throws `rate_limited`. */
+  #countCall({ person }: Session, request: PlainRequest): void {
+    if (!this.#calls.take(person).allowed) throw new Failure('rate_limited');
+    request.onceAnswered(this.#underWay.begin(person));
   }
 
   /** Undefined for who need not be known. Throws `not_signed_in`, `cross_site`, `unknown_record`, `not_allowed`, `step_up_required`. */

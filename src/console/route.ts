@@ -21,12 +21,12 @@ import type { RelyingParty, Visitor } from '../people/visitor.ts';
 import type { Configurations } from '../proxy/configurations.ts';
 import type { PayloadProxy } from '../proxy/proxy.ts';
 import type { Driver } from '../storage/database.ts';
-import type { Statistics } from '../storage/statistics.ts';
 import type { Totals } from '../storage/totals.ts';
 import type { TokenListing } from '../vault/token-listing.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { AskedCall, SummaryLine } from './approval.ts';
 import type { Approvals } from './approvals.ts';
+import type { Overviews } from './overviews.ts';
 import type { Definition } from './wire/definition.ts';
 
 /** What routes work with. */
@@ -46,7 +46,7 @@ export interface ConsoleServices {
   readonly captures: Captures;
   readonly payments: Payments;
   readonly proxy: PayloadProxy;
-  readonly statistics: Statistics;
+  readonly overviews: Overviews;
   readonly totals: Totals;
   readonly tokenListing: TokenListing;
   readonly captureListing: CaptureListing;

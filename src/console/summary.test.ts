@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../kernel/limits.ts';
-import { linesOf } from './summary.ts';
+import { firstLines, linesOf } from './summary.ts';
 
 describe('a summary', () => {
   test('tells nothing of what has no value', () => {
@@ -20,5 +20,22 @@ describe('a summary', () => {
     assert.equal([...(long[0]?.value ?? '')].length, summaryCharacters);
     assert.ok(long[0]?.value.endsWith('😀…'));
     assert.equal(linesOf(Array.from({ length: summaryLines + 1 }, () => ['a', 'b'] as const)).length, summaryLines);
+  });
+});
+
+describe('the lines of it that lists show', () => {
+  const line = (characters: number) => ({ name: 'note', value: 'n'.repeat(characters - 4) });
+  const most = LIMITS.summaryCharactersListed;
+
+  test('are all of a short one', () => {
+    const lines = [line(most - 10), line(10)];
+    assert.deepEqual(firstLines(lines), lines);
+    assert.deepEqual(firstLines([]), []);
+  });
+
+  test('are the first of a long one, whole and in order, and none behind one that is left out', () => {
+    const lines = [line(10), line(most - 10), line(5), line(10)];
+    assert.deepEqual(firstLines(lines), lines.slice(0, 2));
+    assert.deepEqual(firstLines([line(10), line(most), line(5)]), [line(10)]);
   });
 });

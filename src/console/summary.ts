@@ -8,6 +8,16 @@ export const linesOf = (lines: readonly (readonly [name: string, value: string |
     .flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: short(withUnseenShown(value)) }]))
     .slice(0, LIMITS.summaryLines);
 
+/** As many of the lines as lists show: the first ones, each whole. */
+export function firstLines(lines: readonly SummaryLine[]): readonly SummaryLine[] {
+  let characters = 0;
+  const end = lines.findIndex(({ name, value }) => {
+    characters += name.length + value.length;
+    return characters > LIMITS.summaryCharactersListed;
+  });
+  return end < 0 ? lines : lines.slice(0, end);
+}
+
 const short = (text: string): string => {
   const characters = [...text];
   const max = LIMITS.summaryCharacters;

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { countRequest } from '../http/counting.ts';
 import { HOUR } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
 import { STATUSES } from '../payments/transitions.ts';
 import { answeredWithin, tallyOf } from './tally.ts';
 
+const TENANT: Tenant = { account: 'one', environment: 'sandbox' };
+
 const counted = (numbers: Readonly<Record<string, number>>) =>
-  Object.entries(numbers).map(([name, number]) => ({ hour: HOUR, name, number }));
+  Object.entries(numbers).map(([name, number]) => ({ name, number }));
 
 const within = (numbers: Readonly<Record<string, number>>, share: number): number | undefined =>
   answeredWithin(tallyOf(counted(numbers), []), share);
@@ -55,8 +59,22 @@ describe('the time within which a share was answered', () => {
     assert.equal(within(numbers, 1), 100);
   });
 
-  it('is ten seconds where the step has no end', () => {
-    assert.equal(within({ 'ms.le_1': 1, 'ms.inf': 99 }, 0.5), 10_000);
+  it('is told in steps up to a minute, and above it as longer', () => {
+    const took = [1000, 1001, 2001, 5001, 10_001, 30_001, 60_000, 60_001, 600_000];
+    const answered = took.map((milliseconds) => {
+      const names: string[] = [];
+      countRequest({ note: (_tenant, name) => names.push(name) }, TENANT, 'ping', { status: 200, milliseconds });
+      return within(Object.fromEntries(names.map((name) => [name, 1])), 1);
+    });
+    assert.deepEqual(answered, [1000, 2000, 5000, 10_000, 30_000, 60_000, 60_000, 60_001, 60_001]);
+  });
+
+  it('is above a minute where the step has no end', () => {
+    assert.equal(within({ 'ms.le_1': 1, 'ms.longer': 99 }, 0.5), 60_001);
+  });
+
+  it('counts what was measured before there were steps above a second', () => {
+    assert.equal(within({ 'ms.le_1000': 1, 'ms.inf': 99, 'ms.le_60000': 1 }, 0.5), 10_000);
   });
 
   it('adds up steps of several hours', () => {

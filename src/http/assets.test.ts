@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { systemRandom } from '../crypto/random.ts';
-import { addAssets, loadAssets } from './assets.ts';
+import { type Assets, addAssets, loadAssets } from './assets.ts';
+import { browserHeaders } from './browser-headers.ts';
 import { openLog } from './log.ts';
 import { Metrics } from './metrics.ts';
 import { bareServer } from './server.ts';
@@ -17,7 +20,9 @@ describe('assets', () => {
   const dist = join(folder, 'dist');
   const random = systemRandom();
 
-  const serverOf = (built: string) => {
+  const serverOf = (built: string) => serving(loadAssets(built));
+
+  const serving = (assets: Assets | undefined) => {
     const log = openLog('error', { write: () => undefined });
     const metrics = new Metrics({
       waitingWrites: () => 0,
@@ -25,8 +30,9 @@ describe('assets', () => {
       certificateEnds: async () => [],
       doubtfulPayments: async () => 0,
     });
-    const app = bareServer({ clock: () => 0, random, log, metrics, listener: 'console', trustedProxies: [] });
-    addAssets(app, loadAssets(built), ['/', '/sign-in', '/accounts'], random);
+    const reporting = { log, metrics, listener: 'console', headers: browserHeaders };
+    const app = bareServer({ ...reporting, clock: () => 0, random, trustedProxies: [] });
+    addAssets(app, assets, ['/', '/sign-in', '/accounts'], random);
     return app;
   };
 
@@ -138,6 +144,50 @@ describe('assets', () => {
     const none = await ask('identity');
     assert.deepEqual([none.headers['content-encoding'], none.body], [undefined, SCRIPT]);
     for (const { headers } of [brotli, gzip, none]) assert.equal(headers['vary'], 'accept-encoding');
+  });
+
+  /** Of so many bytes, no two pieces of which are the same. */
+  const withLarge = (length: number) => {
+    const body = Buffer.alloc(length, Buffer.from(Array.from({ length: 251 }, (_, index) => index)));
+    const large = { type: 'text/javascript; charset=utf-8', etag: 'W/"large"', body, compressed: [] };
+    return { body, app: serving({ page: '', named: new Map([['large.js', large]]) }) };
+  };
+
+  it('sends a large file whole, and says how long it is', async () => {
+    for (const length of [64 * 1024, 64 * 1024 + 1, 3 * 64 * 1024, 454_546]) {
+      const { body, app } = withLarge(length);
+      const { headers, rawPayload } = await app.inject({ url: '/assets/large.js' });
+      assert.equal(headers['content-length'], String(length));
+      assert.equal(headers['transfer-encoding'], undefined);
+      assert.ok(rawPayload.equals(body), `${length}`);
+      const again = await app.inject({ url: '/assets/large.js', headers: { 'if-none-match': 'W/"large"' } });
+      assert.deepEqual([again.statusCode, again.body, again.headers['content-length']], [304, '', undefined]);
+    }
+  });
+
+  it('keeps little of a file for who asks for it and never reads', async () => {
+    // More than any system takes off our hands.
+    const { app } = withLarge(64 * 1024 * 1024);
+    await app.ready();
+    const waiting: number[] = [];
+    const { promise: hasLooked, resolve: enough } = Promise.withResolvers<void>();
+    const server = createServer((request, response) => {
+      app.routing(request, response);
+      const look = (): void => {
+        waiting.push(response.writableLength + (response.socket?.writableLength ?? 0));
+        if (waiting.length < 200) setImmediate(look);
+        else enough();
+      };
+      setImmediate(look);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const caller = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    caller.pause();
+    caller.write('GET /assets/large.js HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    await hasLooked;
+    caller.destroy();
+    server.close();
+    assert.ok(Math.max(...waiting) > 0 && Math.max(...waiting) < 256 * 1024, `${Math.max(...waiting)}`);
   });
 
   it('says 304 to who has the file already', async () => {

@@ -4,6 +4,7 @@ import { basename, extname, join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Random } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
+import { sendInPieces } from './pieces.ts';
 import { refuseOtherMethods } from './server.ts';
 
 /** The files of the web console, in memory: nothing else can be asked for. */
@@ -72,11 +73,9 @@ const OFF = [
 ];
 const OWN = ['clipboard-write', 'publickey-credentials-create', 'publickey-credentials-get'];
 
+/** Beside those of every answer. */
 const HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
-  'x-frame-options': 'DENY',
   'permissions-policy': [...OFF.map((name) => `${name}=()`), ...OWN.map((name) => `${name}=(self)`)].join(', '),
 };
 
@@ -170,19 +169,15 @@ export function addAssets(
   );
 }
 
-/** On a developer's own machine it would keep browsers from every other http://localhost. */
-const headersFor = ({ hostname }: FastifyRequest): Record<string, string> =>
-  hostname === 'localhost' ? HEADERS : { ...HEADERS, 'strict-transport-security': 'max-age=31536000' };
-
 const sendPage = (reply: FastifyReply, body: string, contentSecurityPolicy: string): FastifyReply =>
   reply
-    .headers(headersFor(reply.request))
+    .headers(HEADERS)
     .headers({ 'content-security-policy': contentSecurityPolicy, 'cache-control': 'no-store', 'content-type': HTML })
     .send(body);
 
 function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset): FastifyReply {
   const { headers } = request;
-  reply.headers(headersFor(request)).headers({
+  reply.headers(HEADERS).headers({
     'content-security-policy': policy(),
     'cache-control': FOREVER,
     etag: asset.etag,
@@ -192,7 +187,7 @@ function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset): 
   const accepted = namesIn(headers['accept-encoding']);
   const form = asset.compressed.find(({ encoding }) => accepted.includes(encoding));
   if (form !== undefined) reply.header('content-encoding', form.encoding);
-  return reply.header('content-type', asset.type).send(form?.body ?? asset.body);
+  return sendInPieces(reply.header('content-type', asset.type), form?.body ?? asset.body);
 }
 
 /** Of a list in a header, those that are not ruled out by a weight of zero. */

@@ -14,6 +14,7 @@ import {
   list,
   Mismatch,
   object,
+  omissible,
   optional,
   plainText,
   reference,
@@ -95,6 +96,15 @@ describe('an object', () => {
     assert.match(fault(body, '{"name":"Ana","count":" "}'), /^count: expected an integer/);
     assert.match(fault(body, '{"name":"Ana","count":[]}'), /^count: expected an integer/);
     assert.match(fault(body, '{"name":"Ana","count":false}'), /^count: expected an integer/);
+  });
+
+  it('takes neither for absent where a member is left out or given', () => {
+    const whole = object({ name, amount: omissible(reference('Amount')), count: omissible(count) });
+    assert.deepEqual(read(whole, '{"name":"Ana"}'), { name: 'Ana' });
+    assert.deepEqual(read(whole, '{"name":"Ana","amount":"","count":3}'), { name: 'Ana', amount: '', count: 3 });
+    assert.equal(fault(whole, '{"name":"Ana","amount":null}'), 'amount: expected a string');
+    for (const given of ['null', '""'])
+      assert.match(fault(whole, `{"name":"Ana","count":${given}}`), /^count: expected an integer/);
   });
 
   it('reads no inherited member', () => {

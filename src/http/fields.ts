@@ -3,14 +3,14 @@ import { type ExactNumber, isJsonObject, type Json } from '../kernel/json.ts';
 /**
  * The words of the wire. A field reads a JSON value into what the domain understands and describes itself as JSON
  * Schema, so that one definition validates, converts, and documents. A fault names the place and what was expected
- * there, never the value; what is `null` counts as absent; unknown members are not looked at.
+ * there, never the value; what is `null` counts as absent unless the field says otherwise; unknown members are not looked at.
  */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export interface Field<T> {
   readonly schema: JsonSchema;
   readonly optional?: boolean;
-  /** Is this value of an optional field the same as none? */
+  /** Is this value the same as none? Without it, `null` alone is. */
   readonly isAbsent?: (value: Json) => boolean;
   /** Throws `Mismatch`. */
   read(value: Json): T;
@@ -37,6 +37,8 @@ const within = <T>(step: string, read: () => T): T => {
   }
 };
 
+const isNull = (value: Json): boolean => value === null;
+
 type Members = Readonly<Record<string, Field<unknown>>>;
 type OptionalNames<M extends Members> = { [K in keyof M]: M[K] extends { optional: true } ? K : never }[keyof M];
 export type ObjectOf<M extends Members> = { readonly [K in Exclude<keyof M, OptionalNames<M>>]: ReadBy<M[K]> } & {
@@ -55,8 +57,8 @@ export function object<M extends Members>(members: M, description?: string): Fie
       const result: Record<string, unknown> = {};
       for (const [name, field] of entries) {
         const member = Object.hasOwn(value, name) ? value[name] : undefined;
-        const absent = member === undefined || member === null;
-        if (!absent && !(field.isAbsent?.(member) ?? false)) result[name] = within(name, () => field.read(member));
+        if (member !== undefined && !(field.isAbsent ?? isNull)(member))
+          result[name] = within(name, () => field.read(member));
         else if (field.optional !== true) throw new Mismatch('required', name);
       }
       return result as ObjectOf<M>;
@@ -86,7 +88,14 @@ export function list<T>(item: Field<T>, limits: { min: number; max: number }, de
 export const optional = <T>(field: Field<T>): Field<T> & { optional: true } => ({
   ...field,
   optional: true,
-  isAbsent: (value) => value === '',
+  isAbsent: (value) => value === null || value === '',
+});
+
+/** May be left out. Where that says the most, `null` and empty are refused: somebody may have forgotten to fill a field. */
+export const omissible = <T>(field: Field<T>): Field<T> & { optional: true } => ({
+  ...field,
+  optional: true,
+  isAbsent: () => false,
 });
 
 const characters = (text: string): number => {

@@ -1,21 +1,27 @@
 import { Readable } from 'node:stream';
 import fastJson from 'fast-json-stringify';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../kernel/failure.ts';
 import { type JsonSchema, serializable } from './fields.ts';
 import { addressOf, JSON_TYPE } from './send.ts';
 import { refuseOtherMethods } from './server.ts';
 
-/** What a route sees of a request, without a word of the framework. */
-export interface PlainRequest {
+/** What comes before the body, without a word of the framework. */
+export interface PlainHead {
   readonly params: Readonly<Record<string, string>>;
   /** Without the question mark. */
   readonly query: string;
   readonly address: string;
   readonly requestId: string;
+  header(name: string): string | undefined;
+}
+
+/** What a route sees of a request. */
+export interface PlainRequest extends PlainHead {
   /** Empty when there is none. */
   readonly body: Buffer;
-  header(name: string): string | undefined;
+  /** Calls back when the answer has been sent, or never will be because the caller is gone. */
+  onceAnswered(then: () => void): void;
 }
 
 export interface PlainAnswer {
@@ -32,30 +38,29 @@ export interface JsonRoute {
   handle(request: PlainRequest): Promise<PlainAnswer>;
 }
 
-/** Answers are for the console's own pages: not to be framed, embedded or run. */
-const HEADERS = {
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'cross-origin-resource-policy': 'same-origin',
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
-};
+/** A route that says whose bodies are read at all: until then nobody has been asked who they are. */
+export interface GuardedRoute extends JsonRoute {
+  /** Bytes. */
+  readonly bodyLimit: number;
+  /** Before the body is read. What it throws is answered instead, and what is left of the body is not kept. */
+  guard(head: PlainHead): Promise<void>;
+}
 
 /** Serves routes of the console on a listener. */
-export function addJsonRoutes(app: FastifyInstance, routes: readonly JsonRoute[], bodyLimit: number): void {
-  for (const { method, path, handle } of routes) {
+export function addJsonRoutes(app: FastifyInstance, routes: readonly GuardedRoute[]): void {
+  for (const { method, path, bodyLimit, guard, handle } of routes) {
     app.route({
       method,
       url: path,
       bodyLimit,
       config: { family: 'console' },
-      onRequest: (request, reply, done) => {
-        reply.headers(HEADERS);
-        const refusal = mediaRefusal(request);
+      onRequest: async (request) => {
+        refuseOtherMedia(request);
         delete request.headers['content-type'];
-        done(refusal);
+        await guard(headOf(request));
       },
       handler: async (request, reply) => {
-        const { headers = {}, body, type = JSON_TYPE } = await handle(plain(request));
+        const { headers = {}, body, type = JSON_TYPE } = await handle(plain(request, reply));
         for (const [name, value] of Object.entries(headers)) reply.header(name, value);
         return reply.header('content-type', type).send(typeof body === 'string' ? body : Readable.from(body));
       },
@@ -67,28 +72,37 @@ export function addJsonRoutes(app: FastifyInstance, routes: readonly JsonRoute[]
   );
 }
 
-/** A form of another site can send text, and no JSON, without asking first. */
-function mediaRefusal({ headers }: FastifyRequest): Failure | undefined {
+/** A form of another site can send text, and no JSON, without asking first. Throws `unsupported_media_type`. */
+function refuseOtherMedia({ headers }: FastifyRequest): void {
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   const media = (headers['content-type']?.split(';', 1)[0] ?? '').trim().toLowerCase();
   const isOther = headers['content-encoding'] !== undefined || (hasBody && media !== 'application/json');
-  return isOther ? new Failure('unsupported_media_type') : undefined;
+  if (isOther) throw new Failure('unsupported_media_type');
 }
 
-function plain(request: FastifyRequest): PlainRequest {
+function headOf(request: FastifyRequest): PlainHead {
   const question = request.url.indexOf('?');
   return {
     params: request.params as Record<string, string>,
     query: question < 0 ? '' : request.url.slice(question + 1),
     address: addressOf(request),
     requestId: request.id,
-    body: (request.body as Buffer | undefined) ?? Buffer.alloc(0),
     header: (name) => {
       const value = request.headers[name];
       return Array.isArray(value) ? undefined : value;
     },
   };
 }
+
+const plain = (request: FastifyRequest, { raw }: FastifyReply): PlainRequest => ({
+  ...headOf(request),
+  body: (request.body as Buffer | undefined) ?? Buffer.alloc(0),
+  onceAnswered: (then) => {
+    // Whoever is gone already closes nothing any more.
+    if (raw.closed) then();
+    else raw.once('close', then);
+  },
+});
 
 /** Writes what the schema declares, and nothing else. */
 export const jsonWriter = (schema: JsonSchema): ((data: unknown) => string) =>

@@ -7,8 +7,9 @@ import { HOUR, MINUTE, SECOND } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
+import { NO_PAGE_HEADERS } from './browser-headers.ts';
 import { ENVELOPES } from './envelopes.ts';
-import { JSON_TYPE } from './send.ts';
+import { ALWAYS_HEADERS, JSON_TYPE } from './send.ts';
 
 class ListenError extends OperatorError {
   override readonly name = 'ListenError';
@@ -85,8 +86,10 @@ class Listener {
   }
 
   #open(port: number, host: Host, tls: ServerOptions): Promise<Server | undefined> {
-    const options = { ...tls, ...TIMEOUTS, maxHeaderSize: LIMITS.headerBytes };
+    const options = { ...tls, ...TIMEOUTS, maxHeaderSize: LIMITS.headerBytes, requireHostHeader: false };
     const server = createServer(options, this.#app.routing as RequestListener);
+    // Refused there, as what has no Host: Node's own answers have none of our headers.
+    server.on('checkExpectation', this.#app.routing as RequestListener);
     server.maxConnections = LIMITS.connections;
     // Ends connections on which nothing moves, also those that never read their answers.
     server.setTimeout(INACTIVE_MS, (socket) => socket.destroy());
@@ -135,8 +138,7 @@ const MALFORMED_ANSWER = [
   'HTTP/1.1 400 Bad Request',
   `content-type: ${JSON_TYPE}`,
   `content-length: ${Buffer.byteLength(MALFORMED_BODY)}`,
-  'cache-control: no-store',
-  'x-content-type-options: nosniff',
+  ...Object.entries({ ...ALWAYS_HEADERS, ...NO_PAGE_HEADERS }).map(([name, value]) => `${name}: ${value}`),
   'connection: close',
   '',
   MALFORMED_BODY,

@@ -16,6 +16,8 @@ export interface Reporting {
   readonly statistics?: Statistics;
   /** A name for logs and metrics. */
   readonly listener: string;
+  /** Of every answer of the listener, beside those that all listeners have. */
+  readonly headers?: (request: FastifyRequest) => Readonly<Record<string, string>>;
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -55,7 +57,7 @@ export function sendUnrouted(
   reply: FastifyReply,
 ): FastifyReply {
   reply.raw.once('finish', () => report(options, request, reply));
-  return sendFailure(options, error, request, reply.headers(commonHeaders(request)));
+  return sendFailure(options, error, request, reply.headers(commonHeaders(options, request)));
 }
 
 /** One line of the log, one observation, one count. */
@@ -80,11 +82,14 @@ export function report(options: Reporting, request: FastifyRequest, reply: Fasti
   });
 }
 
+/** Of every answer, that to what cannot be read at all included. */
+export const ALWAYS_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+
 /** Headers of every answer. */
-export const commonHeaders = ({ id }: FastifyRequest): Record<string, string> => ({
-  'x-request-id': id,
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
+export const commonHeaders = ({ headers }: Reporting, request: FastifyRequest): Record<string, string> => ({
+  'x-request-id': request.id,
+  ...ALWAYS_HEADERS,
+  ...headers?.(request),
 });
 
 /** Characters; anything longer is no address, and would only fill the memory. */

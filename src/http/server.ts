@@ -1,4 +1,4 @@
-import { METHODS } from 'node:http';
+import { type IncomingMessage, METHODS } from 'node:http';
 import fastJson from 'fast-json-stringify';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { isAllowed } from '../accounts/allow-list.ts';
@@ -65,9 +65,9 @@ export function bareServer(options: ServerOptions): FastifyInstance {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(commonHeaders(request));
+    reply.headers(commonHeaders(options, request));
     // Before a body is read, which could be at fault too.
-    done(request.is404 ? new Failure('unknown_path') : undefined);
+    done(earlyRefusal(request, reply));
   });
   app.addHook('onResponse', (request, reply, done) => {
     report(options, request, reply);
@@ -77,6 +77,17 @@ export function bareServer(options: ServerOptions): FastifyInstance {
   app.setNotFoundHandler((request, reply) => sendFailure(options, new Failure('unknown_path'), request, reply));
   return app;
 }
+
+function earlyRefusal({ raw, is404 }: FastifyRequest, reply: FastifyReply): Failure | undefined {
+  if (!isUnreadable(raw)) return is404 ? new Failure('unknown_path') : undefined;
+  // Nobody can tell what follows on it.
+  reply.header('connection', 'close');
+  return new Failure('malformed_request');
+}
+
+/** What Node would refuse itself, without our headers, log and shape: no Host, or an Expect that nobody knows. */
+const isUnreadable = ({ httpVersion, headers: { host, expect } }: IncomingMessage): boolean =>
+  httpVersion === '1.1' && (host === undefined || (expect !== undefined && !/\b100-continue\b/i.test(expect)));
 
 /** The interface of one environment. */
 export function serviceServer(options: ServiceOptions): FastifyInstance {

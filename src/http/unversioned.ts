@@ -4,6 +4,7 @@ import { Failure } from '../kernel/failure.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Metrics } from './metrics.ts';
 import { openApi } from './openapi.ts';
+import { sendInPieces } from './pieces.ts';
 import { REFERENCE_STYLE, referencePage } from './reference-page.ts';
 import { refuseOtherMethods } from './server.ts';
 
@@ -28,20 +29,23 @@ export function addUnversioned(
   version: string,
 ): void {
   const document = openApi(endpoints, version);
-  const json = JSON.stringify(document, null, 2);
-  const page = referencePage(document);
-  const answer = (reply: FastifyReply, type: string, body: string): FastifyReply =>
-    reply.headers(PAGE_HEADERS).header('content-type', `${type}; charset=utf-8`).send(body);
+  const json = Buffer.from(JSON.stringify(document, null, 2));
+  const page = Buffer.from(referencePage(document));
+  const style = Buffer.from(REFERENCE_STYLE);
+  const answer = (reply: FastifyReply, type: string, body: Buffer): FastifyReply =>
+    sendInPieces(reply.headers(PAGE_HEADERS).header('content-type', `${type}; charset=utf-8`), body);
+  const answerState = (reply: FastifyReply, status: string): FastifyReply =>
+    answer(reply, 'application/json', Buffer.from(JSON.stringify({ status })));
 
-  app.get('/healthz', (_request, reply) => answer(reply, 'application/json', JSON.stringify({ status: 'ok' })));
+  app.get('/healthz', (_request, reply) => answerState(reply, 'ok'));
   app.get('/readyz', async (_request, reply) => {
     const ready = await health.ready();
     if (!ready) reply.code(503).header('retry-after', '2');
-    return answer(reply, 'application/json', JSON.stringify({ status: ready ? 'ok' : 'unavailable' }));
+    return answerState(reply, ready ? 'ok' : 'unavailable');
   });
   app.get('/openapi.json', (_request, reply) => answer(reply, 'application/json', json));
   app.get('/docs', (_request, reply) => answer(reply, 'text/html', page));
-  app.get('/docs/style.css', (_request, reply) => answer(reply, 'text/css', REFERENCE_STYLE));
+  app.get('/docs/style.css', (_request, reply) => answer(reply, 'text/css', style));
   const paths = ['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/style.css'];
   refuseOtherMethods(app, paths.map(onlyRead));
 }

@@ -1,6 +1,8 @@
 /** Every maximum that users and operators can meet, with its unit. */
 export const LIMITS = {
   bodyBytes: 1024 * 1024,
+  /** Of a call of the console, unless it may be long: anybody may begin to send one. */
+  consoleBodyBytes: 16 * 1024,
   /** Bodies above this size are read one at a time, with other work between them. */
   smallBodyBytes: 64 * 1024,
   jsonDepth: 32,
@@ -17,6 +19,10 @@ export const LIMITS = {
   /** Of the keys of processors and merchants; a longer one would keep a core busy for a second a signature. */
   rsaBits: { min: 2048, max: 8192 },
   keyFileBytes: 64 * 1024,
+  /** Of PBKDF2 or PKCS#12, to open a private key with its passphrase: nothing else goes on for half a second at worst. */
+  keyIterations: 600_000,
+  /** N·r·p of scrypt for the same: four times what openssl takes, and so 64 MiB of memory at most. */
+  keyScryptWork: 2 ** 19,
   proxySettingCharacters: 255,
   processorSettingCharacters: 4096,
   /** Of a payment, before the decimal point. */
@@ -79,6 +85,8 @@ export const LIMITS = {
   activationRequestsPerDay: 20,
   /** Of a person in the console, all of which may come at once. */
   callsPerMinute: 600,
+  /** Of a person, in one process, until their answers are sent; a browser opens 6 connections. */
+  callsAtOnce: 16,
   /** Of what one of them would do. */
   waitingCallCharacters: 256 * 1024,
   /** Of all that wait in one environment, beside one more. */
@@ -86,9 +94,11 @@ export const LIMITS = {
   /** Of the lines that tell a second person what would change, and of each. */
   summaryLines: 100,
   summaryCharacters: 500,
+  /** Of the first of those lines, which lists show; all of them are shown of one change at a time. */
+  summaryCharactersListed: 2000,
   /** Requests that are listed: those that wait, and the newest of the others. */
   listedRequests: 200,
-  /** Beside those that are open; the lines of each may be long. */
+  /** Beside those that are open. */
   endedApprovalsListed: 50,
   /** Of a time that was typed. */
   timeCharacters: 40,
@@ -152,4 +162,6 @@ export const LIMITS = {
   statisticsDaysAtOnce: 92,
   statisticsDaysKept: 400,
   countersInMemory: 100_000,
+  /** Of requests: what took longer is counted as longer, and nobody knows how long. */
+  longestTimeCountedMs: 60_000,
 } as const;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Failure } from './failure.ts';
-import { mustBeReadable, mustBeSeen, withUnseenShown } from './readable.ts';
+import { mustBePlain, mustBeReadable, withUnseenShown } from './readable.ts';
 
 /** The text of the refusal, which names the field and holds nothing of the value; undefined for none. */
 function refusal(read: (text: string, field: string) => void, text: string): string | undefined {
@@ -31,9 +31,24 @@ describe('what people type for others to read', () => {
       '\u2029',
       '\u202e',
     ];
-    for (const sign of [...unseen, '\u2060', '\u2066', '\u2069', '\ufeff', '\ud800', '\u{e0041}'])
+    const blank = [
+      '\u034f',
+      '\u115f',
+      '\u1160',
+      '\u3164',
+      '\uffa0',
+      '\u17b4',
+      '\u180b',
+      '\u2065',
+      '\u2800',
+      '\ufffc',
+      '\u{1d159}',
+    ];
+    const ungiven = ['\u0378', '\ufff0', '\uffff', '\ufdd0', '\ue000', '\u{e0080}', '\u{e0100}', '\u{10ffff}'];
+    const others = ['\u2060', '\u2066', '\u2069', '\ufe0f', '\ufe00', '\ufeff', '\ud800', '\u{e0041}'];
+    for (const sign of [...unseen, ...blank, ...ungiven, ...others])
       for (const text of [sign, `${sign}Ana`, `An${sign}a`, `Ana${sign}`])
-        for (const read of [mustBeSeen, mustBeReadable])
+        for (const read of [mustBeReadable, mustBePlain])
           assert.equal(refusal(read, text), 'name: expected no signs that are not seen', escape(text));
   });
 
@@ -44,8 +59,8 @@ describe('what people type for others to read', () => {
       '4111.1111.1111.1111',
       '４１１１１１１１１１１１１１１１',
     ]) {
-      assert.equal(refusal(mustBeReadable, text), 'name: expected no card number', text);
-      assert.equal(refusal(mustBeSeen, text), undefined);
+      for (const read of [mustBeReadable, mustBePlain])
+        assert.equal(refusal(read, text), 'name: expected no card number', text);
     }
   });
 
@@ -54,8 +69,40 @@ describe('what people type for others to read', () => {
       assert.equal(refusal(mustBeReadable, text), undefined, text);
   });
 
+  it('has the sign that colours another where it does, and nowhere else', () => {
+    for (const text of ['Shop ❤️', '☀️ ✈️', '©️', '🛍️'])
+      assert.equal(refusal(mustBeReadable, text), undefined, escape(text));
+    for (const text of [
+      '\ufe0f',
+      '❤\ufe0f\ufe0f',
+      '😀\ufe0f',
+      '★\ufe0f',
+      '4\ufe0f',
+      '4\ufe0f\u20e3',
+      'a\ufe0f',
+      '❤ \ufe0f',
+      '❤\ufe0e',
+    ])
+      assert.equal(refusal(mustBeReadable, text), 'name: expected no signs that are not seen', escape(text));
+  });
+
+  it('is plain where it tells one person from another', () => {
+    for (const text of ['ana@example.com', 'señor.lópez+1@пример.рф', '山田@example.jp'])
+      assert.equal(refusal(mustBePlain, text), undefined, text);
+    for (const text of [
+      'ﬁ@example.com',
+      'ana@ｅxample.com',
+      'anaª@example.com',
+      '𝐚na@example.com',
+      'ana²@example.com',
+      '❤️@example.com',
+    ])
+      assert.equal(refusal(mustBePlain, text), 'name: expected letters in their plain form', text);
+  });
+
   it('is shown with the numbers of the signs that are not seen', () => {
     assert.equal(withUnseenShown('till \u202egnp\n\u{e0041}'), 'till \\u{202e}gnp\\u{a}\\u{e0041}');
-    assert.equal(withUnseenShown('Ana ❤️'), 'Ana ❤️');
+    assert.equal(withUnseenShown('ca\u034frla\u3164'), 'ca\\u{34f}rla\\u{3164}');
+    assert.equal(withUnseenShown('Ana ❤️ a\ufe0f'), 'Ana ❤️ a\\u{fe0f}');
   });
 });

@@ -1,7 +1,7 @@
 import { MINUTE } from '../kernel/clock.ts';
 import { invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { mustBeReadable } from '../kernel/readable.ts';
+import { mustBePlain, mustBeReadable } from '../kernel/readable.ts';
 
 const LANGUAGES = ['en', 'es'] as const;
 
@@ -52,7 +52,7 @@ export function readEmail(text: string): string {
   const email = text.trim().normalize('NFC');
   if ([...email].length > LIMITS.emailCharacters || !EMAIL.test(email) || !email.isWellFormed())
     throw invalid('email', 'expected an e-mail address');
-  mustBeReadable(email, 'email');
+  mustBePlain(email, 'email');
   const [local = '', domain = ''] = email.split('@');
   if ([local, ...domain.split('.')].some(mixesScripts)) throw invalid('email', 'expected letters of one script');
   return email;

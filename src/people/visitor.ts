@@ -1,5 +1,6 @@
 import type { Origin } from '../audit/audit.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { truncateDisguisedPansIn } from '../kernel/pan-disguised.ts';
 
 /** From where a person comes. */
 export interface Visitor {
@@ -33,6 +34,8 @@ export const originOf = ({ id, name }: { id: string; name: string }, visitor: Vi
 /** Of somebody who has not shown who they are. */
 export const unknownOrigin = (visitor: Visitor): Origin => ({ actor: { type: 'unknown' }, ...placeOf(visitor) });
 
-/** What a database takes: no U+0000, and no end without its beginning. */
+/** What a database takes: no U+0000, and no end without its beginning. It is kept and shown, so that no card number stays in it. */
 export const shortUserAgent = ({ userAgent }: Visitor): string =>
-  [...userAgent.replace(/\p{Cc}/gu, ' ').toWellFormed()].slice(0, LIMITS.userAgentCharacters).join('');
+  [...truncateDisguisedPansIn(userAgent.replace(/\p{Cc}/gu, ' ').toWellFormed())]
+    .slice(0, LIMITS.userAgentCharacters)
+    .join('');

@@ -39,13 +39,67 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
     one.note(tenant, 'b');
     await one.flush();
     await one.flush();
-    assert.deepEqual(await one.series(tenant, from, now), [
-      { hour: from, name: 'a', number: 7 },
-      { hour: from + HOUR, name: 'a', number: 1 },
-      { hour: from + HOUR, name: 'b', number: 1 },
+    assert.deepEqual(await one.sums(tenant, from, from + HOUR), [{ name: 'a', number: 7 }]);
+    assert.deepEqual(await one.sums(tenant, from, now), [
+      { name: 'a', number: 8 },
+      { name: 'b', number: 1 },
     ]);
-    assert.deepEqual(await one.series(tenant, from + 1, from + HOUR), []);
-    await assert.rejects(one.series(tenant, from, from + 93 * DAY), { code: 'invalid_field' });
+    assert.deepEqual(await one.sums(tenant, from + 1, from + HOUR), []);
+    await assert.rejects(one.sums(tenant, from, from + 93 * DAY), { code: 'invalid_field' });
+  });
+
+  test('adds up over days as it does over hours, and beyond what 32 bits hold', async () => {
+    const statistics = new Statistics({ database, clock });
+    const many = 2 ** 31;
+    const from = now;
+    const whose = { ...tenant, account: await house.newAccount() };
+    for (const name of ['a', 'a', 'b', 'a']) {
+      statistics.note(whose, name, many);
+      now += DAY;
+    }
+    await statistics.flush();
+    const hour = from - (from % HOUR);
+    const sumsOf = async (to: number) =>
+      Object.fromEntries((await statistics.sums(whose, hour, to)).map(({ name, number }) => [name, number]));
+    assert.deepEqual(await sumsOf(hour + 4 * DAY), { a: 3 * many, b: many });
+    // The last day in part: the hour that begins then is not of it.
+    assert.deepEqual(await sumsOf(hour + 3 * DAY), { a: 2 * many, b: many });
+    assert.deepEqual(await sumsOf(hour + 3 * DAY + HOUR), { a: 3 * many, b: many });
+    now = from;
+  });
+
+  test('is read by sums alone, and other work goes on between its days', async () => {
+    let read = 0;
+    const counting: Database['read'] = async (sql, ...values) => {
+      const rows = await database.read(sql, ...values);
+      read += rows.length;
+      return rows;
+    };
+    const statistics = new Statistics({ database: { ...database, read: counting } as Database, clock });
+    const writing = new Statistics({ database, clock });
+    const [from, before] = [now - (now % DAY) + 10 * DAY, now];
+    const whose = { ...tenant, account: await house.newAccount() };
+    for (let hour = 0; hour < 3 * 24; hour++) {
+      now = from + hour * HOUR;
+      for (const name of ['a', 'b']) writing.note(whose, name);
+    }
+    await writing.flush();
+    now = before;
+    let turns = 0;
+    let isOver = false;
+    const others = (): void => {
+      turns++;
+      if (!isOver) setImmediate(others);
+    };
+    setImmediate(others);
+    const sums = await statistics.sums(whose, from, from + 3 * DAY);
+    isOver = true;
+    assert.deepEqual(sums, [
+      { name: 'a', number: 72 },
+      { name: 'b', number: 72 },
+    ]);
+    assert.equal(read, 6);
+    assert.ok(turns >= 3, `${turns}`);
   });
 
   test('is kept while the database is away, and counted once when it is back', async () => {
@@ -61,8 +115,8 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
     isAway = false;
     await statistics.flush();
     const hour = now - (now % HOUR);
-    const found = (await statistics.series(tenant, hour, hour + 1)).filter(({ name }) => name === 'away');
-    assert.deepEqual(found, [{ hour, name: 'away', number: 2 }]);
+    const found = (await statistics.sums(tenant, hour, hour + 1)).filter(({ name }) => name === 'away');
+    assert.deepEqual(found, [{ name: 'away', number: 2 }]);
   });
 
   test('is forgotten after 400 days', async () => {
@@ -93,7 +147,7 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
     const second = await startHouse({ directory });
     try {
       const statistics = new Statistics({ database: second.core.database, clock });
-      const found = await statistics.series({ account, environment: 'sandbox' }, Date.now() - DAY, Date.now() + DAY);
+      const found = await statistics.sums({ account, environment: 'sandbox' }, Date.now() - DAY, Date.now() + DAY);
       const sum = (wanted: (name: string) => boolean): number =>
         found.filter(({ name }) => wanted(name)).reduce((total, { number }) => total + number, 0);
       assert.equal(

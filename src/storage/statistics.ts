@@ -3,17 +3,16 @@ import { ENVIRONMENTS, type Tenant } from '../kernel/environment.ts';
 import { invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { commitAll, type Database, integer, text } from './database.ts';
+import { turnToLook } from './turns.ts';
 
 const ADD = `insert into statistics (account, environment, hour, name, number) values (?, ?, ?, ?, ?)
   on conflict (account, environment, hour, name) do update set number = statistics.number + excluded.number`;
-const SERIES = `select hour, name, number from statistics
-  where account = ? and environment = ? and hour >= ? and hour < ? order by hour, name`;
+const SUMS = `select name, cast(sum(number) as bigint) as number from statistics
+  where account = ? and environment = ? and hour >= ? and hour < ? group by name order by name`;
 const FORGET = 'delete from statistics where account = ? and environment = ? and hour < ?';
 
-/** How often something happened in an hour. */
+/** How often something happened. */
 export interface Counted {
-  /** Milliseconds, of its beginning. */
-  readonly hour: number;
   readonly name: string;
   readonly number: number;
 }
@@ -76,12 +75,19 @@ export class Statistics {
     }
   }
 
-  /** Hours that begin in this time; `to` is not of it. Throws `invalid_field`. */
-  async series({ account, environment }: Tenant, from: number, to: number): Promise<Counted[]> {
+  /** Added up over the hours that begin in this time; `to` is not of it. Throws `invalid_field`. */
+  async sums({ account, environment }: Tenant, from: number, to: number): Promise<Counted[]> {
     const days = LIMITS.statisticsDaysAtOnce;
     if (!(to >= from && to - from <= days * DAY)) throw invalid('to', `expected ${days} days behind from at most`);
-    const rows = await this.#database.read(SERIES, account, environment, from, to);
-    return rows.map((row) => ({ hour: integer(row, 'hour'), name: text(row, 'name'), number: integer(row, 'number') }));
+    const sums = new Map<string, number>();
+    for (let day = from; day < to; day += DAY) {
+      await turnToLook();
+      for (const row of await this.#database.read(SUMS, account, environment, day, Math.min(day + DAY, to))) {
+        const name = text(row, 'name');
+        sums.set(name, integer(row, 'number') + (sums.get(name) ?? 0));
+      }
+    }
+    return [...sums].map(([name, number]) => ({ name, number }));
   }
 
   /** Forgets what is too old, once a day. */

@@ -8,6 +8,7 @@ import {
   decline,
   listApprovals,
   setProductionByTwo,
+  showApproval,
   withdrawApproval,
 } from '../../src/console/wire/approvals.ts';
 import { createKey, editKey, listKeys, revokeKey, rotateKey } from '../../src/console/wire/keys.ts';
@@ -50,6 +51,11 @@ async function ask(client: PersonClient, body: object = TRAITS): Promise<string>
 
 const listed = async (client: PersonClient) =>
   (await client.call(listApprovals, { params: { account } })).json.approvals;
+const shownOne = async (client: PersonClient, id: string) => {
+  const answer = await client.call(showApproval, { params: of(id) });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json.approval;
+};
 const keysMade = async () => (await house.core.accounts.keys(account)).length;
 
 describe('a change in production that takes two', () => {
@@ -95,7 +101,8 @@ describe('a change in production that takes two', () => {
   test('shows every address that a key would be good from, however many there are', async () => {
     const shownOf = async (allowList: readonly { cidr: string; note?: string }[]): Promise<string> => {
       const id = await ask(ana, { ...TRAITS, expires_at: '2099-01-01', allow_list: allowList });
-      const { summary } = (await listed(ben)).find((each: { id: string }) => each.id === id);
+      const { summary, more_lines } = await shownOne(ben, id);
+      assert.equal(more_lines, 0);
       const lines: { name: string; value: string }[] = summary;
       assert.equal(new Set(lines.map(({ name }) => name)).size, lines.length);
       assert.ok(lines.some(({ name }) => name === 'expires_at'));
@@ -112,6 +119,62 @@ describe('a change in production that takes two', () => {
     assert.equal(await shownOf(longest), longest.map(({ cidr }) => cidr).join(', '));
     const noted = [...longest.slice(0, 20), { cidr: '0.0.0.0/0', note: 'the world' }];
     assert.equal(await shownOf(noted), noted.map(({ cidr, note }) => `${cidr} (${note})`).join(', '));
+  });
+
+  test('is listed with its first lines and the number of the others, and shown whole to who opens it', async () => {
+    const short = await ask(ana);
+    const allowList = Array.from({ length: LIMITS.allowListEntries }, (_, index) => ({
+      cidr: `2001:db8:aaaa:bbbb:cccc:dddd:eeee:${(0xa000 + index).toString(16)}/128`,
+    }));
+    const long = await ask(ana, { ...TRAITS, allow_list: allowList });
+    for (const client of [ana, ben]) {
+      const list = await listed(client);
+      assert.deepEqual(
+        list.map(({ id }: { id: string }) => id),
+        [long, short],
+      );
+      const [first, second] = list;
+      assert.equal(second.more_lines, 0);
+      assert.deepEqual(await shownOne(client, short), second);
+      const whole = await shownOne(client, long);
+      assert.ok(first.more_lines > 0);
+      assert.equal(first.summary.length + first.more_lines, whole.summary.length);
+      assert.deepEqual(
+        { ...whole, summary: whole.summary.slice(0, first.summary.length) },
+        { ...first, more_lines: 0 },
+      );
+    }
+    // What ended is listed in the same way, and nothing of it is lost by that.
+    const before = (await shownOne(ben, long)).summary;
+    await ben.call(decline, { params: of(long) });
+    assert.ok((await listed(ben))[0].more_lines > 0);
+    assert.deepEqual((await shownOne(ben, long)).summary, before);
+  });
+
+  test('is not shown to another account, nor when it is none', async () => {
+    const id = await ask(ana);
+    const other = await house.newAccount();
+    await joinToo(ana, other, 'owner');
+    for (const params of [{ account: other, id }, of('approval_00000000000000'), of('none')]) {
+      const answer = await ana.call(showApproval, { params });
+      assert.deepEqual([answer.status, answer.json.code], [404, 'unknown_record']);
+    }
+  });
+
+  test('is listed in a bounded number of bytes, however much each would change', async () => {
+    const approvals = new Approvals(house.core);
+    const value = '\u4e00'.repeat(LIMITS.summaryCharacters);
+    const summary = Array.from({ length: LIMITS.summaryLines }, (_, line) => ({ name: `line ${line}`, value }));
+    const call = { params: {}, body: '' };
+    const asked = { environment: 'production', action: 'key.create', summary, call } as const;
+    let number = 0;
+    const acting = { account, person: ana, origin: OPERATOR };
+    for (; number < 25; number++) await approvals.ask(acting, asked);
+    const answer = await ben.call(listApprovals, { params: { account } });
+    assert.equal(answer.json.approvals.length, number);
+    const most = 3 * LIMITS.summaryCharactersListed + 1000;
+    assert.ok(Buffer.byteLength(answer.text) < number * most, `${Buffer.byteLength(answer.text)}`);
+    assert.ok(answer.json.approvals.every(({ summary }: { summary: unknown[] }) => summary.length > 0));
   });
 
   test('is refused at once when it could not be done', async () => {

@@ -190,6 +190,10 @@ describe('operators', () => {
     const { json } = await operator.call(showTeamOf, { params: { id: account } });
     assert.ok(json.people.some(({ id }: { id: string }) => id === owner.id));
     const body = { email: 'owner.two@example.com' };
+    for (const role of [null, '']) {
+      const forgotten = await operator.call(inviteOwner, { params: { id: account }, body: { ...body, role } });
+      assert.deepEqual([forgotten.status, forgotten.json.field], [400, 'role']);
+    }
     const invited = await operator.call(inviteOwner, { params: { id: account }, body });
     assert.equal(invited.status, 200, invited.text);
     const [invitation] = (await operator.call(showTeamOf, { params: { id: account } })).json.invitations.slice(-1);

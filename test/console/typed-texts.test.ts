@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createKey, editKey } from '../../src/console/wire/keys.ts';
 import { requestActivation, showOnboarding } from '../../src/console/wire/onboarding.ts';
-import { createAccount, declineActivation } from '../../src/console/wire/operator.ts';
+import { approveActivation, createAccount, declineActivation } from '../../src/console/wire/operator.ts';
 import { changeEmail, editProfile } from '../../src/console/wire/profile.ts';
 import { inviteToTeam } from '../../src/console/wire/team.ts';
 import type { Answer, House } from '../house.ts';
@@ -14,8 +14,14 @@ import { assertRefused, carried, given } from './desk.ts';
 
 const VISA = '4111111111111111';
 const FULL_WIDTH = [...VISA].map((digit) => String.fromCharCode(0xff10 + Number(digit))).join('');
-const CARDS = [VISA, '4111 1111 1111 1111', '4111.1111.1111.1111', FULL_WIDTH, [...VISA].join('\ufe0f')];
-const UNSEEN = ['a\u200bb', 'a\u202eb', 'a\u2066b', 'a\u2028b', 'a\u00adb', 'a\ufeffb'];
+const CARDS = [
+  ...[VISA, '4111 1111 1111 1111', '4111.1111.1111.1111', '411.111.111.111.1111', '4111x1111x1111x1111', `0000${VISA}`],
+  ...[FULL_WIDTH, [...VISA].join('.'), [...VISA].join('\ufe0f'), '⁴¹¹¹¹¹¹¹¹¹¹¹¹¹¹¹', '④①①①①①①①①①①①①①①①'],
+];
+const UNSEEN = [
+  ...['a\u200bb', 'a\u202eb', 'a\u2066b', 'a\u2028b', 'a\u00adb', 'a\ufeffb'],
+  ...['ca\u034frla', 'a\u3164b', '\u3164', 'a\u2800b', 'a\ufe0fb', 'a\uffffb', 'a\ue000b', 'a\u{e0080}b'],
+];
 
 let house: House;
 let account: string;
@@ -114,25 +120,37 @@ describe('no sign that is not seen is taken', () => {
       for (const text of UNSEEN) assertRefused(await send(emailOf(text)), 'invalid_field', field, text);
     });
 
-  test('in what a merchant and an operator write to each other', async () => {
-    const ask = (note: string): Promise<Answer> =>
-      owner.call(requestActivation, {
-        params: { account },
-        body: { environment: 'sandbox', processor: 'simulator', note },
-      });
-    for (const text of UNSEEN) assertRefused(await ask(text), 'invalid_field', 'note', text);
-    const { id: request } = given(await ask(`card ${FULL_WIDTH}`));
+  test('in an e-mail address that reads as another one', async () => {
+    for (const email of ['ca\u034frla@example.com', 'ｃarla@example.com', 'carlaª@example.com', 'ﬁ@example.com'])
+      for (const [, field, send] of EMAILS) assertRefused(await send(email), 'invalid_field', field, email);
+  });
+
+  test('but the one that colours a heart', async () => {
+    const { id } = given(await operator.call(createAccount, { body: { name: 'Shop ❤️' } }));
+    assert.equal((await house.core.accounts.find(id))?.name, 'Shop ❤️');
+  });
+});
+
+describe('what a merchant and an operator write to each other', () => {
+  const ask = (note: string): Promise<Answer> =>
+    owner.call(requestActivation, {
+      params: { account },
+      body: { environment: 'sandbox', processor: 'simulator', note },
+    });
+
+  test('holds neither', async () => {
+    for (const text of [...UNSEEN, ...CARDS]) assertRefused(await ask(text), 'invalid_field', 'note', text);
+    const { id: request } = given(await ask('soon'));
     const params = { id: account, request };
-    for (const answer of UNSEEN)
-      assertRefused(
-        await operator.call(declineActivation, { params, body: { answer } }),
-        'invalid_field',
-        'answer',
-        answer,
-      );
-    given(await operator.call(declineActivation, { params, body: { answer: 'no 4111.1111.1111.1111' } }));
+    for (const answer of [...UNSEEN, ...CARDS]) {
+      const declined = await operator.call(declineActivation, { params, body: { answer } });
+      assertRefused(declined, 'invalid_field', 'answer', answer);
+      const approved = await operator.call(approveActivation, { params, body: { processor: 'simulator', answer } });
+      assertRefused(approved, 'invalid_field', 'answer', answer);
+    }
+    given(await operator.call(declineActivation, { params, body: { answer: 'no' } }));
     const [shown] = given(await owner.call(showOnboarding, { params: { account } })).requests;
-    assert.deepEqual([shown.note, shown.answer], ['card 411111******1111', 'no 411111******1111']);
+    assert.deepEqual([shown.note, shown.answer, shown.status], ['soon', 'no', 'declined']);
   });
 });
 

@@ -1,9 +1,17 @@
 import { iso8601 } from '../../kernel/clock.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { type Capability, can } from '../../people/roles.ts';
-import { type Approval, isOlderThan, statusAt } from '../approval.ts';
+import { type Approval, isOlderThan, type ListedApproval, statusAt } from '../approval.ts';
 import { type Call, type Change, carriedOut, type Route, route } from '../route.ts';
-import { approve, carryOut, decline, listApprovals, setProductionByTwo, withdrawApproval } from '../wire/approvals.ts';
+import {
+  approve,
+  carryOut,
+  decline,
+  listApprovals,
+  setProductionByTwo,
+  showApproval,
+  withdrawApproval,
+} from '../wire/approvals.ts';
 
 type AnyCall = Call<unknown, unknown>;
 
@@ -11,11 +19,16 @@ const DECIDERS_AT_LEAST = 2;
 
 export const approvalRoutes: readonly Route[] = [
   route(listApprovals, async (call) => {
-    const { services, account, person } = call;
-    const approvals = await services.approvals.list(account);
-    const since = await services.people.team.settledSince(account, person.id);
-    const emails = await emailsOf(call, approvals);
-    return { approvals: approvals.map((approval) => shown(call, approval, since, emails)) };
+    const approvals = await call.services.approvals.list(call.account);
+    const view = await viewFor(call, approvals);
+    return { approvals: approvals.map(view) };
+  }),
+
+  route(showApproval, async (call) => {
+    const { summary, ...rest } = await call.services.approvals.get(call.account, call.params['id'] ?? '');
+    const approval = { ...rest, firstLines: summary, moreLines: 0 };
+    const view = await viewFor(call, [approval]);
+    return { approval: view(approval) };
   }),
 
   route(approve, async (call) => {
@@ -91,7 +104,7 @@ async function mustHaveDeciders({ services, account }: AnyCall): Promise<void> {
 type Emails = ReadonlyMap<string, string | undefined>;
 
 /** Of those who are members still: of others no address is kept, or it is nobody's business here. */
-async function emailsOf({ services, account }: AnyCall, approvals: readonly Approval[]): Promise<Emails> {
+async function emailsOf({ services, account }: AnyCall, approvals: readonly ListedApproval[]): Promise<Emails> {
   const { people, team } = services.people;
   const ids = new Set(
     approvals.flatMap(({ requestedBy, decidedBy }) => [requestedBy, ...(decidedBy === undefined ? [] : [decidedBy])]),
@@ -103,8 +116,15 @@ async function emailsOf({ services, account }: AnyCall, approvals: readonly Appr
   return new Map(await Promise.all(found));
 }
 
-function shown({ now, person, role }: AnyCall, approval: Approval, since: number | undefined, emails: Emails) {
-  const { id, environment, action, summary, requester, requestedBy, decider, decidedBy = '' } = approval;
+/** How the caller sees these. */
+async function viewFor(call: AnyCall, approvals: readonly ListedApproval[]) {
+  const since = await call.services.people.team.settledSince(call.account, call.person.id);
+  const emails = await emailsOf(call, approvals);
+  return (approval: ListedApproval) => shown(call, approval, since, emails);
+}
+
+function shown({ now, person, role }: AnyCall, approval: ListedApproval, since: number | undefined, emails: Emails) {
+  const { id, environment, action, firstLines, moreLines, requester, requestedBy, decider, decidedBy = '' } = approval;
   const { createdAt, expiresAt } = approval;
   const status = statusAt(approval, now);
   const isYours = requestedBy === person.id;
@@ -113,7 +133,8 @@ function shown({ now, person, role }: AnyCall, approval: Approval, since: number
     id,
     environment,
     action,
-    summary,
+    summary: firstLines,
+    more_lines: moreLines,
     status,
     requested_by: requester,
     requested_by_email: emails.get(requestedBy) ?? null,

@@ -4,7 +4,7 @@ import { iso8601, timeOrNull } from '../../kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../../kernel/environment.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { truncateDisguisedPansIn } from '../../kernel/pan-disguised.ts';
-import { mustBeSeen } from '../../kernel/readable.ts';
+import { mustBeReadable } from '../../kernel/readable.ts';
 import type { ActivationRequest } from '../../payments/activation-request-store.ts';
 import { SIMULATOR } from '../../payments/activations.ts';
 import { TOKENS_MADE } from '../../vault/vault.ts';
@@ -37,7 +37,7 @@ export const onboardingRoutes: readonly Route[] = [
 
   route(requestActivation, async (call) => {
     const { environment, processor, note = '' } = call.body;
-    mustBeSeen(note, 'note');
+    mustBeReadable(note, 'note');
     return { id: await call.services.requests.ask({ account: call.account, environment, processor, note }, call) };
   }),
 

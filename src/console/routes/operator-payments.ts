@@ -1,7 +1,7 @@
 import type { ReadBy } from '../../http/fields.ts';
 import { iso8601 } from '../../kernel/clock.ts';
 import type { Environment } from '../../kernel/environment.ts';
-import { mustBeSeen } from '../../kernel/readable.ts';
+import { mustBeReadable } from '../../kernel/readable.ts';
 import { SIMULATOR } from '../../payments/activations.ts';
 import { doubtfulPayments } from '../../payments/payment-store.ts';
 import type { ShownSetting } from '../../payments/settings.ts';
@@ -32,7 +32,7 @@ export const operatorPaymentRoutes: readonly Route[] = [
   route(approveActivation, async (call) => {
     const { services, body, origin } = call;
     const { answer = '' } = body;
-    mustBeSeen(answer, 'answer');
+    mustBeReadable(answer, 'answer');
     const request = await requestOfPath(call);
     const { account, environment } = request;
     // In one unit, so that nobody withdraws what was enabled: when it fails, the request waits as before.
@@ -43,7 +43,7 @@ export const operatorPaymentRoutes: readonly Route[] = [
 
   route(declineActivation, async (call) => {
     const { answer } = call.body;
-    mustBeSeen(answer, 'answer');
+    mustBeReadable(answer, 'answer');
     await call.services.requests.end(await requestOfPath(call), 'declined', answer, call);
     return { done: true };
   }),

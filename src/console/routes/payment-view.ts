@@ -26,10 +26,16 @@ export const listedPayment = ({ id, status, processor, createdAt, doubtfulAt, pa
   card: payment?.card.truncated ?? '',
   reference_code: shownReference(payment?.referenceCode),
   processor,
+  refund: payment === undefined ? 'none' : refundOf(payment),
   is_doubtful: doubtfulAt !== undefined,
   is_damaged: payment === undefined,
   created_at: iso8601(createdAt),
 });
+
+function refundOf({ refunded, collected }: Payment): 'none' | 'part' | 'whole' {
+  if (refunded === 0n) return 'none';
+  return refunded < collected ? 'part' : 'whole';
+}
 
 /** `can`: what the processor can; undefined when nothing may be begun. */
 export function shownPayment({ payment, doubtfulAt, operations }: PaymentDetail, can: Capabilities | undefined) {

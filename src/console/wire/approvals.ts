@@ -12,33 +12,41 @@ export const approvalOr = <T>(field: Field<T>) =>
     result: orNull(field),
   });
 
+const approval = object({
+  id: reply.text('Id'),
+  environment: reply.word(ENVIRONMENTS, 'Where'),
+  /** A word of `byTwo`. */
+  action: reply.text('What is to be done'),
+  /** Lines of name and value; never a secret. */
+  summary: reply.list(object({ name: reply.text('What'), value: reply.text('Value') }), 'What it would change'),
+  /** More than none in lists alone. Nobody should agree without having seen them. */
+  more_lines: reply.integer('Lines of the summary that are not told here, behind the others'),
+  status: reply.word(APPROVAL_STATUSES, 'How far it is'),
+  requested_by: reply.text('Name of who asked'),
+  /** Anybody may take anybody's name. */
+  requested_by_email: reply.nullableText('E-mail address of who asked; null for who is no member any more'),
+  is_yours: reply.truth('The caller asked'),
+  may_decide: reply.truth('The caller may approve or decline it'),
+  decided_by: reply.nullableText('Name of who decided'),
+  decided_by_email: reply.nullableText('E-mail address of who decided, in the same way'),
+  created_at: reply.time('When it was asked'),
+  expires_at: reply.time('After that it is void'),
+});
+
+/** Each with the first lines of its summary. */
 export const listApprovals = define({
   method: 'GET',
   path: '/api/accounts/:account/approvals',
   access: 'approvals:read',
-  data: object({
-    approvals: reply.list(
-      object({
-        id: reply.text('Id'),
-        environment: reply.word(ENVIRONMENTS, 'Where'),
-        /** A word of `byTwo`. */
-        action: reply.text('What is to be done'),
-        /** Lines of name and value; never a secret. */
-        summary: reply.list(object({ name: reply.text('What'), value: reply.text('Value') }), 'What it would change'),
-        status: reply.word(APPROVAL_STATUSES, 'How far it is'),
-        requested_by: reply.text('Name of who asked'),
-        /** Anybody may take anybody's name. */
-        requested_by_email: reply.nullableText('E-mail address of who asked; null for who is no member any more'),
-        is_yours: reply.truth('The caller asked'),
-        may_decide: reply.truth('The caller may approve or decline it'),
-        decided_by: reply.nullableText('Name of who decided'),
-        decided_by_email: reply.nullableText('E-mail address of who decided, in the same way'),
-        created_at: reply.time('When it was asked'),
-        expires_at: reply.time('After that it is void'),
-      }),
-      'Newest first',
-    ),
-  }),
+  data: object({ approvals: reply.list(approval, 'Newest first') }),
+});
+
+/** With every line of its summary. */
+export const showApproval = define({
+  method: 'GET',
+  path: '/api/accounts/:account/approvals/:id',
+  access: 'approvals:read',
+  data: object({ approval }),
 });
 
 export const approve = define({

@@ -31,6 +31,8 @@ export interface Definition<Body = unknown, Query = unknown, Data = unknown> {
    * changes are refused then.
    */
   readonly evenSuspended?: true;
+  /** The body may be longer than those of other calls. Read only from who is signed in. */
+  readonly longBody?: true;
   readonly body?: Field<Body>;
   readonly query?: Field<Query>;
   readonly data: Field<Data>;

@@ -76,6 +76,7 @@ export const createKey = define({
   access: 'keys:write',
   stepUp: true,
   byTwo: 'key.create',
+  longBody: true,
   body: object(traits),
   data: approvalOr(issued),
 });
@@ -87,6 +88,7 @@ export const editKey = define({
   access: 'keys:write',
   stepUp: true,
   byTwo: 'key.edit',
+  longBody: true,
   body: object({ ...traits, revision: integer({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'As it was read') }),
   data: approvalOr(object({ key })),
 });

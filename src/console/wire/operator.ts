@@ -102,6 +102,7 @@ export const enablePayments = define({
   path: '/api/operator/accounts/:id/payments/:where',
   access: 'operate',
   stepUp: true,
+  longBody: true,
   body: object(given),
   data: object({ payments }),
 });
@@ -120,6 +121,7 @@ export const approveActivation = define({
   path: '/api/operator/accounts/:id/activation-requests/:request/approve',
   access: 'operate',
   stepUp: true,
+  longBody: true,
   body: object({ ...given, answer: optional(plainText(LIMITS.noteCharacters, 'What the merchant should know')) }),
   data: object({ done }),
 });

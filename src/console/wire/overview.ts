@@ -11,7 +11,7 @@ const figures = {
   requests: reply.integer('Requests answered'),
   refused: reply.integer('Answered 4xx'),
   failed: reply.integer('Answered 5xx'),
-  /** Upper bounds of the histogram's steps. */
+  /** Upper ends of the steps that are counted; one more than LIMITS.longestTimeCountedMs where the step has no end. */
   median_ms: orNull(reply.integer('Half were answered within')),
   p95_ms: orNull(reply.integer('95 of 100 were answered within')),
 };

@@ -1,4 +1,4 @@
-import { choice, integer, object, optional, plainText, reference, reply } from '../../http/fields.ts';
+import { choice, integer, object, omissible, optional, plainText, reference, reply } from '../../http/fields.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import { STATUSES } from '../../payments/transitions.ts';
 import { approvalOr } from './approvals.ts';
@@ -26,6 +26,7 @@ const summary = {
   card: reply.text('Truncated card number'),
   reference_code: reply.nullableText("Caller's reference"),
   processor: reply.text('Processor'),
+  refund: reply.word(['none', 'part', 'whole'] as const, 'How much of what was collected was given back'),
   is_doubtful: reply.truth('The outcome of an operation is not known'),
   is_damaged: reply.truth('The record cannot be opened: it was changed in the database; amounts and card are empty'),
   created_at: reply.time('When it was begun'),
@@ -109,11 +110,7 @@ const asked = {
   seen: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'As it was read'),
   reference_code: text('Reference'),
 };
-// Left out means all that is left, so an empty one is none: it may be a field that somebody forgot to fill.
-const amount = {
-  ...plainText(LIMITS.referenceCodeCharacters, 'As 12.50; absent: all that is left'),
-  optional: true,
-} as const;
+const amount = omissible(plainText(LIMITS.referenceCodeCharacters, 'As 12.50; absent: all that is left'));
 
 const path = '/api/accounts/:account/:environment/payments/:id';
 

@@ -58,6 +58,7 @@ export const configureProxy = define({
   access: 'proxy:write',
   stepUp: true,
   byTwo: 'proxy.configure',
+  longBody: true,
   body: object({
     processor_public_key: file('PEM, JWK or base64 of DER'),
     merchant_private_key: file('PEM, JWK or base64 of DER'),
@@ -91,6 +92,7 @@ export const tryPayload = define({
   method: 'POST',
   path: '/api/accounts/:account/workbench',
   access: 'workbench:use',
+  longBody: true,
   body: object({
     kind: choice(['jose', 'wssec', 'hash'] as const, 'Which endpoint'),
     hash_type: optional(choice(['SHA256', 'SHA384', 'SHA512'] as const, 'For hash')),

@@ -100,6 +100,7 @@ export const signInByPasskey = define({
   data: session,
 });
 
+/** At any stage, with the token of the session if there is one; nobody signs out in vain. */
 export const signOut = define({ method: 'POST', path: '/api/sign-out', access: 'anybody', data: object({ done }) });
 
 const invitation = secret('The secret of the link, behind its #');

@@ -1,4 +1,4 @@
-import { choice, object, optional, plainText, reply } from '../../http/fields.ts';
+import { choice, object, omissible, plainText, reply } from '../../http/fields.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import { ACCOUNT_ROLES, ROLE_NAMES } from '../../people/roles.ts';
 import { approvalOr } from './approvals.ts';
@@ -151,7 +151,7 @@ export const inviteOwner = define({
   path: '/api/operator/accounts/:id/team/invitations',
   access: 'operate',
   stepUp: true,
-  body: object({ email, role: optional(choice(ACCOUNT_ROLES, 'Role; owner when absent')) }),
+  body: object({ email, role: omissible(choice(ACCOUNT_ROLES, 'Role; owner when absent')) }),
   data: link,
 });
 

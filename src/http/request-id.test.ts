@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Random } from '../kernel/clock.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { requestId } from './request-id.ts';
+
+const ZEROS: Random = { bytes: (size) => new Uint8Array(size), below: () => 0 };
+const OWN = '00000000-0000-4000-8000-000000000000';
+
+describe('a request id', () => {
+  it('is the caller’s when it is harmless', () => {
+    for (const id of [
+      'chaos-812-000123',
+      '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c',
+      '4bf92f3577b34da6a3ce929d0e0e4736',
+      '1-67891233-abcdef012345678912345678',
+      'order_2026.11.20_0042',
+      'x'.repeat(LIMITS.requestIdCharacters),
+    ])
+      assert.equal(requestId(id, ZEROS), id);
+  });
+
+  it('is a new one when the caller’s reads as a card number, however it is written', () => {
+    for (const id of [
+      '4111111111111111',
+      '4111-1111-1111-1111',
+      '4111.1111.1111.1111',
+      '4111_1111_1111_1111',
+      '5454.5454.5454.5454',
+      'order-5454.5454.5454.5454-7',
+      '4.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1',
+      '411.111.111.111.1111',
+      '4111....1111....1111....1111',
+      '4111x1111x1111x1111',
+      '3782.822463.10005',
+      'a4111111111111111b',
+      '00004111111111111111',
+    ])
+      assert.equal(requestId(id, ZEROS), OWN, id);
+  });
+
+  it('is a new one for anything else', () => {
+    const long = 'x'.repeat(LIMITS.requestIdCharacters + 1);
+    for (const id of [undefined, '', 'a b', 'a\n', 'é', ['a', 'b'], long, 'cv_production_abc', 'cv_sandbox_abc'])
+      assert.equal(requestId(id, ZEROS), OWN, String(id));
+  });
+});

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { routes } from '../../src/console/routes.ts';
+import type { Definition } from '../../src/console/wire/definition.ts';
+import { addPasskey } from '../../src/console/wire/profile.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { type House, startHouse } from '../house.ts';
+import { exchange, requestText, type WireAnswer } from '../wire.ts';
+import { newClient, newPerson, type PersonClient, pathOf } from './client.ts';
+
+/** Whose bodies are read: what is answered here is answered to a head alone, and the body that it announces never comes. */
+
+const definitions = routes.map(({ definition }) => definition);
+const lineOf = ({ method, path }: Definition): string => `${method} ${path}`;
+const MADE_UP = `__Host-cardvault-session=${'A'.repeat(43)}`;
+/** Tries are counted, so they are read; and `anybody` is nobody. */
+const askedFirst = definitions.filter(({ access }) => !['anybody', 'signing-in', 'joining'].includes(access));
+const long = definitions.filter(({ longBody }) => longBody === true);
+
+let house: House;
+let owner: PersonClient;
+let params: Record<string, string>;
+
+before(async () => {
+  house = await startHouse();
+  const account = await house.newAccount();
+  owner = await newPerson(house, account, 'owner');
+  params = { account, environment: 'sandbox' };
+});
+after(() => house.stop());
+
+async function announce(
+  definition: Definition,
+  headers: Readonly<Record<string, string>>,
+  length = 100,
+): Promise<{ status: number; code: string }> {
+  const host = `localhost:${house.ports.console}`;
+  const json = { 'content-type': 'application/json', 'content-length': String(length) };
+  const text = requestText(`${definition.method} ${pathOf(definition, { params })}`, {
+    host,
+    origin: `https://${host}`,
+    ...json,
+    ...headers,
+  });
+  const [{ status, body }] = (await exchange(house, text, { environment: 'console' })) as [WireAnswer];
+  return { status, code: JSON.parse(body).code };
+}
+const own = () => ({ cookie: owner.cookie ?? '', 'x-csrf-token': owner.csrf });
+
+describe('before its body is read, a call', () => {
+  test('of nobody is refused, whatever it needs a session for', async () => {
+    assert.ok(askedFirst.length > 60, `${askedFirst.length}`);
+    for (const definition of askedFirst)
+      assert.deepEqual(await announce(definition, {}), { status: 401, code: 'not_signed_in' }, lineOf(definition));
+  });
+
+  test('of another site is refused, whoever is signed in', async () => {
+    const away = { ...own(), origin: 'https://evil.example' };
+    for (const definition of definitions)
+      assert.deepEqual(await announce(definition, away), { status: 403, code: 'cross_site' }, lineOf(definition));
+  });
+
+  test('that may be long is refused to a made-up session, and without the word of a good one', async () => {
+    assert.ok(long.length > 0);
+    for (const definition of long) {
+      const madeUp = await announce(definition, { cookie: MADE_UP });
+      assert.deepEqual(madeUp, { status: 401, code: 'not_signed_in' }, lineOf(definition));
+      const wordless = await announce(definition, { ...own(), 'x-csrf-token': 'x' });
+      assert.deepEqual(wordless, { status: 403, code: 'cross_site' }, lineOf(definition));
+    }
+  });
+
+  test('that may be long is refused to who has only given a password', async () => {
+    const client = newClient(house);
+    const { email, password } = owner;
+    const { csrf_token: word } = (await client.send('POST', '/api/sign-in', { email, password })).json;
+    for (const definition of long) {
+      const answer = await announce(definition, { cookie: client.cookie ?? '', 'x-csrf-token': word });
+      assert.deepEqual(answer, { status: 401, code: 'not_signed_in' }, lineOf(definition));
+    }
+  });
+});
+
+describe('a body that is too large', () => {
+  const assertTooLarge = async (definition: Definition, length: number): Promise<void> => {
+    const answer = await announce(definition, own(), length);
+    assert.deepEqual(answer, { status: 413, code: 'body_too_large' }, lineOf(definition));
+  };
+
+  test('is told by its length, for each call by its own limit', async () => {
+    for (const definition of definitions.filter(({ method }) => method !== 'GET')) {
+      const limit = definition.longBody === true ? LIMITS.bodyBytes : LIMITS.consoleBodyBytes;
+      await assertTooLarge(definition, limit + 1);
+    }
+  });
+
+  test('is none that its fields allow, an answer of a passkey included', () => {
+    const short = definitions.filter(({ body, longBody }) => body !== undefined && longBody !== true);
+    assert.ok(short.some(({ path }) => path === addPasskey.path));
+    for (const definition of short) {
+      const most = mostBytes(definition.body?.schema as Schema);
+      assert.ok(most <= LIMITS.consoleBodyBytes, `${lineOf(definition)}: ${most}`);
+    }
+  });
+});
+
+interface Schema {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly maxItems?: number;
+  readonly maxLength?: number;
+  readonly enum?: readonly string[];
+}
+
+/** Of JSON text as browsers write it; a character has at most four bytes. */
+function mostBytes({ type, properties, items, maxItems = 0, maxLength, enum: words }: Schema): number {
+  if (properties !== undefined)
+    return sum(Object.entries(properties).map(([name, of]) => name.length + 4 + mostBytes(of)));
+  if (type === 'object') return CREDENTIAL_BYTES;
+  if (items !== undefined) return maxItems * (mostBytes(items) + 1);
+  if (words !== undefined) return Math.max(...words.map(({ length }) => length)) + 2;
+  // What has no length of its own is where a page ended.
+  return type === 'string' ? 2 + (maxLength === undefined ? LIMITS.cursorCharacters : 4 * maxLength) : DIGITS;
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+const DIGITS = 20;
+
+const { credentialIdCharacters: idBytes, credentialMemberCharacters: memberBytes } = LIMITS;
+/**
+ * Of a new passkey, which is longer than one that is used: its id, twice; the attestation; what stands in that and is sent
+ * once more, the authenticator's data, and in them, beside the id, the public key; what the browser says, with names.
+ */
+const CREDENTIAL_BYTES = 2 * idBytes + memberBytes + memberBytes + (memberBytes - idBytes) + 1500;

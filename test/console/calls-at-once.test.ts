@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { connect, type TLSSocket } from 'node:tls';
+import { listKeys, showKey } from '../../src/console/wire/keys.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { type House, startHouse } from '../house.ts';
+import { newPerson, type PersonClient, pathOf } from './client.ts';
+
+let house: House;
+let account: string;
+let person: PersonClient;
+
+before(async () => {
+  house = await startHouse();
+  account = await house.newAccount();
+});
+beforeEach(async () => {
+  person = await newPerson(house, account, 'auditor');
+});
+after(() => house.stop());
+
+const MOST = LIMITS.callsAtOnce;
+const BY_TEST = { actor: { type: 'operator' } } as const;
+const params = () => ({ account, environment: 'sandbox' });
+const keysPath = () => pathOf(listKeys, { params: params() });
+
+/** A connection on which so many calls are sent in one go, so that all of them are under way at once. */
+function sendAtOnce(number: number, path: string, whose = person): Promise<TLSSocket> {
+  const host = `localhost:${house.ports.console}`;
+  const call = `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nuser-agent: test\r\ncookie: ${whose.cookie}\r\n\r\n`;
+  return new Promise((resolve, reject) => {
+    const socket = connect({
+      host: '127.0.0.1',
+      port: house.ports.console,
+      servername: 'localhost',
+      ca: house.authority,
+    });
+    socket.once('error', reject);
+    socket.once('secureConnect', () => socket.write(call.repeat(number), () => resolve(socket)));
+  });
+}
+
+/** The status of each of so many answers. */
+function statusesOn(socket: TLSSocket, number: number): Promise<number[]> {
+  let text = '';
+  return new Promise((resolve, reject) => {
+    socket.on('error', reject);
+    socket.on('close', () => reject(new Error(`ended after ${text.length} characters`)));
+    socket.on('data', (data: Buffer) => {
+      text += data.toString('latin1');
+      const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+      if (statuses.length === number) resolve(statuses);
+    });
+  });
+}
+
+/** Those of lists of keys. */
+async function statusesAtOnce(number: number, whose = person): Promise<number[]> {
+  const socket = await sendAtOnce(number, keysPath(), whose);
+  const statuses = await statusesOn(socket, number);
+  socket.destroy();
+  return statuses;
+}
+
+/** Until as many as may be are let in again: the service learns a little later that a caller is gone. */
+async function untilAllAreLetIn(): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    const statuses = await statusesAtOnce(MOST);
+    if (statuses.every((status) => status === 200)) return;
+    assert.ok(tries < 20, `${statuses}`);
+    // The calls of a minute are not what is looked at here.
+    house.advance(5000);
+  }
+}
+
+describe('the calls of a person that are under way', () => {
+  test('are a number at most; more are refused, and nobody else is', async () => {
+    const other = await newPerson(house, account, 'auditor');
+    const [statuses, others] = await Promise.all([statusesAtOnce(2 * MOST), statusesAtOnce(MOST, other)]);
+    const refused = statuses.filter((status) => status === 429).length;
+    assert.ok(refused > 0 && refused <= MOST, `${statuses}`);
+    assert.deepEqual(new Set(statuses), new Set([200, 429]));
+    assert.deepEqual(new Set(others), new Set([200]));
+    // Whatever was refused, all of them are over now.
+    assert.deepEqual(new Set(await statusesAtOnce(MOST)), new Set([200]));
+  });
+
+  test('are over when the caller goes away, at any moment', async () => {
+    for (let round = 0; round < 4; round++) {
+      const socket = await sendAtOnce(MOST, keysPath());
+      if (round % 2 === 0) socket.destroy();
+      else socket.once('data', () => socket.destroy());
+      await new Promise((resolve) => socket.once('close', resolve));
+    }
+    await untilAllAreLetIn();
+  });
+
+  test('are under way until their answers are sent, not only made', async () => {
+    const allowList = Array.from({ length: LIMITS.allowListEntries }, (_, index) => ({
+      cidr: `2001:db8::${index.toString(16)}/128`,
+      note: '\u4e00'.repeat(LIMITS.allowListNoteCharacters),
+    }));
+    const traits = { name: 'large', description: '', permissions: [], allowList, expiresAt: undefined };
+    const { key } = await house.core.accounts.createKey(account, 'sandbox', traits, BY_TEST);
+    const path = pathOf(showKey, { params: { ...params(), id: key.id } });
+    // More than the machine takes from the service for somebody who reads nothing.
+    const unread = await sendAtOnce(MOST, path);
+    unread.pause();
+    // In that time all of them are made.
+    for (let round = 0; round < 10; round++) assert.ok((await statusesAtOnce(MOST)).includes(429), `${round}`);
+    unread.destroy();
+    await untilAllAreLetIn();
+  });
+});

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { type House, startHouse } from '../house.ts';
+import { dial, exchange, requestText, untilClosed, type WireAnswer } from '../wire.ts';
+
+const LISTENERS = ['production', 'sandbox', 'console'] as const;
+type Listener = (typeof LISTENERS)[number];
+
+/** A service that people reach by a name of its own, so that browsers can be told to keep to TLS. */
+const HOST = 'vault.example';
+const json = { 'content-type': 'application/json', 'content-length': '2' };
+
+interface Asked {
+  readonly text: string;
+  readonly status: number | Readonly<Record<Listener, number>>;
+  /** Node finds it malformed; nobody knows which host is meant. */
+  readonly isRaw?: true;
+}
+
+const ask = (
+  line: string,
+  status: Asked['status'],
+  headers: Readonly<Record<string, string>> = {},
+  body = '',
+): Asked => ({
+  text: requestText(line, { host: HOST, ...headers }, body),
+  status,
+});
+const only = (listener: Listener, there: number, elsewhere: number): Asked['status'] =>
+  Object.fromEntries(LISTENERS.map((each) => [each, each === listener ? there : elsewhere])) as never;
+
+/** Every kind of answer and refusal, with its status. */
+const ASKED: Readonly<Record<string, Asked>> = {
+  health: ask('GET /healthz', 200),
+  'the reference': ask('GET /docs', 200),
+  'the interface': ask('GET /openapi.json', 200),
+  metrics: ask('GET /metrics', only('console', 200, 404)),
+  'a page': ask('GET /', only('console', 200, 404)),
+  'a call': ask('GET /api/session', only('console', 200, 404)),
+  'a call of nobody': ask('GET /api/profile', only('console', 401, 404)),
+  'a call of another site': ask('POST /api/sign-in', only('console', 403, 404), { origin: 'https://evil.example' }),
+  'a call in another type': ask(
+    'POST /api/sign-in',
+    only('console', 415, 404),
+    { ...json, 'content-type': 'text/plain' },
+    '{}',
+  ),
+  'a long call': ask('POST /api/sign-in', only('console', 413, 404), {
+    ...json,
+    origin: `https://${HOST}`,
+    'content-length': String(LIMITS.bodyBytes),
+  }),
+  'a malformed call': ask('POST /api/sign-in', only('console', 400, 404), { ...json, origin: `https://${HOST}` }, '{]'),
+  'another method of a call': ask('PUT /api/session', only('console', 405, 404)),
+  'another method of a page': ask('POST /', only('console', 405, 404)),
+  'another method': ask('PATCH /healthz', 405),
+  'nothing there': ask('GET /api/nothing', 404),
+  'no key': ask('GET /v1/account', only('console', 404, 403)),
+  'a malformed path': ask('GET /%zz', 400),
+  'a path that is too long': ask(`GET /v1/tokens/${'a'.repeat(LIMITS.pathParameterCharacters + 1)}/inspect`, 404),
+  'what nobody knows to expect': ask('POST /v1/account', 400, { ...json, expect: 'tea' }, '{}'),
+  'no host': { text: 'GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n', status: 400 },
+  'no HTTP': { text: 'SSH-2.0-OpenSSH_9.9\r\n\r\n', status: 400, isRaw: true },
+};
+
+const statusOn = (listener: Listener, { status }: Asked): number =>
+  typeof status === 'number' ? status : status[listener];
+
+describe('headers', () => {
+  let house: House;
+  before(async () => {
+    house = await startHouse();
+  });
+  after(() => house.stop());
+
+  const answerOf = async (environment: Listener, what: string, asked: Asked): Promise<WireAnswer['headers']> => {
+    const [answer = assert.fail(what), ...more] = await exchange(house, asked.text, { environment });
+    assert.deepEqual([answer.status, more.length], [statusOn(environment, asked), 0], what);
+    return answer.headers;
+  };
+
+  for (const listener of LISTENERS)
+    test(`of every answer on the ${listener} listener keep it from being stored and sniffed`, async () => {
+      for (const [what, asked] of Object.entries(ASKED)) {
+        const headers = await answerOf(listener, what, asked);
+        assert.equal(headers['cache-control'], 'no-store', what);
+        assert.equal(headers['x-content-type-options'], 'nosniff', what);
+        assert.equal(headers['x-request-id'] === undefined, asked.isRaw === true, what);
+        assert.equal(headers['server'], undefined, what);
+      }
+    });
+
+  test('of every answer on the console’s listener keep it from being framed, embedded, run, or asked for without TLS', async () => {
+    for (const [what, asked] of Object.entries(ASKED)) {
+      const headers = await answerOf('console', what, asked);
+      const rules = String(headers['content-security-policy']).split('; ');
+      assert.ok(rules.includes("default-src 'none'") && rules.includes("frame-ancestors 'none'"), what);
+      assert.equal(headers['x-frame-options'], 'DENY', what);
+      assert.equal(headers['cross-origin-resource-policy'], 'same-origin', what);
+      assert.equal(headers['referrer-policy'], 'no-referrer', what);
+      assert.equal(headers['strict-transport-security'], asked.isRaw ? undefined : 'max-age=31536000', what);
+    }
+  });
+
+  test('of the other listeners say nothing of TLS, which holds for every port of a host', async () => {
+    for (const listener of ['production', 'sandbox'] as const)
+      for (const [what, asked] of Object.entries(ASKED))
+        assert.equal((await answerOf(listener, what, asked))['strict-transport-security'], undefined, what);
+  });
+
+  test('of the console do not keep a browser from other pages of its own machine', async () => {
+    const own = { text: requestText('GET /api/session', { host: 'localhost:8445' }), status: 200 };
+    assert.equal((await answerOf('console', 'localhost', own))['strict-transport-security'], undefined);
+  });
+});
+
+describe('what Node would refuse in its own way', () => {
+  let house: House;
+  before(async () => {
+    house = await startHouse();
+  });
+  after(() => house.stop());
+
+  for (const what of ['no host', 'what nobody knows to expect'])
+    test(`${what}: is refused in the envelope, logged, and ends the connection`, async () => {
+      const { text } = ASKED[what] ?? assert.fail();
+      for (const environment of LISTENERS) {
+        const kept = text.replace('connection: close\r\n', '');
+        const [{ headers, body } = assert.fail()] = await exchange(house, kept, { environment });
+        const desc = 'The request itself cannot be read.';
+        assert.deepEqual(JSON.parse(body), { status_code: 400, status: 'fail', desc, data: '' });
+        assert.equal(headers['connection'], 'close');
+        assert.ok(house.log.some((line) => line.includes(String(headers['x-request-id']))));
+      }
+    });
+
+  test('what everybody knows to expect is served, and so is HTTP/1.0, which has no host', async () => {
+    const knowing = requestText('GET /healthz', { expect: '100-continue' });
+    for (const text of [knowing, 'GET /healthz HTTP/1.0\r\n\r\n', 'GET / HTTP/1.0\r\n\r\n'])
+      assert.match(await answerText(text), /HTTP\/1\.1 200 OK\r\n/);
+  });
+
+  const answerText = async (text: string): Promise<string> => {
+    const socket = await dial(house, { environment: 'console' });
+    const received = untilClosed(socket);
+    socket.write(text);
+    return received;
+  };
+});
