@@ -67,13 +67,18 @@ describe('the console without a mouse, and its dialogs', { skip: noChromium() },
     await dialog.waitFor();
     await tabTo(page, 'Name');
     await page.keyboard.type('By keyboard');
+    await page.keyboard.press('Enter');
+    await untilItHolds(async () => assert.equal(await focused(page), 'Everything', 'no permission is chosen'));
+    await owner.checkAccessibility();
     await tabTo(page, 'Read only');
     await page.keyboard.press('Enter');
     await tabTo(page, /^Add my address/);
     await page.keyboard.press('Enter');
+    await untilItHolds(async () => assert.equal(await focused(page), 'Address or network 1', 'what was added'));
     await tabTo(page, 'Create key');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Your new key' }).waitFor();
+    await untilItHolds(async () => assert.equal(await focused(page), 'Copy'));
     await owner.checkAccessibility();
     // What is shown this one time does not go away by a stray key.
     await page.keyboard.press('Escape');
@@ -101,14 +106,25 @@ describe('the console without a mouse, and its dialogs', { skip: noChromium() },
     await page.keyboard.press('Control+k');
     await field.waitFor();
     await page.keyboard.type(filled.harbour.payments.get('HB-1017') ?? '');
-    await page.getByRole('option', { name: /^Find payment/ }).waitFor();
+    await page.getByRole('option', { name: /^Find payment “/ }).waitFor();
     await page.keyboard.press('ArrowDown');
     for (let step = 0; step < 5; step++) {
-      if (/^Find payment/.test((await page.getByRole('option', { selected: true }).textContent()) ?? '')) break;
+      if (/^Find payment “/.test((await page.getByRole('option', { selected: true }).textContent()) ?? '')) break;
       await page.keyboard.press('ArrowDown');
     }
     await page.keyboard.press('Enter');
     await headed(page, /125\.50/);
+    await page.keyboard.press('Control+k');
+    await field.waitFor();
+    await page.keyboard.type('4111 1111 1111 1111');
+    await page.getByText('This looks like a card number.').waitFor();
+    assert.equal(await page.getByRole('option').count(), 0, 'nothing that would send it');
+    await field.fill('HB-1017');
+    await page.getByRole('option', { name: /^Find payments with the reference/ }).click();
+    await headed(page, 'Payments');
+    await untilItHolds(async () =>
+      assert.equal(await page.getByRole('row').count(), 2, 'a header and the one payment'),
+    );
     await page.keyboard.press('Control+k');
     await field.waitFor();
     await page.keyboard.press('Escape');

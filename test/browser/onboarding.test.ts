@@ -207,6 +207,22 @@ describe('from an empty service to live, in the browser', { skip: noChromium() }
     await row.getByText('Live', { exact: true }).waitFor();
   });
 
+  part('live without payments in production says so, and offers to ask for them', async () => {
+    const { page } = owner;
+    const [, account = ''] = /\/a\/([^/]+)/.exec(page.url()) ?? [];
+    const tenant = { account, environment: 'production' } as const;
+    await house.core.activations.disable(tenant, { actor: { type: 'operator', name: 'Otto' } });
+    await goToNews(page, 'Onboarding');
+    await page.getByText('Payments in production are not enabled.').waitFor();
+    await stepOf(page, 'Ask for payments').getByText('Production payments: not asked for yet').waitFor();
+    await owner.checkAccessibility();
+    await button(page, 'Ask for production payments').first().click();
+    const where = page.getByRole('dialog').getByLabel('Environment');
+    assert.equal(await where.inputValue(), 'production');
+    await button(page.getByRole('dialog'), 'Cancel').click();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  });
+
   part('no page and no answer of the console ever held a card number or a key', async () => {
     for (const memory of seen) await memory.assertNever(CARDS);
     // The one answer and the one dialog that are to show a key were the owner's.

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Download, Page } from 'playwright-core';
 import { approve, listApprovals } from '../../src/console/wire/approvals.ts';
+import { createKey } from '../../src/console/wire/keys.ts';
 import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
 import { noChromium } from '../chromium.ts';
 import { newPair, privatePem, publicPem } from '../rsa-pairs.ts';
@@ -10,6 +11,7 @@ import { dialogOf, press, told } from './acts.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { type FilledHouse, startFilledHouse } from './filled.ts';
 import { CARDS } from './filling.ts';
+import { fillKey, keyForm } from './key-form.ts';
 import { Memory } from './memory.ts';
 import { untilItHolds } from './patience.ts';
 import { headed, settled, visit, visitWithin, type Who, whoIs } from './tour.ts';
@@ -106,6 +108,9 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     await press(page, 'Refund');
     const dialog = dialogOf(page);
     await dialog.getByText('A part', { exact: true }).click();
+    await dialog.getByLabel(/^Amount in EUR/).fill('-5');
+    await press(dialog, /^Refund/);
+    await dialog.getByText('Enter an amount such as 12.50').waitFor();
     await dialog.getByLabel(/^Amount in EUR/).fill('90');
     await press(dialog, /^Refund/);
     await dialog.getByText('That is more than 89.50 EUR').waitFor();
@@ -194,6 +199,8 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     assert.match((await page.getByRole('row').nth(1).textContent()) ?? '', /API key revoked.*Irene Castillo/);
     await press(page, 'Show details of API key revoked');
     await page.getByText('Place in the chain').waitFor();
+    await page.getByRole('row').nth(1).click();
+    await page.getByText('Place in the chain').waitFor({ state: 'detached' });
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('link', { name: 'Export' }).click(),
@@ -201,6 +208,24 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     const lines = await linesOf(download);
     assert.ok(lines.length > 60 && lines.every((line) => JSON.parse(line) !== null));
     for (const pan of CARDS) assert.ok(!lines.some((line) => line.includes(pan)));
+  });
+
+  it('a key for the whole internet has to be meant in production, and what cannot be done alone is asked for', async () => {
+    const page = await open('owner', `${production('keys')}?create=1`, 'API keys');
+    const form = keyForm(page);
+    await fillKey(page, 'everywhere');
+    await press(form, 'Add address');
+    const network = form.getByLabel('Address or network 1');
+    await network.fill('10.9.9.9/8');
+    await form.getByText('Means 10.0.0.0/8.').waitFor();
+    assert.equal(await form.getByLabel('This key is meant to work').count(), 0);
+    await network.fill('0.0.0.0/0');
+    await form.getByText('This takes two people').waitFor();
+    await press(form, 'Ask for approval');
+    await form.getByText('Tick this, or list smaller networks.').waitFor();
+    await form.getByLabel('This key is meant to work').and(page.locator(':focus')).waitFor();
+    await press(form, 'Cancel');
+    await form.waitFor({ state: 'hidden' });
   });
 
   it('an owner invites, a second person agrees, and the link is shown this one time', async () => {
@@ -224,7 +249,7 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     await press(card, 'Carry out: Invite somebody');
     await press(dialogOf(page), 'Carry out');
     await page.getByRole('heading', { name: 'Pass this link on' }).waitFor();
-    await page.getByText('Send it to nina@harbour.example').waitFor();
+    await page.getByText('Send this link to nina@harbour.example').waitFor();
     const link = await keepSecret(page);
     assert.ok(link.startsWith(`${browser.origin}/join#`), link);
     await open('owner', `${account()}/team`, 'Team');
@@ -257,6 +282,28 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     assert.match(await keepSecret(developer), /^cv_production_/);
     await open('developer', production('keys'), 'API keys');
     await developer.getByRole('row').filter({ hasText: 'Till 4' }).waitFor();
+  });
+
+  it('who approves sees every address, also those that the list leaves out', async () => {
+    const { developer, account: id } = filled.harbour;
+    await developer.stepUp();
+    await filled.harbour.owner.stepUp();
+    const last = '198.51.100.77/32';
+    const many = Array.from({ length: 300 }, (_, index) => ({ cidr: `2001:db8:cafe::${index.toString(16)}/128` }));
+    const traits = { name: 'Till 5', permissions: ['account:read'], allow_list: [...many, { cidr: last }] };
+    await developer.call(createKey, { account: id, environment: 'production' }, traits);
+    const page = await open('owner', `${account()}/approvals`, 'Approvals');
+    const card = page.getByRole('article').filter({ hasText: 'Till 5' });
+    await card.waitFor();
+    assert.ok(!(await card.textContent())?.includes(last));
+    await press(card, 'Approve: Create an API key');
+    await dialogOf(page).getByText(last).waitFor();
+    await press(dialogOf(page), 'Cancel');
+    await press(card, /^Show \d+ more lines$/);
+    await card.getByText(last).waitFor();
+    await press(card, 'Approve: Create an API key');
+    await press(dialogOf(page), 'Approve');
+    await told(page, 'Approved.');
   });
 
   it('no page showed a whole card number, and no answer held one', async () => {

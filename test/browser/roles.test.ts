@@ -157,7 +157,7 @@ describe('what people see of the console, by their role', { skip: noChromium() }
       await visitWithin(visitor.page, `${base}/${record}`);
       await visitor.page
         .getByRole('main')
-        .getByText(/Nothing found|has ended|no such (payment|record)/)
+        .getByText(/Nothing found|has ended|no such (payment|record|token)/i)
         .first()
         .waitFor();
       assert.doesNotMatch(

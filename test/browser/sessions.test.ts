@@ -127,8 +127,32 @@ describe('sessions, in the browser', { skip: noChromium() }, () => {
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('Still no answer.').waitFor();
     isDown.is = false;
-    await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('heading', { name: 'Team', level: 1 }).waitFor();
     complaints.expect(/CONNECTION_REFUSED|console: CallError/);
+  });
+
+  it('what was read stays while the service is away, and is read anew once it is there', async () => {
+    const ana = await newPerson(house, account, 'owner');
+    await house.newKey(account);
+    const { page, complaints } = await newVisit(ana, keysUrl());
+    const rows = page.getByRole('table').getByRole('row');
+    await rows.nth(1).waitFor();
+    const isDown = { is: true };
+    await page.route('**/*', (route) => (isDown.is ? route.abort('connectionrefused') : route.continue()));
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))");
+    const bar = page.getByText('The service can’t be reached. This is as of');
+    await bar.waitFor();
+    assert.equal(await rows.nth(1).isVisible(), true);
+    isDown.is = false;
+    await bar.waitFor({ state: 'detached' });
+    assert.equal(await rows.nth(1).isVisible(), true);
+    isDown.is = true;
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))");
+    await bar.waitFor();
+    house.advance(15 * MINUTE);
+    isDown.is = false;
+    await atSignIn(page);
+    assert.equal(await rows.count(), 0, 'an ended session takes all with it');
+    complaints.expect(/CONNECTION_REFUSED|401/);
   });
 });

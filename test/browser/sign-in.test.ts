@@ -233,4 +233,21 @@ describe('signing in, in the browser', { skip: noChromium() }, () => {
     await giveCode(own, newCode(house, totpSecret));
     await isInside(own);
   });
+
+  it('a page that has the word of another session reads it anew, and signs out', async () => {
+    const { page } = await newVisitor();
+    await page.goto('/');
+    await signIn(page, house, await newPerson(house, account, 'owner'));
+    const other = { 'x-csrf-token': 'A'.repeat(43) };
+    await page.route(
+      '**/api/sign-out',
+      (route) => route.continue({ headers: { ...route.request().headers(), ...other } }),
+      { times: 1 },
+    );
+    const statuses: number[] = [];
+    page.on('response', (response) => response.url().endsWith('/sign-out') && statuses.push(response.status()));
+    await signOut(page);
+    assert.deepEqual(statuses, [403, 200]);
+    assert.equal((await page.context().cookies()).length, 0);
+  });
 });

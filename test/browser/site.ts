@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemRandom } from '../../src/crypto/random.ts';
 import { type Assets, addAssets } from '../../src/http/assets.ts';
+import { browserHeaders } from '../../src/http/browser-headers.ts';
 import { openLog } from '../../src/http/log.ts';
 import { Metrics } from '../../src/http/metrics.ts';
 import { bareServer } from '../../src/http/server.ts';
@@ -24,7 +25,8 @@ export async function startSite(
     doubtfulPayments: async () => 0,
   });
   const log = openLog('error', { write: () => undefined });
-  const app = bareServer({ clock: Date.now, random, log, metrics, listener: 'console', trustedProxies: [] });
+  const reporting = { log, metrics, listener: 'console', headers: browserHeaders };
+  const app = bareServer({ ...reporting, clock: Date.now, random, trustedProxies: [] });
   addAssets(app, assets, pages, random);
   await app.ready();
   const { certificate, key } = await localIdentity(folder, Date.now);

@@ -107,7 +107,7 @@ describe('the console in Spanish, in a browser that speaks English', { skip: noC
 
   it('tells settings of processors and what is wrong with them in Spanish', async () => {
     const page = await open('operator', `/operator/accounts/${filled.harbour.account}`);
-    await page.getByRole('button', { name: 'Cambiar', exact: true }).last().click();
+    await page.getByRole('button', { name: 'Cambiar', exact: true }).first().click();
     const dialog = dialogOf(page);
     await press(dialog, 'Más ajustes');
     assert.deepEqual(await englishOn(page), []);

@@ -83,9 +83,10 @@ export async function signOut(page: Page): Promise<void> {
 
 /** What is shown this one time, stored and put away. */
 export async function keepSecret(page: Page): Promise<string> {
-  const dialog = page.getByRole('dialog').filter({ has: page.getByLabel('I have stored it') });
+  const kept = /^I have (stored|sent) it$/;
+  const dialog = page.getByRole('dialog').filter({ has: page.getByLabel(kept) });
   const secret = (await dialog.locator('code').first().textContent()) ?? '';
-  await dialog.getByLabel('I have stored it').check();
+  await dialog.getByLabel(kept).check();
   await button(dialog, 'Done').click();
   await dialog.waitFor({ state: 'hidden' });
   return secret;

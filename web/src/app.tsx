@@ -1,13 +1,14 @@
-import { Notifications } from '@mantine/notifications';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { useState } from 'react';
 import { BrowserRouter, Navigate, Route, Routes } from 'react-router';
 import { newClient } from './api/client.ts';
 import * as pages from './pages.ts';
+import { Healing } from './session/healing.ts';
 import { SessionProvider } from './session/session.tsx';
 import { SignedIn } from './session/signed-in.tsx';
 import { StepUpProvider } from './session/step-up.tsx';
 import { AccountGate, EnvironmentGate, OperatorGate } from './shell/gates.tsx';
+import { Notes } from './shell/notes.tsx';
 import { Outside } from './shell/outside.tsx';
 import { Shell } from './shell/shell.tsx';
 import { Start } from './shell/start.tsx';
@@ -18,10 +19,10 @@ export function App() {
     <QueryClientProvider client={client}>
       <BrowserRouter>
         <SessionProvider>
+          <Healing />
           <StepUpProvider>
             <AllRoutes />
-            {/* Where neither pages nor dialogs have buttons. */}
-            <Notifications position="top-center" />
+            <Notes />
           </StepUpProvider>
         </SessionProvider>
       </BrowserRouter>

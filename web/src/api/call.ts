@@ -24,6 +24,9 @@ export class CallError extends Error {
   }
 }
 
+/** The same again may go well: nobody answered, the service could not, or it was too much at once. */
+export const mayPass = ({ code, status }: CallError): boolean => code === 'offline' || status >= 500 || status === 429;
+
 /** Of the session; goes along with every change. */
 let csrfToken = '';
 

@@ -10,6 +10,8 @@ import { useCallback, useEffect, useRef } from 'react';
 import type { Definition } from '../../../src/console/wire/definition.ts';
 import { useStepUp } from '../session/step-up.tsx';
 import { type Args, CallError, call } from './call.ts';
+import { hasFailed } from './failing.ts';
+import { useShown } from './shown.ts';
 
 interface ReadOptions {
   /** Again after so many milliseconds, without keeping the session alive. */
@@ -29,9 +31,12 @@ export function useRead<Body, Query, Data>(
 ) {
   const client = useQueryClient();
   const queryKey = [definition.path, args.params ?? {}, args.query ?? {}, args.body ?? {}];
-  return useQuery<Data, CallError>({
+  const reading = useQuery<Data, CallError>({
     queryKey,
-    queryFn: () => call(definition, args, every !== undefined && client.getQueryData(queryKey) !== undefined),
+    queryFn: () => {
+      const isAgain = every !== undefined && client.getQueryData(queryKey) !== undefined;
+      return call(definition, args, isAgain || hasFailed(client, queryKey));
+    },
     enabled,
     staleTime: 15 * SECOND,
     retry: (count, error) => error.status >= 500 && count < 2,
@@ -39,6 +44,8 @@ export function useRead<Body, Query, Data>(
     // Its type asks for data that is no function, which no answer is.
     ...(keep && { placeholderData: keepPreviousData as never }),
   });
+  const { data, error, isPending, refetch } = reading;
+  return { ...useShown(JSON.stringify(queryKey), data, error), isPending, refetch };
 }
 
 /**
@@ -83,7 +90,7 @@ export function useChange<Body, Data>(definition: Definition<Body, undefined, Da
         return await call(definition, args);
       } catch (error) {
         if (!(error instanceof CallError) || error.code !== 'step_up_required') throw error;
-        await stepUp();
+        await stepUp(definition.byTwo);
         return call(definition, args);
       }
     },

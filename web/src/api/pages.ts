@@ -1,6 +1,8 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import type { Definition } from '../../../src/console/wire/definition.ts';
-import { type Args, type CallError, call } from './call.ts';
+import { type Args, type CallError, call, mayPass } from './call.ts';
+import { hasFailed } from './failing.ts';
+import { useShown } from './shown.ts';
 
 interface Going {
   /** Where the next page begins; null at the end. */
@@ -16,18 +18,24 @@ export function useReadPages<Body, Query, Data extends Going>(
   args: Args<Body, Query>,
 ) {
   const { params, query, body } = args;
+  const client = useQueryClient();
+  const queryKey = [definition.path, 'pages', params ?? {}, query ?? {}, body ?? {}];
   const reading = useInfiniteQuery({
-    queryKey: [definition.path, 'pages', params ?? {}, query ?? {}, body ?? {}],
-    queryFn: ({ pageParam: cursor }) => call(definition, cursor === undefined ? args : from(definition, args, cursor)),
+    queryKey,
+    queryFn: ({ pageParam: cursor }) =>
+      call(definition, cursor === undefined ? args : from(definition, args, cursor), hasFailed(client, queryKey)),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }: Data) => next ?? undefined,
     staleTime: 15_000,
     retry: (count, error) => (error as CallError).status >= 500 && count < 2,
     refetchOnWindowFocus: false,
   });
+  const failure = reading.error as CallError | null;
+  const { data, error } = useShown(JSON.stringify(queryKey), reading.data, failure);
   return {
-    pages: reading.data?.pages,
-    error: reading.error as CallError | null,
+    pages: data?.pages,
+    // Who asked for more is told where they asked.
+    error: failure !== null && mayPass(failure) && reading.isFetchNextPageError ? failure : error,
     retry: () => void (reading.isFetchNextPageError ? reading.fetchNextPage() : reading.refetch()),
     /** For DataTable. */
     next: reading.hasNextPage

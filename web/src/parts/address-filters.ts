@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation, useSearchParams } from 'react-router';
 import { LIMITS } from '../../../src/kernel/limits.ts';
@@ -22,9 +22,7 @@ export function useFilters<Word extends string, Text extends string>(words: read
   const apply = (filters: Readonly<Record<Word | Text, string>>): void => {
     const given = (names: readonly (Word | Text)[]) =>
       Object.fromEntries(names.map((name) => [name, filters[name]]).filter(([, value]) => value !== ''));
-    // Nothing observes it, which must not make it old.
-    client.setQueryDefaults(key, { gcTime: Number.POSITIVE_INFINITY });
-    client.setQueryData(key, given(texts));
+    keepTexts(client, key, given(texts));
     setSearch(given(words) as Record<string, string>);
     redraw((count) => count + 1);
   };
@@ -35,6 +33,18 @@ export function useFilters<Word extends string, Text extends string>(words: read
     apply,
     clear: () => apply(none),
   };
+}
+
+/** Sets what another page looks for by free text, before a link leads there. */
+export function useFiltersOf(pathname: string): (texts: Readonly<Record<string, string>>) => void {
+  const client = useQueryClient();
+  return (texts) => keepTexts(client, ['filters', pathname], texts);
+}
+
+function keepTexts(client: QueryClient, key: readonly string[], texts: object): void {
+  // Nothing observes it, which must not make it old.
+  client.setQueryDefaults(key, { gcTime: Number.POSITIVE_INFINITY });
+  client.setQueryData(key, texts);
 }
 
 /** Does the text hold what may be a card number? */

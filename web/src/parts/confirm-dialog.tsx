@@ -15,6 +15,8 @@ interface ConfirmDialogProps {
   /** The verb, as "Revoke key". */
   readonly confirmLabel: string;
   readonly onConfirm: () => void;
+  /** False while what it will change is not there to be seen. */
+  readonly isReady?: boolean;
   readonly isBusy?: boolean;
   readonly error?: CallError | null;
   /** It cannot be undone. */
@@ -44,12 +46,13 @@ function Question({ opened, children, environment, typed, error, onConfirm, onCl
   const { t } = useTranslation('parts');
   const [text, setText] = useState('');
   const isTyped = typed === undefined || text.trim() === typed;
+  const isReady = isTyped && (props.isReady ?? true);
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
         // While it closes it is still to be seen, and a second click would do it again.
-        if (isTyped && opened) onConfirm();
+        if (isReady && opened) onConfirm();
       }}
     >
       <Stack gap="md">
@@ -80,7 +83,7 @@ function Question({ opened, children, environment, typed, error, onConfirm, onCl
           <Button
             type="submit"
             loading={props.isBusy ?? false}
-            disabled={!isTyped}
+            disabled={!isReady}
             {...(props.isDangerous && { color: 'red' })}
           >
             {props.confirmLabel}

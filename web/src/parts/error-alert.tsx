@@ -2,7 +2,7 @@ import { Alert, Button, Group, Text } from '@mantine/core';
 import { CircleAlert } from 'lucide-react';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { CallError } from '../api/call.ts';
+import { type CallError, mayPass } from '../api/call.ts';
 import { useServiceText } from './service-text.ts';
 
 interface ErrorAlertProps {
@@ -28,9 +28,6 @@ export function useErrorText(): (error: CallError) => string {
     return MESSAGE_HELPS.includes(code) && message !== '' ? `${text} (${message})` : text;
   };
 }
-
-/** The same again may go well: nobody answered, the service could not, or it was too much at once. */
-const mayPass = ({ code, status }: CallError): boolean => code === 'offline' || status >= 500 || status === 429;
 
 /** Announced at once. Nothing for what the person has cancelled. */
 export function ErrorAlert({ error, onRetry, isFocused = false }: ErrorAlertProps) {

@@ -3,6 +3,8 @@ import { X } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 
+import classes from './filter-bar.module.css';
+
 interface FilterBarProps {
   /** Fields with labels. */
   readonly children: ReactNode;
@@ -23,7 +25,7 @@ export function FilterBar({ children, onApply, isFiltered, onClear }: FilterBarP
           onApply?.();
         }}
       >
-        <Group gap="sm" align="flex-end" mb="md">
+        <Group gap="sm" align="flex-start" mb="md" className={classes['bar'] ?? ''}>
           {children}
           {onApply !== undefined && <Button type="submit">{t('apply')}</Button>}
           {isFiltered && (

@@ -6,6 +6,7 @@ import type { Environment } from '../../../src/kernel/environment.ts';
 import type { CallError } from '../api/call.ts';
 import { EnvironmentBadge } from './environment-badge.tsx';
 import { ErrorAlert } from './error-alert.tsx';
+import { useShownFault } from './shown-fault.ts';
 
 /** Whether a dialog is open, and what it is about; that stays while the dialog closes, so that its words do too. */
 export function useDialog<About>() {
@@ -76,12 +77,16 @@ interface FormProps {
 /** The fields of a dialog, what went wrong, and its two buttons. */
 export function DialogForm({ onSubmit, onCancel, label, isBusy, error, isDangerous = false, children }: FormProps) {
   const { t } = useTranslation('parts');
+  const { form, tried } = useShownFault(isBusy);
   return (
     <form
+      ref={form}
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        if (!isBusy) onSubmit();
+        if (isBusy) return;
+        onSubmit();
+        tried();
       }}
     >
       <Stack gap="md">

@@ -1,7 +1,8 @@
-import { PasswordInput, Progress, Stack, Text } from '@mantine/core';
+import { Progress, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { LIMITS } from '../../../src/kernel/limits.ts';
+import { PasswordField } from './password-field.tsx';
 
 interface NewPasswordProps {
   readonly label: string;
@@ -10,15 +11,28 @@ interface NewPasswordProps {
   readonly error?: ReactNode;
 }
 
+/** Longest run whose repetition is told. */
+const RUN = 4;
+
+/** Is it one character, or a short run of them, again and again? */
+function repeats(password: string): boolean {
+  const characters = [...password.toLowerCase()];
+  return Array.from({ length: RUN }, (_, index) => index + 1).some((run) =>
+    characters.every((character, at) => character === characters[at % run]),
+  );
+}
+
 const LEAST = LIMITS.passwordCharactersAtLeast;
 
 /** A password that is being made up. Whether it is good enough, the service decides. */
 export function NewPassword({ label, value, onChange, error }: NewPasswordProps) {
   const { t } = useTranslation('parts');
   const missing = Math.max(LEAST - [...value].length, 0);
+  const isRepeated = repeats(value);
+  const verdict = isRepeated ? t('passwordRepeats') : t('passwordLong');
   return (
     <Stack gap={6}>
-      <PasswordInput
+      <PasswordField
         label={label}
         description={t('passwordRule')}
         autoComplete="new-password"
@@ -35,11 +49,12 @@ export function NewPassword({ label, value, onChange, error }: NewPasswordProps)
           <Progress
             value={(1 - missing / LEAST) * 100}
             size={4}
-            color={missing === 0 ? 'teal' : 'yellow'}
+            // Never as if all were well: that is only known when the service has looked at it.
+            color={missing > 0 ? 'yellow' : isRepeated ? 'red' : 'gray'}
             aria-hidden
           />
           <Text size="xs" c="dimmed" aria-live="polite" mih="1.2em">
-            {value !== '' && (missing === 0 ? t('passwordLong') : t('passwordShort', { count: missing }))}
+            {value !== '' && (missing === 0 ? verdict : t('passwordShort', { count: missing }))}
           </Text>
         </>
       )}

@@ -5,7 +5,8 @@ import { Link, useParams } from 'react-router';
 
 /** Short words at the edge of the screen that something was done. */
 export const noteDone = (message: string): void => {
-  notifications.show({ message, color: 'teal', withCloseButton: false });
+  // What is below it can be used meanwhile.
+  notifications.show({ message, color: 'teal', withCloseButton: false, style: { pointerEvents: 'none' } });
 };
 
 /** Says that nothing was changed yet, because a second person has to approve it. */

@@ -1,5 +1,6 @@
-import { Anchor, Group, PasswordInput, Select, Text, TextInput } from '@mantine/core';
+import { Anchor, Group, Select, Text, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { PasswordField } from './password-field.tsx';
 import { type Changes, type Setting, shownValue, withChange, withoutChange } from './setting-changes.ts';
 
 interface SettingFieldProps {
@@ -74,7 +75,7 @@ function SecretField({
   const present = is_set ? t('settings.secretSet') : t('settings.secretNotSet');
   return (
     <div>
-      <PasswordInput
+      <PasswordField
         {...common}
         value={changes[name] ?? ''}
         placeholder={isRemoved ? t('settings.secretRemoved') : present}

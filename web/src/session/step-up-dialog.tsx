@@ -3,19 +3,23 @@ import { useTranslation } from 'react-i18next';
 import { beginPasskeyStepUp, stepUpByCode, stepUpByPasskey } from '../../../src/console/wire/session.ts';
 import { call } from '../api/call.ts';
 import { useOnce } from '../api/hooks.ts';
+import { useActionName } from '../pages/approvals/action-name.ts';
 import { askForPasskey } from './passkey.ts';
 import { SecondFactor } from './second-factor.tsx';
 import { type Session, useVisit } from './session.tsx';
 
 interface StepUpDialogProps {
   readonly opened: boolean;
+  /** A word of `byTwo`. */
+  readonly action: string | undefined;
   readonly onConfirmed: () => void;
   readonly onCancel: () => void;
 }
 
 /** "Confirm that it is you." */
-export function StepUpDialog({ opened, onConfirmed, onCancel }: StepUpDialogProps) {
+export function StepUpDialog({ opened, action, onConfirmed, onCancel }: StepUpDialogProps) {
   const { t } = useTranslation('session');
+  const nameOf = useActionName();
   return (
     <Modal
       opened={opened}
@@ -26,16 +30,23 @@ export function StepUpDialog({ opened, onConfirmed, onCancel }: StepUpDialogProp
       closeButtonProps={{ 'aria-label': t('cancel') }}
     >
       <Stack gap="md">
-        <Text size="sm" c="dimmed">
-          {t('stepUpWhy')}
-        </Text>
+        <div>
+          {action !== undefined && (
+            <Text size="sm" fw={600}>
+              {nameOf(action)}
+            </Text>
+          )}
+          <Text size="sm" c="dimmed">
+            {t('stepUpWhy')}
+          </Text>
+        </div>
         <Factor onConfirmed={onConfirmed} onCancel={onCancel} />
       </Stack>
     </Modal>
   );
 }
 
-function Factor({ onConfirmed, onCancel }: Omit<StepUpDialogProps, 'opened'>) {
+function Factor({ onConfirmed, onCancel }: Omit<StepUpDialogProps, 'opened' | 'action'>) {
   const { t } = useTranslation('session');
   const { visit, adopt } = useVisit();
   const options = {

@@ -9,19 +9,23 @@ interface Waiting {
   readonly reject: (error: CallError) => void;
 }
 
-const Context = createContext<() => Promise<void>>(() => Promise.reject(new CallError('internal', 0, '')));
+type Ask = (action?: string) => Promise<void>;
+
+const Context = createContext<Ask>(() => Promise.reject(new CallError('internal', 0, '')));
 
 /**
  * Asks for the second factor again. Resolves when it was given; rejects with `cancelled` when not. Who asks while the
- * dialog is open waits for the same answer.
+ * dialog is open waits for the same answer. `action`: a word of `byTwo`, to tell what it is for.
  */
-export const useStepUp = (): (() => Promise<void>) => use(Context);
+export const useStepUp = (): Ask => use(Context);
 
 export function StepUpProvider({ children }: { readonly children: ReactNode }) {
   const waiting = useRef<Waiting>(undefined);
   const [isOpen, setOpen] = useState(false);
-  const ask = useCallback(() => {
+  const [action, setAction] = useState<string>();
+  const ask = useCallback<Ask>((what) => {
     if (waiting.current === undefined) {
+      setAction(what);
       waiting.current = Promise.withResolvers<void>();
       setOpen(true);
     }
@@ -43,7 +47,7 @@ export function StepUpProvider({ children }: { readonly children: ReactNode }) {
   return (
     <Context value={ask}>
       {children}
-      <StepUpDialog opened={isOpen} onConfirmed={() => end((who) => who.resolve())} onCancel={cancel} />
+      <StepUpDialog opened={isOpen} action={action} onConfirmed={() => end((who) => who.resolve())} onCancel={cancel} />
     </Context>
   );
 }

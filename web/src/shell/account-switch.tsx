@@ -38,7 +38,7 @@ export function AccountSwitch() {
               leftSection={<Mark name={each.name} isOperator={false} />}
               rightSection={!isOperator && each === membership ? <Check size={15} aria-hidden /> : null}
             >
-              <Text span size="sm" className={classes['item'] ?? ''}>
+              <Text span size="sm" title={each.name} className={classes['item'] ?? ''}>
                 {each.name}
               </Text>
             </Menu.Item>

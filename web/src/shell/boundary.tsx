@@ -1,10 +1,10 @@
 import { Button, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { CloudAlert, CloudOff } from 'lucide-react';
-import { Component, type ReactNode } from 'react';
+import { Component, type ReactNode, useCallback, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import { showSession } from '../../../src/console/wire/session.ts';
-import { CallError, call } from '../api/call.ts';
+import { CallError } from '../api/call.ts';
+import { isAnswering, useLookAgain } from '../api/look-again.ts';
 import { EmptyState } from '../parts/empty-state.tsx';
 
 interface Broken {
@@ -42,19 +42,22 @@ function Crashed() {
   );
 }
 
-/** Browsers remember that a file was not to be had, so the page is loaded anew: once there is a service to load it from. */
+/**
+ * Browsers remember that a file was not to be had, so the page is loaded anew: once there is a service to load it from. By
+ * itself only when there was none before; else it would load again and again what is not there.
+ */
 function NotLoaded() {
   const { t } = useTranslation();
-  const retry = useMutation<void>({
-    mutationFn: async () => {
-      try {
-        await call(showSession, {}, true);
-      } catch (error) {
-        // Any other answer is one, too.
-        if (error instanceof CallError && error.code === 'offline') throw error;
-      }
-      window.location.reload();
-    },
+  const wasDown = useRef(false);
+  const look = useCallback(async () => {
+    if (!(await isAnswering())) wasDown.current = true;
+    else if (wasDown.current) window.location.reload();
+  }, []);
+  useEffect(() => void look(), [look]);
+  useLookAgain(true, look);
+  const retry = useMutation<boolean>({
+    mutationFn: isAnswering,
+    onSuccess: (isThere) => isThere && window.location.reload(),
   });
   return (
     <div role="alert">
@@ -69,7 +72,7 @@ function NotLoaded() {
         }
       >
         {t('notLoaded')}
-        {retry.isError && (
+        {retry.data === false && (
           <Text inherit mt={4}>
             {t('stillNot')}
           </Text>

@@ -8,7 +8,7 @@ import { placesOf, useWhere } from './where.ts';
 /** Between sandbox and production: the same page of the other one, or its list. */
 export function EnvironmentSwitch() {
   const { t } = useTranslation();
-  const { area, membership, environment, place } = useWhere();
+  const { area, membership, environment, lastEnvironment, place } = useWhere();
   if (area !== 'account' || membership === undefined) return null;
   const pathIn = (target: Environment): string => {
     const places = placesOf(ENVIRONMENT_PLACES, membership, target);
@@ -22,6 +22,8 @@ export function EnvironmentSwitch() {
           key={each}
           to={pathIn(each)}
           data-environment={each}
+          // On pages of both it is the one that the side bar leads to.
+          data-lit={each === lastEnvironment}
           className={classes['side']}
           {...(each === environment && { 'aria-current': 'true' as const })}
         >

@@ -2,10 +2,12 @@ import { ScrollArea } from '@mantine/core';
 import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
 import { NavLink } from 'react-router';
+import type { Environment } from '../../../src/kernel/environment.ts';
 import { useSession } from '../session/session.tsx';
 import type { Membership } from '../session/tenant.ts';
 import classes from './navigation.module.css';
 import { ACCOUNT_PLACES, ENVIRONMENT_PLACES, OPERATOR_PLACES, type Place } from './places.ts';
+import { Waiting } from './waiting.tsx';
 import { placesOf, useWhere } from './where.ts';
 
 /** The pages, on the left. */
@@ -32,6 +34,7 @@ function OfAccount({ membership }: { readonly membership: Membership }) {
     <>
       <Places
         title={t(lastEnvironment)}
+        environment={lastEnvironment}
         places={placesOf(ENVIRONMENT_PLACES, membership, lastEnvironment)}
         base={`${base}/${lastEnvironment}`}
       />
@@ -42,26 +45,33 @@ function OfAccount({ membership }: { readonly membership: Membership }) {
 
 interface PlacesProps {
   readonly title: string;
+  /** That they belong to, and are tinted as. */
+  readonly environment?: Environment;
   readonly places: readonly Place[];
   readonly base: string;
 }
 
-function Places({ title, places, base }: PlacesProps) {
+function Places({ title, environment, places, base }: PlacesProps) {
   const { t } = useTranslation();
   const id = useId();
   if (places.length === 0) return null;
   return (
     <>
-      <p id={id} className={classes['group']}>
+      <p id={id} className={classes['group']} data-environment={environment}>
         {title}
       </p>
       <ul aria-labelledby={id} className={classes['list']}>
-        {places.map(({ name, path, icon: Icon }) => (
-          <li key={path}>
-            <NavLink to={`${base}/${path}`} className={classes['link'] ?? ''}>
+        {places.map(({ name, path, icon: Icon, waiting }) => (
+          <li key={path} className={classes['item']}>
+            <NavLink
+              to={`${base}/${path}`}
+              className={classes['link'] ?? ''}
+              {...(waiting !== undefined && { 'aria-describedby': `${id}-${path}` })}
+            >
               <Icon size={17} strokeWidth={1.75} aria-hidden />
               {t(name)}
             </NavLink>
+            {waiting !== undefined && <Waiting of={waiting} id={`${id}-${path}`} />}
           </li>
         ))}
       </ul>

@@ -1,9 +1,10 @@
-import { Building2, CreditCard, Layers, type LucideIcon, UserRound } from 'lucide-react';
+import { Building2, CreditCard, Layers, type LucideIcon, ReceiptText, UserRound } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listPayments } from '../../../src/console/wire/payments.ts';
 import { listTokens } from '../../../src/console/wire/records.ts';
 import { CallError, call } from '../api/call.ts';
+import { looksLikeCard, useFiltersOf } from '../parts/address-filters.ts';
 import { useErrorText } from '../parts/error-alert.tsx';
 import { useSession } from '../session/session.tsx';
 import { ACCOUNT_PLACES, ENVIRONMENT_PLACES, OPERATOR_PLACES, type Place } from './places.ts';
@@ -70,10 +71,12 @@ export function useFindOptions(text: string) {
   const textOf = useErrorText();
   const { membership, lastEnvironment } = useWhere();
   const [note, setNote] = useState<string>();
+  const base = `/a/${membership?.account ?? ''}/${lastEnvironment}`;
+  const filterPayments = useFiltersOf(`${base}/payments`);
   const clear = (): void => setNote(undefined);
   if (membership === undefined || text === '') return { options: [], note, clear };
+  if (looksLikeCard(text)) return { options: [], note: t('looksLikeCard'), clear };
   const params = { account: membership.account, environment: lastEnvironment };
-  const base = `/a/${membership.account}/${lastEnvironment}`;
   const find = async (look: () => Promise<string | undefined>): Promise<string | undefined> => {
     setNote(t('searching'));
     try {
@@ -93,6 +96,10 @@ export function useFindOptions(text: string) {
     const { payments } = await call(listPayments, { params, body: { id: text } });
     return payments[0] && `${base}/payments/${encodeURIComponent(payments[0].id)}`;
   };
+  const findReference = (): Promise<string> => {
+    filterPayments({ reference_code: text });
+    return Promise.resolve(`${base}/payments`);
+  };
   const may = (capability: 'tokens:read' | 'payments:read') => membership.capabilities.includes(capability);
   const beside = t(lastEnvironment);
   const options: Option[] = [
@@ -105,6 +112,7 @@ export function useFindOptions(text: string) {
             icon: CreditCard,
             choose: () => find(findPayment),
           },
+          { key: 'reference', text: t('findReference', { text }), beside, icon: ReceiptText, choose: findReference },
         ]
       : []),
     ...(may('tokens:read')

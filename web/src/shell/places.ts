@@ -30,6 +30,8 @@ export interface Place {
   readonly icon: LucideIcon;
   readonly capability?: Capability;
   readonly only?: Environment;
+  /** What of it waits for somebody. */
+  readonly waiting?: 'approvals' | 'requests';
 }
 
 export const ENVIRONMENT_PLACES: readonly Place[] = [
@@ -45,14 +47,14 @@ export const ENVIRONMENT_PLACES: readonly Place[] = [
 export const ACCOUNT_PLACES: readonly Place[] = [
   { name: 'onboarding', path: 'onboarding', icon: ListChecks, capability: 'onboarding:read' },
   { name: 'team', path: 'team', icon: Users, capability: 'team:read' },
-  { name: 'approvals', path: 'approvals', icon: Stamp, capability: 'approvals:read' },
+  { name: 'approvals', path: 'approvals', icon: Stamp, capability: 'approvals:read', waiting: 'approvals' },
   { name: 'audit', path: 'audit', icon: ScrollText, capability: 'audit:read' },
   { name: 'settings', path: 'settings', icon: Settings2, capability: 'account:settings' },
 ];
 
 export const OPERATOR_PLACES: readonly Place[] = [
   { name: 'operatorAccounts', path: 'accounts', icon: Building2 },
-  { name: 'requests', path: 'requests', icon: Inbox },
+  { name: 'requests', path: 'requests', icon: Inbox, waiting: 'requests' },
   { name: 'processors', path: 'processors', icon: Plug },
   { name: 'keyring', path: 'keyring', icon: KeySquare },
   { name: 'health', path: 'health', icon: Activity },

@@ -10,9 +10,11 @@ import { EnvironmentBand } from './environment-band.tsx';
 import { EnvironmentSwitch } from './environment-switch.tsx';
 import { Logo } from './logo.tsx';
 import { Navigation } from './navigation.tsx';
+import { OutageBar } from './outage-bar.tsx';
 import { PageSkeleton } from './page-skeleton.tsx';
 import { Palette } from './palette.tsx';
 import { PersonMenu } from './person-menu.tsx';
+import { usePrintInLight } from './print-in-light.ts';
 import classes from './shell.module.css';
 import { SuspendedNotice } from './suspended-notice.tsx';
 import { useReadWhere, WhereContext } from './where.ts';
@@ -26,6 +28,7 @@ export function Shell() {
   const { pathname } = useLocation();
   const [isOpen, { toggle, close }] = useDisclosure();
   const main = useFocusOnNewPage(pathname, close);
+  usePrintInLight();
   return (
     <WhereContext value={where}>
       <SkipLink />
@@ -45,6 +48,7 @@ export function Shell() {
         </AppShell.Navbar>
         <AppShell.Main id="content" ref={main} tabIndex={-1} className={classes['main'] ?? ''}>
           <div className={classes['page']}>
+            <OutageBar />
             <Crumbs />
             <SuspendedNotice />
             {/* Whatever breaks stays within its page. */}

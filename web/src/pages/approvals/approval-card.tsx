@@ -7,8 +7,8 @@ import { Time } from '../../parts/time.tsx';
 import { useActionName } from './action-name.ts';
 import type { Approval } from './approvals-page.tsx';
 import type { Decision } from './decision-dialog.tsx';
-import { Summary } from './summary.tsx';
 import { whoIs } from './who-is.ts';
+import { OpeningSummary } from './whole-summary.tsx';
 
 interface ApprovalCardProps {
   readonly approval: Approval;
@@ -19,7 +19,7 @@ export function ApprovalCard({ approval, onDecide }: ApprovalCardProps) {
   const { t } = useTranslation('approvals');
   const nameOf = useActionName();
   const id = useId();
-  const { environment, action, summary, status, requested_by, is_yours, decided_by } = approval;
+  const { environment, action, status, requested_by, is_yours, decided_by } = approval;
   const asker = whoIs(requested_by, approval.requested_by_email);
   const decider = whoIs(decided_by, approval.decided_by_email);
   return (
@@ -40,7 +40,7 @@ export function ApprovalCard({ approval, onDecide }: ApprovalCardProps) {
           <Time value={approval.created_at} />
           {decided_by !== null && ` · ${t('decidedBy', { name: decider })}`}
         </Text>
-        <Summary lines={summary} />
+        <OpeningSummary approval={approval} />
         <Buttons approval={approval} onDecide={onDecide} />
       </Stack>
     </Paper>

@@ -9,10 +9,13 @@ import { useMembership } from '../../session/tenant.ts';
 import { useActionName } from './action-name.ts';
 import type { Approval } from './approvals-page.tsx';
 import { type Made, madeBy } from './made.ts';
-import { Summary } from './summary.tsx';
 import { whoIs } from './who-is.ts';
+import { useWholeSummary, WholeSummary } from './whole-summary.tsx';
 
 export type Decision = 'approve' | 'decline' | 'withdraw' | 'carryOut';
+
+/** Nobody agrees to what they cannot see. */
+const NEEDS_ALL_SEEN: readonly Decision[] = ['approve', 'carryOut'];
 
 interface DecisionDialogProps {
   readonly opened: boolean;
@@ -26,6 +29,7 @@ export function DecisionDialog({ opened, about, onClose, onMade }: DecisionDialo
   const { t } = useTranslation('approvals');
   const nameOf = useActionName();
   const decisions = useDecisions(about?.approval);
+  const whole = useWholeSummary(about?.approval, opened);
   if (about === undefined) return null;
   const { decision, approval } = about;
   const { change, name } = decisions[decision];
@@ -48,6 +52,7 @@ export function DecisionDialog({ opened, about, onClose, onMade }: DecisionDialo
       environment={approval.environment}
       confirmLabel={t(`${decision}.confirm`)}
       onConfirm={confirm}
+      isReady={whole.lines !== undefined || !NEEDS_ALL_SEEN.includes(decision)}
       isBusy={change.isPending}
       error={change.error}
     >
@@ -55,7 +60,7 @@ export function DecisionDialog({ opened, about, onClose, onMade }: DecisionDialo
         <Text size="sm" fw={600}>
           {nameOf(approval.action)}
         </Text>
-        <Summary lines={approval.summary} />
+        <WholeSummary {...whole} />
         <Text size="sm">{t(`${decision}.text`, { name })}</Text>
       </Stack>
     </ConfirmDialog>

@@ -11,8 +11,10 @@ import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { numberText } from '../../parts/number.ts';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { SearchedBack } from '../../parts/searched-back.tsx';
+import { TimeZone } from '../../parts/time-zone.tsx';
+import type { AuditPage } from './action-text.ts';
 import { AuditFilters } from './audit-filters.tsx';
-import { type AuditPage, AuditTable } from './audit-table.tsx';
+import { AuditTable } from './audit-table.tsx';
 import { useFaultText } from './fault-text.ts';
 import type { useAuditFilters } from './filters.ts';
 
@@ -34,8 +36,9 @@ interface AuditLogProps {
   };
   readonly verify: Verify;
   readonly onVerify: () => void;
-  /** Address of the export. */
+  /** Address of the export, which takes no filters. */
   readonly exportPath: string;
+  readonly exportHint: string;
   /** More filters. */
   readonly children?: ReactNode;
 }
@@ -48,7 +51,15 @@ export function AuditLog(props: AuditLogProps) {
   const { isFiltered, clear } = filters;
   return (
     <>
-      <PageHeader title={props.title} description={props.description} actions={<Actions {...props} />} />
+      <PageHeader
+        title={props.title}
+        description={
+          <>
+            {props.description} <TimeZone />
+          </>
+        }
+        actions={<Actions {...props} />}
+      />
       <VerifyResult verify={verify} />
       <AuditFilters {...filters}>{props.children}</AuditFilters>
       <AuditTable
@@ -63,7 +74,7 @@ export function AuditLog(props: AuditLogProps) {
   );
 }
 
-function Actions({ verify, onVerify, exportPath }: AuditLogProps) {
+function Actions({ verify, onVerify, exportPath, exportHint }: AuditLogProps) {
   const { t } = useTranslation('audit');
   return (
     <>
@@ -77,7 +88,7 @@ function Actions({ verify, onVerify, exportPath }: AuditLogProps) {
           {t('verify')}
         </Button>
       </Tooltip>
-      <Tooltip label={t('exportHint')}>
+      <Tooltip label={exportHint}>
         <Button
           component="a"
           href={exportPath}

@@ -22,6 +22,7 @@ export function AuditPage() {
       list={list}
       verify={verify}
       onVerify={() => verify.mutate({ params })}
+      exportHint={t('exportHint')}
       exportPath={pathOf(exportAudit, params)}
     />
   );

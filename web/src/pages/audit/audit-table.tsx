@@ -1,21 +1,17 @@
-import { ActionIcon, Stack, Text } from '@mantine/core';
+import { Group, Stack, Text, UnstyledButton } from '@mantine/core';
 import { ChevronDown, ChevronRight } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { listAudit } from '../../../../src/console/wire/audit.ts';
-import type { ReadBy } from '../../../../src/http/fields.ts';
 import type { CallError } from '../../api/call.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { isEnvironment } from '../../session/tenant.ts';
-import { useActionText } from './action-text.ts';
+import { type AuditRecord, useActionText } from './action-text.ts';
+import classes from './audit.module.css';
 import { Outcome } from './outcome.tsx';
 import { Raw } from './raw.tsx';
 import { RecordDetail } from './record-detail.tsx';
-
-export type AuditPage = ReadBy<typeof listAudit.data>;
-export type AuditRecord = AuditPage['records'][number];
 
 interface AuditTableProps {
   readonly records: readonly AuditRecord[] | undefined;
@@ -43,7 +39,13 @@ export function AuditTable({ records, error, onRetry, empty, next }: AuditTableP
       columns={useColumns(isOpen, toggle)}
       rows={records}
       rowKey={keyOf}
-      below={(record) => isOpen(record) && <RecordDetail record={record} />}
+      below={(record) =>
+        isOpen(record) && (
+          <div className={classes['detail']}>
+            <RecordDetail record={record} />
+          </div>
+        )
+      }
       error={error}
       onRetry={onRetry}
       empty={empty}
@@ -60,13 +62,30 @@ function useColumns(
   const { t } = useTranslation('audit');
   const textOf = useActionText();
   return [
-    { name: 'at', header: t('columns.at'), cell: ({ at }) => <Time value={at} /> },
+    {
+      name: 'at',
+      header: t('columns.at'),
+      cell: (record) => (
+        <Group gap={4} wrap="nowrap">
+          <UnstyledButton
+            className={classes['opener'] ?? ''}
+            aria-expanded={isOpen(record)}
+            aria-label={t('detail.show', { action: textOf(record) })}
+            onClick={() => toggle(record)}
+          >
+            {isOpen(record) ? <ChevronDown size={16} aria-hidden /> : <ChevronRight size={16} aria-hidden />}
+          </UnstyledButton>
+          <Time value={record.at} />
+        </Group>
+      ),
+    },
     {
       name: 'action',
       header: t('columns.action'),
-      cell: ({ action }) => <Action action={action} text={textOf(action)} />,
+      cell: (record) => <Action action={record.action} text={textOf(record)} />,
     },
     { name: 'actor', header: t('columns.actor'), cell: (record) => <Actor {...record} /> },
+    { name: 'outcome', header: t('columns.outcome'), cell: (record) => <Outcome record={record} /> },
     {
       name: 'targets',
       header: t('columns.targets'),
@@ -76,28 +95,6 @@ function useColumns(
           <Targets targets={targets} />
           {isEnvironment(environment) && <EnvironmentBadge environment={environment} />}
         </Stack>
-      ),
-    },
-    {
-      name: 'outcome',
-      header: t('columns.outcome'),
-      cell: ({ outcome }) => <Outcome outcome={outcome} />,
-    },
-    {
-      name: 'more',
-      header: t('columns.more'),
-      isHeaderHidden: true,
-      width: 48,
-      cell: (record) => (
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          aria-expanded={isOpen(record)}
-          aria-label={t('detail.show', { action: textOf(record.action) })}
-          onClick={() => toggle(record)}
-        >
-          {isOpen(record) ? <ChevronDown size={16} aria-hidden /> : <ChevronRight size={16} aria-hidden />}
-        </ActionIcon>
       ),
     },
   ];
@@ -128,7 +125,7 @@ function Actor({ actor_type, actor_name }: AuditRecord) {
   const type = isActor(actor_type) ? t(`actorType.${actor_type}`) : actor_type;
   return (
     <Stack gap={0}>
-      <Text span size="sm" truncate maw={200} title={actor_name ?? ''}>
+      <Text span size="sm" truncate maw={{ base: 200, md: 160, xl: 240 }} title={actor_name ?? ''}>
         {actor_name ?? type}
       </Text>
       {actor_name !== null && (
@@ -155,7 +152,7 @@ function Targets({ targets }: { readonly targets: readonly string[] }) {
       ff="monospace"
       truncate
       display="block"
-      maw={{ base: '100%', xs: 240 }}
+      maw={{ base: '100%', xs: 190, xl: 280 }}
       title={targets.join('\n')}
     >
       {first}

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { CopyField } from '../../parts/copy.tsx';
 import { Details } from '../../parts/details.tsx';
 import { numberText } from '../../parts/number.ts';
-import type { AuditRecord } from './audit-table.tsx';
+import type { AuditRecord } from './action-text.ts';
 import { type DetailWords, useDetailWords } from './detail-words.ts';
 import { Raw } from './raw.tsx';
 

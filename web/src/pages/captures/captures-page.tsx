@@ -10,6 +10,7 @@ import { PageHeader } from '../../parts/page-header.tsx';
 import { ShortId } from '../../parts/short-id.tsx';
 import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
+import { TimeZone } from '../../parts/time-zone.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { SentAmount } from './sent-amount.tsx';
@@ -61,7 +62,14 @@ export function CapturesPage() {
   const { pages, error, retry, next } = useReadPages(listCaptures, { params: { account, environment } });
   return (
     <>
-      <PageHeader title={t('title')} description={t('description')} />
+      <PageHeader
+        title={t('title')}
+        description={
+          <>
+            {t('description')} <TimeZone />
+          </>
+        }
+      />
       <DataTable
         caption={t('list.caption')}
         columns={columns}

@@ -1,10 +1,12 @@
 import { ActionIcon, Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { ClipboardPaste, MapPin, Plus, TriangleAlert, X } from 'lucide-react';
 import { useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { useTranslation } from 'react-i18next';
-import { isEverywhere, joined, networksOf } from './allow-list.ts';
+import { type AllowedRow, isSame, joined, networksOf } from './allow-list.ts';
 import type { KeyForm } from './key-form.tsx';
 import classes from './keys.module.css';
+import { useNetworkHints } from './network-hints.tsx';
 import { PasteAddresses } from './paste-addresses.tsx';
 
 interface EditorProps {
@@ -24,8 +26,14 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
     // Where it was is nothing any more.
     add.current?.focus();
   };
-  const mine = networksOf(yourAddress).map((cidr) => ({ cidr, note: t('form.mineNote') }));
-  const hasMine = joined(rows, mine).length === joined(rows, []).length;
+  const mine = useMine(yourAddress);
+  const given = joined(rows, []).length;
+  const hasMine = joined(rows, mine).length === given;
+  const addMine = (): void => {
+    // The button is gone then; what it added is where to go on.
+    flushSync(() => form.setFieldValue('allow_list', joined(rows, mine)));
+    form.getInputNode(`allow_list.${given}.cidr`)?.focus();
+  };
   return (
     <fieldset className={classes['part']}>
       <legend>{t('form.addresses')}</legend>
@@ -33,10 +41,10 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
         {t('form.addressesHint')}
       </Text>
       <Stack gap="xs">
-        {rows.map((row, index) => (
+        {rows.map((_, index) => (
           // Rows have nothing of their own to be known by, and hold no state.
           // biome-ignore lint/suspicious/noArrayIndexKey: see above
-          <Row key={index} {...{ form, index }} isEverywhere={isEverywhere(row.cidr)} onRemove={() => remove(index)} />
+          <Row key={index} {...{ form, index }} onRemove={() => remove(index)} />
         ))}
       </Stack>
       {rows.length === 0 && (
@@ -48,8 +56,11 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
         <PasteAddresses
           form={form}
           onDone={(added) => {
-            form.setValues({ allow_list: joined(rows, added), pasted: '' });
-            setPasting(false);
+            flushSync(() => {
+              form.setValues({ allow_list: joined(rows, added), pasted: '' });
+              setPasting(false);
+            });
+            add.current?.focus();
           }}
         />
       ) : (
@@ -64,12 +75,7 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
             {t('form.add')}
           </Button>
           {!hasMine && yourAddress !== '' && (
-            <Button
-              variant="default"
-              size="xs"
-              leftSection={<MapPin size={14} aria-hidden />}
-              onClick={() => form.setFieldValue('allow_list', joined(rows, mine))}
-            >
+            <Button variant="default" size="xs" leftSection={<MapPin size={14} aria-hidden />} onClick={addMine}>
               {t('form.addMine', { address: yourAddress })}
             </Button>
           )}
@@ -87,16 +93,31 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
   );
 }
 
+/** Of the machine that the person sits at; one may have an address of each kind. */
+function useMine(yourAddress: string): readonly AllowedRow[] {
+  const { t } = useTranslation('keys');
+  const networks = networksOf(yourAddress);
+  const noteOf = (cidr: string): string => t(cidr.includes(':') ? 'form.mineSix' : 'form.mineFour');
+  return networks.map((cidr) => ({ cidr, note: networks.length > 1 ? noteOf(cidr) : t('form.mineNote') }));
+}
+
+/** Is it on the list already, before this row? */
+const isAbove = (rows: readonly AllowedRow[], index: number, text: string): boolean =>
+  text.trim() !== '' && rows.slice(0, index).some(({ cidr }) => isSame(cidr, text));
+
 interface RowProps {
   readonly form: KeyForm;
   readonly index: number;
-  readonly isEverywhere: boolean;
   readonly onRemove: () => void;
 }
 
-function Row({ form, index, isEverywhere, onRemove }: RowProps) {
+function Row({ form, index, onRemove }: RowProps) {
   const { t } = useTranslation('keys');
   const number = index + 1;
+  const address = form.getInputProps(`allow_list.${index}.cidr`);
+  const rows = form.values.allow_list;
+  const text = rows[index]?.cidr ?? '';
+  const hints = useNetworkHints(text, !address.error && isAbove(rows, index, text));
   return (
     <Group gap="xs" align="flex-start" wrap="nowrap">
       <div className={classes['row']}>
@@ -106,15 +127,9 @@ function Row({ form, index, isEverywhere, onRemove }: RowProps) {
           classNames={{ input: classes['mono'] ?? '' }}
           autoComplete="off"
           spellCheck={false}
-          autoFocus={form.values.allow_list[index]?.cidr === ''}
-          {...form.getInputProps(`allow_list.${index}.cidr`)}
-          description={
-            isEverywhere && (
-              <Text span inherit c="var(--mantine-color-error)">
-                {t('form.everywhere')}
-              </Text>
-            )
-          }
+          autoFocus={text === ''}
+          {...address}
+          description={hints}
           inputWrapperOrder={['label', 'input', 'description', 'error']}
         />
         <TextInput

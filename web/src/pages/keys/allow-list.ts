@@ -1,23 +1,10 @@
-/** An allow-list as people type it. The service has the last word; this only spares them the way there. */
+import { isNetwork, meaningOf } from './network.ts';
+
+/** An allow-list as people type it. */
 export interface AllowedRow {
   readonly cidr: string;
   readonly note: string;
 }
-
-const IPV4 = /^(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/;
-const IPV6 = /^[0-9a-f:]*:[0-9a-f:]*(\d+\.\d+\.\d+\.\d+)?$/i;
-const LENGTH = /^(0|[1-9]\d{0,2})$/;
-
-export function isNetwork(text: string): boolean {
-  const [address = '', length, ...rest] = text.trim().split('/');
-  if (rest.length > 0 || (length !== undefined && !LENGTH.test(length))) return false;
-  const bits = Number(length ?? 0);
-  if (IPV4.test(address)) return bits <= 32;
-  return IPV6.test(address) && URL.canParse(`http://[${address}]/`) && bits <= 128;
-}
-
-/** All addresses that there are. */
-export const isEverywhere = (text: string): boolean => isNetwork(text) && /\/0$/.test(text.trim());
 
 /** Of this machine: which of them a program that calls `localhost` comes from is up to the program. */
 const LOOPBACK = ['127.0.0.1', '::1'];
@@ -56,9 +43,20 @@ export function readPasted(text: string): PastedLines {
   return { rows, bad };
 }
 
+/** Two that mean the same are one, however they are written. */
+export function isSame(one: string, other: string): boolean {
+  if (one.trim() === other.trim()) return true;
+  const meaning = meaningOf(one)?.network;
+  return meaning !== undefined && meaning === meaningOf(other)?.network;
+}
+
 /** Without networks that are there already. */
 export function joined(rows: readonly AllowedRow[], added: readonly AllowedRow[]): AllowedRow[] {
   const result = rows.filter(({ cidr }) => cidr.trim() !== '');
-  for (const row of added) if (!result.some(({ cidr }) => cidr.trim() === row.cidr)) result.push(row);
+  for (const row of added) if (!result.some(({ cidr }) => isSame(cidr, row.cidr))) result.push(row);
   return result;
 }
+
+/** Does one of them let in more than anybody has servers in? */
+export const isAnyWide = (rows: readonly AllowedRow[]): boolean =>
+  rows.some(({ cidr }) => meaningOf(cidr)?.isWide === true);

@@ -1,4 +1,4 @@
-import { Modal } from '@mantine/core';
+import { Modal, Stack } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useTranslation } from 'react-i18next';
 import { editKey } from '../../../../src/console/wire/keys.ts';
@@ -6,6 +6,7 @@ import { useChange } from '../../api/hooks.ts';
 import { noteDone, useNoteApproval } from '../../parts/notices.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { KeyFields } from './key-form.tsx';
+import { KeyName } from './key-name.tsx';
 import { type Key, valuesOf } from './key-values.ts';
 
 interface EditKeyProps {
@@ -38,29 +39,32 @@ export function EditKey({ opened, apiKey, onClose, yourAddress, onReadAnew }: Ed
       closeOnEscape={!edit.isPending}
       closeButtonProps={{ 'aria-label': tParts('close') }}
     >
-      <KeyFields
-        isOver={!opened}
-        initial={valuesOf(apiKey)}
-        ends={apiKey.expires_at}
-        environment={params.environment}
-        yourAddress={yourAddress}
-        submitLabel={t('form.save')}
-        isBusy={edit.isPending}
-        onCancel={onClose}
-        onSubmit={(traits, onError) =>
-          edit.mutate(
-            { params: { ...params, id: apiKey.id }, body: { ...traits, revision: apiKey.revision } },
-            {
-              onError: (error) => (error.code === 'changed_meanwhile' ? startOver() : onError(error)),
-              onSuccess: ({ approval }) => {
-                if (approval === null) noteDone(t('form.saved'));
-                else noteApproval(approval);
-                onClose();
+      <Stack gap="md">
+        <KeyName apiKey={apiKey} />
+        <KeyFields
+          isOver={!opened}
+          initial={valuesOf(apiKey)}
+          ends={apiKey.expires_at}
+          environment={params.environment}
+          yourAddress={yourAddress}
+          submitLabel={t('form.save')}
+          isBusy={edit.isPending}
+          onCancel={onClose}
+          onSubmit={(traits, onError) =>
+            edit.mutate(
+              { params: { ...params, id: apiKey.id }, body: { ...traits, revision: apiKey.revision } },
+              {
+                onError: (error) => (error.code === 'changed_meanwhile' ? startOver() : onError(error)),
+                onSuccess: ({ approval }) => {
+                  if (approval === null) noteDone(t('form.saved'));
+                  else noteApproval(approval);
+                  onClose();
+                },
               },
-            },
-          )
-        }
-      />
+            )
+          }
+        />
+      </Stack>
     </Modal>
   );
 }

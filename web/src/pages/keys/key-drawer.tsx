@@ -7,7 +7,7 @@ import type { CallError } from '../../api/call.ts';
 import { useRead } from '../../api/hooks.ts';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
-import { useCan, useTenant } from '../../session/tenant.ts';
+import { useCan, useMembership, useTenant } from '../../session/tenant.ts';
 import { EditKey } from './edit-key.tsx';
 import { KeyFacts } from './key-facts.tsx';
 import type { Key, ListedKey } from './key-values.ts';
@@ -22,12 +22,14 @@ interface KeyDrawerProps {
   readonly yourAddress: string;
   readonly onClose: () => void;
   readonly onReadAnew: () => void;
+  /** Another key is to be shown. */
+  readonly onShow: (id: string) => void;
 }
 
 type Action = 'edit' | 'rotate' | 'revoke';
 
 /** A key in detail, and what can be done with it. */
-export function KeyDrawer({ id, keys, yourAddress, onClose, onReadAnew }: KeyDrawerProps) {
+export function KeyDrawer({ id, keys, yourAddress, onClose, onReadAnew, onShow }: KeyDrawerProps) {
   const { t } = useTranslation('keys');
   const { t: tParts } = useTranslation('parts');
   const tenant = useTenant();
@@ -83,7 +85,7 @@ export function KeyDrawer({ id, keys, yourAddress, onClose, onReadAnew }: KeyDra
               void reading.refetch();
             }}
           />
-          <RotateKey opened={action === 'rotate'} apiKey={key} onClose={stop} />
+          <RotateKey opened={action === 'rotate'} apiKey={key} onClose={stop} onRotated={onShow} />
           <RevokeKey opened={action === 'revoke'} apiKey={key} onClose={stop} />
         </>
       )}
@@ -112,7 +114,7 @@ function useKeptFocus(change: string) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: it looks after each change
   useEffect(() => {
     const timer = setTimeout(() => {
-      if (document.activeElement === document.body) element.current?.focus();
+      if (document.activeElement === document.body) element.current?.focus({ preventScroll: true });
     }, CLOSING_MS);
     return () => clearTimeout(timer);
   }, [change]);
@@ -122,15 +124,26 @@ function useKeptFocus(change: string) {
 function Actions({ apiKey, onAct }: { readonly apiKey: Key; readonly onAct: (action: Action) => void }) {
   const { t } = useTranslation('keys');
   const mayWrite = useCan()('keys:write');
+  const isSuspended = useMembership().status === 'suspended';
   const isOver = apiKey.state === 'revoked' || apiKey.state === 'expired';
   if (!mayWrite || isOver) return null;
   return (
     <Group gap="xs">
-      <Button variant="default" leftSection={<Pencil size={14} aria-hidden />} onClick={() => onAct('edit')}>
+      <Button
+        variant="default"
+        leftSection={<Pencil size={14} aria-hidden />}
+        disabled={isSuspended}
+        onClick={() => onAct('edit')}
+      >
         {t('detail.edit')}
       </Button>
       {apiKey.successor === null && (
-        <Button variant="default" leftSection={<RefreshCw size={14} aria-hidden />} onClick={() => onAct('rotate')}>
+        <Button
+          variant="default"
+          leftSection={<RefreshCw size={14} aria-hidden />}
+          disabled={isSuspended}
+          onClick={() => onAct('rotate')}
+        >
           {t('detail.rotate')}
         </Button>
       )}

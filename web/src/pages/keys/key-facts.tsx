@@ -2,9 +2,11 @@ import { Alert, Anchor, Stack, Text, Title } from '@mantine/core';
 import { TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
+import { useFiltersOf } from '../../parts/address-filters.ts';
 import { Details } from '../../parts/details.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
+import { useCan, useTenant } from '../../session/tenant.ts';
 import type { Key, ListedKey } from './key-values.ts';
 import classes from './keys.module.css';
 import { textKey } from './permissions.ts';
@@ -28,9 +30,12 @@ export function KeyFacts({ apiKey, keys }: { readonly apiKey: Key; readonly keys
             label: t('detail.used'),
             value: <Time value={apiKey.last_used_at} isRelative none={t('detail.notUsed')} />,
           },
-          { label: t('detail.expires'), value: <Time value={apiKey.expires_at} isRelative none={t('detail.never')} /> },
+          // What was revoked ends no more.
           revoked_at === null
-            ? undefined
+            ? {
+                label: t('detail.expires'),
+                value: <Time value={apiKey.expires_at} isRelative none={t('detail.never')} />,
+              }
             : { label: t('detail.revoked'), value: <Time value={revoked_at} isRelative /> },
           replacement && {
             label: t('detail.successor'),
@@ -42,9 +47,24 @@ export function KeyFacts({ apiKey, keys }: { readonly apiKey: Key; readonly keys
           },
         ]}
       />
-      <Rights apiKey={apiKey} />
       <Addresses apiKey={apiKey} />
+      <Rights apiKey={apiKey} />
+      <InTheLog apiKey={apiKey} />
     </Stack>
+  );
+}
+
+/** What was done with it, and by whom. */
+function InTheLog({ apiKey: { id } }: { readonly apiKey: Key }) {
+  const { t } = useTranslation('keys');
+  const { account } = useTenant();
+  const page = `/a/${account}/audit`;
+  const lookFor = useFiltersOf(page);
+  if (!useCan()('audit:read')) return null;
+  return (
+    <Anchor component={Link} to={page} size="sm" onClick={() => lookFor({ target: `key:${id}` })}>
+      {t('detail.log')}
+    </Anchor>
   );
 }
 

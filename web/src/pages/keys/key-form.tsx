@@ -1,13 +1,15 @@
-import { Button, Group, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import type { Environment } from '../../../../src/kernel/environment.ts';
 import { LIMITS } from '../../../../src/kernel/limits.ts';
 import type { CallError } from '../../api/call.ts';
+import { ByTwoNote, useByTwo } from '../../parts/by-two.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { useFieldErrors } from '../../parts/field-errors.ts';
-import { joined, readPasted } from './allow-list.ts';
+import { useShownFault } from '../../parts/shown-fault.ts';
+import { isAnyWide, joined, readPasted } from './allow-list.ts';
 import { AllowListEditor } from './allow-list-editor.tsx';
 import {
   addressFault,
@@ -37,7 +39,10 @@ interface KeyFormProps {
   readonly onCancel: () => void;
 }
 
-function useKeyForm(initial: KeyValues): KeyForm {
+/** Of all that would be saved. */
+const isWide = ({ allow_list, pasted }: KeyValues): boolean => isAnyWide([...allow_list, ...readPasted(pasted).rows]);
+
+function useKeyForm(initial: KeyValues, environment: Environment): KeyForm {
   const { t } = useTranslation('keys');
   const badLines = useBadLines();
   const long = (text: string, max: number): string | null =>
@@ -50,6 +55,8 @@ function useKeyForm(initial: KeyValues): KeyForm {
       permissions: (chosen) => (chosen.length === 0 ? t('form.fault.permissions') : null),
       date: (date, { expiry }) => (expiry === 'date' && !(endOfDay(date) > Date.now()) ? t('form.fault.date') : null),
       pasted: badLines,
+      isWideMeant: (isMeant, values) =>
+        environment === 'production' && isWide(values) && !isMeant ? t('form.fault.wide') : null,
       allow_list: {
         cidr: (_, { allow_list }, path) => {
           const fault = addressFault(allow_list, Number(path.split('.')[1]));
@@ -65,8 +72,11 @@ function useKeyForm(initial: KeyValues): KeyForm {
 export function KeyFields(props: KeyFormProps) {
   const { initial, ends = null, environment, yourAddress, submitLabel, isBusy, isOver, onSubmit, onCancel } = props;
   const { t } = useTranslation('keys');
-  const form = useKeyForm(initial);
+  const { t: tParts } = useTranslation('parts');
+  const isByTwo = useByTwo();
+  const form = useKeyForm(initial, environment);
   const { rest, onError, clear } = useFieldErrors(form, { expires_at: 'expiry' });
+  const { form: element, tried } = useShownFault(isBusy);
   const send = form.onSubmit((values) => {
     if (isOver) return;
     clear();
@@ -76,7 +86,14 @@ export function KeyFields(props: KeyFormProps) {
     onSubmit(traitsOf({ ...values, ...taken }, Date.now(), ends), onError);
   });
   return (
-    <form onSubmit={send} noValidate>
+    <form
+      ref={element}
+      onSubmit={(event) => {
+        send(event);
+        tried();
+      }}
+      noValidate
+    >
       <Stack gap="lg">
         {environment === 'production' && (
           <Group gap="xs">
@@ -84,6 +101,7 @@ export function KeyFields(props: KeyFormProps) {
             <Text size="sm">{t('form.production')}</Text>
           </Group>
         )}
+        {isByTwo && <ByTwoNote />}
         <TextInput
           label={t('form.name')}
           description={t('form.nameHint')}
@@ -102,6 +120,13 @@ export function KeyFields(props: KeyFormProps) {
         />
         <PermissionPicker form={form} />
         <AllowListEditor form={form} yourAddress={yourAddress} />
+        {environment === 'production' && isWide(form.values) && (
+          <Checkbox
+            label={t('form.wideMeant')}
+            aria-invalid={form.errors['isWideMeant'] !== undefined}
+            {...form.getInputProps('isWideMeant', { type: 'checkbox' })}
+          />
+        )}
         <ExpiryFields form={form} canKeep={ends !== null} />
         {rest && <ErrorAlert error={rest} />}
         <Group justify="flex-end" gap="xs">
@@ -109,7 +134,7 @@ export function KeyFields(props: KeyFormProps) {
             {t('form.cancel')}
           </Button>
           <Button type="submit" loading={isBusy}>
-            {submitLabel}
+            {isByTwo ? tParts('askForIt') : submitLabel}
           </Button>
         </Group>
       </Stack>

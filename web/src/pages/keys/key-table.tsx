@@ -52,7 +52,8 @@ function useColumns(): readonly Column<ListedKey>[] {
       name: 'expires',
       header: t('list.expires'),
       from: 'md',
-      cell: ({ expires_at }) => <Time value={expires_at} isDay none={t('list.never')} />,
+      cell: ({ expires_at, revoked_at }) =>
+        revoked_at === null ? <Time value={expires_at} isDay none={t('list.never')} /> : <Time value={null} />,
     },
   ];
 }

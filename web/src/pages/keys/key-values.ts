@@ -1,7 +1,8 @@
 import type { Permission } from '../../../../src/accounts/permission.ts';
 import type { createKey, listKeys, showKey } from '../../../../src/console/wire/keys.ts';
 import type { ReadBy } from '../../../../src/http/fields.ts';
-import { type AllowedRow, isNetwork } from './allow-list.ts';
+import { type AllowedRow, isSame } from './allow-list.ts';
+import { isNetwork } from './network.ts';
 
 export type ListedKey = ReadBy<typeof listKeys.data>['keys'][number];
 export type Key = ReadBy<typeof showKey.data>['key'];
@@ -18,6 +19,8 @@ export interface KeyValues {
   allow_list: AllowedRow[];
   /** Lines that are to go into the allow-list. */
   pasted: string;
+  /** Very wide networks are on the list on purpose. */
+  isWideMeant: boolean;
   expiry: Expiry;
   /** Of a date field: `2027-01-31`. */
   date: string;
@@ -29,6 +32,7 @@ export const NEW_KEY: KeyValues = {
   permissions: [],
   allow_list: [],
   pasted: '',
+  isWideMeant: false,
   expiry: 'none',
   date: '',
 };
@@ -39,6 +43,7 @@ export const valuesOf = (key: Key): KeyValues => ({
   permissions: [...key.permissions],
   allow_list: [...key.allow_list],
   pasted: '',
+  isWideMeant: false,
   expiry: key.expires_at === null ? 'none' : 'kept',
   date: '',
 });
@@ -74,5 +79,5 @@ export function addressFault(rows: readonly AllowedRow[], index: number): Addres
   const text = rows[index]?.cidr.trim() ?? '';
   if (text === '') return undefined;
   if (!isNetwork(text)) return 'address';
-  return rows.findIndex(({ cidr }) => cidr.trim() === text) < index ? 'twice' : undefined;
+  return rows.findIndex(({ cidr }) => isSame(cidr, text)) < index ? 'twice' : undefined;
 }

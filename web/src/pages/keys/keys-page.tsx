@@ -6,7 +6,7 @@ import { listKeys } from '../../../../src/console/wire/keys.ts';
 import { useRead } from '../../api/hooks.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
-import { useCan, useTenant } from '../../session/tenant.ts';
+import { useCan, useMembership, useTenant } from '../../session/tenant.ts';
 import { CreateKey } from './create-key.tsx';
 import { KeyDrawer } from './key-drawer.tsx';
 import { KeyTable } from './key-table.tsx';
@@ -16,13 +16,19 @@ export function KeysPage() {
   const { t } = useTranslation('keys');
   const params = useTenant();
   const mayWrite = useCan()('keys:write');
+  // The shell says so above every page.
+  const isSuspended = useMembership().status === 'suspended';
   const [search, setSearch] = useSearchParams();
   const reading = useRead(listKeys, { params: { ...params } });
   const { data } = reading;
   const close = (): void => setSearch({});
   const yourAddress = data?.your_address ?? '';
   const button = mayWrite ? (
-    <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setSearch({ create: '1' })}>
+    <Button
+      leftSection={<Plus size={16} aria-hidden />}
+      disabled={isSuspended}
+      onClick={() => setSearch({ create: '1' })}
+    >
       {t('create')}
     </Button>
   ) : undefined;
@@ -43,13 +49,18 @@ export function KeysPage() {
           </EmptyState>
         }
       />
-      <CreateKey opened={mayWrite && data !== undefined && search.has('create')} onClose={close} {...{ yourAddress }} />
+      <CreateKey
+        opened={mayWrite && !isSuspended && data !== undefined && search.has('create')}
+        onClose={close}
+        {...{ yourAddress }}
+      />
       <KeyDrawer
         id={search.get('key')}
         keys={data?.keys}
         yourAddress={yourAddress}
         onClose={close}
         onReadAnew={() => void reading.refetch()}
+        onShow={(key) => setSearch({ key })}
       />
     </>
   );

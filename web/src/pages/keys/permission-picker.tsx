@@ -12,7 +12,11 @@ export function PermissionPicker({ form }: { readonly form: KeyForm }) {
   const { error } = form.getInputProps('permissions');
   const chosen = form.values.permissions;
   return (
-    <fieldset className={classes['part']} aria-describedby={error ? 'permissions-fault' : undefined}>
+    <fieldset
+      className={classes['part']}
+      aria-describedby={error ? 'permissions-fault' : undefined}
+      data-fault={error ? true : undefined}
+    >
       <legend>{t('form.permissions')}</legend>
       <Text size="sm" c="dimmed">
         {t('form.permissionsHint')}

@@ -7,8 +7,8 @@ import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { noteDone } from '../../parts/notices.tsx';
 import { Time, useNow } from '../../parts/time.tsx';
 import { useTenant } from '../../session/tenant.ts';
+import { KeyName } from './key-name.tsx';
 import type { Key } from './key-values.ts';
-import classes from './keys.module.css';
 
 const DAY = 86_400_000;
 const MINUTE = 60_000;
@@ -25,7 +25,7 @@ export function RevokeKey({ opened, apiKey, onClose }: RevokeKeyProps) {
   const params = useTenant();
   const revoke = useChange(revokeKey);
   const now = useNow(MINUTE);
-  const { id, name, prefix, last_used_at } = apiKey;
+  const { id, last_used_at } = apiKey;
   const close = (): void => {
     revoke.reset();
     onClose();
@@ -53,9 +53,7 @@ export function RevokeKey({ opened, apiKey, onClose }: RevokeKeyProps) {
       }
     >
       <Stack gap="sm">
-        <Text size="sm" fw={600} className={classes['words'] ?? ''}>
-          {name} <span className={classes['mono']}>({prefix}…)</span>
-        </Text>
+        <KeyName apiKey={apiKey} />
         <Text size="sm">{t('revoke.text')}</Text>
         {last_used_at === null ? (
           <Text size="sm">{t('revoke.notUsed')}</Text>

@@ -5,10 +5,12 @@ import { rotateKey } from '../../../../src/console/wire/keys.ts';
 import { LIMITS } from '../../../../src/kernel/limits.ts';
 import type { CallError } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
+import { ByTwoNote, useByTwo } from '../../parts/by-two.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { DialogForm } from '../../parts/form-dialog.tsx';
 import { useNoteApproval } from '../../parts/notices.tsx';
 import { useTenant } from '../../session/tenant.ts';
+import { KeyName } from './key-name.tsx';
 import { type Issued, KeySecret } from './key-secret.tsx';
 import type { Key } from './key-values.ts';
 
@@ -20,10 +22,12 @@ interface RotateKeyProps {
   readonly opened: boolean;
   readonly apiKey: Key;
   readonly onClose: () => void;
+  /** With the id of the new key, when it was stored. */
+  readonly onRotated: (id: string) => void;
 }
 
 /** How long the old key stays good, and after it the new one, which cannot be clicked away by mistake. */
-export function RotateKey({ opened, apiKey, onClose }: RotateKeyProps) {
+export function RotateKey({ opened, apiKey, onClose, onRotated }: RotateKeyProps) {
   const { t } = useTranslation('keys');
   const { t: tParts } = useTranslation('parts');
   const params = useTenant();
@@ -59,28 +63,38 @@ export function RotateKey({ opened, apiKey, onClose }: RotateKeyProps) {
     >
       {issued === undefined ? (
         <Overlap
+          apiKey={apiKey}
           onSend={(minutes) => opened && send(minutes)}
           onClose={onClose}
           isBusy={rotate.isPending}
           error={rotate.error}
         />
       ) : (
-        <KeySecret issued={issued} onStored={onClose} />
+        <KeySecret
+          issued={issued}
+          onStored={() => {
+            onClose();
+            onRotated(issued.key.id);
+          }}
+        />
       )}
     </Modal>
   );
 }
 
 interface OverlapProps {
+  readonly apiKey: Key;
   readonly onSend: (minutes: number) => void;
   readonly onClose: () => void;
   readonly isBusy: boolean;
   readonly error: CallError | null;
 }
 
-function Overlap({ onSend, onClose, isBusy, error }: OverlapProps) {
+function Overlap({ apiKey, onSend, onClose, isBusy, error }: OverlapProps) {
   const { t } = useTranslation('keys');
+  const { t: tParts } = useTranslation('parts');
   const { environment } = useTenant();
+  const isByTwo = useByTwo();
   const [choice, setChoice] = useState<Choice>('h24');
   const [typed, setTyped] = useState('');
   const [isFaulty, setFaulty] = useState(false);
@@ -88,7 +102,7 @@ function Overlap({ onSend, onClose, isBusy, error }: OverlapProps) {
   const max = LIMITS.overlapMinutes;
   return (
     <DialogForm
-      label={t('rotate.confirm')}
+      label={isByTwo ? tParts('askForIt') : t('rotate.confirm')}
       {...{ isBusy, error }}
       onCancel={onClose}
       onSubmit={() => {
@@ -101,7 +115,9 @@ function Overlap({ onSend, onClose, isBusy, error }: OverlapProps) {
           <EnvironmentBadge environment={environment} />
         </div>
       )}
+      <KeyName apiKey={apiKey} />
       <Text size="sm">{t('rotate.text')}</Text>
+      {isByTwo && <ByTwoNote />}
       <NativeSelect
         label={t('rotate.overlap')}
         data={CHOICES.map((value) => ({ value, label: t(`rotate.${value}`) }))}

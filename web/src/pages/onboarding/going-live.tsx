@@ -1,12 +1,12 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Group, Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { AuthorityNote } from '../../parts/authority-note.tsx';
 import { CodeBlock } from '../../parts/code-block.tsx';
 import { useCurl } from '../../session/interface.ts';
-import { useCan } from '../../session/tenant.ts';
+import { AskForProduction } from './ask-for-production.tsx';
 import { CheckList } from './check-list.tsx';
 import { firstCall } from './commands.ts';
-import { type Onboarding, paymentsStateIn, stateOf } from './state.ts';
+import { type AskFor, type Onboarding, paymentsStateIn, stateOf } from './state.ts';
 
 /** What there is of all that going live takes. */
 export function GoingLive({ onboarding }: { readonly onboarding: Onboarding }) {
@@ -22,27 +22,21 @@ export function GoingLive({ onboarding }: { readonly onboarding: Onboarding }) {
 
 interface GoLiveProps {
   readonly onboarding: Onboarding;
-  readonly onAsk: () => void;
+  readonly onAsk: AskFor;
 }
 
 /** What can be done about it now, and by whom. */
 export function GoLive({ onboarding, onAsk }: GoLiveProps) {
   const { t } = useTranslation('onboarding');
-  const can = useCan();
   const curl = useCurl('production');
   const mustAsk = paymentsStateIn(onboarding, 'production') === 'missing';
   return (
     <Stack gap="sm" w="100%" mt={4}>
-      {mustAsk &&
-        (can('activation:request') ? (
-          <Group>
-            <Button onClick={onAsk}>{t('going.ask')}</Button>
-          </Group>
-        ) : (
-          <Text size="sm" fw={500}>
-            {t('ownerOnly')}
-          </Text>
-        ))}
+      {mustAsk && (
+        <Group>
+          <AskForProduction onAsk={onAsk} />
+        </Group>
+      )}
       <CodeBlock label={t('going.command')} code={firstCall(curl)} />
       <AuthorityNote />
     </Stack>

@@ -3,12 +3,12 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { useCan, useMembership } from '../../session/tenant.ts';
 import { GoLive } from './going-live.tsx';
-import type { Onboarding, Step } from './state.ts';
+import { type AskFor, type Onboarding, type Step, toAskFor } from './state.ts';
 
 interface NextActionProps {
   readonly step: Step['step'];
   readonly onboarding: Onboarding;
-  readonly onAsk: () => void;
+  readonly onAsk: AskFor;
 }
 
 /** The button of the step that comes next, or who may press it. */
@@ -33,7 +33,7 @@ export function NextAction({ step, onboarding, onAsk }: NextActionProps) {
     case 'activation_requested':
       if (!can('activation:request')) return <NotYours text={t('ownerOnly')} />;
       return (
-        <Button onClick={onAsk} mt={4}>
+        <Button onClick={() => onAsk(toAskFor(onboarding))} mt={4}>
           {t('steps.activation_requested.action')}
         </Button>
       );

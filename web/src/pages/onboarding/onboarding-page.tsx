@@ -1,17 +1,20 @@
-import { Alert, Group, Progress, Skeleton, Stack, Text } from '@mantine/core';
-import { CircleAlert, PartyPopper } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { Group, Progress, Skeleton, Stack, Text } from '@mantine/core';
+import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'react-router';
 import { showOnboarding } from '../../../../src/console/wire/onboarding.ts';
+import type { Environment } from '../../../../src/kernel/environment.ts';
 import { useRead } from '../../api/hooks.ts';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { useDialog } from '../../parts/form-dialog.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
+import { sandboxFirst } from '../../parts/sandbox-first.ts';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useMembership } from '../../session/tenant.ts';
+import { News } from './news.tsx';
 import classes from './onboarding.module.css';
 import { RequestDialog } from './request-form.tsx';
 import { RequestList } from './request-list.tsx';
@@ -19,12 +22,13 @@ import { doneCount, type Onboarding, toAskFor } from './state.ts';
 import { StepList } from './step-list.tsx';
 import { TryPanel } from './try-panel.tsx';
 
-const HALF_MINUTE = 30_000;
+/** Steps are done elsewhere: by a server, or by an operator. */
+const OFTEN = 15_000;
 
 export function OnboardingPage() {
   const { t } = useTranslation('onboarding');
   const { account } = useMembership();
-  const reading = useRead(showOnboarding, { params: { account } }, { every: HALF_MINUTE });
+  const reading = useRead(showOnboarding, { params: { account } }, { every: OFTEN });
   const { data, error } = reading;
   useShownPart(data !== undefined);
   return (
@@ -64,12 +68,12 @@ function useShownPart(isRead: boolean): void {
 
 function Whole({ onboarding }: { readonly onboarding: Onboarding }) {
   const { t } = useTranslation('onboarding');
-  const [isAsking, setAsking] = useState(false);
+  const asking = useDialog<Environment>();
   const { account, payments, steps } = onboarding;
-  const ask = (): void => setAsking(true);
+  const ask = (where: Environment): void => asking.open(where);
   return (
     <>
-      <News onboarding={onboarding} />
+      <News onboarding={onboarding} onAsk={ask} />
       <div className={classes['columns']}>
         <Panel title={t('progress', { done: doneCount(steps), total: steps.length })}>
           <Progress
@@ -93,31 +97,14 @@ function Whole({ onboarding }: { readonly onboarding: Onboarding }) {
         </Stack>
       </div>
       <TryPanel payments={payments} />
-      <RequestList requests={onboarding.requests} onAsk={ask} />
+      <RequestList requests={onboarding.requests} onAsk={() => ask(toAskFor(onboarding))} />
       <RequestDialog
-        opened={isAsking}
-        onClose={() => setAsking(false)}
+        opened={asking.opened}
+        onClose={asking.close}
         processors={onboarding.processors}
-        suggested={toAskFor(onboarding)}
+        suggested={asking.about ?? 'sandbox'}
       />
     </>
-  );
-}
-
-function News({ onboarding: { account, steps } }: { readonly onboarding: Onboarding }) {
-  const { t } = useTranslation('onboarding');
-  if (account.status === 'suspended') {
-    return (
-      <Alert color="red" icon={<CircleAlert size={18} aria-hidden />}>
-        {t('suspended')}
-      </Alert>
-    );
-  }
-  if (doneCount(steps) < steps.length) return null;
-  return (
-    <Alert color="teal" icon={<PartyPopper size={18} aria-hidden />} title={t('finished.title')}>
-      {t('finished.text')}
-    </Alert>
   );
 }
 
@@ -126,7 +113,7 @@ function Payments({ payments }: { readonly payments: Onboarding['payments'] }) {
   return (
     <Panel title={t('payments.title')}>
       <Stack gap="sm">
-        {payments.map(({ environment, enabled, processor }) => (
+        {sandboxFirst(payments).map(({ environment, enabled, processor }) => (
           <div key={environment}>
             <EnvironmentBadge environment={environment} />
             <Text size="sm" mt={4} {...(!enabled && { c: 'dimmed' })}>

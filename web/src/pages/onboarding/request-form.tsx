@@ -3,13 +3,14 @@ import { useForm } from '@mantine/form';
 import { TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { requestActivation } from '../../../../src/console/wire/onboarding.ts';
-import { ENVIRONMENTS, type Environment } from '../../../../src/kernel/environment.ts';
+import type { Environment } from '../../../../src/kernel/environment.ts';
 import { LIMITS } from '../../../../src/kernel/limits.ts';
 import { useChange } from '../../api/hooks.ts';
 import { looksLikeCard } from '../../parts/address-filters.ts';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { DialogForm, FormDialog } from '../../parts/form-dialog.tsx';
 import { noteDone } from '../../parts/notices.tsx';
+import { SANDBOX_FIRST } from '../../parts/sandbox-first.ts';
 import { useMembership } from '../../session/tenant.ts';
 import type { Onboarding } from './state.ts';
 
@@ -62,7 +63,7 @@ function RequestForm({ onClose, processors, suggested }: Omit<RequestDialogProps
     <DialogForm label={t('form.send')} isBusy={ask.isPending} error={faults.rest} onCancel={onClose} onSubmit={send}>
       <NativeSelect
         label={t('form.environment')}
-        data={ENVIRONMENTS.map((value) => ({ value, label: tParts(value) }))}
+        data={SANDBOX_FIRST.map((value) => ({ value, label: tParts(value) }))}
         {...form.getInputProps('environment')}
       />
       <NativeSelect

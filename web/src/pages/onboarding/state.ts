@@ -1,10 +1,14 @@
 import type { showOnboarding } from '../../../../src/console/wire/onboarding.ts';
 import type { ReadBy } from '../../../../src/http/fields.ts';
-import { ENVIRONMENTS, type Environment } from '../../../../src/kernel/environment.ts';
+import type { Environment } from '../../../../src/kernel/environment.ts';
+import { SANDBOX_FIRST } from '../../parts/sandbox-first.ts';
 
 export type Onboarding = ReadBy<typeof showOnboarding.data>;
 export type Step = Onboarding['steps'][number];
 export type ActivationRequest = Onboarding['requests'][number];
+
+/** Opens the form that asks for payments. */
+export type AskFor = (where: Environment) => void;
 
 /** The one thing to do now: the first step that waits for nobody else. */
 export const nextStep = (steps: readonly Step[]): Step | undefined => steps.find(({ state }) => state === 'open');
@@ -26,4 +30,4 @@ export function paymentsStateIn(
 
 /** Where payments are still to be asked for: first where they can be tried. */
 export const toAskFor = (onboarding: Onboarding): Environment =>
-  ENVIRONMENTS.toReversed().find((environment) => paymentsStateIn(onboarding, environment) === 'missing') ?? 'sandbox';
+  SANDBOX_FIRST.find((environment) => paymentsStateIn(onboarding, environment) === 'missing') ?? 'sandbox';

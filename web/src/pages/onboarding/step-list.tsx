@@ -1,24 +1,26 @@
 import { Group, Stack, Text, Title } from '@mantine/core';
 import { Check, Hourglass } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
+import { SANDBOX_FIRST } from '../../parts/sandbox-first.ts';
 import { Badge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
+import { AskForProduction } from './ask-for-production.tsx';
 import { CheckList } from './check-list.tsx';
 import { GoingLive } from './going-live.tsx';
 import { NextAction } from './next-action.tsx';
 import classes from './onboarding.module.css';
-import { nextStep, type Onboarding, paymentsStateIn, type Step } from './state.ts';
+import { type AskFor, nextStep, type Onboarding, paymentsStateIn, type Step } from './state.ts';
 
 interface StepListProps {
   readonly onboarding: Onboarding;
-  /** Opens the form that asks for payments. */
-  readonly onAsk: () => void;
+  readonly onAsk: AskFor;
 }
 
 /** All six steps, and the one that comes next with its button. */
 export function StepList({ onboarding, onAsk }: StepListProps) {
   const { steps } = onboarding;
   const next = nextStep(steps);
+  const mustAsk = paymentsStateIn(onboarding, 'production') === 'missing';
   return (
     <ol className={classes['steps']}>
       {steps.map((step, index) => (
@@ -32,6 +34,10 @@ export function StepList({ onboarding, onAsk }: StepListProps) {
           <Sign step={step} number={index + 1} />
           <Stack gap={6} align="flex-start">
             <Words step={step} isNext={step === next} />
+            {step.step === 'activation_requested' && <Asked onboarding={onboarding} />}
+            {step.step === 'activation_requested' && step.state === 'done' && next?.step !== 'live' && mustAsk && (
+              <AskForProduction onAsk={onAsk} isQuiet />
+            )}
             {step.step === 'sandbox_tested' && <Tried onboarding={onboarding} />}
             {step.step === 'live' && step.state !== 'done' && <GoingLive onboarding={onboarding} />}
             {step === next && <NextAction step={step.step} onboarding={onboarding} onAsk={onAsk} />}
@@ -72,6 +78,17 @@ function Words({ step: { step, state, at }, isNext }: { readonly step: Step; rea
       </Text>
     </>
   );
+}
+
+/** Each environment is asked for by itself: one of them alone says nothing about the other. */
+function Asked({ onboarding }: { readonly onboarding: Onboarding }) {
+  const { t } = useTranslation('onboarding');
+  const rows = SANDBOX_FIRST.map((where) => {
+    const state = paymentsStateIn(onboarding, where);
+    const text = where === 'sandbox' ? t(`askedInSandbox.${state}`) : t(`going.payments.${state}`);
+    return { name: where, isDone: state === 'enabled', text };
+  });
+  return <CheckList rows={rows} />;
 }
 
 const TRIALS = ['call', 'token', 'capture'] as const;

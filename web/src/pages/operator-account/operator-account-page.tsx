@@ -12,6 +12,7 @@ import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { noteDone } from '../../parts/notices.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
+import { sandboxFirst } from '../../parts/sandbox-first.ts';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { AccountRequests } from './account-requests.tsx';
@@ -54,7 +55,7 @@ function Whole({ view: { account, payments }, back }: WholeProps) {
         {account.status === 'suspended' && <Alert color="red">{t('account.suspendedNotice')}</Alert>}
         {account.open_requests > 0 && <AccountRequests account={account} />}
         <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
-          {payments.map((each) => (
+          {sandboxFirst(payments).map((each) => (
             <PaymentsPanel key={each.environment} account={account} payments={each} />
           ))}
         </SimpleGrid>

@@ -24,6 +24,7 @@ export function OperatorAuditPage() {
       list={list}
       verify={verify}
       onVerify={() => verify.mutate({})}
+      exportHint={account === '' ? t('exportEverythingHint') : t('exportHint')}
       exportPath={pathOf(exportAuditOfService, {}, account === '' ? {} : { account })}
     >
       <Select

@@ -10,6 +10,7 @@ import { numberText } from '../../parts/number.ts';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Time } from '../../parts/time.tsx';
+import { TimeZone } from '../../parts/time-zone.tsx';
 import { CertificatesTable } from './certificates-table.tsx';
 import { Checks } from './checks.tsx';
 
@@ -18,6 +19,8 @@ export type Health = ReadBy<typeof showHealth.data>;
 /** Names, which are the same in every language. */
 const DATABASES: Readonly<Record<string, string>> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
 
+const COLORS = { ready: 'teal', attention: 'yellow', notReady: 'red' } as const;
+
 const READ_AGAIN_MS = 15_000;
 
 export function OperatorHealthPage() {
@@ -25,7 +28,14 @@ export function OperatorHealthPage() {
   const { data, error, refetch } = useRead(showHealth, {}, { every: READ_AGAIN_MS });
   return (
     <>
-      <PageHeader title={t('title')} description={t('description')} />
+      <PageHeader
+        title={t('title')}
+        description={
+          <>
+            {t('description')} <TimeZone />
+          </>
+        }
+      />
       <Stack gap="md">
         {error !== null && <ErrorAlert error={error} onRetry={refetch} />}
         {data === undefined && error === null && <Skeleton height={420} aria-hidden />}
@@ -38,15 +48,17 @@ export function OperatorHealthPage() {
 function Whole({ health }: { readonly health: Health }) {
   const { t } = useTranslation('health');
   const { ready, checks } = health;
+  const isInOrder = checks.every(({ state }) => state === 'good');
+  const standing = !ready ? 'notReady' : isInOrder ? 'ready' : 'attention';
   return (
     <>
       <Alert
-        color={ready ? 'teal' : 'red'}
-        role={ready ? 'status' : 'alert'}
-        icon={ready ? <HeartPulse size={18} aria-hidden /> : <TriangleAlert size={18} aria-hidden />}
-        title={ready ? t('ready') : t('notReady')}
+        color={COLORS[standing]}
+        role={standing === 'notReady' ? 'alert' : 'status'}
+        icon={standing === 'ready' ? <HeartPulse size={18} aria-hidden /> : <TriangleAlert size={18} aria-hidden />}
+        title={t(standing)}
       >
-        {ready ? t('readyText') : t('notReadyText')}
+        {t(`${standing}Text`)}
       </Alert>
       <Grid gap="md">
         <Grid.Col span={{ base: 12, md: 7 }}>

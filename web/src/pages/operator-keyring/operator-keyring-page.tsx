@@ -112,11 +112,17 @@ function usePurposeText(): (purpose: string) => string {
   };
 }
 
+const LEAST_SHOWN = 0.001;
+
 function Used({ used, limit, purpose }: Key) {
   const { t, i18n } = useTranslation('operator');
   if (limit === 0) return null;
   const part = used / limit;
-  const percent = numberText(part, i18n.language, { style: 'percent', maximumFractionDigits: 2 });
+  const percentOf = (each: number): string =>
+    numberText(each, i18n.language, { style: 'percent', maximumFractionDigits: 1 });
+  // Uses are reserved in blocks, of which the first is no sign of wear.
+  const percent =
+    part > 0 && part < LEAST_SHOWN ? t('keyring.under', { percent: percentOf(LEAST_SHOWN) }) : percentOf(part);
   const shownLimit = numberText(limit, i18n.language, { notation: 'compact' });
   return (
     <Stack gap={4}>

@@ -9,6 +9,7 @@ import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
+import { TimeZone } from '../../parts/time-zone.tsx';
 import { useSettingText } from '../operator-payments/setting-text.ts';
 import { DoubtfulTable } from './doubtful-table.tsx';
 
@@ -22,7 +23,14 @@ export function OperatorProcessorsPage() {
   const { data, error, refetch } = useRead(listProcessors);
   return (
     <>
-      <PageHeader title={t('processors.title')} description={t('processors.description')} />
+      <PageHeader
+        title={t('processors.title')}
+        description={
+          <>
+            {t('processors.description')} <TimeZone />
+          </>
+        }
+      />
       {data === undefined &&
         (error === null ? <Skeleton height={360} aria-hidden /> : <ErrorAlert error={error} onRetry={refetch} />)}
       {data !== undefined && (

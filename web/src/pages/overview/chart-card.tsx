@@ -2,6 +2,7 @@ import { ActionIcon, ColorSwatch, Group, Paper, Skeleton, Table, Text, Title, To
 import { ChartColumn, Table2 } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { zoneHere } from '../../parts/time-zone.tsx';
 import { useNumbers } from './numbers.ts';
 import classes from './overview.module.css';
 import { type ChartPoint, isQuiet, type SeriesName } from './series.ts';
@@ -93,7 +94,7 @@ function Figures({ series, points, isHourly, textOf, labelledBy }: FiguresProps)
       <Table aria-labelledby={labelledBy}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th scope="col">{isHourly ? t('charts.hour') : t('charts.day')}</Table.Th>
+            <Table.Th scope="col">{isHourly ? t('charts.hour', { zone: zoneHere() }) : t('charts.day')}</Table.Th>
             {series.map(({ name, label }) => (
               <Table.Th key={name} scope="col" ta="end">
                 {label}

@@ -1,5 +1,6 @@
 import { Group, Paper, SimpleGrid, Skeleton, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { LIMITS } from '../../../../src/kernel/limits.ts';
 import { Change, type GoodWay } from './change.tsx';
 import { useNumbers } from './numbers.ts';
 import classes from './overview.module.css';
@@ -23,9 +24,21 @@ const errors = ({ refused, failed }: Figures): number => refused + failed;
 
 function useStats({ totals, period }: Overview): readonly Stat[] {
   const { t } = useTranslation('overview');
-  const { whole, share, milliseconds } = useNumbers();
+  const { whole, share, milliseconds, duration } = useNumbers();
+  const { longestTimeCountedMs: longest } = LIMITS;
+  const latencyNote = (p95: number | null): string => {
+    if (p95 === null) return t('stats.noRequests');
+    return p95 > longest
+      ? t('stats.latencyLonger', { time: duration(longest) })
+      : t('stats.latencyNote', { time: duration(p95) });
+  };
   const counted = { refused: whole(period.refused), failed: whole(period.failed) };
-  const judged = { approved: whole(period.approved), notApproved: whole(period.not_approved) };
+  const undecided = period.payments - period.approved - period.not_approved;
+  const judged = {
+    approved: whole(period.approved),
+    notApproved: whole(period.not_approved),
+    undecided: whole(undecided),
+  };
   const simple = (name: 'tokens' | 'captures' | 'payments', total: number): Stat => ({
     name: t(`stats.${name}`),
     measure: (figures) => figures[name],
@@ -39,7 +52,10 @@ function useStats({ totals, period }: Overview): readonly Stat[] {
       name: t('stats.approval'),
       measure: approval,
       textOf: share,
-      note: approval(period) === null ? t('stats.noPayments') : t('stats.approvalNote', judged),
+      note:
+        approval(period) === null
+          ? t('stats.noPayments')
+          : t(undecided > 0 ? 'stats.approvalNoteUndecided' : 'stats.approvalNote', judged),
       good: 'up',
       isShare: true,
     },
@@ -49,8 +65,7 @@ function useStats({ totals, period }: Overview): readonly Stat[] {
       name: t('stats.latency'),
       measure: ({ median_ms }) => median_ms,
       textOf: milliseconds,
-      note:
-        period.p95_ms === null ? t('stats.noRequests') : t('stats.latencyNote', { time: milliseconds(period.p95_ms) }),
+      note: latencyNote(period.p95_ms),
       good: 'down',
       title: t('stats.latencyTitle'),
     },

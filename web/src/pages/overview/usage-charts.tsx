@@ -1,7 +1,8 @@
 import '@mantine/charts/styles.css';
 import { BarChart, LineChart } from '@mantine/charts';
-import { SimpleGrid, Title, useComputedColorScheme } from '@mantine/core';
+import { Group, SimpleGrid, Text, Title, useComputedColorScheme } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { zoneHere } from '../../parts/time-zone.tsx';
 import { ChartCard, ChartSkeleton, type DrawnSeries } from './chart-card.tsx';
 import { useNumbers } from './numbers.ts';
 import classes from './overview.module.css';
@@ -36,6 +37,9 @@ function useSeries(names: readonly SeriesName[]): readonly DrawnSeries[] {
 
 type Draw = 'stacked' | 'besides' | 'line';
 
+const HOURS_BETWEEN_TICKS = 4;
+const isRoundHour = (at: string): boolean => new Date(at).getHours() % HOURS_BETWEEN_TICKS === 0;
+
 /** What all charts have in common. */
 function useFrame(series: readonly DrawnSeries[], points: readonly ChartPoint[], isHourly: boolean, draw: Draw) {
   const { shortMoment, moment } = useNumbers();
@@ -49,7 +53,13 @@ function useFrame(series: readonly DrawnSeries[], points: readonly ChartPoint[],
     data: points.map((point) => ({ ...point })),
     dataKey: 'at',
     tickLine: 'none',
-    xAxisProps: { tickFormatter: (at: string) => shortMoment(at, isHourly), minTickGap: 24 },
+    xAxisProps: {
+      tickFormatter: (at: string) => shortMoment(at, isHourly),
+      minTickGap: 16,
+      // Each as far from the next, however many there is room for.
+      interval: 'equidistantPreserveStart',
+      ...(isHourly && { ticks: points.map(({ at }) => at).filter(isRoundHour) }),
+    },
     tooltipProps: { labelFormatter: (at: unknown) => (typeof at === 'string' ? moment(at, isHourly) : '') },
     yAxisProps: { width: draw === 'line' ? 64 : 48, ticks: [...ticks], domain: [0, ticks.at(-1) ?? 0] },
     // The table says the same to whoever does not see the chart.
@@ -84,7 +94,7 @@ function Bars({ title, names, overview, isHourly }: UsageChartProps) {
 }
 
 function Lines({ title, names, overview, isHourly }: UsageChartProps) {
-  const { milliseconds } = useNumbers();
+  const { milliseconds, duration } = useNumbers();
   const points = chartPoints(overview);
   const series = useSeries(names);
   const frame = useFrame(series, points, isHourly, 'line');
@@ -96,6 +106,7 @@ function Lines({ title, names, overview, isHourly }: UsageChartProps) {
       chart={
         <LineChart
           {...frame}
+          yAxisProps={{ ...frame.yAxisProps, tickFormatter: duration }}
           series={series.map((each) => ({ ...each, ...(each.name === 'p95_ms' && { strokeDasharray: '6 3' }) }))}
           lineChartProps={{ margin: MARGIN }}
           curveType="linear"
@@ -122,9 +133,14 @@ export function UsageCharts(props: { readonly overview: Overview | undefined; re
   const { t } = useTranslation('overview');
   return (
     <section aria-labelledby="charts">
-      <Title order={2} size="h4" mb="sm" id="charts">
-        {t('charts.title')}
-      </Title>
+      <Group justify="space-between" align="baseline" gap="xs" mb="sm">
+        <Title order={2} size="h4" id="charts">
+          {t('charts.title')}
+        </Title>
+        <Text size="xs" c="dimmed">
+          {isHourly ? t('charts.hoursIn', { zone: zoneHere() }) : t('charts.daysUtc')}
+        </Text>
+      </Group>
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
         {CHARTS.map(({ title, names, Chart }) =>
           overview === undefined ? (

@@ -38,7 +38,7 @@ interface EntryProps {
 function Entry({ operation, before, currency }: EntryProps) {
   const { t } = useTranslation('payments');
   const { t: statusText } = useTranslation('status');
-  const { type, state, amount, status_after, reason, created_at } = operation;
+  const { type, state, amount, status_after, reason, response_code, created_at } = operation;
   const Icon = ICONS[state];
   return (
     <>
@@ -65,9 +65,15 @@ function Entry({ operation, before, currency }: EntryProps) {
             </span>
           )}
         </div>
-        {reason !== null && (
+        {(reason !== null || response_code !== null) && (
           <Text size="sm">
-            <ReasonText reason={reason} />
+            {reason !== null && <ReasonText reason={reason} />}
+            {reason !== null && response_code !== null && ' · '}
+            {response_code !== null && (
+              <>
+                {t('operation.responseCode')} <span className={classes['code']}>{response_code}</span>
+              </>
+            )}
           </Text>
         )}
         <Codes operation={operation} />
@@ -85,7 +91,6 @@ function Codes({ operation }: { readonly operation: Operation }) {
       <summary>{t('operation.more')}</summary>
       <Details
         items={[
-          code(t('operation.responseCode'), operation.response_code),
           code(t('operation.approvalCode'), operation.approval_code),
           code(t('operation.avs'), operation.avs),
           code(t('operation.reference'), operation.reference_code),

@@ -126,7 +126,9 @@ const faultText = (
   most: string,
   places: number,
 ): string => {
-  if (fault === 'form') return places === 0 ? t('act.amountWhole') : t('act.amountForm', { places });
+  // As the service writes amounts, with all places of the currency.
+  if (fault === 'form')
+    return t('act.amountForm', { example: places === 0 ? '1250' : `12.${'5'.padEnd(places, '0')}` });
   return fault === 'zero' ? t('act.amountZero') : t('act.amountTooMuch', { most });
 };
 

@@ -1,5 +1,4 @@
-import { Alert, Grid, Skeleton, Stack, Text } from '@mantine/core';
-import { Hourglass } from 'lucide-react';
+import { Alert, Grid, Skeleton, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useParams } from 'react-router';
@@ -10,9 +9,11 @@ import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { moneyText } from '../../parts/money.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
-import { StatusBadge } from '../../parts/status-badge.tsx';
+import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
+import { TimeZone } from '../../parts/time-zone.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { isReason, ReasonText } from '../payments/reason-text.tsx';
+import { DoubtNotice } from './doubt-notice.tsx';
 import { Amounts, Particulars } from './facts.tsx';
 import { History } from './history.tsx';
 import { Operations } from './operations.tsx';
@@ -63,7 +64,13 @@ function Whole({ payment, back }: WholeProps) {
       <PageHeader
         title={moneyText(payment.amount, payment.currency, i18n.language)}
         {...(payment.type !== null && { description: t(`type.${payment.type}`) })}
-        beside={<StatusBadge status={payment.status} />}
+        beside={
+          <>
+            <StatusBadge status={payment.status} />
+            {payment.refund !== 'none' && <Badge tone="quiet">{t(`refunded.${payment.refund}`)}</Badge>}
+            {payment.is_doubtful && <StatusBadge status="doubtful" title={t('doubt.badge')} />}
+          </>
+        }
         back={back}
         actions={<Operations payment={payment} onChangedMeanwhile={setChanged} />}
       />
@@ -83,7 +90,7 @@ function Whole({ payment, back }: WholeProps) {
         <Amounts payment={payment} />
         <Grid gap="md">
           <Grid.Col span={{ base: 12, md: 7 }}>
-            <Panel title={t('detail.history')}>
+            <Panel title={t('detail.history')} description={<TimeZone />}>
               <History payment={payment} />
             </Panel>
           </Grid.Col>
@@ -98,8 +105,9 @@ function Whole({ payment, back }: WholeProps) {
   );
 }
 
-function Notices({ payment: { is_doubtful, is_damaged, reason } }: { readonly payment: Payment }) {
+function Notices({ payment }: { readonly payment: Payment }) {
   const { t } = useTranslation('payments');
+  const { is_doubtful, is_damaged, reason } = payment;
   return (
     <>
       {is_damaged && (
@@ -107,16 +115,7 @@ function Notices({ payment: { is_doubtful, is_damaged, reason } }: { readonly pa
           {t('damagedText')}
         </Alert>
       )}
-      {is_doubtful && (
-        <Alert color="yellow" role="status" icon={<Hourglass size={18} aria-hidden />} title={t('doubt.title')}>
-          <Text size="sm">
-            {t('doubt.text')} {t('doubt.meanwhile')}
-          </Text>
-          <Text size="sm" fw={600} mt={6}>
-            {t('doubt.warning')}
-          </Text>
-        </Alert>
-      )}
+      {is_doubtful && <DoubtNotice payment={payment} />}
       {reason !== null && (
         <Alert color="gray" title={<ReasonText reason={reason} />}>
           {isReason(reason) ? t(`advice.${reason}`) : null}

@@ -1,9 +1,12 @@
 import { Button, Select, TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { showOnboarding } from '../../../../src/console/wire/onboarding.ts';
 import { STATUSES } from '../../../../src/payments/transitions.ts';
+import { useRead } from '../../api/hooks.ts';
 import { trimmed } from '../../parts/address-filters.ts';
 import { FilterBar } from '../../parts/filter-bar.tsx';
+import { useTenant } from '../../session/tenant.ts';
 import { type Filters, faultsOf, RARE_FILTERS, type usePaymentFilters } from './filters.ts';
 
 /** Two beside each other on a phone. */
@@ -101,9 +104,18 @@ function Usual(draft: Draft) {
   );
 }
 
+/** Those that the service knows, and the one that is looked for. */
+function useProcessors(chosen: string): readonly string[] {
+  const { account } = useTenant();
+  const { data } = useRead(showOnboarding, { params: { account } });
+  const names = [...(data?.processors ?? []).map(({ name }) => name), chosen];
+  return [...new Set(names)].filter((name) => name !== '');
+}
+
 function Rare(draft: Draft) {
   const { t } = useTranslation('payments');
   const { values, choose } = draft;
+  const processors = useProcessors(values.processor);
   return (
     <>
       <Select
@@ -119,7 +131,15 @@ function Rare(draft: Draft) {
       <TextFilter name="currency" label={t('filters.currency')} draft={draft} placeholder="USD" maxLength={3} />
       <TextFilter name="reference_code" label={t('filters.reference')} draft={draft} />
       <TextFilter name="last_four" label={t('filters.lastFour')} draft={draft} inputMode="numeric" />
-      <TextFilter name="processor" label={t('filters.processor')} draft={draft} />
+      <Select
+        label={t('filters.processor')}
+        placeholder={t('filters.any')}
+        w={WIDTH}
+        clearable
+        data={processors}
+        value={values.processor || null}
+        onChange={(processor) => choose({ processor: processor ?? '' })}
+      />
     </>
   );
 }

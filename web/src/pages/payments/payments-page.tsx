@@ -10,8 +10,9 @@ import { Money } from '../../parts/money.tsx';
 import { NoRecords } from '../../parts/no-records.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { SearchedBack } from '../../parts/searched-back.tsx';
-import { StatusBadge } from '../../parts/status-badge.tsx';
+import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
+import { TimeZone } from '../../parts/time-zone.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { usePaymentFilters, wantedOf } from './filters.ts';
@@ -30,7 +31,14 @@ export function PaymentsPage() {
   });
   return (
     <>
-      <PageHeader title={t('title')} description={t(`description.${environment}`)} />
+      <PageHeader
+        title={t('title')}
+        description={
+          <>
+            {t(`description.${environment}`)} <TimeZone />
+          </>
+        }
+      />
       <PaymentFilters {...filters} />
       <DataTable
         caption={t('caption')}
@@ -72,15 +80,16 @@ function useColumns(): readonly Column<Listed>[] {
   ];
 }
 
-function Status({ status, reason, is_doubtful, is_damaged }: Listed) {
+function Status({ status, reason, refund, is_doubtful, is_damaged }: Listed) {
   const { t } = useTranslation('payments');
   return (
     <Group gap={6}>
       <StatusBadge status={status} />
+      {refund !== 'none' && <Badge tone="quiet">{t(`refunded.${refund}`)}</Badge>}
       {is_damaged && <StatusBadge status="damaged" />}
-      {is_doubtful && <StatusBadge status="doubtful" title={t('doubt.title')} />}
+      {is_doubtful && <StatusBadge status="doubtful" title={t('doubt.badge')} />}
       {reason !== null && (
-        <Text span size="xs" c="dimmed" visibleFrom="xl" truncate maw={220}>
+        <Text span size="xs" c="dimmed" maw={220}>
           <ReasonText reason={reason} />
         </Text>
       )}

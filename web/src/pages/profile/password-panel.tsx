@@ -1,4 +1,4 @@
-import { Button, Group, PasswordInput, Stack } from '@mantine/core';
+import { Button, Group, Stack } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -9,6 +9,7 @@ import { useFieldErrors } from '../../parts/field-errors.ts';
 import { NewPassword } from '../../parts/new-password.tsx';
 import { noteDone } from '../../parts/notices.tsx';
 import { Panel } from '../../parts/panel.tsx';
+import { PasswordField } from '../../parts/password-field.tsx';
 import { useSession } from '../../session/session.tsx';
 
 export function PasswordPanel() {
@@ -55,7 +56,7 @@ function PasswordForm({ onClose }: { readonly onClose: () => void }) {
         {faults.rest && <ErrorAlert error={faults.rest} isFocused />}
         {/* For password managers, which keep the two together. */}
         <input type="text" name="email" autoComplete="username" value={email} readOnly hidden />
-        <PasswordInput
+        <PasswordField
           label={t('current')}
           autoComplete="current-password"
           required

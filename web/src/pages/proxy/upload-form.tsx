@@ -1,4 +1,4 @@
-import { PasswordInput, Select } from '@mantine/core';
+import { Select } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { configureProxy } from '../../../../src/console/wire/proxy.ts';
@@ -6,6 +6,7 @@ import { useChange } from '../../api/hooks.ts';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { DialogForm } from '../../parts/form-dialog.tsx';
 import { noteDone, useNoteApproval } from '../../parts/notices.tsx';
+import { PasswordField } from '../../parts/password-field.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { KeyInput } from './key-input.tsx';
 
@@ -85,7 +86,7 @@ export function UploadForm({ kind, isReplacing, onDone }: UploadFormProps) {
       />
       {kind === 'merchant' && (
         <>
-          <PasswordInput
+          <PasswordField
             label={t('upload.passphrase')}
             description={t('upload.passphraseHint')}
             autoComplete="off"

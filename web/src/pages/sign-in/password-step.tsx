@@ -1,4 +1,4 @@
-import { Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { signIn } from '../../../../src/console/wire/session.ts';
@@ -6,6 +6,7 @@ import type { ReadBy } from '../../../../src/http/fields.ts';
 import { call, setCsrfToken } from '../../api/call.ts';
 import { useOnce } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { PasswordField } from '../../parts/password-field.tsx';
 import type { Methods } from './second-step.tsx';
 
 export function PasswordStep({ onGiven }: { readonly onGiven: (methods: Methods) => void }) {
@@ -27,6 +28,11 @@ export function PasswordStep({ onGiven }: { readonly onGiven: (methods: Methods)
     <form onSubmit={submit}>
       <Stack gap="md">
         {give.error && <ErrorAlert error={give.error} isFocused />}
+        {give.error?.code === 'sign_in_refused' && (
+          <Text size="sm" c="dimmed">
+            {t('locks')}
+          </Text>
+        )}
         <TextInput
           label={t('email')}
           type="email"
@@ -41,7 +47,7 @@ export function PasswordStep({ onGiven }: { readonly onGiven: (methods: Methods)
           value={email}
           onChange={(event) => setEmail(event.currentTarget.value)}
         />
-        <PasswordInput
+        <PasswordField
           label={t('password')}
           name="password"
           size="md"

@@ -1,11 +1,12 @@
 import { Anchor } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { beginPasskeySignIn, signInByCode, signInByPasskey, signOut } from '../../../../src/console/wire/session.ts';
+import { beginPasskeySignIn, signInByCode, signInByPasskey } from '../../../../src/console/wire/session.ts';
 import { type CallError, call } from '../../api/call.ts';
 import { useOnce } from '../../api/hooks.ts';
 import { askForPasskey } from '../../session/passkey.ts';
 import { SecondFactor } from '../../session/second-factor.tsx';
 import { type Session, useVisit } from '../../session/session.tsx';
+import { endOwnSession } from '../../session/sign-out.ts';
 
 export type Methods = readonly ('totp' | 'passkey' | 'recovery')[];
 
@@ -37,7 +38,7 @@ export function SecondStep({ methods, onBack }: SecondStepProps) {
     },
     ...options,
   });
-  const leave = useOnce<unknown>({ mutationFn: () => call(signOut), onSettled: goBack });
+  const leave = useOnce<unknown>({ mutationFn: endOwnSession, onSettled: goBack });
   return (
     <SecondFactor
       methods={methods}

@@ -1,7 +1,7 @@
-import { Modal, Stack, Text } from '@mantine/core';
+import { Modal, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { SecretOnce } from '../../parts/secret-once.tsx';
-import { Time } from '../../parts/time.tsx';
+import { Time, useNow } from '../../parts/time.tsx';
 
 /** A link for one person, and whose it is. */
 export interface PersonalLink {
@@ -10,6 +10,9 @@ export interface PersonalLink {
   /** What to do with it. */
   readonly text: string;
 }
+
+const MINUTE = 60_000;
+const HOUR = 3_600_000;
 
 interface LinkDialogProps {
   readonly link: PersonalLink | undefined;
@@ -29,16 +32,26 @@ export function LinkDialog({ link, onClose }: LinkDialogProps) {
       closeOnEscape={false}
       closeOnClickOutside={false}
     >
-      {link !== undefined && (
-        <Stack gap="md">
-          <Text size="sm">{link.text}</Text>
-          <SecretOnce what={t('link.label')} secret={link.url} onStored={onClose}>
-            <Text size="sm" c="dimmed">
-              {t('link.expires')} <Time value={link.expires_at} isRelative />
-            </Text>
-          </SecretOnce>
-        </Stack>
-      )}
+      {link !== undefined && <LinkOnce link={link} onSent={onClose} />}
     </Modal>
+  );
+}
+
+function LinkOnce({ link, onSent }: { readonly link: PersonalLink; readonly onSent: () => void }) {
+  const { t } = useTranslation('team');
+  const left = Date.parse(link.expires_at) - useNow(MINUTE);
+  const count = Math.max(1, Math.round(left / HOUR));
+  return (
+    <SecretOnce
+      what={t('link.label')}
+      secret={link.url}
+      notice={`${link.text} ${t('link.good', { count })}`}
+      confirmation={t('link.sent')}
+      onStored={onSent}
+    >
+      <Text size="sm" c="dimmed">
+        {t('link.expires')} <Time value={link.expires_at} />
+      </Text>
+    </SecretOnce>
   );
 }

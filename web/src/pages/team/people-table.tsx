@@ -13,13 +13,15 @@ export type PersonAction = 'change' | 'reset' | 'remove';
 
 interface PeopleTableProps {
   readonly people: readonly Person[] | undefined;
+  /** Invitations are open. */
+  readonly isInvited: boolean;
   readonly error: CallError | null;
   readonly onRetry: () => void;
   readonly actionsFor: (person: Person) => readonly PersonAction[];
   readonly onAction: (action: PersonAction, person: Person) => void;
 }
 
-export function PeopleTable({ people, error, onRetry, actionsFor, onAction }: PeopleTableProps) {
+export function PeopleTable({ people, isInvited, error, onRetry, actionsFor, onAction }: PeopleTableProps) {
   const { t } = useTranslation('team');
   const { t: operator } = useTranslation('operator');
   const columns: readonly Column<Person>[] = [
@@ -56,7 +58,7 @@ export function PeopleTable({ people, error, onRetry, actionsFor, onAction }: Pe
       skeletonRows={3}
       empty={
         <EmptyState icon={Users} order={3} title={operator('account.noPeopleTitle')}>
-          {operator('account.noPeopleText')}
+          {isInvited ? operator('account.noPeopleInvited') : operator('account.noPeopleText')}
         </EmptyState>
       }
     />

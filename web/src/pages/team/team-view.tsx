@@ -40,7 +40,14 @@ export function TeamView({ team, calls, isInviting, onInvited, order }: TeamView
   };
   return (
     <Stack gap="xl">
-      <PeopleTable people={data?.people} error={error} onRetry={refetch} actionsFor={actionsFor} onAction={open} />
+      <PeopleTable
+        isInvited={(data?.invitations.length ?? 0) > 0}
+        people={data?.people}
+        error={error}
+        onRetry={refetch}
+        actionsFor={actionsFor}
+        onAction={open}
+      />
       {data !== undefined && data.invitations.length > 0 && (
         <Stack gap="sm">
           <Title order={order} size="h3">

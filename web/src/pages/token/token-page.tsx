@@ -22,7 +22,7 @@ export function TokenPage() {
       title={t('detail.title')}
       list={{ to: `/a/${account}/${environment}/tokens`, label: t('detail.back') }}
       reading={useRead(showToken, { params })}
-      gone={{ icon: SearchX, title: t('empty.noneFound'), text: t('empty.noneFoundText') }}
+      gone={{ icon: SearchX, title: t('gone.title'), text: t('gone.text') }}
       damaged={t('detail.damaged')}
       removal={
         mayDelete

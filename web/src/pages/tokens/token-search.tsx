@@ -1,6 +1,7 @@
 import { NativeSelect, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useSearchParams } from 'react-router';
 import { TOKEN_SEARCHES } from '../../../../src/console/wire/records.ts';
 import { LIMITS } from '../../../../src/kernel/limits.ts';
 import { FilterBar } from '../../parts/filter-bar.tsx';
@@ -14,10 +15,23 @@ interface TokenSearchProps {
   readonly refusal: string | undefined;
 }
 
+/** Stands in the address, too, unlike the value, which may be a card number by mistake. */
+function useKind(search: Search | undefined): [SearchKind, (by: SearchKind) => void] {
+  const [address, setAddress] = useSearchParams();
+  const named = TOKEN_SEARCHES.find((each) => each === address.get('by'));
+  // The address changes later than the choice, which decides whether a card number may be sent.
+  const [by, setBy] = useState<SearchKind>(named ?? search?.by ?? 'token');
+  const choose = (chosen: SearchKind): void => {
+    setBy(chosen);
+    setAddress({ by: chosen }, { replace: true });
+  };
+  return [by, choose];
+}
+
 /** Kind and value; a mistake is told before anything is sent. */
 export function TokenSearch({ search, onSearch, refusal }: TokenSearchProps) {
   const { t } = useTranslation('tokens');
-  const [by, setBy] = useState<SearchKind>(search?.by ?? 'token');
+  const [by, setBy] = useKind(search);
   const [typed, setTyped] = useState(search?.value ?? '');
   const [fault, setFault] = useState<SearchFault>();
   const apply = (): void => {

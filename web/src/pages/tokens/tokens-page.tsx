@@ -11,6 +11,7 @@ import { PageHeader } from '../../parts/page-header.tsx';
 import { ShortId } from '../../parts/short-id.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
+import { TimeZone } from '../../parts/time-zone.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { Tags } from './tags.tsx';
@@ -68,7 +69,14 @@ export function TokensPage() {
   const isRefused = error?.field === 'value' || error?.field === 'by';
   return (
     <>
-      <PageHeader title={t('title')} description={t('description')} />
+      <PageHeader
+        title={t('title')}
+        description={
+          <>
+            {t('description')} <TimeZone />
+          </>
+        }
+      />
       <TokenSearch
         // Another environment is looked through anew.
         key={environment}

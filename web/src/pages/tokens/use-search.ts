@@ -15,6 +15,8 @@ export function useSearch(): [Search | undefined, (search: Search | undefined) =
   return [
     client.getQueryData<Search | null>(key) ?? undefined,
     (search) => {
+      // Nothing observes it, which must not make it old.
+      client.setQueryDefaults(key, { gcTime: Number.POSITIVE_INFINITY });
       client.setQueryData<Search | null>(key, search ?? null);
       redraw((count) => count + 1);
     },

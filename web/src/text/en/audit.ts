@@ -11,7 +11,6 @@ export const audit = {
     actor: 'Who',
     targets: 'Record',
     outcome: 'Outcome',
-    more: 'More',
   },
   actorType: { key: 'API key', person: 'Person', operator: 'Operator', service: 'The service', unknown: 'Unknown' },
   filters: {
@@ -58,8 +57,19 @@ export const audit = {
   fault: 'The log is not in order',
   faultText: 'The first fault lies here: {{fault}}. Tell your operator at once, and keep an export.',
   closeResult: 'Close the result',
-  export: 'Export',
-  exportHint: 'Lines of JSON, with what is needed to verify them',
+  export: 'Export the whole log',
+  exportHint: 'All records of the account, whatever the filters, as lines of JSON with what is needed to verify them',
+  exportEverythingHint:
+    'All records of the service and of every account, whatever the filters, as lines of JSON with what is needed to verify them',
+  begun: {
+    authorization: 'Authorization begun',
+    payment: 'Payment begun',
+    capture: 'Capture begun',
+    payment_refund: 'Refund begun',
+    authorization_void: 'Void begun',
+  },
+  begunOutcome: 'Begun',
+  begunHint: 'How it ended stands with the payment',
   actions: {
     service: { initialised: 'Vault made' },
     journal: { opened: 'Chain of the log begun' },

@@ -4,6 +4,8 @@ export const health = {
   description: 'How this node is doing. Refreshed every 15 seconds.',
   ready: 'Ready',
   readyText: 'The database reads and writes.',
+  attention: 'Ready, but not everything is in order',
+  attentionText: 'The database reads and writes. See the checks below.',
   notReady: 'Not ready',
   notReadyText: 'The database does not read or write just now.',
   checks: 'Checks',

@@ -7,7 +7,9 @@ export const onboarding = {
   suspended: 'The account is suspended. No key works until your operator resumes it.',
   finished: {
     title: 'You are live',
-    text: 'All six steps are done. This page stays here for new requests and for trying things out.',
+    enabled: 'All six steps are done. This page stays here for new requests and for trying things out.',
+    waiting: 'The vault is in use. Payments in production are not enabled yet: your operator has the request.',
+    missing: 'The vault is in use. Payments in production are not enabled. Ask for them when you need them.',
   },
   state: { done: 'Done', waiting: 'Waiting for the operator', open: 'Open', next: 'Next' },
   steps: {
@@ -51,6 +53,11 @@ export const onboarding = {
     call: 'A first call with the production key',
     ask: 'Ask for production payments',
     command: 'The first call, with your production key in KEY',
+  },
+  askedInSandbox: {
+    missing: 'Sandbox payments: not asked for yet',
+    waiting: 'Sandbox payments: asked for, the operator answers',
+    enabled: 'Sandbox payments: enabled',
   },
   ownerOnly: 'Only an owner of the account can ask for activation.',
   tried: {

@@ -40,6 +40,7 @@ export const payments = {
     Undefined: 'No money is held. Try again as a new payment.',
     ConnectionRejected: 'No money is held. Try again as a new payment, a little later.',
   },
+  refunded: { part: 'Partly refunded', whole: 'Refunded' },
   filters: {
     id: 'Payment id',
     idHint: 'Any id of it',
@@ -111,10 +112,27 @@ export const payments = {
     more: 'Codes and ids',
   },
   doubt: {
-    title: 'We do not know yet how this ended',
-    text: 'The processor has not told us the outcome of the last operation. We keep asking until it does; usually that takes less than a minute.',
+    badge: 'The processor has not told us yet how an operation ended',
+    title: {
+      authorization: 'We do not know yet how the authorization ended',
+      payment: 'We do not know yet how this payment ended',
+      capture: 'We do not know yet how the capture ended',
+      payment_refund: 'We do not know yet how the refund ended',
+      authorization_void: 'We do not know yet how the void ended',
+      expiry: 'We do not know yet how the end by the clock went',
+    },
+    text: 'The processor has not told us the outcome. We keep asking until it does.',
+    young: 'That usually takes less than a minute.',
+    since: 'It has been unknown since',
     meanwhile: 'Until then nothing else can be done with this payment.',
-    warning: 'Do not send it again: that would be a second payment, and both may succeed.',
+    warning: {
+      authorization: 'Do not send it again: that would be a second authorization, and both may succeed.',
+      payment: 'Do not send it again: that would be a second payment, and both may succeed.',
+      capture: 'Do not collect this money in another way: the capture may have succeeded.',
+      payment_refund: 'Do not give this money back in another way: the cardholder may get it twice.',
+      authorization_void: 'The money may be held or released: count on neither until then.',
+      expiry: 'The money may be held or released: count on neither until then.',
+    },
   },
   act: {
     capture: 'Capture',
@@ -138,8 +156,7 @@ export const payments = {
     refundButton: 'Refund {{amount}}',
     voidButton: 'Void {{amount}}',
     production: 'Production: this moves real money.',
-    amountForm: 'Enter an amount with at most {{places}} decimal places',
-    amountWhole: 'Enter an amount without decimal places',
+    amountForm: 'Enter an amount such as {{example}}',
     amountZero: 'Enter more than zero',
     amountTooMuch: 'That is more than {{most}}',
     accepted: {

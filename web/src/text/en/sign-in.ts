@@ -1,6 +1,7 @@
 export const signIn = {
   ended: 'Your session has ended. Sign in to go on.',
   email: 'E-mail',
+  locks: 'After ten wrong attempts in a row, signing in is locked for half an hour, also with the right password.',
   goOn: 'Continue',
   otherPerson: 'Sign in as someone else',
   password: 'Password',

@@ -46,10 +46,13 @@ export const team = {
   },
   link: {
     title: 'Pass this link on',
-    inviteText: 'Send it to {{email}} over a way you trust. It is shown this one time.',
+    inviteText: 'Send this link to {{email}}, by a way you trust.',
     resetText:
-      'Give it to {{name}} yourself, best in person or on the telephone. It replaces their password and second factor. It is shown this one time.',
+      'Give this link to {{name}} yourself, best in person or on the telephone. It replaces their password and second factor.',
     label: 'Link',
+    good_one: 'It works once, for {{count}} hour, and is shown only now.',
+    good_other: 'It works once, for {{count}} hours, and is shown only now.',
+    sent: 'I have sent it',
     expires: 'Good until',
   },
   menu: 'Actions for {{name}}',

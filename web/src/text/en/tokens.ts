@@ -41,6 +41,7 @@ export const tokens = {
     noneFound: 'Nothing found',
     noneFoundText: 'No token here fits. Check the spelling and the environment.',
   },
+  gone: { title: 'No such token', text: 'There is no such token in this environment, or it was deleted.' },
   detail: {
     title: 'Token',
     back: 'All tokens',

@@ -12,7 +12,6 @@ export const audit: typeof english = {
     actor: 'Quién',
     targets: 'Registro',
     outcome: 'Resultado',
-    more: 'Más',
   },
   actorType: {
     key: 'Clave de API',
@@ -65,8 +64,20 @@ export const audit: typeof english = {
   fault: 'El registro no está en orden',
   faultText: 'El primer fallo está aquí: {{fault}}. Avise enseguida a su operador y guarde una exportación.',
   closeResult: 'Cerrar el resultado',
-  export: 'Exportar',
-  exportHint: 'Líneas de JSON, con lo necesario para verificarlas',
+  export: 'Exportar todo el registro',
+  exportHint:
+    'Todos los registros de la cuenta, sean cuales sean los filtros, en líneas de JSON con lo necesario para verificarlas',
+  exportEverythingHint:
+    'Todos los registros del servicio y de todas las cuentas, sean cuales sean los filtros, en líneas de JSON con lo necesario para verificarlas',
+  begun: {
+    authorization: 'Autorización iniciada',
+    payment: 'Pago iniciado',
+    capture: 'Captura iniciada',
+    payment_refund: 'Devolución iniciada',
+    authorization_void: 'Anulación iniciada',
+  },
+  begunOutcome: 'Iniciada',
+  begunHint: 'El pago dice cómo terminó',
   actions: {
     service: { initialised: 'Bóveda creada' },
     journal: { opened: 'Cadena del registro iniciada' },

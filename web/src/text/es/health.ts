@@ -5,6 +5,8 @@ export const health: typeof english = {
   description: 'Cómo está este nodo. Se actualiza cada 15 segundos.',
   ready: 'Listo',
   readyText: 'La base de datos lee y escribe.',
+  attention: 'Listo, pero no todo está en orden',
+  attentionText: 'La base de datos lee y escribe. Vea las comprobaciones más abajo.',
   notReady: 'No está listo',
   notReadyText: 'La base de datos no lee o no escribe en este momento.',
   checks: 'Comprobaciones',

@@ -8,7 +8,10 @@ export const onboarding: typeof english = {
   suspended: 'La cuenta está suspendida. Ninguna clave funciona hasta que su operador la reactive.',
   finished: {
     title: 'Su cuenta está activa',
-    text: 'Los seis pasos están listos. Esta página sigue aquí para nuevas solicitudes y para hacer pruebas.',
+    enabled: 'Los seis pasos están listos. Esta página sigue aquí para nuevas solicitudes y para hacer pruebas.',
+    waiting:
+      'La bóveda está en uso. Los pagos en producción todavía no están habilitados: su operador tiene la solicitud.',
+    missing: 'La bóveda está en uso. Los pagos en producción no están habilitados. Solicítelos cuando los necesite.',
   },
   state: { done: 'Listo', waiting: 'En espera del operador', open: 'Pendiente', next: 'Siguiente' },
   steps: {
@@ -52,6 +55,11 @@ export const onboarding: typeof english = {
     call: 'Una primera llamada con la clave de producción',
     ask: 'Solicitar pagos de producción',
     command: 'La primera llamada, con su clave de producción en KEY',
+  },
+  askedInSandbox: {
+    missing: 'Pagos de pruebas: todavía sin solicitar',
+    waiting: 'Pagos de pruebas: solicitados, responde el operador',
+    enabled: 'Pagos de pruebas: habilitados',
   },
   ownerOnly: 'Solo un propietario de la cuenta puede solicitar la activación.',
   tried: {

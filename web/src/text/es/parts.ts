@@ -5,6 +5,9 @@ export const parts: typeof english = {
   approvalLink: 'Ver aprobaciones',
   approvalTitle: 'Pendiente de aprobación',
   approvalWhy: 'Todavía no ha cambiado nada. Antes lo tiene que aprobar otra persona de su equipo.',
+  askForIt: 'Solicitar aprobación',
+  byTwo:
+    'Esto requiere dos personas: otra persona de su equipo tiene que aprobarlo. Después usted lo ejecuta en Aprobaciones.',
   cancel: 'Cancelar',
   cardRead: 'Número de tarjeta que empieza por {{first}} y termina en {{last}}',
   clearFilters: 'Quitar filtros',
@@ -22,6 +25,7 @@ export const parts: typeof english = {
   sandbox: 'Pruebas',
   secretOnce: 'Cópielo ahora y guárdelo en un lugar seguro. No podrá volver a verlo.',
   storedIt: 'Ya lo he guardado',
+  timesIn: 'Horas de {{zone}}.',
   typeToConfirm: 'Escriba {{typed}} para confirmar',
   download: 'Descargar',
   downloadFile: 'Descargar {{file}}',
@@ -34,5 +38,8 @@ export const parts: typeof english = {
   passwordRule: 'Al menos 12 caracteres. Unas cuantas palabras sin relación funcionan bien.',
   passwordShort_one: 'Falta {{count}} carácter',
   passwordShort_other: 'Faltan {{count}} caracteres',
-  passwordLong: 'Longitud suficiente',
+  passwordLong: 'Longitud suficiente. Al continuar se comprueba si es fácil de adivinar.',
+  passwordRepeats: 'Se repite, así que es fácil de adivinar.',
+  showTyped: 'Mostrar lo escrito',
+  hideTyped: 'Ocultar lo escrito',
 };

@@ -41,6 +41,7 @@ export const payments: typeof english = {
     Undefined: 'No hay dinero retenido. Inténtelo de nuevo como un pago nuevo.',
     ConnectionRejected: 'No hay dinero retenido. Inténtelo como un pago nuevo dentro de un rato.',
   },
+  refunded: { part: 'Devuelto en parte', whole: 'Devuelto' },
   filters: {
     id: 'Id del pago',
     idHint: 'Cualquier id suyo',
@@ -112,10 +113,28 @@ export const payments: typeof english = {
     more: 'Códigos e ids',
   },
   doubt: {
-    title: 'Aún no sabemos cómo terminó',
-    text: 'El procesador no nos ha dicho el resultado de la última operación. Seguimos preguntando hasta que lo haga; suele tardar menos de un minuto.',
+    badge: 'El procesador todavía no nos ha dicho cómo terminó una operación',
+    title: {
+      authorization: 'Aún no sabemos cómo terminó la autorización',
+      payment: 'Aún no sabemos cómo terminó este pago',
+      capture: 'Aún no sabemos cómo terminó la captura',
+      payment_refund: 'Aún no sabemos cómo terminó la devolución',
+      authorization_void: 'Aún no sabemos cómo terminó la anulación',
+      expiry: 'Aún no sabemos cómo terminó el fin por plazo',
+    },
+    text: 'El procesador no nos ha dicho el resultado. Seguimos preguntando hasta que lo haga.',
+    young: 'Suele tardar menos de un minuto.',
+    since: 'No se conoce desde',
     meanwhile: 'Hasta entonces no se puede hacer nada más con este pago.',
-    warning: 'No lo envíe otra vez: sería un segundo pago y podrían cobrarse los dos.',
+    warning: {
+      authorization: 'No la envíe otra vez: sería una segunda autorización y podrían aprobarse las dos.',
+      payment: 'No lo envíe otra vez: sería un segundo pago y podrían cobrarse los dos.',
+      capture: 'No cobre este dinero por otra vía: la captura puede haber funcionado.',
+      payment_refund: 'No devuelva este dinero por otra vía: el titular podría recibirlo dos veces.',
+      authorization_void:
+        'El dinero puede estar retenido o liberado: hasta entonces no cuente con ninguna de las dos cosas.',
+      expiry: 'El dinero puede estar retenido o liberado: hasta entonces no cuente con ninguna de las dos cosas.',
+    },
   },
   act: {
     capture: 'Capturar',
@@ -139,8 +158,7 @@ export const payments: typeof english = {
     refundButton: 'Devolver {{amount}}',
     voidButton: 'Anular {{amount}}',
     production: 'Producción: esto mueve dinero real.',
-    amountForm: 'Escriba un importe con {{places}} decimales como máximo',
-    amountWhole: 'Escriba un importe sin decimales',
+    amountForm: 'Escriba un importe como {{example}}',
     amountZero: 'Escriba más de cero',
     amountTooMuch: 'Es más de {{most}}',
     accepted: {

@@ -3,6 +3,8 @@ import type { signIn as english } from '../en/sign-in.ts';
 export const signIn: typeof english = {
   ended: 'Su sesión ha terminado. Inicie sesión para continuar.',
   email: 'Correo electrónico',
+  locks:
+    'Tras diez intentos fallidos seguidos, el acceso se bloquea durante media hora, aunque la contraseña sea correcta.',
   goOn: 'Continuar',
   otherPerson: 'Entrar como otra persona',
   password: 'Contraseña',

@@ -47,10 +47,13 @@ export const team: typeof english = {
   },
   link: {
     title: 'Entregue este enlace',
-    inviteText: 'Envíelo a {{email}} por una vía de confianza. Se muestra una sola vez.',
+    inviteText: 'Envíe este enlace a {{email}} por una vía de confianza.',
     resetText:
-      'Entrégueselo usted a {{name}}, mejor en persona o por teléfono. Reemplaza su contraseña y su segundo factor. Se muestra una sola vez.',
+      'Entregue usted este enlace a {{name}}, mejor en persona o por teléfono. Reemplaza su contraseña y su segundo factor.',
     label: 'Enlace',
+    good_one: 'Sirve una sola vez, durante {{count}} hora, y solo se muestra ahora.',
+    good_other: 'Sirve una sola vez, durante {{count}} horas, y solo se muestra ahora.',
+    sent: 'Ya lo he enviado',
     expires: 'Vale hasta',
   },
   menu: 'Acciones para {{name}}',

@@ -43,6 +43,7 @@ export const tokens: typeof english = {
     noneFound: 'No se encontró nada',
     noneFoundText: 'Ningún token coincide aquí. Revise lo que escribió y el entorno.',
   },
+  gone: { title: 'No existe ese token', text: 'Ese token no existe en este entorno, o se ha eliminado.' },
   detail: {
     title: 'Token',
     back: 'Todos los tokens',

@@ -1,0 +1,85 @@
+/** Addresses and networks as people type them. The service has the last word; this only spares them the way there. */
+
+const IPV4 = /^(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/;
+const IPV6 = /^[0-9a-f:]*:[0-9a-f:]*(\d+\.\d+\.\d+\.\d+)?$/i;
+const LENGTH = /^(0|[1-9]\d{0,2})$/;
+
+export function isNetwork(text: string): boolean {
+  const [address = '', length, ...rest] = text.trim().split('/');
+  if (rest.length > 0 || (length !== undefined && !LENGTH.test(length))) return false;
+  const bits = Number(length ?? 0);
+  if (IPV4.test(address)) return bits <= 32;
+  return IPV6.test(address) && URL.canParse(`http://[${address}]/`) && bits <= 128;
+}
+
+export interface Meaning {
+  /** With its length, and nothing behind it: `10.0.0.0/8` for `10.9.9.9/8`. */
+  readonly network: string;
+  /** Something stood behind the length, which means nothing. */
+  readonly isCut: boolean;
+  readonly isEverywhere: boolean;
+  /** More than anybody has servers in. */
+  readonly isWide: boolean;
+  /** How many, of IPv4: of IPv6 the number says nothing to anybody. */
+  readonly addresses: number | undefined;
+}
+
+/** IPv4 networks that are shorter than this are very wide, and IPv6 networks that are shorter than that. */
+const WIDE = { 32: 8, 128: 32 } as const;
+
+/** What a network comes to; undefined when the text is none. */
+export function meaningOf(text: string): Meaning | undefined {
+  if (!isNetwork(text)) return undefined;
+  const [address = '', bits] = text.trim().split('/');
+  const { width, value } = read(address, bits);
+  const length = bits === undefined ? width : Number(bits) - (IPV4.test(address) ? 0 : 128 - width);
+  const free = BigInt(width - length);
+  const start = (value >> free) << free;
+  return {
+    network: `${written(start, width)}/${length}`,
+    isCut: start !== value,
+    isEverywhere: length === 0,
+    isWide: length < WIDE[width],
+    addresses: width === 32 ? 2 ** (32 - length) : undefined,
+  };
+}
+
+interface Read {
+  readonly width: 32 | 128;
+  readonly value: bigint;
+}
+
+const joinedBits = (parts: readonly number[], bits: bigint): bigint =>
+  parts.reduce((value, part) => (value << bits) | BigInt(part), 0n);
+
+/** An IPv4 address in the clothes of IPv6 is one of IPv4, as it is for the service. */
+const MAPPED = 0xffffn;
+
+function read(address: string, bits: string | undefined): Read {
+  if (IPV4.test(address)) return { width: 32, value: joinedBits(address.split('.').map(Number), 8n) };
+  const value = joinedBits(groupsOf(address), 16n);
+  const isMapped = value >> 32n === MAPPED && Number(bits ?? 128) >= 96;
+  return isMapped ? { width: 32, value: value & 0xffffffffn } : { width: 128, value };
+}
+
+const inBrackets = (address: string): string => new URL(`http://[${address}]/`).hostname.slice(1, -1);
+
+/** The eight numbers of an IPv6 address. */
+function groupsOf(address: string): number[] {
+  const [head = '', tail = ''] = inBrackets(address).split('::');
+  const [first, last] = [head, tail].map((half) => half.split(':').filter((part) => part !== '')) as [
+    string[],
+    string[],
+  ];
+  const zeros = new Array<string>(8 - first.length - last.length).fill('0');
+  return [...first, ...zeros, ...last].map((part) => Number.parseInt(part, 16));
+}
+
+function written(value: bigint, width: 32 | 128): string {
+  const [count, bits] = width === 32 ? [4, 8n] : [8, 16n];
+  const parts = Array.from(
+    { length: count },
+    (_, index) => (value >> (BigInt(count - 1 - index) * bits)) % (1n << bits),
+  );
+  return width === 32 ? parts.join('.') : inBrackets(parts.map((part) => part.toString(16)).join(':'));
+}

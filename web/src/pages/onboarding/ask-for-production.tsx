@@ -1,0 +1,20 @@
+import { Button, Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { useCan } from '../../session/tenant.ts';
+import type { AskFor } from './state.ts';
+
+/** The button, or who may press it. `isQuiet`: something else on the page comes first. */
+export function AskForProduction({ onAsk, isQuiet = false }: { readonly onAsk: AskFor; readonly isQuiet?: boolean }) {
+  const { t } = useTranslation('onboarding');
+  if (!useCan()('activation:request'))
+    return (
+      <Text size="sm" fw={500}>
+        {t('ownerOnly')}
+      </Text>
+    );
+  return (
+    <Button onClick={() => onAsk('production')} {...(isQuiet && { variant: 'default', size: 'xs' })}>
+      {t('going.ask')}
+    </Button>
+  );
+}
