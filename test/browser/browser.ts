@@ -57,6 +57,8 @@ const SETTLES_WITHIN_MS = 3000;
 const SLOWNESS = Number(process.env['TEST_BROWSER_SLOWNESS'] ?? '1');
 const ARGUMENTS = [
   '--disable-gpu',
+  // As windows show letters; without them they would stand unevenly in pictures.
+  '--font-render-hinting=none',
   '--disable-quic',
   '--no-first-run',
   '--disable-background-networking',

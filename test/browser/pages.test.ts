@@ -292,6 +292,7 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     const many = Array.from({ length: 300 }, (_, index) => ({ cidr: `2001:db8:cafe::${index.toString(16)}/128` }));
     const traits = { name: 'Till 5', permissions: ['account:read'], allow_list: [...many, { cidr: last }] };
     await developer.call(createKey, { account: id, environment: 'production' }, traits);
+    await open('owner', `${account()}/team`, 'Team');
     const page = await open('owner', `${account()}/approvals`, 'Approvals');
     const card = page.getByRole('article').filter({ hasText: 'Till 5' });
     await card.waitFor();

@@ -19,6 +19,8 @@ interface ReadOptions {
   readonly enabled?: boolean;
   /** Shows what was read before while other arguments are on their way, as when a filter changes. */
   readonly keep?: boolean;
+  /** Also when it was read a moment ago, as by the counts beside the links: a page shows what is there when it is opened. */
+  readonly anew?: boolean;
 }
 
 const SECOND = 1000;
@@ -27,7 +29,7 @@ const SECOND = 1000;
 export function useRead<Body, Query, Data>(
   definition: Definition<Body, Query, Data>,
   args: Args<Body, Query> = {},
-  { every, enabled = true, keep = false }: ReadOptions = {},
+  { every, enabled = true, keep = false, anew = false }: ReadOptions = {},
 ) {
   const client = useQueryClient();
   const queryKey = [definition.path, args.params ?? {}, args.query ?? {}, args.body ?? {}];
@@ -41,6 +43,7 @@ export function useRead<Body, Query, Data>(
     staleTime: 15 * SECOND,
     retry: (count, error) => error.status >= 500 && count < 2,
     ...(every !== undefined && { refetchInterval: every }),
+    ...(anew && { refetchOnMount: 'always' }),
     // Its type asks for data that is no function, which no answer is.
     ...(keep && { placeholderData: keepPreviousData as never }),
   });

@@ -25,7 +25,11 @@ const READ_AGAIN_MS = 20_000;
 export function ApprovalsPage() {
   const { t } = useTranslation('approvals');
   const { account } = useMembership();
-  const { data, error, refetch } = useRead(listApprovals, { params: { account } }, { every: READ_AGAIN_MS });
+  const { data, error, refetch } = useRead(
+    listApprovals,
+    { params: { account } },
+    { every: READ_AGAIN_MS, anew: true },
+  );
   const approvals = data?.approvals ?? [];
   const open = approvals.filter(({ status }) => OPEN.includes(status));
   const past = approvals.filter(({ status }) => !OPEN.includes(status));

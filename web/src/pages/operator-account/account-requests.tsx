@@ -10,7 +10,7 @@ import type { Account } from './operator-account-page.tsx';
 /** What the merchant asks for. */
 export function AccountRequests({ account }: { readonly account: Account }) {
   const { t } = useTranslation('operator');
-  const { data } = useRead(listActivationRequests);
+  const { data } = useRead(listActivationRequests, {}, { anew: true });
   const dialog = useRequestDialog();
   const waiting = (data?.requests ?? []).filter(
     (each) => each.account === account.id && each.request.status === 'requested',

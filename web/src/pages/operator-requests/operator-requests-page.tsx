@@ -11,7 +11,7 @@ import { RequestDialogs, useRequestDialog } from './request-dialogs.tsx';
 
 export function OperatorRequestsPage() {
   const { t } = useTranslation('operator');
-  const { data, error, refetch } = useRead(listActivationRequests);
+  const { data, error, refetch } = useRead(listActivationRequests, {}, { anew: true });
   const dialog = useRequestDialog();
   const requests = data?.requests ?? [];
   const open = requests.filter(({ request }) => request.status === 'requested');
