@@ -46,7 +46,7 @@ const OPENED: OpenedCapture = {
     pan: '4111111111111111' as Pan,
     name: 'Ana Lopez',
     expiry: EXPIRY,
-    sensitive: { cvv: '123', track2: undefined },
+    sad: { cvv: '123', track2: undefined },
     amount: 12_500,
     currency: 'USD',
     additionalInfo: { order: 'A-100001' },
@@ -77,12 +77,12 @@ const echoProxy: Pick<PayloadProxy, 'hash'> = {
 };
 
 /** Everything but the commit. */
-function unstoredVault({ database, keyring, clock, random }: Core): Vault {
+function unstoredVault({ database, keyring, clock, time, random }: Core): Vault {
   const uncommitting: Pick<Database, 'read' | 'commit'> = {
     read: (sql, ...values) => database.read(sql, ...values),
     commit: async () => ({ committed: true }),
   };
-  return new Vault({ database: uncommitting as Database, keyring, clock, random });
+  return new Vault({ database: uncommitting as Database, keyring, clock, time, random });
 }
 
 /** What the endpoints are measured against, on the same server. `core` is asked for at the first request. */

@@ -12,6 +12,7 @@ import { DAY, MINUTE } from '../src/kernel/clock.ts';
 import type { Tenant } from '../src/kernel/environment.ts';
 import type { Pan } from '../src/kernel/pan.ts';
 import { Vault } from '../src/vault/vault.ts';
+import { systemClocks } from '../test/clocks.ts';
 import { comparisons } from './comparisons.ts';
 import { randomPan } from './requests.ts';
 
@@ -85,8 +86,8 @@ async function makeKey({ accounts }: Core): Promise<{ secret: string; tenant: Te
 const card = () => ({ pan: randomPan() as Pan, name: 'Ana Lopez', expiry: { month: '12', year: '2029' } });
 
 /** Returns the last thousand tokens at least; `count` is how many there are in the database then. */
-async function fillTokens({ database, keyring, random }: Core, tenant: Tenant, count: number): Promise<string[]> {
-  const vault = new Vault({ database, keyring, clock, random });
+async function fillTokens({ database, keyring, time, random }: Core, tenant: Tenant, count: number): Promise<string[]> {
+  const vault = new Vault({ database, keyring, clock, time, random });
   const kept: string[] = [];
   for (let made = 0; made < count; made += TOKENS_AT_ONCE) {
     const cards = Array.from({ length: TOKENS_AT_ONCE }, card);
@@ -99,13 +100,17 @@ async function fillTokens({ database, keyring, random }: Core, tenant: Tenant, c
   return kept;
 }
 
-function fillCaptures({ database, keyring, random }: Core, tenant: Tenant, count: number): Promise<string[]> {
-  const vault = new Vault({ database, keyring, clock, random });
-  const captures = new Captures({ database, keyring, vault, clock, random });
+function fillCaptures(
+  { database, keyring, sadKeys, time, random }: Core,
+  tenant: Tenant,
+  count: number,
+): Promise<string[]> {
+  const vault = new Vault({ database, keyring, clock, time, random });
+  const captures = new Captures({ database, keyring, sadKeys, vault, clock, time, random });
   const create = (_: unknown, index: number): Promise<string> => {
     const additionalInfo = { order: `A-${100_000 + index}` };
-    const sensitive = { cvv: '123', track2: undefined };
-    const rest = { amount: 12_500, currency: 'USD', additionalInfo, sensitive, ttlMinutes: DAY / MINUTE };
+    const sad = { cvv: '123', track2: undefined };
+    const rest = { amount: 12_500, currency: 'USD', additionalInfo, sad, ttlMinutes: DAY / MINUTE };
     return captures.create(tenant, { ...card(), ...rest }, { origin: OPERATOR });
   };
   return Promise.all(Array.from({ length: count }, create));
@@ -139,7 +144,10 @@ async function start(rows: number | 'joins'): Promise<Started> {
     return core;
   };
   const config = readConfig(process.env);
-  const running = await startService(config, clock, openLog(config.logLevel), [...ENDPOINTS, ...comparisons(opened)]);
+  const running = await startService(config, systemClocks, openLog(config.logLevel), [
+    ...ENDPOINTS,
+    ...comparisons(opened),
+  ]);
   core = running.core;
   const authority = readFileSync(running.authorityFile ?? '', 'utf8');
   const reached = { port: running.ports[ENVIRONMENT], authority };

@@ -2,7 +2,7 @@
 // Runs cardvault with the Node it was made for, whatever Node called this file: the project's own on Linux, else the
 // caller's when it is new enough. Plain JavaScript that every Node from 20 up understands.
 import { spawn } from 'node:child_process';
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -21,10 +21,24 @@ function ownNode() {
   }
 }
 
+// A core dump holds keys and card numbers in clear. Only a shell can forbid it, soft and hard, to what it then becomes.
+const SHELL = '/bin/sh';
+const WITHOUT_CORE_DUMPS = 'ulimit -c 0; exec "$0" "$@"';
+
+/** Returns whether this process, and so whatever it starts, may write core dumps; true where that is unknown. */
+function mayDumpCore() {
+  try {
+    return !/^Max core file size +0 +0 /m.test(readFileSync('/proc/self/limits', 'utf8'));
+  } catch {
+    return true;
+  }
+}
+
 const [first, file, ...rest] = process.argv.slice(2);
 // `--run FILE` is for the project's own scripts.
-const script = first === '--run' ? file : join(root, 'src', 'main.ts');
-const args = first === '--run' ? rest : process.argv.slice(2);
+const isScript = first === '--run';
+const script = isScript ? file : join(root, 'src', 'main.ts');
+const args = isScript ? rest : process.argv.slice(2);
 const isNewEnough = Number(process.versions.node.split('.')[0]) >= NEEDED;
 const node = ownNode() ?? (isNewEnough ? process.execPath : undefined);
 if (node === undefined) {
@@ -37,12 +51,20 @@ if (node === undefined) {
 // Signatures are made by these threads, and Node has four however many cores there are. It reads the number once, early.
 process.env.UV_THREADPOOL_SIZE ??= String(Math.max(4, availableParallelism()));
 
-if (realpathSync(node) === realpathSync(process.execPath)) {
+const isThisNode = realpathSync(node) === realpathSync(process.execPath);
+const needsShell = !isScript && mayDumpCore() && existsSync(SHELL);
+const command = [node, ...(isThisNode ? process.execArgv : []), script, ...args];
+
+if (isThisNode && !needsShell) {
   process.argv = [process.execPath, script, ...args];
   await import(pathToFileURL(script).href);
+} else if (needsShell && process.execve !== undefined) {
+  // The shell and then Node take the place of this process, with its id, its files and its signals.
+  process.execve(SHELL, ['sh', '-c', WITHOUT_CORE_DUMPS, ...command]);
 } else {
+  const [program, ...options] = needsShell ? [SHELL, '-c', WITHOUT_CORE_DUMPS, ...command] : command;
   // The channel closes when this process dies in any way, and the child ends with it.
-  const child = spawn(node, [script, ...args], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  const child = spawn(program, options, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code) => process.exit(code ?? 1));
 }

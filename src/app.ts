@@ -1,14 +1,18 @@
 import { join } from 'node:path';
 import { Authentication } from './accounts/authentication.ts';
+import { AlteredRows } from './audit/altered-rows.ts';
+import { listVerifications } from './audit/verified-heads.ts';
+import { type Leases, wireBackground } from './background.ts';
 import { Captures } from './captures/captures.ts';
 import type { Running } from './cli/core.ts';
 import type { Config } from './config.ts';
-import { Approvals } from './console/approvals.ts';
 import { consoleRoutes, PAGES } from './console/console.ts';
 import type { About } from './console/route.ts';
-import { type OpenCore, openCore } from './core.ts';
+import { type Clocks, type OpenCore, openCore } from './core.ts';
+import { mayDumpCore } from './crypto/core-dumps.ts';
 import { addAssets, loadAssets } from './http/assets.ts';
 import { browserHeaders } from './http/browser-headers.ts';
+import { ConnectionLimit, exemptAddresses } from './http/connection-limit.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { ENDPOINTS } from './http/endpoints.ts';
 import { addJsonRoutes } from './http/json-routes.ts';
@@ -36,26 +40,23 @@ import { Placeholders } from './placeholders/placeholders.ts';
 import { PayloadProxy } from './proxy/proxy.ts';
 import { Lease } from './storage/lease.ts';
 import { Statistics } from './storage/statistics.ts';
-import { SWEEP_EVERY_MS, Sweeper } from './storage/sweeper.ts';
 import { whenThere } from './storage/when-there.ts';
-import { Marking } from './vault/marking.ts';
 import { Vault } from './vault/vault.ts';
 import { VERSION } from './version.ts';
 
 const ID_BYTES = 16;
-const ALWAYS = (): Promise<boolean> => Promise.resolve(true);
 
 /** Opens everything, listens, and returns how to stop. */
 export async function startService(
   config: Config,
-  own: Clock,
+  clocks: Clocks,
   log: Log,
   endpoints: readonly Endpoint[] = ENDPOINTS,
 ): Promise<Running> {
   const waiting = (error: unknown): void => log.error('waiting for the database', describeError(error));
-  const core = await whenThere(() => openCore(config, own), { clock: own, waiting });
+  const core = await whenThere(() => openCore(config, clocks), { clock: clocks.monotonic, waiting });
   try {
-    return await runService(core, config, log, endpoints);
+    return await runService(core, clocks, config, log, endpoints);
   } catch (error) {
     // What stays open would keep the process from ending.
     await core.close();
@@ -63,117 +64,42 @@ export async function startService(
   }
 }
 
-/** The wiring diagram. */
-async function runService(core: OpenCore, config: Config, log: Log, endpoints: readonly Endpoint[]): Promise<Running> {
-  const { database, opened, keyring, clock, random, accounts, configurations } = core;
-  const owner = Buffer.from(random.bytes(ID_BYTES)).toString('hex');
-  const turns = ['sweeper', 'payments'].map((name) => new Lease({ database, clock, name, owner }));
-  // With a database of its own a service is always the one.
-  const [sweeping, clocking] = turns.map((lease) => (opened.isShared ? () => lease.isOurs() : ALWAYS));
-  const statistics = new Statistics({ database, clock });
-  const marking = new Marking({ database, keyring });
-  const vault = new Vault({ database, keyring, clock, random, statistics });
-  const captures = new Captures({ database, keyring, vault, clock, random });
-  const placeholders = new Placeholders({ database, vault, captures, clock });
-  const proxy = new PayloadProxy({ configurations, placeholders, clock, random });
-  const idempotency = new Idempotency({ database, keyring, clock, random });
+/** Starts a service over a vault that is open. */
+async function runService(
+  core: OpenCore,
+  clocks: Clocks,
+  config: Config,
+  log: Log,
+  endpoints: readonly Endpoint[],
+): Promise<Running> {
+  const { opened, clock } = core;
   const state = { draining: false };
-  const ready = async (): Promise<boolean> => !state.draining && (await database.isAlive());
-  const certificateEnds = () => configurations.certificateEnds();
-  const doubtfulPayments = () => countDoubtful(database);
-  const metrics = new Metrics({ waitingWrites: () => database.waiting, ready, certificateEnds, doubtfulPayments });
-  const { payments, notifications, clockwork } = wirePayments({
-    ...core,
-    vault,
-    placeholders,
-    idempotency,
-    isOurTurn: clocking ?? ALWAYS,
-    observe: metrics.operation.bind(metrics),
-    failed: (sweep, error) => log.error('payments not looked into', { ...describeError(error), sweep }),
-    failedLook: (error, { tenant, id }) =>
-      log.error('a payment could not be looked into', {
-        ...describeError(error),
-        account: tenant.account,
-        payment: id,
-      }),
-  });
-  const shared = { clock, random, log, metrics, statistics, trustedProxies: config.trustedProxies };
-
-  const authentications = ENVIRONMENTS.map(
-    (environment) => new Authentication({ database, keyring, clock, random, environment }),
-  );
-  const serviceOf = (environment: Environment) => {
-    const authentication = authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
-    const services = { database, accounts, vault, captures, payments, proxy };
-    const own = { listener: environment, environment, authentication, services };
-    return serviceServer({ ...shared, ...own, idempotency, rates: config.rates, endpoints });
-  };
-  const consoleOptions: ServerOptions = { ...shared, listener: 'console', headers: browserHeaders };
-  const apps = {
-    production: serviceOf('production'),
-    sandbox: serviceOf('sandbox'),
-    console: bareServer(consoleOptions),
-  };
-  const approvals = new Approvals(core);
-  const parts = { ...core, approvals, vault, captures, payments, proxy, statistics };
-  const about = aboutOf(config, clock(), opened.isShared, () => listeners.ports);
-  addAssets(apps.console, loadAssets(BUILT_CONSOLE), PAGES, random);
-  addJsonRoutes(
-    apps.console,
-    consoleRoutes(
-      { ...parts, about },
-      { consoleUrl: config.consoleUrl, triesPerMinute: config.rates.failedAuthentication },
-    ),
-  );
-  for (const app of Object.values(apps)) addUnversioned(app, endpoints, { ready }, VERSION);
-  for (const environment of ENVIRONMENTS) addNotifications(apps[environment], environment, notifications);
-  addMetrics(apps.console, metrics, config.metricsAllow);
-
-  const flushUses = async (): Promise<void> => {
-    for (const authentication of authentications) await authentication.flushUses();
-  };
-  const failed = (sweep: string, error: unknown): void => log.error('sweep failed', { ...describeError(error), sweep });
-  const removed = (kind: string, count: number): void => metrics.swept(kind, count);
-  const sweeps = [
-    { kind: 'captures', run: () => captures.sweep() },
-    { kind: 'tokens', run: () => vault.sweep() },
-    { kind: 'answers', run: () => idempotency.sweep() },
-    { kind: 'sessions', run: () => core.people.sessions.sweep() },
-    { kind: 'approvals', run: () => approvals.sweep() },
-  ];
-  const chores = [
-    { kind: 'uses', run: flushUses },
-    { kind: 'statistics', run: () => statistics.flush() },
-    { kind: 'repeated refusals', run: () => core.people.repeats.flush() },
-    { kind: 'scrub', run: () => database.scrub() },
-  ];
-  const sole = [
-    { kind: 'marks', run: () => marking.round() },
-    { kind: 'old statistics', run: () => statistics.forgetOld() },
-  ];
-  const rounds = [
-    opened.watch(failed),
-    new Sweeper({ every: SWEEP_EVERY_MS, sweeps, chores: sole, isOurTurn: sweeping ?? ALWAYS, removed, failed }),
-    new Sweeper({ every: SWEEP_EVERY_MS, sweeps: [], chores, removed, failed }),
-    clockwork,
-  ];
+  const ready = async (): Promise<boolean> => !state.draining && (await core.database.isAlive());
+  const services = wireServices(core, log, ready);
+  const { metrics } = services;
+  const coreDumps = mayDumpCore();
+  if (coreDumps === true) log.warn('core dumps allowed');
+  const about = aboutOf(config, clock(), opened.isShared, coreDumps, () => listeners.ports);
+  const apps = wireApps({ core, config, log, services, endpoints, about, ready });
+  const background = await wireBackground({ core, clocks, config, log, ...services });
   const notRenewed = (error: unknown): void => log.error('certificate not renewed', describeError(error));
-  const listeners = new Listeners(apps, () => tlsOf(config, clock), notRenewed);
+  const newLimit = (listener: string): ConnectionLimit =>
+    new ConnectionLimit({
+      perAddress: config.connectionsPerAddress,
+      isExempt: exemptAddresses(config.trustedProxies),
+      clock,
+      onRefused: () => metrics.connectionRefused(listener),
+      onReport: (address, count) => log.warn('connections refused', { listener, address, count }),
+    });
+  const listeners = new Listeners(apps, newLimit, () => tlsOf(config, clock), notRenewed);
   const stop = async (): Promise<void> => {
     state.draining = true;
     await listeners.close(config.drainMs);
-    for (const round of rounds) await round.stop();
-    for (const held of turns)
-      await held.giveBack().catch((error: unknown) => log.error('lease not given back', describeError(error)));
-    await flushUses().catch((error: unknown) => log.error('uses not written', describeError(error)));
-    await statistics.flush().catch((error: unknown) => log.error('counts not written', describeError(error)));
-    await core.people.repeats
-      .flush({ all: true })
-      .catch((error: unknown) => log.error('repeated refusals not written', describeError(error)));
+    await background.stop();
     await core.close();
     log.info('stopped', {});
   };
-  // A process that cannot write is of no use; whoever supervises it starts a new one.
+  // A process that cannot write is of no use; its supervisor starts a new one.
   opened.onBroken((error) => {
     setImmediate(() => {
       throw error;
@@ -185,10 +111,116 @@ async function runService(core: OpenCore, config: Config, log: Log, endpoints: r
     await stop();
     throw error;
   }
-  for (const round of rounds) round.start();
+  await background.start();
   log.info('started', {});
   const authorityFile = config.tlsFiles === undefined ? authorityFileIn(tlsFolder(config)) : undefined;
   return { core, ports: listeners.ports, addresses: listeners.addresses, authorityFile, stop };
+}
+
+/** Builds the use cases, and the metrics that observe them. */
+function wireServices(core: OpenCore, log: Log, ready: () => Promise<boolean>) {
+  const { database, keyring, clock, time, random, configurations } = core;
+  const leases = wireLeases(core);
+  const statistics = new Statistics({ database, clock });
+  const vault = new Vault({ database, keyring, clock, time, random, statistics });
+  const captures = new Captures({ database, keyring, sadKeys: core.sadKeys, vault, clock, time, random });
+  const placeholders = new Placeholders({ database, vault, captures, clock });
+  const proxy = new PayloadProxy({ configurations, placeholders, clock, random });
+  const idempotency = new Idempotency({ database, keyring, time, random });
+  const authentications = ENVIRONMENTS.map(
+    (environment) => new Authentication({ database, keyring, clock, random, environment }),
+  );
+  const alteredRows = new AlteredRows(core);
+  const metrics = new Metrics({
+    waitingWrites: () => database.waiting,
+    ready,
+    isTimeTrusted: () => time.read().distrust === undefined,
+    certificateEnds: () => configurations.certificateEnds(),
+    doubtfulPayments: () => countDoubtful(database),
+    verifications: () => listVerifications(database, core.journalKey),
+    alteredRows: () => alteredRows.counts(),
+    missingSadKeys: () => captures.countMissingSadKeys(),
+  });
+  core.onHostRefused(({ account, environment }, processor) => {
+    metrics.hostRefused(environment, processor);
+    log.error('processor host refused', { account, reason: processor });
+  });
+  const paymentParts = wirePayments({
+    ...core,
+    vault,
+    placeholders,
+    idempotency,
+    isOurTurn: leases.isOurTurn('payments'),
+    observe: metrics.operation.bind(metrics),
+    failed: (sweep, error) => log.error('payments not looked into', { ...describeError(error), sweep }),
+    failedLook: (error, { tenant, id }) =>
+      log.error('a payment could not be looked into', {
+        ...describeError(error),
+        account: tenant.account,
+        payment: id,
+      }),
+  });
+  const useCases = { vault, captures, proxy, idempotency, ...paymentParts };
+  return { ...useCases, leases, statistics, authentications, alteredRows, metrics };
+}
+
+/** Work that one node does for all. With a database of its own a service is always that node. */
+function wireLeases({ database, opened, time, random }: OpenCore): Leases {
+  const owner = Buffer.from(random.bytes(ID_BYTES)).toString('hex');
+  const newLease = (name: string): Lease => new Lease({ database, clock: () => time.steadyNow(), name, owner });
+  const leases = {
+    sweeper: newLease('sweeper'),
+    payments: newLease('payments'),
+    verification: newLease('verification'),
+  };
+  return {
+    isOurTurn: (work) => (opened.isShared ? () => leases[work].isOurs() : () => Promise.resolve(true)),
+    giveBack: async (onError) => {
+      for (const lease of Object.values(leases)) await lease.giveBack().catch(onError);
+    },
+  };
+}
+
+interface AppParts {
+  readonly core: OpenCore;
+  readonly config: Config;
+  readonly log: Log;
+  readonly services: ReturnType<typeof wireServices>;
+  readonly endpoints: readonly Endpoint[];
+  readonly about: About;
+  readonly ready: () => Promise<boolean>;
+}
+
+/** Builds the servers of both environments and of the console, with all their routes. */
+function wireApps({ core, config, log, services, endpoints, about, ready }: AppParts) {
+  const { database, clock, time, random, accounts } = core;
+  const { vault, captures, payments, proxy, idempotency, statistics, metrics } = services;
+  const shared = { clock, random, log, metrics, statistics, trustedProxies: config.trustedProxies };
+  const serviceOf = (environment: Environment) => {
+    const authentication = services.authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
+    const own = {
+      listener: environment,
+      environment,
+      authentication,
+      services: { database, accounts, vault, captures, payments, proxy },
+    };
+    return serviceServer({ ...shared, ...own, idempotency, rates: config.rates, endpoints });
+  };
+  const consoleOptions: ServerOptions = { ...shared, listener: 'console', headers: browserHeaders };
+  const apps = {
+    production: serviceOf('production'),
+    sandbox: serviceOf('sandbox'),
+    console: bareServer(consoleOptions),
+  };
+  addAssets(apps.console, loadAssets(BUILT_CONSOLE), PAGES, random);
+  const parts = { ...core, vault, captures, payments, proxy, statistics, about };
+  const limits = { consoleUrl: config.consoleUrl, triesPerMinute: config.rates.failedAuthentication };
+  addJsonRoutes(apps.console, consoleRoutes(parts, limits));
+  const distrust = () => time.read().distrust;
+  for (const app of Object.values(apps)) addUnversioned(app, endpoints, { ready, distrust }, VERSION);
+  for (const environment of ENVIRONMENTS) addNotifications(apps[environment], environment, services.notifications);
+  addMetrics(apps.console, metrics, config.metricsAllow);
+  return apps;
 }
 
 const BUILT_CONSOLE = join(import.meta.dirname, '..', 'web', 'dist');
@@ -196,13 +228,20 @@ const BUILT_CONSOLE = join(import.meta.dirname, '..', 'web', 'dist');
 type Ports = Readonly<Record<Environment | 'console', number>>;
 
 /** What the console tells of the service; where it listens is known once it does. */
-const aboutOf = (config: Config, startedAt: number, isShared: boolean, ports: () => Ports): About => {
+const aboutOf = (
+  config: Config,
+  startedAt: number,
+  isShared: boolean,
+  coreDumps: boolean | undefined,
+  ports: () => Ports,
+): About => {
   const { consoleUrl, tlsFiles } = config;
   const host = consoleUrl === undefined ? 'localhost' : new URL(consoleUrl).hostname;
   return {
     version: VERSION,
     startedAt,
     isShared,
+    coreDumps,
     urlOf: (environment) => `https://${host}:${ports()[environment]}`,
     authority: () => (tlsFiles === undefined ? readAuthority(tlsFolder(config)) : undefined),
     certificateEnd: () => certificateEnd(tlsFiles ?? tlsFolder(config)),

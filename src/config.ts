@@ -4,7 +4,11 @@ import type { Host } from './http/listeners.ts';
 import { LOG_LEVELS, type LogLevel } from './http/log.ts';
 import type { TlsFiles } from './http/tls.ts';
 import { SECOND } from './kernel/clock.ts';
+import { Failure } from './kernel/failure.ts';
+import { LIMITS } from './kernel/limits.ts';
 import { OperatorError } from './kernel/operator-error.ts';
+import { mustBePlain } from './kernel/readable.ts';
+import { parseHostEntry } from './payments/processor-hosts.ts';
 import type { DatabaseOptions } from './storage/open.ts';
 import { type PostgresAddress, readAddress } from './storage/postgres/address.ts';
 
@@ -14,13 +18,22 @@ export interface Config {
   /** True when the database is the one in the data directory. */
   readonly embedded: boolean;
   readonly rootKeyFile: string;
+  /** Name or number of the group whose members may read the root key; undefined: only its owner. */
+  readonly rootKeyGroup: string | undefined;
   readonly ports: { readonly production: number; readonly sandbox: number; readonly console: number };
   /** Where people reach the console, `https://console.example.com`, when the operator said it. */
   readonly consoleUrl: string | undefined;
+  readonly operatorName: string | undefined;
+  /** The file into which the heads of the audit log are noted. */
+  readonly auditHeadsFile: string | undefined;
   readonly hosts: readonly Host[];
   readonly trustedProxies: readonly string[];
   readonly rates: { readonly perKey: number; readonly failedAuthentication: number };
+  /** Connections of one address at the same time, for each listener; 0 is no limit. */
+  readonly connectionsPerAddress: number;
   readonly metricsAllow: readonly string[];
+  /** `host:port` that live cards may be sent to beside the hosts that processors document. */
+  readonly processorHosts: readonly string[];
   readonly tlsFiles: TlsFiles | undefined;
   readonly tlsMaxVersion: 'TLSv1.2' | 'TLSv1.3';
   readonly logLevel: LogLevel;
@@ -73,6 +86,17 @@ function httpsOrigin(text: string): string {
   return isOrigin ? url.origin : expected('https://HOST or https://HOST:PORT, in lower case, without a path');
 }
 
+/** Throws for a name that is too long, or that would not read in the audit log as it is. */
+function readOperatorName(text: string): string {
+  if ([...text].length > LIMITS.operatorNameCharacters || text.trim() !== text)
+    expected(`1 to ${LIMITS.operatorNameCharacters} characters, without spaces around them`);
+  mustBePlain(text, 'CARDVAULT_OPERATOR');
+  return text;
+}
+
+/** A number of 32 bits, or a name as `groupadd` takes it. */
+const GROUP = /^([0-9]{1,9}|[a-z_][a-z0-9_.-]{0,31})$/i;
+
 const DEFAULT_HOST = '127.0.0.1,::1';
 const MAX_RATE = 1_000_000;
 const MAX_DRAIN_SECONDS = 600;
@@ -112,6 +136,11 @@ export const SETTINGS = {
   CARDVAULT_DATABASE_SHARDED: oneOf(['false', 'true'], 'PostgreSQL: accounts are on different machines', 'false'),
   CARDVAULT_CLOCK: oneOf(['database', 'system'], 'PostgreSQL: whose time counts', 'database'),
   CARDVAULT_ROOT_KEY_FILE: setting('', 'The root key; empty: root.key in the data directory', (text) => text),
+  CARDVAULT_ROOT_KEY_GROUP: setting(
+    '',
+    'Group whose members may read the root key and use the database, by name or number; empty: none',
+    (text) => (text === '' || GROUP.test(text) ? text : expected('the name or number of a group')),
+  ),
   CARDVAULT_HOST: setting(DEFAULT_HOST, 'Addresses to listen on, separated by commas', (text) => {
     const hosts = commaList(text).map((address) => ({ address, mayBeMissing: text === DEFAULT_HOST }));
     return hosts.length > 0 && hosts.every(({ address }) => !address.includes('/') && readCidr(address) !== undefined)
@@ -126,6 +155,12 @@ export const SETTINGS = {
     'Where people reach the console, https://HOST:PORT; empty: localhost and the port of the console',
     (text) => (text === '' ? '' : httpsOrigin(text)),
   ),
+  CARDVAULT_AUDIT_HEADS_FILE: setting('', 'File for the heads of the audit log; empty: none', (text) => text),
+  CARDVAULT_OPERATOR: setting(
+    '',
+    'Commands: name of the operator in the audit log; empty: the user of the operating system',
+    readOperatorName,
+  ),
   CARDVAULT_TRUSTED_PROXIES: networks('', 'Proxies whose X-Forwarded-For is believed, addresses or CIDR'),
   CARDVAULT_RATE_LIMIT_PER_KEY: setting(
     '1000',
@@ -137,7 +172,21 @@ export const SETTINGS = {
     'Failed authentications a minute for each address; 0 is no limit',
     (text) => wholeNumber(text, 0, MAX_RATE),
   ),
+  CARDVAULT_CONNECTIONS_PER_ADDRESS: setting(
+    '1024',
+    'Connections of one address at the same time, for each listener; 0 is no limit',
+    (text) => wholeNumber(text, 0, LIMITS.connections),
+  ),
   CARDVAULT_METRICS_ALLOW: networks('127.0.0.0/8,::1', 'Who may read /metrics, addresses or CIDR'),
+  CARDVAULT_PROCESSOR_HOSTS: setting(
+    '',
+    'Hosts that production may send cards to beside those that processors document, HOST:PORT, separated by commas',
+    (text) =>
+      commaList(text).map(
+        (part, index) =>
+          parseHostEntry(part) ?? expected(`HOST:PORT as entry ${index + 1}, with the port and no https://`),
+      ),
+  ),
   CARDVAULT_TLS_CERT: setting(
     '',
     'Certificate with its chain, PEM; empty: one is made for this machine',
@@ -182,7 +231,8 @@ export function readConfig(variables: Variables): Config {
     try {
       values[name] = read(given === undefined || given === '' ? fallback : given);
     } catch (error) {
-      problems.push(`${name}: ${(error as Error).message}`);
+      const { message } = error as Error;
+      problems.push(error instanceof Failure ? message : `${name}: ${message}`);
     }
   }
   if (((variables['CARDVAULT_TLS_CERT'] ?? '') === '') !== ((variables['CARDVAULT_TLS_KEY'] ?? '') === '')) {
@@ -219,19 +269,27 @@ const configOf = (values: Settings): Config => ({
   database: databaseOf(values),
   embedded: values.CARDVAULT_DATABASE_URL === '',
   rootKeyFile: resolve(values.CARDVAULT_DATA_DIR, values.CARDVAULT_ROOT_KEY_FILE || 'root.key'),
+  rootKeyGroup: values.CARDVAULT_ROOT_KEY_GROUP || undefined,
   ports: {
     production: values.CARDVAULT_PRODUCTION_PORT,
     sandbox: values.CARDVAULT_SANDBOX_PORT,
     console: values.CARDVAULT_CONSOLE_PORT,
   },
   consoleUrl: values.CARDVAULT_CONSOLE_URL || undefined,
+  operatorName: values.CARDVAULT_OPERATOR || undefined,
+  auditHeadsFile:
+    values.CARDVAULT_AUDIT_HEADS_FILE === ''
+      ? undefined
+      : resolve(values.CARDVAULT_DATA_DIR, values.CARDVAULT_AUDIT_HEADS_FILE),
   hosts: values.CARDVAULT_HOST,
   trustedProxies: values.CARDVAULT_TRUSTED_PROXIES,
   rates: {
     perKey: values.CARDVAULT_RATE_LIMIT_PER_KEY,
     failedAuthentication: values.CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION,
   },
+  connectionsPerAddress: values.CARDVAULT_CONNECTIONS_PER_ADDRESS,
   metricsAllow: values.CARDVAULT_METRICS_ALLOW,
+  processorHosts: values.CARDVAULT_PROCESSOR_HOSTS,
   tlsFiles:
     values.CARDVAULT_TLS_CERT === ''
       ? undefined

@@ -1,36 +1,70 @@
+import type { KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { Accounts } from './accounts/accounts.ts';
+import { Approvals } from './accounts/approvals.ts';
 import { auditEntry } from './audit/audit.ts';
 import type { Core } from './cli/core.ts';
 import { UsageError } from './cli/output.ts';
 import type { Config } from './config.ts';
 import { makeRootKey, readRootKey } from './crypto/custody.ts';
-import { Keyring } from './crypto/keyring.ts';
+import { groupId } from './crypto/group-access.ts';
+import { Keyring, MissingKeyError, WrongRootKeyError } from './crypto/keyring.ts';
 import { systemRandom } from './crypto/random.ts';
-import type { Clock } from './kernel/clock.ts';
+import { SadKeys } from './crypto/sad-keys.ts';
+import type { KeyEnvironment, KeyOwner } from './crypto/wrapped-key.ts';
+import type { Clock, MonotonicClock } from './kernel/clock.ts';
 import { ENVIRONMENTS } from './kernel/environment.ts';
+import { OperatorError } from './kernel/operator-error.ts';
+import { TimeGuard } from './kernel/time-guard.ts';
 import { Activations, type Processors } from './payments/activations.ts';
+import { ProcessorHosts } from './payments/processor-hosts.ts';
+import type { OnHostRefused } from './payments/processors/connection.ts';
 import { newProcessors } from './payments/processors.ts';
 import { openPeople } from './people/open.ts';
 import { Configurations } from './proxy/configurations.ts';
+import { ClockRecordStore, knownJump } from './storage/clock-record-store.ts';
 import { unfinishedCopy } from './storage/copy.ts';
-import { commitAll, type Driver } from './storage/database.ts';
-import { holdsKeys, wrappedKeyStore } from './storage/key-store.ts';
+import type { Driver } from './storage/database.ts';
+import { holdsKeys, holdsRows, insertKeys, wrappedKeyStore } from './storage/key-store.ts';
+import { beginRegister } from './storage/lane-register.ts';
 import { type Opened, openDatabase } from './storage/open.ts';
+import { shareDatabase } from './storage/sqlite/sharing.ts';
 
 const NO_VAULT = 'there is no vault in this database; start the service once, or run: cardvault migrate';
+const NO_KEYS = 'all keys were removed from the database, which is no new vault: restore a backup';
 const UNFINISHED = 'a copy into this database was not finished; run the same cardvault copy again';
+
+const WITH_KEYS: readonly KeyEnvironment[] = ['service', ...ENVIRONMENTS];
+const JOURNAL_KEY: KeyOwner = { account: '', environment: 'service', purpose: 'journal' };
 
 export interface OpenCore extends Core {
   readonly database: Driver;
   readonly opened: Opened;
   readonly processors: Processors;
+  onHostRefused(report: OnHostRefused): void;
+}
+
+/** Lets the members of the group run commands beside the service, which then use its database as well. */
+function shareFiles({ database, dataDirectory }: Config, group: number, make: boolean): void {
+  if (database.kind !== 'sqlite') return;
+  // A folder of the operator's choice has the mode of their choice.
+  shareDatabase(database.file, group, { make, folder: dirname(database.file) === dataDirectory });
+}
+
+/** The clocks of the process. */
+export interface Clocks {
+  /** Decides over SQLite; over PostgreSQL it carries the time of the database on. */
+  readonly clock: Clock;
+  readonly monotonic: MonotonicClock;
 }
 
 /** Database, keys and accounts: what the command line and the service share. Makes what is missing. */
-export async function openCore(config: Config, own: Clock, { make = true } = {}): Promise<OpenCore> {
+export async function openCore(config: Config, clocks: Clocks, { make = true } = {}): Promise<OpenCore> {
   const random = systemRandom();
-  const opened = openDatabase(config.database, own, random);
+  const group = config.rootKeyGroup === undefined ? undefined : groupId(config.rootKeyGroup);
+  if (group !== undefined) shareFiles(config, group, make);
+  const opened = openDatabase(config.database, clocks.clock, random);
   const { database, clock } = opened;
   try {
     if (!(await opened.meet()) && !make) throw new UsageError(NO_VAULT);
@@ -39,29 +73,89 @@ export async function openCore(config: Config, own: Clock, { make = true } = {})
     const isNew = !(await holdsKeys(database));
     // Another may just be making it, or was stopped while it did.
     if (isNew && !make) throw new UsageError(NO_VAULT);
-    if (isNew && !existsSync(config.rootKeyFile)) makeRootKey(config.rootKeyFile);
-    const root = readRootKey(config.rootKeyFile);
+    // Keys are looked for once more, because another process may have begun the vault in between.
+    if (isNew && (await holdsRows(database)) && !(await holdsKeys(database))) throw new OperatorError(NO_KEYS);
+    if (isNew && !existsSync(config.rootKeyFile)) makeRootKey(config.rootKeyFile, group);
+    const root = readRootKey(config.rootKeyFile, group);
     const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });
-    const beganHere = await keyring.prepare(['service', ...ENVIRONMENTS]);
-    const journalKey = await keyring.digestKey({ account: '', environment: 'service', purpose: 'journal' });
+    if (isNew) await beginVault({ database, keyring, clock });
+    await keyring.prepare(WITH_KEYS);
+    const journalKey = await keyring.firstDigestKey(JOURNAL_KEY);
     await database.useJournalKey(journalKey);
-    if (beganHere) {
-      const event = { action: 'service.initialised', outcome: 'success', account: '', environment: '' } as const;
-      await commitAll(database, { writes: [], journal: [auditEntry(clock, { actor: { type: 'service' } }, event)] });
-    }
+    const time = new TimeGuard({ clock, monotonic: clocks.monotonic });
+    const clockRecords = await ClockRecordStore.open(database, keyring);
+    const known = await clockRecords.list();
+    time.begin(known.trusted?.at, knownJump(known));
+    const sadKeys = new SadKeys({ keyring, store: opened.sadKeys, time, random });
     const accounts = new Accounts({ database, keyring, clock, random });
-    const people = openPeople({ database, keyring, clock, random });
-    const configurations = new Configurations({ database, keyring, clock });
-    const processors = newProcessors({ database, clock, random });
-    const activations = new Activations({ database, keyring, clock, processors: processors.byName });
+    const people = openPeople({ database, keyring, clock, time, random });
+    const approvals = new Approvals({ accounts, database, keyring, clock, random, approvers: people.team });
+    const configurations = new Configurations({ database, keyring, clock, approvals });
+    const hosts = new ProcessorHosts(config.processorHosts);
+    const processors = newProcessors({ database, clock: () => time.steadyNow(), random, hosts });
+    const activations = new Activations({ database, keyring, clock, processors: processors.byName, hosts, approvals });
     const close = async (): Promise<void> => {
       processors.close();
       await database.close();
     };
-    const capabilities = { accounts, people, configurations, activations, processors: processors.byName };
-    return { database, opened, keyring, journalKey, ...capabilities, clock, random, close };
+    const capabilities = { accounts, people, approvals, configurations, activations, processors: processors.byName };
+    const { onHostRefused } = processors;
+    return {
+      database,
+      opened,
+      keyring,
+      sadKeys,
+      journalKey,
+      ...capabilities,
+      onHostRefused,
+      clock,
+      time,
+      clockRecords,
+      random,
+      close,
+    };
   } catch (error) {
     await database.close();
     throw error;
   }
+}
+
+/** Lets records be written into a database that is not opened as a whole. False without its root key. */
+export async function unlockJournal(
+  { rootKeyFile, rootKeyGroup }: Config,
+  { database, clock }: Opened,
+): Promise<boolean> {
+  if (!existsSync(rootKeyFile)) return false;
+  const root = readRootKey(rootKeyFile, rootKeyGroup === undefined ? undefined : groupId(rootKeyGroup));
+  const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random: systemRandom() });
+  try {
+    await database.useJournalKey(await keyring.firstDigestKey(JOURNAL_KEY));
+    return true;
+  } catch (error) {
+    if (error instanceof WrongRootKeyError || error instanceof MissingKeyError) return false;
+    throw error;
+  }
+}
+
+/**
+ * The first keys, the register of lanes and the first record of the audit log are one commit: a vault that lacks one of
+ * them was tampered with. Of several processes that start at the same time one commits, and the others find its keys.
+ */
+async function beginVault({
+  database,
+  keyring,
+  clock,
+}: {
+  database: Driver;
+  keyring: Keyring;
+  clock: Clock;
+}): Promise<void> {
+  const { rows, digestKeys } = keyring.drawFirst(WITH_KEYS, [JOURNAL_KEY]);
+  const journalKey = digestKeys[0] as KeyObject;
+  await database.useJournalKey(journalKey);
+  const event = { action: 'service.initialised', outcome: 'success', account: '', environment: '' } as const;
+  await database.commit({
+    writes: [insertKeys(rows), beginRegister(journalKey)],
+    journal: [auditEntry(clock, { actor: { type: 'service' } }, event)],
+  });
 }

@@ -1,16 +1,22 @@
 import { existsSync, writeSync } from 'node:fs';
+import { uptime } from 'node:os';
+import { isatty } from 'node:tty';
 import { runCommandLine } from './cli/cli.ts';
 import { UsageError } from './cli/output.ts';
 import { type Config, readConfig } from './config.ts';
-import { openCore } from './core.ts';
+import { type Clocks, openCore, unlockJournal } from './core.ts';
 import { systemRandom } from './crypto/random.ts';
 import { describeError, openLog } from './http/log.ts';
-import type { Clock } from './kernel/clock.ts';
+import { type Clock, type MonotonicClock, SECOND } from './kernel/clock.ts';
 import { openDatabase } from './storage/open.ts';
+import { refuseInterruptedRestore } from './storage/sqlite/restore.ts';
 
 const wallClock = (): number => Date.now();
 /** The wall clock as it was at the start, carried on by one that never jumps. */
 const steadyClock = (): number => performance.timeOrigin + performance.now();
+
+/** On Linux the time since the boot: unlike `performance.now` it goes on while the machine is suspended. */
+const monotonicClock: MonotonicClock = process.platform === 'linux' ? () => uptime() * SECOND : () => performance.now();
 
 /** Read once, by whoever asks first: help and version need none. */
 let known: Config | undefined;
@@ -24,6 +30,8 @@ const withFile = (file: string | undefined): Config =>
 
 const clockOf = ({ database }: Config): Clock =>
   database.kind === 'postgres' && database.clock === 'database' ? steadyClock : wallClock;
+
+const clocksOf = (config: Config): Clocks => ({ clock: clockOf(config), monotonic: monotonicClock });
 
 const PAUSE_MS = 5;
 
@@ -77,16 +85,18 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   open: async ({ make, databaseFile }) => {
     const config = withFile(databaseFile);
     const { database } = config;
+    if (database.kind === 'sqlite') refuseInterruptedRestore(database.file);
     if (make !== true && database.kind === 'sqlite' && !existsSync(database.file)) {
       const hint = 'start the service once, or run: cardvault migrate';
       throw new UsageError(`there is no vault at ${database.file}; ${hint}`);
     }
-    return openCore(config, clockOf(config), { make: make === true });
+    return openCore(config, clocksOf(config), { make: make === true });
   },
   openDatabase: (address) => {
     const config = readConfig({ ...process.env, CARDVAULT_DATABASE_URL: address });
     return openDatabase(config.database, clockOf(config), systemRandom());
   },
+  unlockJournal: (opened) => unlockJournal(configuration(), opened),
   start: async () => {
     const config = configuration();
     const log = openLog(config.logLevel);
@@ -98,9 +108,10 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
     });
     // Half of all that is loaded; the other commands start without it.
     const { startService } = await import('./app.ts');
-    return unlessStopped(() => startService(config, clockOf(config), log));
+    return unlessStopped(() => startService(config, clocksOf(config), log));
   },
   untilStopped,
+  isTerminal: isatty(1),
   out: (text) => writeAll(1, text),
   err: (text) => writeAll(2, text),
 });

@@ -12,6 +12,8 @@ export interface Wrongs {
   /** Was the user verified? */
   readonly verified?: boolean;
   readonly counter?: number;
+  /** Whose it says that it is; base64url. */
+  readonly user?: string;
   /** It attests with its own key; no mistake. */
   readonly signsItself?: boolean;
   /** Whatever it attests with. */
@@ -51,12 +53,15 @@ export class Authenticator {
   readonly #id = randomBytes(16);
   readonly #keys: { publicKey: KeyObject; privateKey: KeyObject } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   counter = 0;
+  /** Of whom it keeps the key, as it was told when it made it; base64url. */
+  #user = '';
 
   constructor(origin: string) {
     this.#origin = origin;
   }
 
-  create({ challenge, rp }: PublicKeyCredentialCreationOptionsJSON, wrongs: Wrongs = {}): unknown {
+  create({ challenge, rp, user }: PublicKeyCredentialCreationOptionsJSON, wrongs: Wrongs = {}): unknown {
+    this.#user = user.id;
     const { x = '', y = '' } = this.#keys.publicKey.export({ format: 'jwk' });
     const [keyX, keyY] = [Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')];
     const key = cbor(new Map<number, unknown>([[1, 2], [3, -7], [-1, 1], [-2, keyX], [-3, keyY]])); // biome-ignore format: the COSE key
@@ -79,6 +84,7 @@ export class Authenticator {
       clientDataJSON: base64url(client),
       authenticatorData: base64url(data),
       signature: base64url(this.#signature(data, client)),
+      userHandle: wrongs.user ?? this.#user,
     });
   }
 

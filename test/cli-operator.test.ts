@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { readConfig } from '../src/config.ts';
 import { openCore } from '../src/core.ts';
 import { HOUR } from '../src/kernel/clock.ts';
+import { evenClocks } from './clocks.ts';
 import { runCommand, runHere } from './command.ts';
 import { databaseSettings, dropDatabase } from './database.ts';
 import { codeAt, PASSWORD, VISITOR } from './people-house.ts';
@@ -25,7 +26,7 @@ describe('cardvault operator', () => {
   const run = (...args: string[]) => runHere(directory, 'operator', ...args);
   const withVault = async <T>(act: (core: Awaited<ReturnType<typeof openCore>>) => Promise<T>): Promise<T> => {
     const settings = await databaseSettings(directory);
-    const core = await openCore(readConfig({ CARDVAULT_DATA_DIR: directory, ...settings }), now);
+    const core = await openCore(readConfig({ CARDVAULT_DATA_DIR: directory, ...settings }), evenClocks(now));
     try {
       return await act(core);
     } finally {
@@ -60,7 +61,7 @@ describe('cardvault operator', () => {
     const [{ id, created_at, ...rest }] = listed.json;
     assert.match(id, /^person_/);
     assert.ok(Date.parse(created_at) <= now());
-    assert.deepEqual(rest, { name: 'Olga', email: 'olga@example.com', locked: false });
+    assert.deepEqual(rest, { name: 'Olga', email: 'olga@example.com', locked: false, status: 'active' });
     assert.match(
       (await run('list')).out,
       /^ID +STATUS +SINCE +E-MAIL +NAME\nperson_\w+ +active .* olga@example.com +Olga\n$/,

@@ -55,9 +55,9 @@ describe('cardvault payments', () => {
 
   test('the sandbox has the simulator, with its settings in force', async () => {
     const account = await desk.newAccount();
-    const none = { account, environment: 'sandbox', enabled: false, processor: null, settings: {} };
+    const none = { account, environment: 'sandbox', enabled: false, processor: null, altered: false, settings: {} };
     assert.deepEqual(await shown(account), none);
-    const enabled = { account, environment: 'sandbox', enabled: true, processor: 'simulator', settings: SIMULATOR };
+    const enabled = { ...none, enabled: true, processor: 'simulator', settings: SIMULATOR };
     assert.deepEqual(await done(payments('enable', account, '--json')), enabled);
     assert.deepEqual(await shown(account), enabled);
     assert.deepEqual(await shown(account, '--environment', 'production'), { ...none, environment: 'production' });
@@ -85,6 +85,15 @@ describe('cardvault payments', () => {
     assert.deepEqual(await enable(), { ...merged, 'erase-sad': 'true' });
     assert.deepEqual(await enable('payment-scheme=', 'opened-expiry='), SIMULATOR);
     assert.deepEqual(await enable('payment-scheme='), SIMULATOR, 'removing what is not there');
+  });
+
+  test('production always erases sensitive authentication data', async () => {
+    const account = await desk.newAccount();
+    const production = ['--environment', 'production', '--force', '--processor', 'simulator'];
+    const enable = (...pairs: string[]) => payments('enable', account, ...production, ...settings(...pairs));
+    await refused(enable('erase-sad=false'), /erase-sad: production always erases .*; set it to true/);
+    assert.equal((await shown(account, '--environment', 'production')).enabled, false);
+    assert.equal((await enable('erase-sad=true')).code, 0);
   });
 
   test('of the same name the last wins, and a value may hold an equals sign', async () => {
@@ -185,14 +194,23 @@ describe('cardvault payments', () => {
         assert.deepEqual(new Search([SECRET]).found(readFileSync(join(parentPath, name))), [], name);
     });
 
-    test('are missing from the audit log, which names the settings', async () => {
+    test('are missing from the audit log, which has the other values', async () => {
       const account = await desk.newAccount();
       const values = ['private-key=sk_canary_of_koin_81c2', 'account=canary-account-81c2'];
       await done(payments('enable', account, '--json', '--processor', 'koin', ...settings(...values)));
+      await done(payments('enable', account, '--json', ...settings('private-key=sk_canary_2', 'account=other')));
       const { out } = await desk.run('audit', 'export');
       assert.match(out, /payments\.enabled/);
       assert.match(out, /private-key/);
-      for (const value of ['sk_canary_of_koin_81c2', 'canary-account-81c2']) assert.ok(!out.includes(value));
+      assert.ok(!out.includes('sk_canary'));
+      const records = out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      const found = records.findLast((each) => JSON.stringify(each).includes(account));
+      const { detail } = JSON.parse(found.record);
+      assert.deepEqual(detail.old_values, ['private-key=(secret)', 'account=canary-account-81c2']);
+      assert.deepEqual(detail.new_values, ['private-key=(changed)', 'account=other']);
     });
   });
 

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { BIN, runCommand, serveHere, withoutSettings } from './command.ts';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { readConfig } from '../src/config.ts';
+import { openCore } from '../src/core.ts';
+import { evenClocks } from './clocks.ts';
+import { BIN, type Finished, olderNode, runCommand, serveHere, withoutSettings } from './command.ts';
+import { databaseSettings, dropDatabase } from './database.ts';
 import { type House, startHouse } from './house.ts';
+import { codeAt, PASSWORD, VISITOR } from './people-house.ts';
 
 describe('beside a running service', () => {
   let house: House;
@@ -29,7 +34,7 @@ describe('beside a running service', () => {
       runCommand(['audit', 'verify', '--json'], variables),
       ...Array.from({ length: 20 }, () => house.call('POST', '/v1/account', { key: 'wrong' })),
     ]);
-    assert.deepEqual((backup as { stdout: string }).stdout, `${JSON.stringify({ file }, null, 2)}\n`);
+    assert.deepEqual((backup as Finished).json(), { file });
     assert.equal((verified as { code: number }).code, 0);
   });
 
@@ -56,51 +61,83 @@ describe('beside a running service', () => {
 });
 
 describe('serve', () => {
-  for (const json of [true, false]) {
-    test(`prints ${json ? 'one JSON document with --json' : 'a screen with a line to try'}, once more without a key`, async () => {
-      const directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
-      try {
-        const [first, second] = [await served(directory, json), await served(directory, json)];
-        if (json) {
-          const { production, sandbox, console: operators, demo_key, operator_invitation, ...rest } = JSON.parse(first);
-          for (const url of [production, sandbox, operators]) assert.match(url, /^https:\/\/localhost:[0-9]+$/);
-          assert.match(demo_key, /^cv_sandbox_[A-Za-z0-9_-]{43}$/);
-          assert.ok(operator_invitation.startsWith(`${operators}/join#`));
-          assert.match(operator_invitation, /#[A-Za-z0-9_-]{43}$/);
-          const authority = join(directory, 'tls', 'ca.pem');
-          assert.deepEqual(rest, { data_directory: directory, authority_file: authority });
-          assert.equal(JSON.parse(second).demo_key, null);
-          assert.equal(JSON.parse(second).operator_invitation, null);
-        } else {
-          assert.match(first, /^cardvault is running, /);
-          assert.match(first, /\ncurl --cacert \S+ https:\/\/localhost:[0-9]+\/v1\/tokenization\/simple .*cv_sandbox_/);
-          assert.match(first, /first operator.*\n\n {2}https:\/\/localhost:[0-9]+\/join#[A-Za-z0-9_-]{43}\n/);
-          assert.doesNotMatch(second, /cv_sandbox_|curl|join#/);
-          assert.match(second, /nobody has joined as the first operator yet.*cardvault operator invite/);
-          assert.match(second, /cardvault key create/);
-        }
-      } finally {
-        rmSync(directory, { recursive: true, force: true });
-      }
-    });
-  }
+  let directory: string;
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+  });
+  afterEach(async () => {
+    rmSync(directory, { recursive: true, force: true });
+    await dropDatabase(directory);
+  });
+  /** Starts the service, stops it, and returns what it printed. */
+  const served = async (json: boolean, isTerminal: boolean): Promise<string> => {
+    const { printed, stop } = await serveHere(directory, json ? ['--json'] : [], {}, { isTerminal });
+    assert.equal(await stop(), 0);
+    return printed;
+  };
+  const fileOf = (): string => join(directory, 'operator-invitation');
+
+  test('on a terminal prints a screen with a line to try and the link, once more without key and link', async () => {
+    const [first, second] = [await served(false, true), await served(false, true)];
+    assert.match(first, /^cardvault is running, /);
+    assert.match(first, /\ncurl --cacert \S+ https:\/\/localhost:[0-9]+\/v1\/tokenization\/simple .*cv_sandbox_/);
+    assert.match(first, /first operator.*\n\n {2}https:\/\/localhost:[0-9]+\/join#[A-Za-z0-9_-]{43}\n/);
+    assert.equal(existsSync(fileOf()), false);
+    assert.doesNotMatch(second, /cv_sandbox_|curl|join#/);
+    assert.match(second, /nobody has joined as the first operator yet.*cardvault operator invite/);
+    assert.match(second, /cardvault key create/);
+  });
+
+  test('on a terminal prints one JSON document with --json, once more without key and link', async () => {
+    const [first, second] = [await served(true, true), await served(true, true)].map((text) => JSON.parse(text));
+    const { production, sandbox, console: operators, demo_key, operator_invitation, ...rest } = first;
+    for (const url of [production, sandbox, operators]) assert.match(url, /^https:\/\/localhost:[0-9]+$/);
+    assert.match(demo_key, /^cv_sandbox_[A-Za-z0-9_-]{43}$/);
+    assert.ok(operator_invitation.startsWith(`${operators}/join#`));
+    assert.match(operator_invitation, /#[A-Za-z0-9_-]{43}$/);
+    const authority = join(directory, 'tls', 'ca.pem');
+    assert.deepEqual(rest, { data_directory: directory, authority_file: authority, operator_invitation_file: null });
+    assert.equal(second.demo_key, null);
+    assert.equal(second.operator_invitation, null);
+  });
+
+  test('elsewhere names a file with the link, which only its user reads, until there is an operator', async () => {
+    const victim = join(directory, 'victim');
+    symlinkSync(victim, fileOf());
+    const screen = await served(false, false);
+    assert.doesNotMatch(screen, /join#/);
+    assert.equal(screen.split('\n').filter((line) => line.includes(fileOf())).length, 1);
+    assert.match(screen, /^ {2}cv_sandbox_[A-Za-z0-9_-]{43}$/m);
+    const { mode } = lstatSync(fileOf());
+    assert.equal(mode, 0o100600, 'a file, and no link to another one');
+    assert.equal(existsSync(victim), false);
+    const link = readFileSync(fileOf(), 'utf8');
+    assert.match(link, /^https:\/\/localhost:[0-9]+\/join#[A-Za-z0-9_-]{43}\n$/);
+
+    const core = await openCore(
+      readConfig({ ...(await databaseSettings(directory)), CARDVAULT_DATA_DIR: directory }),
+      evenClocks(Date.now),
+    );
+    try {
+      const given = { secret: link.trim().split('#')[1] ?? '', name: 'Olga', language: 'en', password: PASSWORD };
+      const { session } = await core.people.joining.begin({ ...given, email: 'olga@example.com' }, VISITOR);
+      const { secret } = core.people.joining.totp(session);
+      await core.people.joining.confirmTotp(session, codeAt(secret, Date.now()), VISITOR);
+    } finally {
+      await core.close();
+    }
+    await served(false, false);
+    assert.equal(existsSync(fileOf()), false);
+  });
+
+  test('elsewhere names that file with --json, and starts as well when it cannot be written', async () => {
+    mkdirSync(join(fileOf(), 'in the way'), { recursive: true });
+    const without = JSON.parse(await served(true, false));
+    assert.deepEqual([without.operator_invitation, without.operator_invitation_file], [null, null]);
+    rmSync(directory, { recursive: true });
+    directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    const text = await served(true, false);
+    assert.doesNotMatch(text, /join#/);
+    assert.equal(JSON.parse(text).operator_invitation_file, fileOf());
+  });
 });
-
-/** Starts the service, stops it, and returns what it printed. */
-async function served(directory: string, json: boolean): Promise<string> {
-  const { printed, stop } = await serveHere(directory, json ? ['--json'] : []);
-  assert.equal(await stop(), 0);
-  return printed;
-}
-
-/** A Node of this machine that is too old to run the service itself. */
-function olderNode(): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'));
-  return folders
-    .map((folder) => join(folder, 'node'))
-    .find((file) => {
-      if (!existsSync(file)) return false;
-      const major = Number(/^v([0-9]+)/.exec(spawnSync(file, ['--version'], { encoding: 'utf8' }).stdout)?.[1]);
-      return major >= 20 && major < 24;
-    });
-}

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
 import { readConfig } from '../src/config.ts';
 import { openCore } from '../src/core.ts';
 import { DAY } from '../src/kernel/clock.ts';
-import { BIN, type Ran, runCommand, runHere, Shell } from './command.ts';
+import { commitAll, write } from '../src/storage/database.ts';
+import { systemClocks } from './clocks.ts';
+import { BIN, type Ran, runCommand, runHere, runWith, Shell } from './command.ts';
+import { openFolder } from './database.ts';
 
 const TENANT = ['--account', '$account', '--environment', 'sandbox'];
 
@@ -34,6 +37,8 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['account', 'suspend', '$account'],
   ['account', 'resume', '$account'],
   ['keyring', 'status'],
+  ['clock', 'status'],
+  ['clock', 'confirm'],
   ['audit', 'verify'],
   ['audit', 'export'],
   ['backup', '--to', '$file'],
@@ -47,8 +52,10 @@ const ELSEWHERE = ['payments settle', 'operator invite', 'operator list', 'opera
 const manyNetworks = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => ['--ip', `10.0.${index >> 8}.${index & 255}`]).flat();
 
+const byName = ({ name: a = '' }: { name?: string }, { name: b = '' }: { name?: string }): number => (a < b ? -1 : 1);
+
 /** Commands that have commands of their own. */
-const GROUPS = ['account', 'key', 'operator', 'proxy', 'payments', 'audit', 'keyring'];
+const GROUPS = ['account', 'key', 'operator', 'proxy', 'payments', 'audit', 'keyring', 'clock'];
 
 const commandName = (args: readonly string[]): string =>
   args.slice(0, GROUPS.includes(args[0] ?? '') ? 2 : 1).join(' ');
@@ -166,6 +173,11 @@ describe('the command line', () => {
     });
   });
 
+  test('clock status finds no fault where no service has run yet', async () => {
+    const { out } = await run(directory, 'clock', 'status');
+    assert.match(out, /\ntrusted {7}not yet: no trusted time is stored; the next start trusts the time unless /);
+  });
+
   describe('a mistake', () => {
     const mistakes: readonly [what: RegExp, args: string[]][] = [
       [/unknown command 'nothing'/, ['nothing']],
@@ -192,7 +204,7 @@ describe('the command line', () => {
       [/expected minutes, 0 to 43200/, ['key', 'rotate', 'x', '--overlap', '43201']],
       [/expected minutes, 0 to 43200/, ['key', 'rotate', 'x', '--overlap', '1h']],
       [/--to/, ['backup']],
-      [/exists already/, ['backup', '--to', BIN]],
+      [/exists already; give the name of a new file/, ['backup', '--to', BIN]],
       [/--from: there is no file/, ['restore', '--from', '/nowhere/at/all']],
       [/no intact backup/, ['restore', '--from', BIN, '--force']],
       ...[
@@ -209,7 +221,7 @@ describe('the command line', () => {
       ].map((ip): [RegExp, string[]] => [/expected an address or CIDR network/, ['key', 'edit', 'x', '--ip', ip]]),
       [/--name: expected no card number$/m, ['account', 'create', '--name', 'till 4111 1111 1111 1111']],
       [/--name: expected no signs that are not seen$/m, ['account', 'create', '--name', 'a\u202eb']],
-      [/--name: expected no card number$/m, ['key', 'edit', 'x', '--name', '4111.1111.1111.1111']],
+      [/--name: expected no card number$/m, ['key', 'edit', 'x', '--name', '4111-1111-1111-1111']],
       [/--description: expected no card number$/m, ['key', 'edit', 'x', '--description', '4111111111111111']],
       [/--ip note: expected no card number$/m, ['key', 'edit', 'x', '--ip', '127.0.0.1=4111111111111111']],
       [/--ip note: expected 1 to 255 characters/, ['key', 'edit', 'x', '--ip', `127.0.0.1=${'x'.repeat(256)}`]],
@@ -275,6 +287,47 @@ describe('the command line', () => {
         all.find(({ id }: { id: string }) => id === made.id),
         made,
       );
+    });
+
+    test('those whose rows were altered are named, and sealed or revoked', async () => {
+      const { id } = (await run(directory, 'account', 'create', '--name', 'Altered', '--json')).json;
+      const key = (
+        await run(
+          directory,
+          ...['key', 'create', '--account', id, '--environment', 'sandbox', '--name', 'till', '--json'],
+        )
+      ).json;
+      assert.equal(key.altered, false);
+      const database = await openFolder(directory);
+      const changes = [
+        write('update accounts set name = ? where id = ?', ['Other', id], 1),
+        write('update api_keys set allow_list = ? where id = ?', ['[{"cidr":"0.0.0.0/0","note":""}]', key.id], 1),
+      ];
+      await commitAll(database, { writes: changes });
+      await database.close();
+      const keys = ['key', 'list', '--account', id];
+      assert.match((await run(directory, ...keys)).out, new RegExp(`^${key.id} +sandbox +altered `, 'm'));
+      const [listed] = (await run(directory, ...keys, '--json')).json;
+      assert.deepEqual([listed.state, listed.altered], ['altered', true]);
+      for (const act of [
+        ['edit', key.id, '--description', 'x'],
+        ['rotate', key.id],
+      ]) {
+        const refused = await run(directory, 'key', ...act);
+        assert.deepEqual([refused.code, refused.out], [1, '']);
+        assert.match(refused.err, /the key was altered in the database: it can only be revoked/);
+      }
+      assert.equal((await run(directory, 'key', 'revoke', key.id, '--json')).json.state, 'revoked');
+
+      assert.match((await run(directory, 'account', 'list')).out, new RegExp(`^${id} +altered `, 'm'));
+      assert.match(
+        (await run(directory, 'account', 'show', id)).out,
+        /^altered +yes: .*account suspend ID --name NAME$/m,
+      );
+      assert.match((await run(directory, 'account', 'suspend', id)).err, /the account was altered in the database/);
+      const sealed = (await run(directory, 'account', 'suspend', id, '--name', 'Shop', '--json')).json;
+      assert.deepEqual([sealed.name, sealed.status, sealed.altered], ['Shop', 'suspended', false]);
+      assert.equal((await run(directory, 'account', 'resume', id, '--json')).json.status, 'sandbox');
     });
 
     test('repeated options are all taken, and their notes kept', async () => {
@@ -343,7 +396,7 @@ describe('the command line', () => {
 
     test('an expired key has no successor', async () => {
       const { id } = (await newKey()).json;
-      const core = await openCore(readConfig({ CARDVAULT_DATA_DIR: directory }), () => Date.now());
+      const core = await openCore(readConfig({ CARDVAULT_DATA_DIR: directory }), systemClocks);
       await core.accounts.editKey(id, { expiresAt: Date.now() - 1 }, { actor: { type: 'operator' } });
       await core.close();
       const { code, err } = await run(directory, 'key', 'rotate', id, '--json');
@@ -371,6 +424,53 @@ describe('the command line', () => {
     });
   });
 
+  describe('the operator', () => {
+    let own: string;
+    before(() => {
+      own = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    });
+    after(() => rmSync(own, { recursive: true, force: true }));
+    const as = (name: string, ...args: string[]): Promise<Ran> =>
+      runWith({ CARDVAULT_DATA_DIR: own, CARDVAULT_OPERATOR: name }, ...args);
+    const actor = (name: string, source: string) => ({ id: `uid:${process.geteuid?.()}`, name, source });
+
+    test('is recorded by the name that is set, or as the user of the operating system, and is told so', async () => {
+      const named = await as('Ana López', 'account', 'create', '--name', 'A');
+      const { username } = userInfo();
+      const unnamed = await as('', 'account', 'create', '--name', 'B');
+      assert.deepEqual(
+        [named.operatorLine, unnamed.operatorLine],
+        [
+          'recorded in the audit log as operator Ana López (CARDVAULT_OPERATOR)',
+          `recorded in the audit log as operator ${username} (user of the operating system)`,
+        ],
+      );
+      assert.doesNotMatch(named.out, /operator/);
+      const document = JSON.parse((await as('Olga', 'account', 'create', '--name', 'C', '--json')).out);
+      assert.deepEqual(document.recorded_operator, actor('Olga', 'setting'));
+      const exported = JSON.parse((await as('Otto', 'audit', 'export', '--json')).out);
+      const made = exported.filter(({ action }: { action: string }) => action === 'account.created');
+      assert.deepEqual(
+        made.map((record: { actor: object }) => record.actor).sort(byName),
+        [actor('Ana López', 'setting'), actor('Olga', 'setting'), actor(username, 'os-user')]
+          .map((each) => ({ type: 'operator', ...each }))
+          .sort(byName),
+      );
+    });
+
+    test('is not told by commands that leave no record, nor by one that failed', async () => {
+      for (const args of [
+        ['account', 'list'],
+        ['audit', 'verify'],
+      ]) {
+        assert.equal((await as('Ana', ...args)).operatorLine, undefined);
+        assert.doesNotMatch((await as('Ana', ...args, '--json')).out, /recorded_operator/);
+      }
+      const failed = await as('Ana', 'account', 'suspend', 'acct_0000000000');
+      assert.deepEqual([failed.code, failed.operatorLine], [1, undefined]);
+    });
+  });
+
   test('audit verify says what is wrong and ends with 1', async () => {
     const own = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
     try {
@@ -382,14 +482,14 @@ describe('the command line', () => {
       );
       assert.deepEqual([exported[2].actor.type, exported[2].detail], ['operator', { of: 'everything' }]);
       const { account, hash } = exported[3];
-      assert.deepEqual(exported[1].targets, [`chain:${account}/2`]);
+      assert.deepEqual(exported[1].targets, [`chain:${account}/1`]);
       const { ok, records, chains, digest, heads } = (await run(own, 'audit', 'verify', '--json')).json;
       assert.deepEqual({ ok, records, chains }, { ok: true, records: exported.length, chains: 2 });
       assert.deepEqual(heads, [
-        { account: '', lane: 2, sequence: 3, hash: exported[2].hash },
-        { account, lane: 2, sequence: 1, hash },
+        { account: '', lane: 1, sequence: 3, hash: exported[2].hash },
+        { account, lane: 1, sequence: 1, hash },
       ]);
-      const lines = ` 2 3 ${exported[2].hash}\n${account} 2 1 ${hash}\n`;
+      const lines = ` 1 3 ${exported[2].hash}\n${account} 1 1 ${hash}\n`;
       assert.equal(digest, createHash('sha256').update(lines).digest('hex'));
       const human = (await run(own, 'audit', 'verify')).out;
       assert.equal(human, `4 records in 2 chains, all in order\nheads  SHA-256 ${digest}\n`);
@@ -406,7 +506,7 @@ describe('the command line', () => {
         [{ of: account }, { of: 'service' }],
       );
       assert.match((await run(own, 'audit', 'export', '--account', 'acct_unknown')).err, /no such account/);
-      const core = await openCore(readConfig({ CARDVAULT_DATA_DIR: own }), () => Date.now());
+      const core = await openCore(readConfig({ CARDVAULT_DATA_DIR: own }), systemClocks);
       const forged = { sql: "update journal set environment = 'other' where account <> ''", rows: [[]] };
       await core.database.commit({ writes: [forged] });
       await core.close();
@@ -419,16 +519,16 @@ describe('the command line', () => {
     }
   });
 
-  test('restore puts the present database aside only when told to, and the backup in its place', async () => {
+  test('restore replaces the present database only when told to', async () => {
     const own = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
     try {
       await run(own, 'account', 'create', '--name', 'Before');
       const file = join(own, 'copy.db');
       assert.deepEqual((await run(own, 'backup', '--to', file, '--json')).json, { file });
       await run(own, 'account', 'create', '--name', 'After');
-      assert.match((await run(own, 'restore', '--from', file)).err, /--force puts it aside/);
-      const { aside, database } = (await run(own, 'restore', '--from', file, '--force', '--json')).json;
-      assert.ok(existsSync(aside) && existsSync(database));
+      assert.match((await run(own, 'restore', '--from', file)).err, /--force removes it, --keep-old moves it/);
+      const { database } = (await run(own, 'restore', '--from', file, '--force', '--json')).json;
+      assert.ok(existsSync(database));
       const names = (await run(own, 'account', 'list', '--json')).json.map(({ name }: { name: string }) => name);
       assert.deepEqual(names, ['Before']);
       writeFileSync(join(own, 'other'), 'no database');

@@ -162,10 +162,9 @@ describe('searching for tokens', () => {
     assert.deepEqual(searchOf('tag', ' two words '), { by: 'tag', value: 'two words' });
   });
 
-  it('sends no whole card number for anything but a token', () => {
-    for (const by of ['tag', 'last_four', 'bin'] as const)
-      assert.equal(faultOf(searchOf(by, '4111 1111 1111 1111')), 'card');
-    assert.equal(faultOf(searchOf('token', '4111111111111111')), undefined);
+  it('sends no whole card number where digits of one are expected, and a whole token or tag', () => {
+    for (const by of ['last_four', 'bin'] as const) assert.equal(faultOf(searchOf(by, '4111 1111 1111 1111')), 'card');
+    for (const by of ['token', 'tag'] as const) assert.equal(faultOf(searchOf(by, '4111111111111111')), undefined);
   });
 
   it('says what does not fit before it is sent', () => {

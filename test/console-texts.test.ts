@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { RESTRICTED_ACTIONS } from '../src/accounts/approvals.ts';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
 import { AUDIT_ACTIONS } from '../src/audit/audit.ts';
 import { FINDINGS } from '../src/console/health.ts';
@@ -9,6 +10,7 @@ import { routes } from '../src/console/routes.ts';
 import { listAuditOfService } from '../src/console/wire/audit.ts';
 import { systemRandom } from '../src/crypto/random.ts';
 import { FAILURES } from '../src/kernel/failure.ts';
+import { ProcessorHosts } from '../src/payments/processor-hosts.ts';
 import { newProcessors } from '../src/payments/processors.ts';
 import { COMMON_SETTINGS, settingsTable as settingsOf } from '../src/payments/settings.ts';
 import { REASONS, STATUSES } from '../src/payments/transitions.ts';
@@ -64,7 +66,12 @@ describe('the texts of the console', () => {
 
 describe('what the service tells as a word has a text', () => {
   const processors = Object.entries(
-    newProcessors({ database: undefined as never, clock: Date.now, random: systemRandom() }).byName,
+    newProcessors({
+      database: undefined as never,
+      clock: Date.now,
+      random: systemRandom(),
+      hosts: new ProcessorHosts(),
+    }).byName,
   );
 
   for (const [what, keys] of [
@@ -77,6 +84,10 @@ describe('what the service tells as a word has a text', () => {
     [
       'every change that takes two people',
       routes.flatMap(({ definition: { byTwo } }) => (byTwo === undefined ? [] : [`approvals.action.${byTwo}`])),
+    ],
+    [
+      'every change of an operator that takes two people',
+      RESTRICTED_ACTIONS.map((action) => `approvals.action.${action}`),
     ],
     ['every status of a payment', STATUSES.map((status) => `status.${status}`)],
     [
@@ -140,7 +151,16 @@ describe('what the audit log tells as a word has a text', () => {
   it('every name of a detail', () => {
     const ofKeys = ['name', 'prefix', 'permissions', 'allow_list'];
     const ofProxies = ['processor_public_key', 'merchant_private_key', 'merchant_certificate'];
-    const others = ['changed', 'successor', 'overlap_minutes', 'processor', 'settings', 'forced'];
+    const others = [
+      'changed',
+      'successor',
+      'overlap_minutes',
+      'processor',
+      'settings',
+      'old_values',
+      'new_values',
+      'forced',
+    ];
     const bare = [...ofProxies, ...others];
     assert.deepEqual(
       bare.filter((name) => !details.some((text) => quoted(text).includes(name))),
@@ -156,7 +176,8 @@ describe('what the audit log tells as a word has a text', () => {
     ['kind', 'audit.values.kind'],
     ['factor', 'audit.values.factor'],
     ['forced', 'audit.values.answer'],
-    ['production_by_two', 'audit.values.answer'],
+    ['dual_control', 'audit.values.answer'],
+    ['altered', 'audit.values.answer'],
     ['operation', 'payments.operation'],
   ] as const)
     it(`every word of "${name}"`, () => assert.deepEqual(missing(wordsOf(name).map((word) => `${place}.${word}`)), []));
@@ -169,7 +190,7 @@ describe('what the service tells as a sentence has a text', () => {
   const SRC = join(import.meta.dirname, '..', 'src');
   /** Of the command line, of the start, of payloads, and of requests of merchants; the console meets none of it. */
   const ELSEWHERE =
-    /^(?:cli\/|config|core|main|app|storage\/(?:sqlite|postgres|copy|migrat|open|group|database)|crypto\/(?:custody|secret-file|keyring|seal)|placeholders\/|proxy\/(?:jose|wssec|proxy)|payments\/(?:by-hand|card-source|processors\/)|http\/(?!fields\.ts))/;
+    /^(?:cli\/|audit\/noted-heads|config|core|main|app|storage\/(?:sqlite|postgres|copy|migrat|open|group|database)|crypto\/(?:custody|group-access|secret-file|keyring|seal)|placeholders\/|proxy\/(?:jose|wssec|proxy)|payments\/(?:by-hand|card-source|processors\/)|http\/(?!fields\.ts))/;
   const files = globSync('**/*.ts', { cwd: SRC, exclude: ['**/*.test.ts'] }).filter((path) => !ELSEWHERE.test(path));
   const sources = files.map((path) => ({ path, text: withoutComments(readFileSync(join(SRC, path), 'utf8')) }));
   const constants = new Map(
@@ -198,11 +219,11 @@ describe('what the service tells as a sentence has a text', () => {
       [],
     );
     for (const account of ['', 'account acc_1, ', 'an account that is none, '])
-      for (const record of ['', ', record 12']) assert.notEqual(placeIn(`${account}lane 2${record}`), undefined);
-    const found = faultIn('account acc_1, lane 2: 4 records, of which the head seals 3');
-    assert.deepEqual(found, { key: 'unsealed', values: { place: 'account acc_1, lane 2', records: '4', sealed: '3' } });
-    const place = placeIn('account acc_1, lane 2, record 12');
-    assert.deepEqual(place, { key: 'recordOf', values: { account: 'acc_1', lane: '2', record: '12' } });
+      for (const record of ['', ', record 12']) assert.notEqual(placeIn(`${account}lane 1${record}`), undefined);
+    const found = faultIn('account acc_1, lane 1: 4 records, of which the head seals 3');
+    assert.deepEqual(found, { key: 'unsealed', values: { place: 'account acc_1, lane 1', records: '4', sealed: '3' } });
+    const place = placeIn('account acc_1, lane 1, record 12');
+    assert.deepEqual(place, { key: 'recordOf', values: { account: 'acc_1', lane: '1', record: '12' } });
   });
 
   it('with the values that it holds', () => {

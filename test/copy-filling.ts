@@ -49,11 +49,11 @@ function valueAt({ kind, small, nullable }: Column, index: number): Value {
   return values[index % values.length] ?? null;
 }
 
-/** Different in every row, and not in the order of the rows. */
-function keyAt({ kind }: Column, index: number): Value {
+/** Different in every row and, as text, in every table; not in the order of the rows. */
+function keyAt({ kind }: Column, index: number, table: string): Value {
   const scattered = (index * 7919) % 100_003;
   if (kind === 'integer') return scattered;
-  const text = `${TEXTS[index % TEXTS.length]}${scattered}`;
+  const text = `${TEXTS[index % TEXTS.length]}${scattered}${table}`;
   return kind === 'text' ? text : new Uint8Array(Buffer.from(text));
 }
 
@@ -69,7 +69,7 @@ function rowAt(table: Table, columns: Map<string, Column>, index: number, wide: 
   const last = table.key.at(-1);
   const widened = [...columns].find(([name, { kind }]) => kind === 'blob' && !table.key.includes(name))?.[0];
   return [...columns].map(([name, column]) => {
-    if (name === last) return keyAt(column, index);
+    if (name === last) return keyAt(column, index, table.name);
     if (table.key.includes(name)) return sharedKeyAt(column, index);
     if (name === widened && wide > 0) return randomBytes(wide);
     return valueAt(column, index);

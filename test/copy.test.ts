@@ -13,6 +13,7 @@ import { beginCopy, identifySource, makeSchema, unfinishedCopy } from '../src/st
 import { copyRows } from '../src/storage/copy-rows.ts';
 import { commitAll, write } from '../src/storage/database.ts';
 import { openDatabase } from '../src/storage/open.ts';
+import { SadKeyFiles } from '../src/storage/sqlite/sad-key-files.ts';
 import { VAULT_TABLES } from '../src/storage/tables.ts';
 import { BIN, type Ran, runHere, runWith, withoutSettings } from './command.ts';
 import { Databases, type Kind, WAYS } from './copy-databases.ts';
@@ -110,7 +111,7 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
         const to = await databases.address(kind);
         const ran = await run(...copy(from, to, '--json'));
         assert.deepEqual([ran.code, ran.err], [0, '']);
-        const { tables, rows, copied, milliseconds } = ran.json;
+        const { tables, rows, copied, milliseconds, sad_keys: sadKeys } = ran.json;
         assert.deepEqual(
           tables.map(({ name }: { name: string }) => name),
           VAULT_TABLES.map(({ name }) => name),
@@ -124,6 +125,8 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
           tables.reduce((sum: number, each: { rows: number }) => sum + each.rows, 0),
         );
         assert.equal(copied, true);
+        // Two when an hour began between the captures.
+        assert.ok(sadKeys === 1 || sadKeys === 2, `${sadKeys}`);
         assert.ok(milliseconds >= 0);
         from = to;
       }
@@ -143,12 +146,46 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
     });
   }
 
+  test('leaves out the keys of security codes when it is a backup', async () => {
+    const to = await databases.address('SQLite');
+    const ran = await run(...copy(source, to, '--as-backup', '--json'));
+    assert.deepEqual([ran.code, ran.err, ran.json.copied, ran.json.sad_keys], [0, '', true, 0]);
+    const { out } = await run(...copy(source, to, '--as-backup'));
+    assert.match(out, /\nkeys of security codes and track data left out, as in a backup\n/);
+    assert.match(out, /\n {2}2\. Start the service again, with the database that it had\.\n$/);
+    const house = await startHouse({ directory: used.directory, variables: { CARDVAULT_DATABASE_URL: to } });
+    try {
+      const { pan, cvv } = dataOf(await house.call('GET', `${CAPTURES}/${used.captureId}`, { key: used.key }));
+      assert.deepEqual([pan, cvv], [VISA, undefined]);
+    } finally {
+      await house.stop();
+    }
+  });
+
+  test('is no backup when an interrupted copy has put keys there, and no move when others are there', async () => {
+    const to = await databases.address('SQLite');
+    const keys = new SadKeyFiles(to.slice('sqlite:'.length));
+    const other = { environment: 'sandbox', period: 1, id: 'a'.repeat(16), wrapped: new Uint8Array(69) } as const;
+    await keys.insert({ ...other, closedAt: undefined });
+    for (const [options, message] of [
+      [['--as-backup'], /the target holds keys of sensitive authentication data; empty it, and begin again/],
+      [[], /the target holds other keys of sensitive authentication data than the source/],
+    ] as const) {
+      const { code, err } = await run(...copy(source, to, ...options, '--json'));
+      assert.notEqual(code, 0);
+      assert.match(JSON.parse(err).error, message);
+    }
+  });
+
   test('tells people what was copied and what to do next, and what it is when it is run again', async () => {
     const to = await databases.address('SQLite');
     const { code, err, out } = await run(...copy(source, to));
     assert.deepEqual([code, err], [0, '']);
     assert.match(out, /^TABLE +ROWS +SHA-256\nwrapped_keys +[0-9]+ +[0-9a-f]{64}\n/);
-    assert.match(out, /\n[0-9]+ rows copied and compared, in [0-9.]+ s\n\nWhat to do next:\n {2}1\. Keep the root key/);
+    assert.match(
+      out,
+      /\n[0-9]+ rows copied and compared, in [0-9.]+ s\n[12] keys of security codes and track data copied\nthe audit log has no record of the copy: .*\n\nWhat to do next:\n {2}1\. Keep the root key/,
+    );
     const again = await run(...copy(source, to));
     assert.deepEqual([again.code, again.err], [0, '']);
     assert.match(again.out, /\n[0-9]+ rows compared; copied until 20[^ ]+Z, in/);
@@ -178,8 +215,10 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
         open: () => Promise.reject(new Error('a copy opens no vault')),
         openDatabase: (address) =>
           openDatabase(readConfig({ CARDVAULT_DATABASE_URL: address }).database, clock, systemRandom()),
+        unlockJournal: () => Promise.resolve(false),
         start: () => Promise.reject(new Error('nothing serves')),
         untilStopped: () => Promise.resolve(),
+        isTerminal: false,
         out: (text) => {
           out += text;
         },

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -13,6 +13,7 @@ import { SqliteDatabase } from '../src/storage/sqlite/sqlite.ts';
 import { tokenOf } from '../src/vault/slot.ts';
 import type { Token } from '../src/vault/token.ts';
 import { Vault } from '../src/vault/vault.ts';
+import { trusting } from './clocks.ts';
 import { runHere } from './command.ts';
 import { luhnPan } from './house.ts';
 import { type Answered, newDirectory, removeDirectory, type Serving, serve } from './process.ts';
@@ -109,7 +110,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
       if (choice < 4) {
         const pan = luhnPan('520082');
         const chd = { card: pan, name, exp: '12/29', cvv: '737' };
-        const body = { chd, amount: count, currency: 'USD', additional_info: { name }, ttl: 60 };
+        const body = { chd, amount: count, currency: 'USD', additional_info: { name }, ttl: 60 + 60 * random(160) };
         return { kind: 'capture', name, pans: [pan], idempotencyKey, path: '/transactions/requests', body };
       }
       const persistent = choice < 7;
@@ -185,6 +186,8 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
     const { ok, records } = verified.json as { ok: boolean; records: number };
     assert.ok(ok && records > 3);
     assert.equal(lookAtCrashed(directory).intact, 'ok');
+    const periods = readdirSync(join(directory, 'cardvault.db.sad-keys'));
+    assert.ok(periods.length > 50, 'too few keys of sensitive authentication data were made');
     await tokensAreWhole(directory, known);
   }
 
@@ -253,7 +256,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
     const parts = { database, clock: () => Date.now(), random: systemRandom() };
     const root = readRootKey(join(directory, 'root.key'));
     const keyring = new Keyring({ ...parts, root, store: wrappedKeyStore(database) });
-    const vault = new Vault({ ...parts, keyring });
+    const vault = new Vault({ ...parts, time: trusting(parts.clock), keyring });
     const stored = new Map<string, Token>();
     const rows = await database.read('select account, slot, form from tokens');
     for (const row of rows) {

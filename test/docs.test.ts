@@ -49,8 +49,12 @@ describe('docs/operations.md', () => {
     const { registry } = new Metrics({
       waitingWrites: () => 0,
       ready: async () => true,
+      isTimeTrusted: () => true,
       certificateEnds: async () => [],
       doubtfulPayments: async () => 0,
+      verifications: () => Promise.resolve([]),
+      alteredRows: async () => new Map(),
+      missingSadKeys: async () => 0,
     });
     const names = registry.getMetricsAsArray().map(({ name }) => name);
     const text = read('docs/operations.md');
@@ -283,7 +287,7 @@ describe('every document', () => {
 
 function processorsByName(): Readonly<Record<string, { readonly settings: SettingTable }>> {
   const unused = undefined as never;
-  const { byName, close } = newProcessors({ database: unused, clock: () => 0, random: unused });
+  const { byName, close } = newProcessors({ database: unused, clock: () => 0, random: unused, hosts: unused });
   close();
   return byName;
 }

@@ -20,7 +20,10 @@ export interface House {
   readonly authority: string;
   /** Every line logged so far. */
   readonly log: readonly string[];
+  /** So much time passes. */
   advance(milliseconds: number): void;
+  /** Sets the wall clock, while no time passes. */
+  jump(milliseconds: number): void;
   now(): number;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   newAccount(name?: string): Promise<string>;
@@ -65,8 +68,10 @@ export async function startHouse(
 ): Promise<House> {
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'cardvault-test-'));
   const log: string[] = [];
-  let offset = 0;
-  const clock = (): number => Date.now() + offset;
+  let passed = 0;
+  let jumped = 0;
+  const clock = (): number => Date.now() + passed + jumped;
+  const clocks = { clock, monotonic: () => performance.now() + passed };
   const variables = {
     CARDVAULT_DATA_DIR: directory,
     CARDVAULT_PRODUCTION_PORT: '0',
@@ -82,7 +87,7 @@ export async function startHouse(
   };
   const running = await startService(
     readConfig(variables),
-    clock,
+    clocks,
     openLog('debug', { write: (line) => log.push(line) }),
   );
   const { core, ports } = running;
@@ -134,7 +139,10 @@ export async function startHouse(
     authority,
     log,
     advance: (milliseconds) => {
-      offset += milliseconds;
+      passed += milliseconds;
+    },
+    jump: (milliseconds) => {
+      jumped += milliseconds;
     },
     now: clock,
     call,

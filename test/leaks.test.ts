@@ -280,6 +280,7 @@ describe('nothing of a card leaves the vault by a side door', { timeout: 240_000
     await house.core.database.backup(join(house.directory, 'copy.db'));
     const search = new Search([...secrets, ...NAMES]);
     const all = files();
+    assert.ok(all.some(({ name }) => /cardvault\.db\.sad-keys\/sandbox-[0-9]+$/.test(name)));
     const names = all.map(({ name }) => name.slice(house.directory.length + 1));
     for (const name of ['cardvault.db', 'cardvault.db-wal', 'cardvault.db-shm', 'copy.db', 'root.key'])
       assert.ok(names.includes(name));
@@ -366,7 +367,7 @@ describe('nothing of a card leaves the vault by a side door', { timeout: 240_000
       'select record, fingerprint from tokens where scheme = 7 and form is not null and length(record) > 250',
     );
     const captureRows = await database.read(
-      `select record, sensitive, fingerprint from captures where amount < 50 and id in (${ids.map(() => '?')})`,
+      `select record, sad, fingerprint from captures where amount < 50 and id in (${ids.map(() => '?')})`,
       ...ids,
     );
     const sealed = [...blobsOf(tokenRows), ...blobsOf(captureRows)];
@@ -389,7 +390,7 @@ describe('nothing of a card leaves the vault by a side door', { timeout: 240_000
   test('a capture whose ttl has ended is removed from the database files within a minute', async () => {
     const body = { chd: { card: pans[8], cvv: '7391' }, amount: 1, currency: 'USD', additional_info: {}, ttl: 1 };
     const { id } = (await house.call('POST', '/transactions/requests', { key, body })).json.data;
-    const rows = await house.core.database.read('select record, sensitive, fingerprint from captures where id = ?', id);
+    const rows = await house.core.database.read('select record, sad, fingerprint from captures where id = ?', id);
     const sealed = blobsOf(rows);
     assert.equal(sealed.length, 3);
     assert.ok(sealed.every((value) => inDatabase(value)));

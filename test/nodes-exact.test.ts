@@ -72,6 +72,21 @@ describe('two nodes are as exact as one', { timeout: 240_000 }, () => {
     assert.equal(await count('simulator_movements', account), 0);
   });
 
+  test('captures of both share one key for their security codes, and each node reads those of the other', async () => {
+    const { key } = await nodes.newCaller();
+    const made = await toBoth(CAPTURES, { key, body: capture({ ttl: 60 * 24 }) });
+    for (const { json } of made)
+      for (const node of both) {
+        const { json: found } = await node.call('GET', `${CAPTURES}/${json.data.id}`, { key });
+        assert.equal(found.data.cvv, '123', JSON.stringify(found));
+      }
+    const keys = await nodes.rows('select distinct sad_key from captures where sad_key is not null');
+    // Or two, when an hour began between the two captures.
+    assert.ok(keys.length <= 2 && keys.length > 0, `${keys.length} keys`);
+    const unknown = 'select 1 from captures where sad_key is not null and sad_key not in (select id from sad_keys)';
+    assert.deepEqual(await nodes.rows(unknown), []);
+  });
+
   test('one new persistent card through both at once has one token', async () => {
     const { account, key } = await nodes.newCaller();
     const persistent = (pans: readonly string[]): Call => ({ key, body: cards(pans, { type: 'persistent' }) });

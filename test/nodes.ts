@@ -9,6 +9,7 @@ import { openCore } from '../src/core.ts';
 import { MINUTE } from '../src/kernel/clock.ts';
 import type { Row, Value } from '../src/storage/database.ts';
 import { Vault } from '../src/vault/vault.ts';
+import { systemClocks, trusting } from './clocks.ts';
 import { BIN, runWith, withoutSettings } from './command.ts';
 import { sharedPostgres } from './postgres.ts';
 import { newDirectory, removeDirectory, runCommand, type Serving, serve } from './process.ts';
@@ -94,7 +95,7 @@ export class Nodes {
   /** The same vault in this process, for what tests prepare and look at. */
   core(): Promise<Core> {
     const config = readConfig({ CARDVAULT_DATA_DIR: this.folder, ...this.variables });
-    this.#core ??= openCore(config, () => Date.now());
+    this.#core ??= openCore(config, systemClocks);
     return this.#core;
   }
 
@@ -119,12 +120,13 @@ export class Nodes {
 
   /** Of a capture in the sandbox whose ttl ended a minute ago. */
   async newExpiredCapture(account: string): Promise<string> {
-    const { database, keyring, random } = await this.core();
+    const { database, keyring, sadKeys, random } = await this.core();
     const clock = (): number => Date.now() - 2 * MINUTE;
-    const vault = new Vault({ database, keyring, clock, random });
-    const captures = new Captures({ database, keyring, vault, clock, random });
+    const parts = { database, keyring, sadKeys, clock, time: trusting(clock), random };
+    const vault = new Vault(parts);
+    const captures = new Captures({ ...parts, vault });
     const card = { pan: undefined, name: 'Ana Lopez', expiry: undefined };
-    const more = { sensitive: { cvv: '123', track2: undefined }, amount: 1, currency: 'USD', additionalInfo: {} };
+    const more = { sad: { cvv: '123', track2: undefined }, amount: 1, currency: 'USD', additionalInfo: {} };
     return captures.create(
       { account, environment: 'sandbox' },
       { ...card, ...more, ttlMinutes: 1 },

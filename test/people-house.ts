@@ -12,6 +12,7 @@ import { Keyring } from '../src/crypto/keyring.ts';
 import { systemRandom } from '../src/crypto/random.ts';
 import { SECOND } from '../src/kernel/clock.ts';
 import { Failure, type FailureCode } from '../src/kernel/failure.ts';
+import type { TrustedTime } from '../src/kernel/time-guard.ts';
 import { openPeople, type PeopleParts } from '../src/people/open.ts';
 import { type Authority, OPERATOR, type Role } from '../src/people/roles.ts';
 import type { Means } from '../src/people/sealing.ts';
@@ -21,6 +22,7 @@ import type { Database } from '../src/storage/database.ts';
 import { wrappedKeyStore } from '../src/storage/key-store.ts';
 import { openDatabase } from '../src/storage/open.ts';
 import { databaseSettings, dropDatabase } from './database.ts';
+import { beginJournal } from './journals.ts';
 
 /** A vault without listeners, with a clock that tests can advance, for what people do in it. */
 export interface PeopleHouse {
@@ -30,6 +32,8 @@ export interface PeopleHouse {
   anotherNode(): Promise<PeopleParts>;
   now(): number;
   advance(milliseconds: number): void;
+  /** Sets the clock alone: less time has passed, or more. */
+  jump(milliseconds: number): void;
   newAccount(): Promise<string>;
   /** Somebody who came in by an invitation, with an authenticator app. */
   newPerson(to: Authority): Promise<Somebody>;
@@ -80,7 +84,18 @@ export async function refuses(code: FailureCode, done: Promise<unknown>, field?:
 export async function openPeopleHouse(): Promise<PeopleHouse> {
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
   let offset = 0;
-  const clock = (): number => Date.now() + offset;
+  let wrong = 0;
+  const clock = (): number => Date.now() + offset + wrong;
+  const steadyNow = (): number => clock() - wrong;
+  const time: TrustedTime = {
+    trustedNow: () => (wrong === 0 ? clock() : undefined),
+    steadyNow,
+    latestNow: () => Math.max(clock(), steadyNow()),
+    timesNow: () => {
+      const now = clock();
+      return { now, steady: now - wrong, latest: Math.max(now, now - wrong) };
+    },
+  };
   const settings = { ...(await databaseSettings(directory)), CARDVAULT_CLOCK: 'system' };
   const random = systemRandom();
   const root = createSecretKey(random.bytes(32));
@@ -91,8 +106,8 @@ export async function openPeopleHouse(): Promise<PeopleHouse> {
     opened.push(database);
     await database.migrate(clock);
     const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });
-    await database.useJournalKey(await keyring.digestKey({ account: '', environment: 'service', purpose: 'journal' }));
-    return { database, keyring, clock, random };
+    await beginJournal(database, await keyring.digestKey({ account: '', environment: 'service', purpose: 'journal' }));
+    return { database, keyring, clock, time, random };
   };
   const core = await openNode();
   const parts = openPeople(core);
@@ -127,6 +142,9 @@ export async function openPeopleHouse(): Promise<PeopleHouse> {
     now: clock,
     advance: (milliseconds) => {
       offset += milliseconds;
+    },
+    jump: (milliseconds) => {
+      wrong += milliseconds;
     },
     newAccount: async () => (await accounts.create('Test', BY_TEST)).id,
     newPerson,

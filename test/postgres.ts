@@ -11,6 +11,8 @@ export interface Databases {
   newDatabase(name?: string): Promise<string>;
   /** Ends every connection to the database of this address or name, and removes it. */
   dropDatabase(address: string): Promise<void>;
+  /** The database of this address, for `cardvault_service`, which owns nothing. */
+  asService(address: string): string;
 }
 
 /** How a server is reached. */
@@ -19,6 +21,8 @@ interface Ways {
   readonly superuser: string;
   /** Address of `cardvault`, without a database. */
   readonly cardvault: string;
+  /** The same of `cardvault_service`. */
+  readonly service: string;
   /** Words at the end of `create database`. */
   readonly how: string;
 }
@@ -103,16 +107,18 @@ async function started(
     ...options.settings,
   };
   const host = options.tls === undefined ? 'host' : 'hostssl';
-  const rules = ['host all postgres', 'host replication postgres', `${host} all cardvault`];
+  const rules = ['host all postgres', 'host replication postgres', `${host} all cardvault,cardvault_service`];
   writeFileSync(join(data, 'pg_hba.conf'), rules.map((rule) => `${rule} 127.0.0.1/32 scram-sha-256\n`).join(''));
   const server = new Server(home, bin, data, settings);
   await server.start();
   const superuser = `postgres://postgres:${ownPassword}@127.0.0.1:${port}/postgres`;
   await query(superuser, `create role cardvault login createdb password '${password}'`);
+  await query(superuser, `create role cardvault_service login password '${password}'`);
   const address = `postgres://cardvault:${password}@127.0.0.1:${port}`;
+  const service = `postgres://cardvault_service:${password}@127.0.0.1:${port}`;
   // Copying files is faster than logging them, where nothing waits for the disk.
   const how = options.isCareless === true && version >= 15 ? 'strategy = file_copy' : '';
-  const ways = { superuser, cardvault: address, how };
+  const ways = { superuser, cardvault: address, service, how };
   return {
     ...databasesOf(ways),
     ways,
@@ -157,7 +163,8 @@ function putTls(home: Home, data: string, tls: Tls): Record<string, string> {
 }
 
 /** Databases are made by the superuser, whose way in does not depend on TLS, and belong to `cardvault`. */
-const databasesOf = ({ superuser, cardvault, how }: Ways): Databases => ({
+const databasesOf = ({ superuser, cardvault, service, how }: Ways): Databases => ({
+  asService: (address) => `${service}/${address.replace(/^.*\//, '')}`,
   newDatabase: async (name = `test_${randomBytes(8).toString('hex')}`) => {
     if (!/^[a-z][a-z0-9_]{0,62}$/.test(name)) throw new Error(`${name} is no name for a database`);
     await query(superuser, `create database ${name} owner cardvault ${how}`).catch((error: { code?: string }) => {

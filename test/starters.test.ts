@@ -46,6 +46,9 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     assert.equal(keys.length, 1, 'one of them shows the key');
     const [key = ''] = keys;
     for (const { screen, demoKey } of both) assert.equal(/shown this one time/.test(screen), demoKey !== undefined);
+    // Their output is a pipe, which may end in a log.
+    for (const { screen } of both) assert.doesNotMatch(screen, /join#/);
+    assert.match(fileOf('operator-invitation'), /\/join#/);
 
     const pans = Array.from({ length: 60 }, () => luhnPan('411111'));
     const answers = await Promise.all(pans.map((pan, index) => tokenize(both[index % 2] as Serving, key, pan)));

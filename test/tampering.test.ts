@@ -65,11 +65,11 @@ describe('a database that was tampered with', () => {
     };
     remove('journal');
     remove('journal_heads');
-    const missing = `account ${robbed}, lane 2: the chain was announced and is missing`;
+    const missing = `account ${robbed}, lane 1: the chain was announced and is missing`;
     assert.equal((await verifyJournal(database, journalKey)).fault, missing);
     // Not even what is recorded from now on hides it.
     await house.newKey(robbed);
-    const twice = `account ${robbed}, lane 2: the chain was announced twice`;
+    const twice = `account ${robbed}, lane 1: the chain was announced twice`;
     assert.equal((await verifyJournal(database, journalKey)).fault, twice);
   });
 

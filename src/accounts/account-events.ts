@@ -16,6 +16,17 @@ export function accountEvent(
   return auditEntry(clock, origin, { ...event, ...(detail !== undefined && { detail }) });
 }
 
+/** An audit record of a key whose row was altered: nothing that the row claims goes into the log. */
+export function alteredKeyEvent(
+  clock: Clock,
+  action: AuditAction,
+  { account, environment, id }: ApiKey,
+  origin: Origin,
+): JournalEntry {
+  const event = { action, outcome: 'success', account, environment, targets: [`key:${id}`] } as const;
+  return auditEntry(clock, origin, { ...event, detail: { altered: 'yes' } });
+}
+
 export function keyEvent(
   clock: Clock,
   action: AuditAction,

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import {
   type Database,
@@ -6,79 +7,200 @@ import {
   type Row,
   text,
   textOrNull,
+  type Value,
   type Write,
   write,
 } from '../storage/database.ts';
-import { type Account, type Enablement, statusOf } from './account.ts';
+import { computeMac, isRowAuthentic, macColumns } from '../storage/mac-table.ts';
+import { type Account, type AuthenticAccount, type Enablement, statusOf, type TamperedAccount } from './account.ts';
+import { claimedText, claimedTime } from './claimed.ts';
+import { ACCOUNTS, ENABLEMENTS } from './mac-tables.ts';
 
 const keysIn = (environment: Environment): string =>
   `(select count(*) from api_keys k where k.account = a.id and k.environment = '${environment}')`;
 
-const ACCOUNT = `select a.id, a.name, a.suspended_at, a.created_at, a.production_by_two,
+const ACCOUNT = `select ${macColumns(ACCOUNTS, 'a')},
     ${keysIn('production')} as production_keys, ${keysIn('sandbox')} as sandbox_keys
   from accounts a`;
-const readAccount = (row: Row): Account => ({
-  id: text(row, 'id'),
-  name: text(row, 'name'),
-  status: statusOf({
-    suspended: integerOrNull(row, 'suspended_at') !== undefined,
-    productionKeys: integer(row, 'production_keys'),
-    sandboxKeys: integer(row, 'sandbox_keys'),
-  }),
-  createdAt: integer(row, 'created_at'),
-  productionByTwo: integerOrNull(row, 'production_by_two') === 1,
-});
 
-export const findAccount = async (database: Database, id: string): Promise<Account | undefined> =>
-  (await database.read(`${ACCOUNT} where a.id = ?`, id)).map(readAccount)[0];
+/** An account as its row was read. */
+export interface StoredAccount {
+  readonly account: Account;
+  /** For reports of altered rows. */
+  readonly row: Row;
+}
 
-export const listAccounts = async (database: Database): Promise<Account[]> =>
-  (await database.read(`${ACCOUNT} order by a.created_at, a.id`)).map(readAccount);
+export async function findAccount(
+  database: Database,
+  macKey: KeyObject,
+  id: string,
+): Promise<StoredAccount | undefined> {
+  const [row] = await database.read(`${ACCOUNT} where a.id = ?`, id);
+  return row && { account: toAccount(macKey, row), row };
+}
 
-export const insertAccount = ({ id, name, createdAt }: Account): Write =>
-  write('insert into accounts (id, name, created_at) values (?, ?, ?)', [id, name, createdAt], 1);
+export const listAccounts = async (database: Database, macKey: KeyObject): Promise<StoredAccount[]> =>
+  (await database.read(`${ACCOUNT} order by a.created_at, a.id`)).map((row) => ({
+    account: toAccount(macKey, row),
+    row,
+  }));
+
+export const insertAccount = (macKey: KeyObject, account: AuthenticAccount): Write =>
+  write(`insert into accounts (${COLUMNS}) values (${MARKS})`, toValues(macKey, account), 1);
 
 /** Conflicts when there is any account already. */
-export const insertFirstAccount = ({ id, name, createdAt }: Account): Write =>
+export const insertFirstAccount = (macKey: KeyObject, account: AuthenticAccount): Write =>
   write(
-    'insert into accounts (id, name, created_at) select ?, ?, ? where not exists (select 1 from accounts)',
-    [id, name, createdAt],
+    `insert into accounts (${COLUMNS}) select ${MARKS} where not exists (select 1 from accounts)`,
+    toValues(macKey, account),
     1,
   );
 
-export const suspendAccount = (id: string, at: number): Write =>
-  write('update accounts set suspended_at = ? where id = ? and suspended_at is null', [at, id], 1);
+const UPDATE = `update accounts set name = ?, suspended_at = ?, dual_control = ?, created_at = ?, revision = ?, mac = ?
+  where id = ?`;
 
-export const resumeAccount = (id: string): Write =>
-  write('update accounts set suspended_at = null where id = ? and suspended_at is not null', [id], 1);
+/** Stores the next revision of an account; conflicts when it was changed since it was read. */
+export function updateAccount(
+  macKey: KeyObject,
+  old: AuthenticAccount,
+  changes: Partial<Pick<AuthenticAccount, 'suspendedAt' | 'dualControl'>>,
+): Write {
+  const [id = '', ...values] = toValues(macKey, { ...old, ...changes, revision: old.revision + 1 });
+  return write(`${UPDATE} and revision = ?`, [...values, id, old.revision], 1);
+}
 
-/** Conflicts when it is so already. */
-export const putProductionByTwo = (id: string, isOn: boolean): Write =>
-  write(
-    'update accounts set production_by_two = ? where id = ? and coalesce(production_by_two, 0) <> ?',
-    [isOn ? 1 : null, id, isOn ? 1 : 0],
-    1,
-  );
+/**
+ * Replaces an altered row by a suspended account under dual control. Of the row only the id and the time of its creation
+ * stay, by which nothing is decided.
+ */
+export function replaceTamperedAccount(
+  macKey: KeyObject,
+  { id, createdAt }: TamperedAccount,
+  name: string,
+  suspendedAt: number,
+): Write {
+  const account = { id, name, suspendedAt, dualControl: true, createdAt, revision: 1 };
+  const [, ...values] = toValues(macKey, account);
+  return write(UPDATE, [...values, id], 1);
+}
 
-export const listEnablements = async (database: Database, { account, environment }: Tenant): Promise<Enablement[]> =>
+const COLUMNS = 'id, name, suspended_at, dual_control, created_at, revision, mac';
+const MARKS = '?, ?, ?, ?, ?, ?, ?';
+
+function toValues(
+  macKey: KeyObject,
+  account: Pick<AuthenticAccount, 'id' | 'name' | 'suspendedAt' | 'dualControl' | 'createdAt' | 'revision'>,
+): Value[] {
+  const row = {
+    id: account.id,
+    name: account.name,
+    suspended_at: account.suspendedAt ?? null,
+    dual_control: account.dualControl ? 1 : 0,
+    created_at: account.createdAt,
+    revision: account.revision,
+  };
+  return [
+    row.id,
+    row.name,
+    row.suspended_at,
+    row.dual_control,
+    row.created_at,
+    row.revision,
+    computeMac(macKey, ACCOUNTS, row),
+  ];
+}
+
+function toAccount(macKey: KeyObject, row: Row): Account {
+  if (!isRowAuthentic(macKey, ACCOUNTS, row)) return toTamperedAccount(row);
+  const suspendedAt = integerOrNull(row, 'suspended_at');
+  return {
+    isTampered: false,
+    id: text(row, 'id'),
+    name: text(row, 'name'),
+    status: statusOf({
+      suspended: suspendedAt !== undefined,
+      productionKeys: integer(row, 'production_keys'),
+      sandboxKeys: integer(row, 'sandbox_keys'),
+    }),
+    createdAt: integer(row, 'created_at'),
+    dualControl: integer(row, 'dual_control') === 1,
+    suspendedAt,
+    revision: integer(row, 'revision'),
+  };
+}
+
+/** Whatever the row holds, so that a list never fails because of it. */
+const toTamperedAccount = (row: Row): TamperedAccount => ({
+  isTampered: true,
+  id: claimedText(row['id']),
+  name: claimedText(row['name']),
+  status: 'suspended',
+  createdAt: claimedTime(row['created_at']),
+  dualControl: true,
+});
+
+/** Changes nothing; conflicts when the account came under dual control since it was read. */
+export const keepsUncontrolled = (account: string): Write =>
+  write('update accounts set dual_control = 0 where id = ? and dual_control = 0', [account], 1);
+
+/** An enablement as its row was read. */
+export interface StoredEnablement extends Enablement {
+  /** For reports of altered rows. */
+  readonly row: Row;
+}
+
+export const listEnablements = async (
+  database: Database,
+  macKey: KeyObject,
+  { account, environment }: Tenant,
+): Promise<StoredEnablement[]> =>
   (
     await database.read(
-      'select capability, processor from enablements where account = ? and environment = ?',
+      `select ${macColumns(ENABLEMENTS)} from enablements where account = ? and environment = ?`,
       account,
       environment,
     )
-  ).map((row) => ({ capability: text(row, 'capability'), processor: textOrNull(row, 'processor') }));
+  ).map((row) => toEnablement(macKey, row));
 
-export const putEnablement = (
+/** The processor of the payments of every tenant, without rows that were altered. */
+export const listProcessors = async (
+  database: Database,
+  macKey: KeyObject,
+): Promise<(Tenant & { readonly processor: string })[]> =>
+  (await database.read(`select ${macColumns(ENABLEMENTS)} from enablements where capability = 'payments'`))
+    .filter((row) => isRowAuthentic(macKey, ENABLEMENTS, row))
+    .map((row) => ({
+      account: text(row, 'account'),
+      environment: text(row, 'environment') as Environment,
+      processor: textOrNull(row, 'processor') ?? '',
+    }));
+
+function toEnablement(macKey: KeyObject, row: Row): StoredEnablement {
+  if (!isRowAuthentic(macKey, ENABLEMENTS, row))
+    return { capability: claimedText(row['capability']), processor: undefined, isTampered: true, row };
+  return {
+    capability: text(row, 'capability'),
+    processor: textOrNull(row, 'processor'),
+    isTampered: false,
+    row,
+  };
+}
+
+/** Replaces what was enabled before, an altered row too. */
+export function upsertEnablement(
+  macKey: KeyObject,
   { account, environment }: Tenant,
-  { capability, processor }: Enablement,
+  { capability, processor }: { readonly capability: string; readonly processor: string },
   at: number,
-): Write =>
-  write(
-    `insert into enablements (account, environment, capability, processor, enabled_at) values (?, ?, ?, ?, ?)
-      on conflict (account, environment, capability) do update set processor = excluded.processor`,
-    [account, environment, capability, processor ?? null, at],
+): Write {
+  const row = { account, environment, capability, processor, enabled_at: at };
+  return write(
+    `insert into enablements (account, environment, capability, processor, enabled_at, mac) values (?, ?, ?, ?, ?, ?)
+      on conflict (account, environment, capability) do update
+        set processor = excluded.processor, enabled_at = excluded.enabled_at, mac = excluded.mac`,
+    [...Object.values(row), computeMac(macKey, ENABLEMENTS, row)],
   );
+}
 
 /** Conflicts when it is not enabled. */
 export const removeEnablement = ({ account, environment }: Tenant, capability: string): Write =>

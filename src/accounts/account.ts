@@ -2,14 +2,34 @@ export const STATUSES = ['onboarding', 'sandbox', 'live', 'suspended'] as const;
 
 export type AccountStatus = (typeof STATUSES)[number];
 
-export interface Account {
+interface AccountFields {
   readonly id: string;
   readonly name: string;
   readonly status: AccountStatus;
   readonly createdAt: number;
-  /** Changes in production that people make in the console take two of them. */
-  readonly productionByTwo: boolean;
+  /** Changes in production need the approval of a second person. */
+  readonly dualControl: boolean;
 }
+
+/** An account whose row has a valid MAC. Only such a row can be edited. */
+export interface AuthenticAccount extends AccountFields {
+  readonly isTampered: false;
+  readonly suspendedAt: number | undefined;
+  /** Increases with every change, so that no change overwrites another unnoticed. */
+  readonly revision: number;
+}
+
+/**
+ * An account whose row was changed in the database itself. Nothing the row says is believed: the account counts as suspended
+ * and under dual control. Its fields serve to name it in lists.
+ */
+export interface TamperedAccount extends AccountFields {
+  readonly isTampered: true;
+  readonly status: 'suspended';
+  readonly dualControl: true;
+}
+
+export type Account = AuthenticAccount | TamperedAccount;
 
 /** How far an account is follows from the keys it has, or had, unless the operator suspended it. */
 export function statusOf(has: { suspended: boolean; productionKeys: number; sandboxKeys: number }): AccountStatus {
@@ -21,5 +41,12 @@ export function statusOf(has: { suspended: boolean; productionKeys: number; sand
 /** What the operator has switched on for an account in one environment. */
 export interface Enablement {
   readonly capability: string;
+  /** Undefined in a row that was altered: nothing it says is believed. */
   readonly processor: string | undefined;
+  readonly isTampered: boolean;
 }
+
+/** Changes that operators make to the settings of an account, by their names in overview and audit log. */
+export const OPERATOR_CHANGES = ['payments.enabled', 'payments.disabled', 'proxy.configured', 'proxy.removed'] as const;
+
+export type OperatorChange = (typeof OPERATOR_CHANGES)[number];

@@ -1,3 +1,5 @@
+import type { KeyObject } from 'node:crypto';
+import { AlteredRows } from '../audit/altered-rows.ts';
 import type { Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Clock, MINUTE, type Random } from '../kernel/clock.ts';
@@ -7,31 +9,55 @@ import { newId } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { mustBeReadable } from '../kernel/readable.ts';
-import type { Database, Unit } from '../storage/database.ts';
-import type { Account, Enablement } from './account.ts';
-import { accountEvent, keyEvent } from './account-events.ts';
+import type { Database, Row, Unit, Write } from '../storage/database.ts';
+import { rowMacKey } from '../storage/mac-table.ts';
+import type { Account, AuthenticAccount, Enablement, TamperedAccount } from './account.ts';
+import { accountEvent, alteredKeyEvent, keyEvent } from './account-events.ts';
 import {
   findAccount,
   insertAccount,
   insertFirstAccount,
   listAccounts,
   listEnablements,
-  putProductionByTwo,
-  resumeAccount,
-  suspendAccount,
+  replaceTamperedAccount,
+  type StoredAccount,
+  updateAccount,
 } from './account-store.ts';
 import type { AllowedNetwork } from './allow-list.ts';
-import { type ApiKey, keyState } from './api-key.ts';
-import { sealOfKey } from './key-seal.ts';
-import { findKey, keysToList, type ListedKey, listKeys, roomForKey, updateKey } from './key-store.ts';
-import { type IssuedKey, type KeyTraits, keysDigestKey, mustBeReadableIn, type NewKey, newKey } from './new-key.ts';
+import { type ApiKey, keyState, type StoredKey } from './api-key.ts';
+import {
+  findKeyOfAccount,
+  findKeys,
+  type KeyRow,
+  keysToList,
+  type ListedKey,
+  listKeys,
+  replaceTamperedKey,
+  roomForKey,
+  updateKey,
+} from './key-store.ts';
+import { ACCOUNTS, API_KEYS, ENABLEMENTS } from './mac-tables.ts';
+import { type IssuedKey, type KeyTraits, mustBeReadableIn, type NewKey, newKey } from './new-key.ts';
+
+/** Why an altered key is not edited or rotated. */
+export const KEY_ALTERED =
+  'the key was altered in the database: it can only be revoked; revoke it and create a new one';
 
 /** A request of the operator that cannot be carried out; its text is for the operator. */
 class AccountError extends OperatorError {
   override readonly name = 'AccountError';
 }
 
+interface EditScope {
+  /** Only a key of this account. */
+  readonly account?: string;
+  /** The revision that the changes were made from. */
+  readonly seen?: number;
+}
+
 const ACCOUNT_ID_CHARACTERS = 10;
+/** The length of a key's digest. */
+const DIGEST_BYTES = 32;
 
 /** What the operator does with accounts and API keys. Every change is audited in the unit that makes it. */
 export class Accounts {
@@ -39,19 +65,21 @@ export class Accounts {
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #alteredRows: AlteredRows;
 
   constructor(options: { database: Database; keyring: Keyring; clock: Clock; random: Random }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
     this.#random = options.random;
+    this.#alteredRows = new AlteredRows(options);
   }
 
   /** Throws `invalid_field`. */
   async create(name: string, origin: Origin): Promise<Account> {
     const account = this.#newAccount(name);
     const journal = [accountEvent(this.#clock, 'account.created', account, origin)];
-    await this.#commit({ writes: [insertAccount(account)], journal });
+    await this.#commit({ writes: [insertAccount(await this.#macKey(), account)], journal });
     return account;
   }
 
@@ -64,7 +92,7 @@ export class Accounts {
   ): Promise<IssuedKey | undefined> {
     const account = this.#newAccount(name);
     const { insert, ...issued } = await this.#issue({ account: account.id, environment }, traits);
-    const writes = [insertFirstAccount(account), insert];
+    const writes = [insertFirstAccount(await this.#macKey(), account), insert];
     const journal = [
       accountEvent(this.#clock, 'account.created', account, origin),
       keyEvent(this.#clock, 'key.created', issued.key, origin),
@@ -73,12 +101,16 @@ export class Accounts {
     return committed ? issued : undefined;
   }
 
-  list(): Promise<Account[]> {
-    return listAccounts(this.#database);
+  async list(): Promise<Account[]> {
+    const accounts: Account[] = [];
+    for (const stored of await listAccounts(this.#database, await this.#macKey()))
+      accounts.push(await this.#reported(stored));
+    return accounts;
   }
 
-  find(id: string): Promise<Account | undefined> {
-    return findAccount(this.#database, id);
+  async find(id: string): Promise<Account | undefined> {
+    const stored = await findAccount(this.#database, await this.#macKey(), id);
+    return stored && this.#reported(stored);
   }
 
   async get(id: string): Promise<Account> {
@@ -87,38 +119,53 @@ export class Accounts {
     return account;
   }
 
-  enablements(tenant: Tenant): Promise<Enablement[]> {
-    return listEnablements(this.#database, tenant);
+  /** Returns the enablements without those whose row was altered: they count as not enabled. */
+  async enablements(tenant: Tenant): Promise<Enablement[]> {
+    const enablements = await listEnablements(this.#database, await this.#macKey(), tenant);
+    for (const { isTampered, row } of enablements) if (isTampered) await this.#alteredRows.report(ENABLEMENTS, row);
+    return enablements.filter(({ isTampered }) => !isTampered);
   }
 
-  /** Refuses all keys of the account, without changing any of them. */
-  async suspend(id: string, origin: Origin): Promise<Account> {
+  /**
+   * Refuses all keys of the account, without changing any of them. An account whose row was altered is sealed again in this
+   * state, under the `name` that the operator gives: it can then be resumed. Throws `invalid_field`.
+   */
+  async suspend(id: string, origin: Origin, name?: string): Promise<Account> {
     const account = await this.get(id);
+    if (account.isTampered) {
+      await this.#sealSuspended(account, name, origin);
+      return this.get(id);
+    }
+    if (name !== undefined)
+      throw new AccountError('the account was not altered in the database: suspend it without a name');
     if (account.status === 'suspended') throw new AccountError('the account is suspended already');
     const journal = [accountEvent(this.#clock, 'account.suspended', account, origin)];
-    await this.#commit({ writes: [suspendAccount(id, this.#clock())], journal });
+    const suspended = updateAccount(await this.#macKey(), account, { suspendedAt: this.#clock() });
+    await this.#commit({ writes: [suspended], journal });
     return this.get(id);
   }
 
   async resume(id: string, origin: Origin): Promise<Account> {
-    const account = await this.get(id);
+    const account = assertAuthentic(await this.get(id));
     if (account.status !== 'suspended') throw new AccountError('the account is not suspended');
     const journal = [accountEvent(this.#clock, 'account.resumed', account, origin)];
-    await this.#commit({ writes: [resumeAccount(id)], journal });
+    const resumed = updateAccount(await this.#macKey(), account, { suspendedAt: undefined });
+    await this.#commit({ writes: [resumed], journal });
     return this.get(id);
   }
 
-  /** Whether changes in production take two people. `more` happens with it. */
-  async setProductionByTwo(id: string, isOn: boolean, origin: Origin, more: Unit = { writes: [] }): Promise<void> {
-    const detail = { production_by_two: isOn ? 'yes' : 'no' };
-    const event = accountEvent(this.#clock, 'account.edited', await this.get(id), origin, detail);
-    const writes = [putProductionByTwo(id, isOn), ...more.writes];
-    await this.#commit({ writes, journal: [event, ...(more.journal ?? [])] });
+  /** Sets whether changes in production need the approval of a second person. `more` is committed in the same unit. */
+  async setDualControl(id: string, isOn: boolean, origin: Origin, more: Unit = { writes: [] }): Promise<void> {
+    const account = assertAuthentic(await this.get(id));
+    const detail = { dual_control: isOn ? 'yes' : 'no' };
+    const event = accountEvent(this.#clock, 'account.edited', account, origin, detail);
+    const changed = updateAccount(await this.#macKey(), account, { dualControl: isOn });
+    await this.#commit({ writes: [changed, ...more.writes], journal: [event, ...(more.journal ?? [])] });
   }
 
   /** Throws `invalid_field`. */
   async createKey(account: string, environment: Environment, traits: KeyTraits, origin: Origin): Promise<IssuedKey> {
-    await this.get(account);
+    assertAuthentic(await this.get(account));
     mustBeReadableIn(traits);
     const tenant = { account, environment };
     const { insert, ...issued } = await this.#issue(tenant, traits);
@@ -127,35 +174,41 @@ export class Accounts {
     return issued;
   }
 
-  async keys(accountId: string): Promise<ApiKey[]> {
+  async keys(accountId: string): Promise<StoredKey[]> {
     await this.get(accountId);
-    return listKeys(this.#database, accountId);
+    const rows = await listKeys(this.#database, await this.#macKey(), accountId);
+    await this.#reportKeys(rows);
+    return rows.map(({ key }) => key);
   }
 
-  /** For people to look at: those that work and the newest of the others, the newest first. */
-  keysIn(tenant: Tenant): Promise<ListedKey[]> {
-    return keysToList(this.#database, tenant, this.#clock());
+  /** Lists the keys that work and the newest of the others, the newest first. */
+  async keysIn(tenant: Tenant): Promise<ListedKey[]> {
+    const onTampered = (row: Row): Promise<void> => this.#alteredRows.report(API_KEYS, row);
+    return keysToList(this.#database, await this.#macKey(), tenant, this.#clock(), onTampered);
   }
 
   /** Undefined when it belongs to another account or environment. */
-  async keyIn({ account, environment }: Tenant, id: string): Promise<ApiKey | undefined> {
-    const key = (await findKey(this.#database, id))?.key;
-    return key?.account === account && key.environment === environment ? key : undefined;
+  async keyIn({ account, environment }: Tenant, id: string): Promise<StoredKey | undefined> {
+    const found = await findKeyOfAccount(this.#database, await this.#macKey(), account, id);
+    if (found === undefined || found.key.environment !== environment) return undefined;
+    await this.#reportKeys([found]);
+    return found.key;
   }
 
-  async key(id: string): Promise<ApiKey> {
-    return (await this.#key(id)).key;
+  async key(id: string): Promise<StoredKey> {
+    return mostAuthentic(await this.#keyRows(id)).key;
   }
 
-  /** `seen`: the revision that the changes were made up by. Throws `invalid_field`, and `changed_meanwhile` when it is another now. */
-  async editKey(id: string, changes: Partial<KeyTraits>, origin: Origin, seen?: number): Promise<ApiKey> {
-    const { key: old, digest } = await this.#unrevokedKey(id);
-    if (seen !== undefined && seen !== old.revision) throw new Failure('changed_meanwhile');
-    const key = { ...old, ...changes, revision: old.revision + 1 };
+  /** Throws `invalid_field`, and `changed_meanwhile` when the key has another revision than was `seen`. */
+  async editKey(id: string, changes: Partial<KeyTraits>, origin: Origin, scope: EditScope = {}): Promise<ApiKey> {
+    const found = await this.#editableKey(id, scope.account);
+    const { key: old } = found;
+    if (scope.seen !== undefined && scope.seen !== old.revision) throw new Failure('changed_meanwhile');
+    const { key, update } = updateKey(await this.#macKey(), found, changes);
     mustFit(key.allowList);
     mustBeReadableIn(changes);
     const journal = [keyEvent(this.#clock, 'key.edited', key, origin, { changed: Object.keys(changes) })];
-    const unit = { writes: [updateKey(key, await this.#seal(key, digest))], journal };
+    const unit = { writes: [update], journal };
     const [before, after] = [old, key].map((each) => keyState(each, this.#clock()));
     if (before !== 'active' && after === 'active') await this.#commitWithRoom(key, unit);
     else await this.#commit(unit);
@@ -163,38 +216,86 @@ export class Accounts {
   }
 
   /** A successor with the same traits; the old key ends after the overlap, or earlier when it would have anyway. */
-  async rotateKey(id: string, overlapMinutes: number, origin: Origin): Promise<IssuedKey> {
-    const { key: old, digest } = await this.#unrevokedKey(id);
+  async rotateKey(id: string, overlapMinutes: number, origin: Origin, account?: string): Promise<IssuedKey> {
+    const found = await this.#editableKey(id, account);
+    const { key: old } = found;
     if (old.successor !== undefined) throw new AccountError(`the key was rotated already; rotate ${old.successor}`);
     // The successor would have the same end.
     if (keyState(old, this.#clock()) === 'expired') throw new AccountError('the key has expired; make a new one');
     const { insert, ...issued } = await this.#issue(old, old);
     const end = this.#clock() + overlapMinutes * MINUTE;
-    const expiresAt = Math.min(end, old.expiresAt ?? end);
-    const ending = { ...old, expiresAt, successor: issued.key.id, revision: old.revision + 1 };
+    const ending = { expiresAt: Math.min(end, old.expiresAt ?? end), successor: issued.key.id };
     const detail = { successor: issued.key.id, overlap_minutes: overlapMinutes };
     const journal = [
       keyEvent(this.#clock, 'key.rotated', old, origin, detail),
       keyEvent(this.#clock, 'key.created', issued.key, origin),
     ];
-    const ended = updateKey(ending, await this.#seal(ending, digest));
-    await this.#commitWithRoom(old, { writes: [insert], journal }, [ended]);
+    const { update } = updateKey(await this.#macKey(), found, ending);
+    await this.#commitWithRoom(old, { writes: [insert], journal }, [update]);
     return issued;
   }
 
-  async revokeKey(id: string, origin: Origin): Promise<ApiKey> {
-    const { key: old, digest } = await this.#key(id);
-    if (old.revokedAt !== undefined) throw new AccountError('the key is revoked already');
-    const key = { ...old, revokedAt: this.#clock(), revision: old.revision + 1 };
-    const journal = [keyEvent(this.#clock, 'key.revoked', key, origin)];
-    await this.#commit({ writes: [updateKey(key, await this.#seal(key, digest))], journal });
-    return key;
+  /**
+   * Ends a key. A row that was altered is replaced by a revoked key without rights, so that nothing of it is sealed. `account`:
+   * only the row of this account; otherwise every row with this id, of which an attacker may have added some.
+   */
+  async revokeKey(id: string, origin: Origin, account?: string): Promise<ApiKey> {
+    const rows = await this.#keyRows(id, account);
+    const revoked: ApiKey[] = [];
+    const writes: Write[] = [];
+    const journal = [];
+    for (const row of rows) {
+      if (!row.isTampered && row.key.revokedAt !== undefined) continue;
+      const { key, update } = await this.#revoked(row);
+      revoked.push(key);
+      writes.push(update);
+      if (row.isTampered) writes.push(this.#alteredRows.forgetWith(API_KEYS, row.row));
+      journal.push(
+        row.isTampered
+          ? alteredKeyEvent(this.#clock, 'key.revoked', key, origin)
+          : keyEvent(this.#clock, 'key.revoked', key, origin),
+      );
+    }
+    const [first] = revoked;
+    if (first === undefined) throw new AccountError('the key is revoked already');
+    await this.#commit({ writes, journal });
+    return first;
   }
 
-  #newAccount(name: string): Account {
+  async #revoked(row: KeyRow): Promise<{ readonly key: ApiKey; readonly update: Write }> {
+    const macKey = await this.#macKey();
+    const now = this.#clock();
+    if (!row.isTampered) return updateKey(macKey, row, { revokedAt: now });
+    return replaceTamperedKey(macKey, row, this.#random.bytes(DIGEST_BYTES), now);
+  }
+
+  async #sealSuspended(account: TamperedAccount, name: string | undefined, origin: Origin): Promise<void> {
+    if (name === undefined) throw altered();
+    mustBeReadable(name, 'name');
+    const detail = { altered: 'yes', name };
+    const journal = [accountEvent(this.#clock, 'account.suspended', account, origin, detail)];
+    const replaced = replaceTamperedAccount(await this.#macKey(), account, name, this.#clock());
+    const listed = this.#alteredRows.forgetWith(ACCOUNTS, { id: account.id });
+    await this.#commit({ writes: [replaced, listed], journal });
+  }
+
+  #macKey(): Promise<KeyObject> {
+    return rowMacKey(this.#keyring);
+  }
+
+  #newAccount(name: string): AuthenticAccount {
     mustBeReadable(name, 'name');
     const id = newId('acct', ACCOUNT_ID_CHARACTERS, this.#random);
-    return { id, name, status: 'onboarding', createdAt: this.#clock(), productionByTwo: false };
+    return {
+      isTampered: false,
+      id,
+      name,
+      status: 'onboarding',
+      createdAt: this.#clock(),
+      dualControl: false,
+      suspendedAt: undefined,
+      revision: 1,
+    };
   }
 
   #issue(tenant: Tenant, traits: KeyTraits): Promise<NewKey> {
@@ -202,18 +303,28 @@ export class Accounts {
     return newKey({ keyring: this.#keyring, clock: this.#clock, random: this.#random }, tenant, traits);
   }
 
-  async #seal(key: ApiKey, digest: Uint8Array): Promise<Uint8Array> {
-    return sealOfKey(await keysDigestKey(this.#keyring, key.environment), key, digest);
+  async #reported({ account, row }: StoredAccount): Promise<Account> {
+    if (account.isTampered) await this.#alteredRows.report(ACCOUNTS, row);
+    return account;
   }
 
-  async #key(id: string): Promise<{ key: ApiKey; digest: Uint8Array }> {
-    const found = await findKey(this.#database, id);
-    if (found === undefined) throw new AccountError('there is no such key; see: cardvault key list');
-    return found;
+  async #reportKeys(rows: readonly KeyRow[]): Promise<void> {
+    for (const row of rows) if (row.isTampered) await this.#alteredRows.report(API_KEYS, row.row);
   }
 
-  async #unrevokedKey(id: string): Promise<{ key: ApiKey; digest: Uint8Array }> {
-    const found = await this.#key(id);
+  /** `account`: only the row of this account. */
+  async #keyRows(id: string, account?: string): Promise<readonly [KeyRow, ...KeyRow[]]> {
+    const found = await findKeys(this.#database, await this.#macKey(), id);
+    const [first, ...others] = found.filter(({ key }) => account === undefined || key.account === account);
+    if (first === undefined) throw new AccountError('there is no such key; see: cardvault key list');
+    await this.#reportKeys([first, ...others]);
+    return [first, ...others];
+  }
+
+  /** A key whose row is authentic and that was not revoked. */
+  async #editableKey(id: string, account?: string): Promise<KeyRow & { readonly isTampered: false }> {
+    const found = mostAuthentic(await this.#keyRows(id, account));
+    if (found.isTampered) throw new AccountError(KEY_ALTERED);
     if (found.key.revokedAt !== undefined) throw new AccountError('the key is revoked; make a new one');
     return found;
   }
@@ -229,6 +340,23 @@ export class Accounts {
     if (outcome.committed) return;
     throw outcome.write === before.length + 1 ? noRoom() : outrun();
   }
+}
+
+/** Chooses among rows with one id: the authentic one that was not revoked, otherwise any authentic one, otherwise the first. */
+const mostAuthentic = (rows: readonly [KeyRow, ...KeyRow[]]): KeyRow =>
+  rows.find(({ isTampered, key }) => !isTampered && key.revokedAt === undefined) ??
+  rows.find(({ isTampered }) => !isTampered) ??
+  rows[0];
+
+const altered = (): AccountError =>
+  new AccountError(
+    'the account was altered in the database; check it, then run: cardvault account suspend ID --name NAME',
+  );
+
+/** Throws for an account whose row was altered: nothing may be sealed that such a row says. */
+function assertAuthentic(account: Account): AuthenticAccount {
+  if (account.isTampered) throw altered();
+  return account;
 }
 
 const outrun = (): AccountError => new AccountError('somebody else changed this at the same moment; try again');

@@ -38,6 +38,7 @@ describe('the prefix', () => {
 
 describe('the state of a key', () => {
   const key: ApiKey = {
+    isTampered: false,
     id: 'key_1',
     account: 'acc_1',
     environment: 'sandbox',

@@ -3,10 +3,9 @@ import { ENVIRONMENTS, type Environment } from '../kernel/environment.ts';
 import type { AllowedNetwork } from './allow-list.ts';
 import type { Permission } from './permission.ts';
 
-export interface ApiKey {
+interface KeyFields {
   readonly id: string;
   readonly account: string;
-  readonly environment: Environment;
   /** The readable beginning of the key, enough to tell keys apart. */
   readonly prefix: string;
   readonly name: string;
@@ -19,9 +18,27 @@ export interface ApiKey {
   readonly lastUsedAt: number | undefined;
   /** The id of the key that replaces this one, once it was rotated. */
   readonly successor: string | undefined;
-  /** Goes up with every change, so that none undoes another unseen. */
+  /** Increases with every change, so that no change overwrites another unnoticed. */
   readonly revision: number;
 }
+
+/** A key whose row has a valid MAC. */
+export interface ApiKey extends KeyFields {
+  readonly isTampered: false;
+  readonly environment: Environment;
+}
+
+/**
+ * A key whose row was changed in the database itself. Its fields are what the row claims, to name it in lists: it is refused
+ * everywhere, and can only be revoked.
+ */
+export interface TamperedKey extends KeyFields {
+  readonly isTampered: true;
+  /** The environment that the row claims. */
+  readonly environment: string;
+}
+
+export type StoredKey = ApiKey | TamperedKey;
 
 const SECRET_BYTES = 32;
 const SHOWN_CHARACTERS = 4;
@@ -35,9 +52,10 @@ export const prefixOf = (secret: string): string => {
   return secret.slice(0, `cv_${environment}_`.length + SHOWN_CHARACTERS);
 };
 
-export type KeyState = 'active' | 'expired' | 'revoked';
+export type KeyState = 'active' | 'expired' | 'revoked' | 'altered';
 
-export function keyState(key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, now: number): KeyState {
+export function keyState(key: Pick<StoredKey, 'isTampered' | 'revokedAt' | 'expiresAt'>, now: number): KeyState {
+  if (key.isTampered) return 'altered';
   // Whatever the clock says: the machine that revoked it may be ahead of this one.
   if (key.revokedAt !== undefined) return 'revoked';
   if (key.expiresAt !== undefined && key.expiresAt <= now) return 'expired';

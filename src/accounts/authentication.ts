@@ -1,14 +1,16 @@
 import { hash } from 'node:crypto';
-import { keyedDigest, sameDigest } from '../crypto/fingerprint.ts';
+import { AlteredRows } from '../audit/altered-rows.ts';
+import { keyedDigest } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Clock, type Random, SECOND } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Database } from '../storage/database.ts';
+import { rowMacKey } from '../storage/mac-table.ts';
 import { isAllowed } from './allow-list.ts';
-import { type ApiKey, keyState } from './api-key.ts';
-import { keyIsSealed } from './key-seal.ts';
-import { type FoundKey, findKeyByDigest, noteUses } from './key-store.ts';
+import { type ApiKey, keyState, type StoredKey } from './api-key.ts';
+import { ACCOUNT_PREFIX, type FoundKey, findKeyByDigest, noteUses } from './key-store.ts';
+import { ACCOUNTS, API_KEYS } from './mac-tables.ts';
 import { keysDigestKey } from './new-key.ts';
 import type { Permission } from './permission.ts';
 
@@ -21,6 +23,8 @@ export type Refusal =
   /** Somebody changed the key in the database itself. */
   | 'key_altered'
   | 'account_suspended'
+  /** The row of the account was changed in the database itself. */
+  | 'account_altered'
   | 'address_not_listed'
   | 'permission_missing';
 
@@ -29,7 +33,7 @@ export const GUESSES: ReadonlySet<Refusal> = new Set(['key_missing', 'key_unknow
 
 export type Verdict =
   | { readonly key: ApiKey; readonly tenant: Tenant; readonly refusal?: undefined }
-  | { readonly key: ApiKey | undefined; readonly refusal: Refusal };
+  | { readonly key: StoredKey | undefined; readonly refusal: Refusal };
 
 /** Shorter than the 5 seconds within which every change of a key holds everywhere. */
 const REMEMBERED_MS = 2 * SECOND;
@@ -37,9 +41,8 @@ const SALT_BYTES = 32;
 const REMEMBERED_KEYS = 10_000;
 const REMEMBERED_ADDRESSES = 1000;
 
-interface Remembered extends FoundKey {
-  readonly tenant: Tenant;
-  readonly altered: boolean;
+interface Remembered {
+  readonly found: FoundKey;
   readonly readAt: number;
   readonly addresses: Map<string, boolean>;
 }
@@ -50,6 +53,7 @@ export class Authentication {
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #environment: Environment;
+  readonly #alteredRows: AlteredRows;
   /** Of this process alone. */
   readonly #salt: string;
   readonly #remembered = new Map<string, Remembered>();
@@ -69,27 +73,33 @@ export class Authentication {
     this.#keyring = options.keyring;
     this.#clock = options.clock;
     this.#environment = options.environment;
+    this.#alteredRows = new AlteredRows(options);
   }
 
   /** `address` is where the request comes from, after trusted proxies. */
   async authenticate(secret: string | undefined, address: string, permission: Permission): Promise<Verdict> {
     if (secret === undefined || secret === '') return { key: undefined, refusal: 'key_missing' };
-    const found = await this.#find(secret);
-    if (found === undefined) return { key: undefined, refusal: 'key_unknown' };
-    const { key, tenant } = found;
+    const remembered = await this.#find(secret);
+    if (remembered === undefined) return { key: undefined, refusal: 'key_unknown' };
+    const { found } = remembered;
+    if (found.isTampered) return { key: found.key, refusal: 'key_altered' };
+    const { key, accountState } = found;
     const now = this.#clock();
-    if (found.altered) return { key, refusal: 'key_altered' };
     const state = keyState(key, now);
     if (state !== 'active') return { key, refusal: state === 'revoked' ? 'key_revoked' : 'key_expired' };
-    if (found.suspended) return { key, refusal: 'account_suspended' };
-    if (!allowedFrom(found, address)) return { key, refusal: 'address_not_listed' };
+    if (accountState !== 'active')
+      return { key, refusal: accountState === 'tampered' ? 'account_altered' : 'account_suspended' };
+    if (!allowedFrom(key, remembered.addresses, address)) return { key, refusal: 'address_not_listed' };
     if (!key.permissions.includes(permission)) return { key, refusal: 'permission_missing' };
     // Uses that are not in the database yet, or were not when the key was read, count too.
     const lastUsedAt = this.#lastUses.get(key.id) ?? key.lastUsedAt;
     this.#uses.set(key.id, { account: key.account, id: key.id, at: now });
     if (this.#lastUses.size >= REMEMBERED_KEYS) this.#lastUses.clear();
     this.#lastUses.set(key.id, now);
-    return { key: lastUsedAt === key.lastUsedAt ? key : { ...key, lastUsedAt }, tenant };
+    return {
+      key: lastUsedAt === key.lastUsedAt ? key : { ...key, lastUsedAt },
+      tenant: { account: key.account, environment: key.environment },
+    };
   }
 
   /** Writes the last uses of keys; called now and then, because nothing depends on them. */
@@ -110,28 +120,29 @@ export class Authentication {
     const environment = this.#environment;
     const digestKey = await keysDigestKey(this.#keyring, environment);
     const digest = keyedDigest(digestKey, secret);
-    const found = await findKeyByDigest(this.#database, digest);
-    if (found === undefined || found.key.environment !== environment || !sameDigest(found.digest, digest)) {
+    const found = await findKeyByDigest(this.#database, await rowMacKey(this.#keyring), digest);
+    // A digest is of one environment: a row in another one was moved there, which its MAC shows.
+    if (found === undefined || (!found.isTampered && found.key.environment !== environment)) {
       this.#remembered.delete(name);
       return undefined;
     }
-    const tenant = { account: found.key.account, environment };
-    const altered = !keyIsSealed(digestKey, found.key, found.digest, found.seal);
-    const remembered = { ...found, tenant, altered, readAt: now, addresses: new Map() };
+    if (found.isTampered) await this.#alteredRows.report(API_KEYS, found.row);
+    if (found.accountState === 'tampered') await this.#alteredRows.report(ACCOUNTS, found.joined, ACCOUNT_PREFIX);
+    const remembered = { found, readAt: now, addresses: new Map() };
     if (this.#remembered.size >= REMEMBERED_KEYS) this.#remembered.clear();
     this.#remembered.set(name, remembered);
     return remembered;
   }
 }
 
-function allowedFrom(found: Remembered, address: string): boolean {
-  let allowed = found.addresses.get(address);
+function allowedFrom({ allowList }: ApiKey, addresses: Map<string, boolean>, address: string): boolean {
+  let allowed = addresses.get(address);
   if (allowed === undefined) {
     allowed = isAllowed(
-      found.key.allowList.map(({ cidr }) => cidr),
+      allowList.map(({ cidr }) => cidr),
       address,
     );
-    if (found.addresses.size < REMEMBERED_ADDRESSES) found.addresses.set(address, allowed);
+    if (addresses.size < REMEMBERED_ADDRESSES) addresses.set(address, allowed);
   }
   return allowed;
 }

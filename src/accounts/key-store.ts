@@ -1,6 +1,7 @@
+import type { KeyObject } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { DAY } from '../kernel/clock.ts';
-import type { Environment, Tenant } from '../kernel/environment.ts';
+import { ENVIRONMENTS, type Environment, type Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import {
   blob,
@@ -10,103 +11,152 @@ import {
   type Row,
   text,
   textOrNull,
+  type Value,
   type Write,
   write,
 } from '../storage/database.ts';
+import { computeMac, isRowAuthentic, macColumns, safeInteger } from '../storage/mac-table.ts';
 import type { AllowedNetwork } from './allow-list.ts';
-import type { ApiKey } from './api-key.ts';
-import type { Permission } from './permission.ts';
+import type { ApiKey, TamperedKey } from './api-key.ts';
+import { claimedList, claimedText, claimedTime, claimedTimeOrNone } from './claimed.ts';
+import { ACCOUNTS, API_KEYS } from './mac-tables.ts';
+import { isPermission, type Permission } from './permission.ts';
 
-const TRAITS = 'account, id, environment, prefix, name, description, permissions';
-const TIMES = 'created_at, expires_at, revoked_at, last_used_at, successor, revision';
-const KEY = `${TRAITS}, allow_list, ${TIMES}`;
+/** A key as a list shows it: an allow-list can be long, so only its length is given. */
+export type ListedKey = (Omit<ApiKey, 'allowList'> | Omit<TamperedKey, 'allowList'>) & { readonly networks: number };
 
-/** A key as a list shows it: its allow-list may be long, so that only its length is told. */
-export interface ListedKey extends Omit<ApiKey, 'allowList'> {
-  readonly networks: number;
+/** A row of a key: either authentic, with what changes of it are sealed with, or altered, of which nothing can be sealed. */
+export type KeyRow =
+  | { readonly isTampered: false; readonly key: ApiKey; readonly digest: Uint8Array }
+  | { readonly isTampered: true; readonly key: TamperedKey; readonly row: Row };
+
+const COLUMNS = `${macColumns(API_KEYS)}, ${safeInteger('last_used_at')} as last_used_at`;
+
+function toKeyRow(macKey: KeyObject, row: Row): KeyRow {
+  if (!isRowAuthentic(macKey, API_KEYS, row)) return { isTampered: true, key: toTamperedKey(row), row };
+  const key: ApiKey = {
+    isTampered: false,
+    id: text(row, 'id'),
+    account: text(row, 'account'),
+    environment: text(row, 'environment') as Environment,
+    prefix: text(row, 'prefix'),
+    name: text(row, 'name'),
+    description: text(row, 'description'),
+    permissions: JSON.parse(text(row, 'permissions')) as Permission[],
+    allowList: JSON.parse(text(row, 'allow_list')) as AllowedNetwork[],
+    createdAt: integer(row, 'created_at'),
+    expiresAt: integerOrNull(row, 'expires_at'),
+    revokedAt: integerOrNull(row, 'revoked_at'),
+    lastUsedAt: claimedTimeOrNone(row['last_used_at']),
+    successor: textOrNull(row, 'successor'),
+    revision: integer(row, 'revision'),
+  };
+  return { isTampered: false, key, digest: blob(row, 'digest') };
 }
 
-const readKey = (row: Row): ApiKey => ({ ...readTraits(row), allowList: readNetworks(row) });
-
-const readNetworks = (row: Row): AllowedNetwork[] => JSON.parse(text(row, 'allow_list')) as AllowedNetwork[];
-
-const readTraits = (row: Row): Omit<ApiKey, 'allowList'> => ({
-  id: text(row, 'id'),
-  account: text(row, 'account'),
-  environment: text(row, 'environment') as Environment,
-  prefix: text(row, 'prefix'),
-  name: text(row, 'name'),
-  description: text(row, 'description'),
-  permissions: JSON.parse(text(row, 'permissions')) as Permission[],
-  createdAt: integer(row, 'created_at'),
-  expiresAt: integerOrNull(row, 'expires_at'),
-  revokedAt: integerOrNull(row, 'revoked_at'),
-  lastUsedAt: integerOrNull(row, 'last_used_at'),
-  successor: textOrNull(row, 'successor'),
-  revision: integer(row, 'revision'),
+/** Whatever the row holds, so that a list never fails because of it. */
+const toTamperedKey = (row: Row): TamperedKey => ({
+  isTampered: true,
+  id: claimedText(row['id']),
+  account: claimedText(row['account']),
+  environment: claimedText(row['environment']),
+  prefix: claimedText(row['prefix']),
+  name: claimedText(row['name']),
+  description: claimedText(row['description']),
+  permissions: claimedList(row['permissions']).filter(
+    (each) => typeof each === 'string' && isPermission(each),
+  ) as Permission[],
+  allowList: claimedNetworks(row['allow_list']),
+  createdAt: claimedTime(row['created_at']),
+  expiresAt: claimedTimeOrNone(row['expires_at']),
+  revokedAt: claimedTimeOrNone(row['revoked_at']),
+  lastUsedAt: claimedTimeOrNone(row['last_used_at']),
+  successor: row['successor'] === null ? undefined : claimedText(row['successor']),
+  revision: claimedTime(row['revision']),
 });
 
-/** A key with its digest and the state of its account, by digest. */
-export interface FoundKey {
-  readonly key: ApiKey;
-  readonly digest: Uint8Array;
-  readonly seal: Uint8Array;
-  /** The account is suspended. */
-  readonly suspended: boolean;
-}
+const claimedNetworks = (value: Value | undefined): AllowedNetwork[] =>
+  claimedList(value)
+    .slice(0, LIMITS.allowListEntries)
+    .map((each) => {
+      const { cidr, note } = (typeof each === 'object' && each !== null ? each : {}) as Record<string, Value>;
+      return { cidr: claimedText(cidr), note: claimedText(note) };
+    });
 
-const BY_DIGEST = `select k.account, k.id, k.environment, k.prefix, k.name, k.description, k.permissions, k.allow_list,
-    k.created_at, k.expires_at, k.revoked_at, k.last_used_at, k.successor, k.revision, k.digest, k.seal, a.suspended_at
+/** The state of a key's account, as far as authentication needs it. */
+type AccountState = 'active' | 'suspended' | 'tampered';
+
+/** A key with the state of its account, by digest. */
+export type FoundKey = KeyRow & { readonly accountState: AccountState; readonly joined: Row };
+
+/** Goes before the columns of the account. */
+export const ACCOUNT_PREFIX = 'account_row_';
+const BY_DIGEST = `select ${macColumns(API_KEYS, 'k')}, ${safeInteger('k.last_used_at')} as last_used_at, ${macColumns(ACCOUNTS, 'a', ACCOUNT_PREFIX)}
   from api_keys k join accounts a on a.id = k.account where k.digest = ?`;
 
-export async function findKeyByDigest(database: Database, digest: Uint8Array): Promise<FoundKey | undefined> {
+export async function findKeyByDigest(
+  database: Database,
+  macKey: KeyObject,
+  digest: Uint8Array,
+): Promise<FoundKey | undefined> {
   const [row] = await database.read(BY_DIGEST, digest);
-  if (row === undefined) return undefined;
-  return {
-    key: readKey(row),
-    digest: blob(row, 'digest'),
-    seal: blob(row, 'seal'),
-    suspended: integerOrNull(row, 'suspended_at') !== undefined,
-  };
+  return row && { ...toKeyRow(macKey, row), accountState: toAccountState(macKey, row), joined: row };
 }
 
-export const findKey = async (
-  database: Database,
-  id: string,
-): Promise<{ key: ApiKey; digest: Uint8Array } | undefined> =>
-  (await database.read(`select ${KEY}, digest from api_keys where id = ?`, id)).map((row) => ({
-    key: readKey(row),
-    digest: blob(row, 'digest'),
-  }))[0];
+function toAccountState(macKey: KeyObject, row: Row): AccountState {
+  if (!isRowAuthentic(macKey, ACCOUNTS, row, ACCOUNT_PREFIX)) return 'tampered';
+  return row[`${ACCOUNT_PREFIX}suspended_at`] === null ? 'active' : 'suspended';
+}
 
-export const listKeys = async (database: Database, account: string): Promise<ApiKey[]> =>
-  (await database.read(`select ${KEY} from api_keys where account = ? order by created_at, id`, account)).map(readKey);
+/** Usually one. An attacker can put rows with the same id into other accounts; one of them at most is authentic. */
+export const findKeys = async (database: Database, macKey: KeyObject, id: string): Promise<KeyRow[]> =>
+  (await database.read(`select ${COLUMNS} from api_keys where id = ? order by account`, id)).map((row) =>
+    toKeyRow(macKey, row),
+  );
+
+export async function findKeyOfAccount(
+  database: Database,
+  macKey: KeyObject,
+  account: string,
+  id: string,
+): Promise<KeyRow | undefined> {
+  const [row] = await database.read(`select ${COLUMNS} from api_keys where account = ? and id = ?`, account, id);
+  return row && toKeyRow(macKey, row);
+}
+
+export const listKeys = async (database: Database, macKey: KeyObject, account: string): Promise<KeyRow[]> =>
+  (await database.read(`select ${COLUMNS} from api_keys where account = ? order by created_at, id`, account)).map(
+    (row) => toKeyRow(macKey, row),
+  );
 
 /** Neither revoked nor over. */
 const WORKING = 'revoked_at is null and (expires_at is null or expires_at > ?)';
-const WORKING_IN = `select ${TRAITS}, ${TIMES} from api_keys where account = ? and environment = ? and ${WORKING}`;
-const ENDED_IN = `select ${TRAITS}, ${TIMES} from api_keys where account = ? and environment = ? and not (${WORKING})
+const WORKING_IN = `select id from api_keys where account = ? and environment = ? and ${WORKING}`;
+const ENDED_IN = `select id from api_keys where account = ? and environment = ? and not (${WORKING})
   order by created_at desc, id limit ${LIMITS.endedKeysListed}`;
-const NETWORKS = 'select allow_list from api_keys where account = ? and id = ?';
 
 /** All that work and the newest of the others, the newest first. */
 export async function keysToList(
   database: Database,
+  macKey: KeyObject,
   { account, environment }: Tenant,
   now: number,
+  onTampered: (row: Row) => Promise<void>,
 ): Promise<ListedKey[]> {
-  const rows = await database.read(WORKING_IN, account, environment, now);
-  rows.push(...(await database.read(ENDED_IN, account, environment, now)));
+  const ids = await database.read(WORKING_IN, account, environment, now);
+  ids.push(...(await database.read(ENDED_IN, account, environment, now)));
   const keys: ListedKey[] = [];
-  let characters = 0;
-  for (const row of rows) {
-    const traits = readTraits(row);
-    const [found] = await database.read(NETWORKS, account, traits.id);
-    characters += found === undefined ? 0 : text(found, 'allow_list').length;
-    keys.push({ ...traits, networks: found === undefined ? 0 : readNetworks(found).length });
-    if (characters < LIMITS.smallBodyBytes) continue;
-    // Other requests go on between long lists.
-    characters = 0;
+  let networks = 0;
+  for (const { id } of ids) {
+    const found = await findKeyOfAccount(database, macKey, account, String(id));
+    if (found === undefined) continue;
+    if (found.isTampered) await onTampered(found.row);
+    const { allowList, ...listed } = found.key;
+    keys.push({ ...listed, networks: allowList.length });
+    networks += allowList.length;
+    if (networks < LIMITS.allowListEntries) continue;
+    // Long lists take time to parse; other requests are served in between.
+    networks = 0;
     await setImmediate();
   }
   return keys.sort((one, other) => other.createdAt - one.createdAt || (one.id < other.id ? -1 : 1));
@@ -151,37 +201,90 @@ export function roomForKey({ account, environment }: Tenant, now: number): reado
   return [write(HOLD, [account], 1), write(ROOM, room, 1)];
 }
 
-export function insertKey(key: ApiKey, digest: Uint8Array, seal: Uint8Array): Write {
-  const lists = [JSON.stringify(key.permissions), JSON.stringify(key.allowList)];
-  const times = [key.createdAt, key.expiresAt ?? null, key.revokedAt ?? null, key.lastUsedAt ?? null];
-  const values = [
-    key.account,
-    key.id,
-    key.environment,
-    key.prefix,
-    key.name,
-    key.description,
-    ...lists,
-    ...times,
-    key.successor ?? null,
-    key.revision,
-    digest,
-    seal,
-  ];
+export function insertKey(macKey: KeyObject, key: ApiKey, digest: Uint8Array): Write {
+  const row = toRow(key, digest);
+  const values = [...Object.values(row), computeMac(macKey, API_KEYS, row)];
   const marks = values.map(() => '?').join(', ');
-  return write(`insert into api_keys (${KEY}, digest, seal) values (${marks})`, values, 1);
+  return write(`insert into api_keys (${Object.keys(row).join(', ')}, seal) values (${marks})`, values, 1);
 }
 
-/** The next revision of a key; conflicts when it was changed since it was read, or revoked. */
-export function updateKey(key: ApiKey, seal: Uint8Array): Write {
-  const lists = [JSON.stringify(key.permissions), JSON.stringify(key.allowList)];
-  const ends = [key.expiresAt ?? null, key.revokedAt ?? null, key.successor ?? null];
-  const where = [key.account, key.id, key.revision - 1];
-  const sql = `update api_keys set name = ?, description = ?, permissions = ?, allow_list = ?, expires_at = ?,
-      revoked_at = ?, successor = ?, revision = ?, seal = ?
-    where account = ? and id = ? and revision = ? and revoked_at is null`;
-  return write(sql, [key.name, key.description, ...lists, ...ends, key.revision, seal, ...where], 1);
+/** The columns of a key that can be changed. */
+type KeyChanges = Partial<
+  Pick<ApiKey, 'name' | 'description' | 'permissions' | 'allowList' | 'expiresAt' | 'revokedAt' | 'successor'>
+>;
+
+/** Stores the next revision of a key; conflicts when it was changed since it was read, or revoked. */
+export function updateKey(
+  macKey: KeyObject,
+  { key: old, digest }: KeyRow & { readonly isTampered: false },
+  changes: KeyChanges,
+): { readonly key: ApiKey; readonly update: Write } {
+  const key: ApiKey = { ...old, ...changes, revision: old.revision + 1 };
+  const update = write(
+    `${UPDATE} and revision = ? and revoked_at is null`,
+    [...updateValues(macKey, key, digest), key.account, key.id, old.revision],
+    1,
+  );
+  return { key, update };
 }
+
+/**
+ * Replaces an altered row by a revoked key without rights, under a digest that no key has. Of the row only its place, its
+ * environment and the time of its creation stay, which give access to nothing.
+ */
+export function replaceTamperedKey(
+  macKey: KeyObject,
+  { key: old, row }: KeyRow & { readonly isTampered: true },
+  digest: Uint8Array,
+  revokedAt: number,
+): { readonly key: ApiKey; readonly update: Write } {
+  const key: ApiKey = {
+    isTampered: false,
+    id: text(row, 'id'),
+    account: text(row, 'account'),
+    environment: ENVIRONMENTS.find((each) => each === old.environment) ?? 'sandbox',
+    prefix: '',
+    name: old.id,
+    description: '',
+    permissions: [],
+    allowList: [],
+    createdAt: old.createdAt,
+    expiresAt: undefined,
+    revokedAt,
+    lastUsedAt: undefined,
+    successor: undefined,
+    revision: 1,
+  };
+  return { key, update: write(UPDATE, [...updateValues(macKey, key, digest), key.account, key.id], 1) };
+}
+
+const UPDATE = `update api_keys set environment = ?, digest = ?, prefix = ?, name = ?, description = ?, permissions = ?,
+    allow_list = ?, created_at = ?, expires_at = ?, revoked_at = ?, successor = ?, revision = ?, seal = ?
+  where account = ? and id = ?`;
+
+function updateValues(macKey: KeyObject, key: ApiKey, digest: Uint8Array): Value[] {
+  const row = toRow(key, digest);
+  const { account: _account, id: _id, ...changed } = row;
+  return [...Object.values(changed), computeMac(macKey, API_KEYS, row)];
+}
+
+/** In the order of the statements. */
+const toRow = (key: ApiKey, digest: Uint8Array) => ({
+  account: key.account,
+  id: key.id,
+  environment: key.environment,
+  digest,
+  prefix: key.prefix,
+  name: key.name,
+  description: key.description,
+  permissions: JSON.stringify(key.permissions),
+  allow_list: JSON.stringify(key.allowList),
+  created_at: key.createdAt,
+  expires_at: key.expiresAt ?? null,
+  revoked_at: key.revokedAt ?? null,
+  successor: key.successor ?? null,
+  revision: key.revision,
+});
 
 const USED = 'update api_keys set last_used_at = ? where account = ? and id = ? and coalesce(last_used_at, 0) < ?';
 

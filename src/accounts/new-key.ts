@@ -6,9 +6,9 @@ import type { Environment, Tenant } from '../kernel/environment.ts';
 import { newId } from '../kernel/ids.ts';
 import { mustBeReadable } from '../kernel/readable.ts';
 import type { Write } from '../storage/database.ts';
+import { rowMacKey } from '../storage/mac-table.ts';
 import type { AllowedNetwork } from './allow-list.ts';
 import { type ApiKey, newSecret, prefixOf } from './api-key.ts';
-import { sealOfKey } from './key-seal.ts';
 import { insertKey } from './key-store.ts';
 import { PERMISSIONS, type Permission } from './permission.ts';
 
@@ -51,6 +51,7 @@ export async function newKey(
 ): Promise<NewKey> {
   const secret = newSecret(environment, random);
   const key: ApiKey = {
+    isTampered: false,
     id: newId('key', ID_CHARACTERS, random),
     account,
     environment,
@@ -68,5 +69,5 @@ export async function newKey(
   };
   const digestKey = await keysDigestKey(keyring, environment);
   const digest = new Uint8Array(keyedDigest(digestKey, secret));
-  return { key, secret, insert: insertKey(key, digest, sealOfKey(digestKey, key, digest)) };
+  return { key, secret, insert: insertKey(await rowMacKey(keyring), key, digest) };
 }

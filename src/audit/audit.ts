@@ -9,9 +9,13 @@ import type { JournalEntry } from '../storage/database.ts';
 export const AUDIT_ACTIONS = [
   'service.initialised',
   'journal.opened',
+  'clock.confirmed',
   'access.denied',
   'audit.read',
   'audit.exported',
+  'vault.backed-up',
+  'vault.restored',
+  'vault.copied',
   'capture.retrieved',
   'capture.tokenized',
   'capture.deleted',
@@ -25,6 +29,7 @@ export const AUDIT_ACTIONS = [
   'key.edited',
   'key.rotated',
   'key.revoked',
+  'record.altered',
   'proxy.configured',
   'proxy.removed',
   'payments.enabled',
@@ -37,6 +42,7 @@ export const AUDIT_ACTIONS = [
   'person.joined',
   'person.signed-in',
   'person.sign-in-refused',
+  'person.disabled',
   'person.locked',
   'person.unlocked',
   'person.signed-out',
@@ -48,6 +54,7 @@ export const AUDIT_ACTIONS = [
   'factor.renamed',
   'factor.removed',
   'recovery-codes.made',
+  'password.blocked',
   'password.changed',
   'email.changed',
   'membership.changed',
@@ -72,6 +79,8 @@ export interface Actor {
   readonly type: 'key' | 'person' | 'operator' | 'service' | 'unknown';
   readonly id?: string;
   readonly name?: string;
+  /** How the name of an operator is known: from `CARDVAULT_OPERATOR`, or from the operating system. */
+  readonly source?: 'setting' | 'os-user';
 }
 
 /** Who acts, and from where; made once for each request or command. */

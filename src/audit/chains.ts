@@ -1,8 +1,8 @@
-import { blob, type Database, integer, type Row, text } from '../storage/database.ts';
-import { type Chain, type Head, type Link, MIXED_LANE } from '../storage/journal.ts';
+import { blob, type Database, integer, integerOrNull, type Row, text } from '../storage/database.ts';
+import type { Chain, Head, Link } from '../storage/journal.ts';
 import { turnToLook } from '../storage/turns.ts';
 
-/** How the journal is read: chain by chain and page by page, so that no more than a page of it is held. */
+/** The journal is read chain by chain and page by page, so that no more than a page of it is held. */
 const PAGE = 1000;
 const HEADS_PAGE = 200;
 
@@ -15,22 +15,31 @@ const HEADS = `select ${HEAD_COLUMNS} from journal_heads where (account, lane) >
 
 const LINKS = `select lane, sequence, account, environment, at, record, hash from journal
   where account = ? and lane = ? and sequence > ? order by sequence limit ?`;
-/** The number of the lane stands in the text, because the index for it is chosen by the text. */
-const MIXED_LINKS = `select lane, sequence, account, environment, at, record, hash from journal
-  where lane = ${MIXED_LANE} and sequence > ? order by sequence limit ?`;
+const FIRST_CHAIN = 'select account, lane from journal order by account, lane limit 1';
+const FIRST_CHAIN_OF = 'select account, lane from journal where account = ? order by lane limit 1';
+const NEXT_CHAIN = 'select account, lane from journal where (account, lane) > (?, ?) order by account, lane limit 1';
+/** One statement, which sees records and head at the same moment, and reads no more than the ends of an index. */
+const EXTENT = `select
+  (select min(sequence) from journal where account = ? and lane = ?) as first,
+  (select max(sequence) from journal where account = ? and lane = ?) as last,
+  (select sequence from journal_heads where account = ? and lane = ?) as sealed`;
+const COUNT = 'select count(*) as records from journal where account = ? and lane = ?';
 
 export interface StoredHead extends Head {
   readonly seal: Uint8Array;
 }
 
+/** Called for each page of records that was read: the number of its records. */
+export type Pace = (records: number) => Promise<void>;
+
+const AT_ONCE: Pace = () => Promise.resolve();
+
 export const lanesOf = async (database: Database): Promise<number[]> =>
   (await database.read(LANES)).map((row) => integer(row, 'lane'));
 
-/** The lanes that can hold records of an account, or with '' of the service itself. */
-export async function lanesWith(database: Database, account: string): Promise<number[]> {
-  const own = (await database.read(LANES_OF, account)).map((row) => integer(row, 'lane'));
-  return own.includes(MIXED_LANE) ? own : [MIXED_LANE, ...own];
-}
+/** The lanes that hold records of an account, or with '' of the service itself. */
+export const lanesWith = async (database: Database, account: string): Promise<number[]> =>
+  (await database.read(LANES_OF, account)).map((row) => integer(row, 'lane'));
 
 export async function headOf(database: Database, { account, lane }: Chain): Promise<StoredHead | undefined> {
   const [row] = await database.read(HEAD, account, lane);
@@ -57,29 +66,43 @@ export async function* journalHeads(database: Database): AsyncGenerator<Head> {
 }
 
 /** The records of a chain behind sequence `after`, up to its head, in order. */
-export const linksOf = (database: Database, head: Head, after = 0): AsyncGenerator<Link> =>
-  head.lane === MIXED_LANE
-    ? linksBetween(after, head, (behind) => database.read(MIXED_LINKS, behind, PAGE))
-    : linksBetween(after, head, (behind) => database.read(LINKS, head.account, head.lane, behind, PAGE));
-
-/** What the mixed chain holds of one account. */
-export async function* mixedLinksOf(database: Database, account: string): AsyncGenerator<Link> {
-  const head = await headOf(database, { account: '', lane: MIXED_LANE });
-  if (head === undefined) return;
-  yield* linksBetween(0, head, (behind) => database.read(LINKS, account, MIXED_LANE, behind, PAGE));
-}
-
-async function* linksBetween(
-  after: number,
-  head: Head,
-  read: (behind: number) => Promise<Row[]>,
-): AsyncGenerator<Link> {
+export async function* linksOf(database: Database, head: Head, after = 0, pace = AT_ONCE): AsyncGenerator<Link> {
+  const read = (behind: number): Promise<Row[]> => database.read(LINKS, head.account, head.lane, behind, PAGE);
   for await (const links of pages(after, (last: Link) => last.sequence, readLink, read, PAGE)) {
     for (const link of links) {
       if (link.sequence > head.sequence) return;
       yield link;
     }
+    await pace(links.length);
   }
+}
+
+/** Every chain that has a record, whether or not it has a head; with `account` those of one account alone. */
+export async function* chainsWithRecords(database: Database, account?: string): AsyncGenerator<Chain> {
+  let [row] = await (account === undefined ? database.read(FIRST_CHAIN) : database.read(FIRST_CHAIN_OF, account));
+  while (row !== undefined) {
+    const chain = { account: text(row, 'account'), lane: integer(row, 'lane') };
+    if (account !== undefined && chain.account !== account) return;
+    yield chain;
+    await turnToLook();
+    [row] = await database.read(NEXT_CHAIN, chain.account, chain.lane);
+  }
+}
+
+/** The records of a chain that its head does not seal. */
+export interface Unsealed {
+  readonly records: number;
+  readonly sealed: number;
+}
+
+export async function unsealedOf(database: Database, { account, lane }: Chain): Promise<Unsealed | undefined> {
+  const [extent = {}] = await database.read(EXTENT, account, lane, account, lane, account, lane);
+  const last = integerOrNull(extent, 'last');
+  if (last === undefined) return undefined;
+  const sealed = integerOrNull(extent, 'sealed') ?? 0;
+  if (integer(extent, 'first') === 1 && last === sealed) return undefined;
+  const [counted = {}] = await database.read(COUNT, account, lane);
+  return { records: integer(counted, 'records'), sealed };
 }
 
 /** Reads on from the last row of each page, until one is not full. */

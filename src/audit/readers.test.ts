@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { openPeopleHouse, type PeopleHouse } from '../../test/people-house.ts';
+import { HOUR } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { Readers } from './readers.ts';
 
@@ -26,6 +27,15 @@ describe('who reads the audit log', () => {
     await Promise.all(others.map(note));
     await note('first');
     assert.deepEqual([await recorded('first'), await recorded('other-9999')], [2, 1]);
+  });
+
+  test('is on record again when the clock was ahead meanwhile', async () => {
+    const readers = new Readers(house.core);
+    house.advance(200 * HOUR);
+    await readers.note(house.core.clock, reader('jump'), { account: '' }, []);
+    house.advance(-200 * HOUR);
+    await readers.note(house.core.clock, reader('jump'), { account: '' }, []);
+    assert.equal(await recorded('jump'), 2);
   });
 
   test('is not shown the log when that cannot be put on record', async () => {

@@ -57,7 +57,7 @@ export class Readers {
     const look = JSON.stringify([type, id, seen, filters]);
     const now = clock();
     const before = this.#recorded.get(look);
-    if (before !== undefined && now < before + SAME_READING_MS) return;
+    if (before !== undefined && isRecent(before, now)) return;
     await commitAll(this.#database, {
       writes: [],
       journal: seenEntries(clock, 'audit.read', reader, seen, filters),
@@ -69,8 +69,11 @@ export class Readers {
 
   #forgetOld(now: number): void {
     for (const [look, at] of this.#recorded) {
-      if (now < at + SAME_READING_MS && this.#recorded.size < LIMITS.rememberedReadings) return;
+      if (isRecent(at, now) && this.#recorded.size < LIMITS.rememberedReadings) return;
       this.#recorded.delete(look);
     }
   }
 }
+
+/** A clock that was ahead and returned must not end the records. */
+const isRecent = (at: number, now: number): boolean => now >= at && now < at + SAME_READING_MS;

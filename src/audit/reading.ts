@@ -165,8 +165,8 @@ const isText = (value: unknown): boolean => typeof value === 'string';
 /** In every part that is read here: one that was changed must not keep people from seeing the others. */
 function isRecord(read: unknown): read is AuditRecord {
   const { action, outcome, actor, address = '', request_id = '', targets = [] } = read as Partial<AuditRecord>;
-  const { type, id = '', name = '' } = actor ?? {};
-  const texts = [action, outcome, type, id, name, address, request_id];
+  const { type, id = '', name = '', source = '' } = actor ?? {};
+  const texts = [action, outcome, type, id, name, source, address, request_id];
   return texts.every(isText) && Array.isArray(targets) && targets.every(isText);
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { openPeopleHouse, type PeopleHouse } from '../../test/people-house.ts';
-import { MINUTE } from '../kernel/clock.ts';
+import { HOUR, MINUTE } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { auditEntry } from './audit.ts';
 import { Repeats } from './repeats.ts';
@@ -38,6 +38,14 @@ describe('what comes again and again', () => {
     (await house.records(''))
       .filter(({ actor }) => actor.id === `${who}-${run}`)
       .map(({ detail, request_id }) => `${detail?.['times'] ?? 'first'} ${request_id}`);
+
+  test('is on record again when the clock was ahead meanwhile', async () => {
+    house.advance(200 * HOUR);
+    await note('ana', '1');
+    house.advance(-200 * HOUR);
+    await note('ana', '2');
+    assert.deepEqual(await recorded('ana'), ['first 2', 'first 1']);
+  });
 
   test('is on record at once, and then as a number when some minutes are over', async () => {
     await note('ana', '1');

@@ -74,7 +74,9 @@ export class Repeats {
   }
 
   #isNew({ at }: Counted): boolean {
-    return this.#clock() < at + COUNTED_FOR_MS;
+    const passed = this.#clock() - at;
+    // A clock that was ahead and returned must not end the records.
+    return passed >= 0 && passed < COUNTED_FOR_MS;
   }
 }
 

@@ -6,9 +6,24 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ACCOUNTS, type Chained, entryOf, LONG, MIXED, makeJournal, RECORDS, TOTAL } from '../../test/journals.ts';
+import { ACCOUNTS, type Chained, entryOf, LONG, makeJournal, RECORDS, SERVICE, TOTAL } from '../../test/journals.ts';
 import type { Database, Row } from '../storage/database.ts';
-import { emptyHead, type Head, isAnnouncement, type Link, linkAfter, sealHead } from '../storage/journal.ts';
+import {
+  emptyHead,
+  extendChains,
+  type Head,
+  isAnnouncement,
+  type Link,
+  linkAfter,
+  sealHead,
+} from '../storage/journal.ts';
+import {
+  beginRegister,
+  READ_REGISTER,
+  REPLACE_REGISTER,
+  registerLane,
+  registerWithout,
+} from '../storage/lane-register.ts';
 import { Connection } from '../storage/sqlite/open.ts';
 import { SqliteDatabase } from '../storage/sqlite/sqlite.ts';
 import { exportJournal, type Verification, verifyJournal } from './verify.ts';
@@ -86,10 +101,11 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     assert.deepEqual(await afterTampering(() => undefined), { ok: true, records: TOTAL });
   });
 
-  for (const chain of [MIXED, LONG])
+  for (const chain of [SERVICE, LONG])
     describe(`of ${chain.name}`, () => {
-      const { where, account, lane, place, headWhere } = chain;
-      const entry = entryOf(chain.owner(1), 1);
+      const { where, account, lane, place } = chain;
+
+      const entry = entryOf(account, 1);
       const first = emptyHead(account, lane);
       const firstLink = linkAfter(first, entry);
 
@@ -109,16 +125,14 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
                 assert.equal(file.prepare(sql).run(value, sequence).changes, 1);
               },
               // A record that is given another account has left its chain.
-              new RegExp(`${place}, record ${sequence}: ${column === 'account' && lane !== 1 ? 'missing' : 'changed'}`),
+              new RegExp(`${place}, record ${sequence}: ${column === 'account' ? 'missing' : 'changed'}`),
             ));
         }
       }
 
       const moveHead = (file: DatabaseSync, head: Head, seal?: Uint8Array): void => {
-        file
-          .prepare(`update journal_heads set sequence = ?, hash = ? where ${headWhere}`)
-          .run(head.sequence, head.hash);
-        if (seal !== undefined) file.prepare(`update journal_heads set seal = ? where ${headWhere}`).run(seal);
+        file.prepare(`update journal_heads set sequence = ?, hash = ? where ${where}`).run(head.sequence, head.hash);
+        if (seal !== undefined) file.prepare(`update journal_heads set seal = ? where ${where}`).run(seal);
       };
       const rewritten = (file: DatabaseSync): Head => {
         const suffix = linksOf(file, chain).slice(2000);
@@ -142,10 +156,10 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
         'a removed last record': run(`delete from journal where ${where} and sequence = ${RECORDS}`),
         'a removed page': run(`delete from journal where ${where} and sequence between 1001 and 2000`),
         'removed records with the head left': run(`delete from journal where ${where}`),
-        'a removed head': run(`delete from journal_heads where ${headWhere}`),
+        'a removed head': run(`delete from journal_heads where ${where}`),
         'all removed, its head too': (file) => {
           run(`delete from journal where ${where}`)(file);
-          run(`delete from journal_heads where ${headWhere}`)(file);
+          run(`delete from journal_heads where ${where}`)(file);
         },
         'a removed middle record whose successors moved up': (file) => {
           run(`delete from journal where ${where} and sequence = 1234`)(file);
@@ -174,11 +188,11 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
           moveHead(file, earlier);
         },
         'a chain moved to another lane': (file) => {
-          run(`update journal_heads set lane = 8 where ${headWhere}`)(file);
+          run(`update journal_heads set lane = 8 where ${where}`)(file);
           run(`update journal set lane = 8 where ${where}`)(file);
         },
         'a seal that is no seal': (file) => {
-          file.prepare(`update journal_heads set seal = ? where ${headWhere}`).run(new Uint8Array(32));
+          file.prepare(`update journal_heads set seal = ? where ${where}`).run(new Uint8Array(32));
         },
         'a rewritten suffix with new hashes': (file) => moveHead(file, rewritten(file)),
         'a rewritten suffix with new hashes, sealed with another key': (file) => {
@@ -206,7 +220,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     const small = ACCOUNTS[120] ?? '';
     const removeChain = (file: DatabaseSync, account: string): void => {
       for (const table of ['journal', 'journal_heads'])
-        assert.ok(file.prepare(`delete from ${table} where account = ? and lane = 2`).run(account).changes > 0);
+        assert.ok(file.prepare(`delete from ${table} where account = ? and lane = 1`).run(account).changes > 0);
     };
     const putHead = (file: DatabaseSync, head: Head, seal: Uint8Array): void => {
       file
@@ -214,28 +228,103 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
         .run(head.account, head.lane, head.sequence, head.hash, seal);
     };
 
-    test('everything removed is found', () =>
+    const JOURNAL = ['journal', 'journal_heads'];
+
+    test('everything removed is found', async () => {
+      const removeAll = (file: DatabaseSync): void => {
+        for (const table of JOURNAL) run(`delete from ${table}`)(file);
+      };
+      await isFound(removeAll, /^lane 1: the chain that announces the others is missing$/);
+      await isFound((file) => {
+        removeAll(file);
+        run('delete from lane_register')(file);
+      }, /^the register of lanes is missing$/);
+      await isFound((file) => {
+        removeAll(file);
+        run("update lane_register set lanes = '[]'")(file);
+      }, /^the seal of the register of lanes is not ours$/);
+    });
+
+    test('everything removed and begun anew is found, by its first record', async () => {
+      for (const table of [[], ['lane_register']]) {
+        const path = join(directory, `begun-anew-${table.length}.db`);
+        copyFileSync(genuine, path);
+        const file = new DatabaseSync(path);
+        for (const each of [...JOURNAL, ...table]) run(`delete from ${each}`)(file);
+        file.close();
+        const database = await opened(path);
+        await database.commit({ writes: [], journal: [entryOf('', 1), entryOf(small, 1)] });
+        const { fault } = await verifyJournal(database, key);
+        await database.close();
+        const missing = 'the register of lanes is missing';
+        assert.equal(fault, table.length > 0 ? missing : 'lane 1: the first record is not the registered one');
+      }
+    });
+
+    test('an empty register that was sealed is not taken for a beginning', () =>
       isFound((file) => {
-        run('delete from journal')(file);
-        run('delete from journal_heads')(file);
-      }, /no head/));
+        for (const table of [...JOURNAL, 'lane_register']) run(`delete from ${table}`)(file);
+        const { sql, rows } = beginRegister(key);
+        file.prepare(sql).run(...(rows[0] ?? []));
+      }, /^the register of lanes is empty$/));
+
+    describe('with a second lane', () => {
+      const openSecond = (file: DatabaseSync): void => {
+        const { links, heads, begun } = extendChains(key, 2, new Map(), [entryOf('', 1), entryOf(small, 2)]);
+        for (const link of links) put(file, link);
+        for (const head of heads) putHead(file, head, head.seal);
+        const register = registerWithout(2, key, file.prepare(READ_REGISTER).get() as Row);
+        assert.ok(register !== undefined && begun !== undefined);
+        assert.equal(file.prepare(REPLACE_REGISTER).run(...registerLane(key, register, begun)).changes, 1);
+      };
+      const withSecond =
+        (tamper: (file: DatabaseSync) => void) =>
+        (file: DatabaseSync): void => {
+          openSecond(file);
+          tamper(file);
+        };
+
+      test('is in order', async () => {
+        assert.deepEqual(await afterTampering(openSecond), { ok: true, records: TOTAL + 3 });
+      });
+
+      test('the newest lane removed, with its heads, is found', () =>
+        isFound(
+          withSecond((file) => {
+            for (const table of JOURNAL) run(`delete from ${table} where lane = 2`)(file);
+          }),
+          /^lane 2: the chain that announces the others is missing$/,
+        ));
+
+      test('only its heads removed is found', () =>
+        isFound(withSecond(run('delete from journal_heads where lane = 2')), /^lane 2: /));
+
+      test('its first records removed are found', () =>
+        isFound(
+          withSecond(run("delete from journal where account = '' and lane = 2 and sequence = 1")),
+          /^lane 2, record 1: missing$/,
+        ));
+
+      test('taken out of the register as well, it is found by its seal', () =>
+        isFound(
+          withSecond((file) => {
+            for (const table of JOURNAL) run(`delete from ${table} where lane = 2`)(file);
+            run("update lane_register set lanes = '[' || json_extract(lanes, '$[0]') || ']'")(file);
+          }),
+          /^the seal of the register of lanes is not ours$/,
+        ));
+    });
 
     test('a whole chain removed, with its head, is found by its announcement', async () => {
       for (const account of [small, ACCOUNTS[0] ?? '', ACCOUNTS.at(-1) ?? '', LONG.account])
         await isFound(
           (file) => removeChain(file, account),
-          new RegExp(`^account ${account}, lane 2: the chain was announced and is missing$`),
+          new RegExp(`^account ${account}, lane 1: the chain was announced and is missing$`),
         );
     });
 
-    test('the mixed chain removed, with its head, is found by the lane that came after it', () =>
-      isFound((file) => {
-        run('delete from journal where lane = 1')(file);
-        run('delete from journal_heads where lane = 1')(file);
-      }, /^lane 1: the chain was announced and is missing$/));
-
     test('the chain of announcements removed, with its head, is found', () =>
-      isFound((file) => removeChain(file, ''), /^lane 2: the chain that announces the others is missing$/));
+      isFound((file) => removeChain(file, ''), /^lane 1: the chain that announces the others is missing$/));
 
     test('a chain that was removed and began anew is announced twice', async () => {
       const path = join(directory, 'anew.db');
@@ -247,20 +336,26 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
       await database.commit({ writes: [], journal: [entryOf(small, 1)] });
       const { fault } = await verifyJournal(database, key);
       await database.close();
-      assert.equal(fault, `account ${small}, lane 2: the chain was announced twice`);
+      assert.equal(fault, `account ${small}, lane 1: the chain was announced twice`);
     });
 
     test('a chain that nobody announced is found, even when its seal is ours', () =>
       isFound((file) => {
-        const link = linkAfter(emptyHead('acct_new', 2), entryOf('acct_new', 1));
+        const link = linkAfter(emptyHead('acct_new', 1), entryOf('acct_new', 1));
         put(file, link);
         putHead(file, link, sealHead(key, link));
-      }, /^account acct_new, lane 2: the chain was never announced$/));
+      }, /^account acct_new, lane 1: the chain was never announced$/));
 
     test('a record in a chain of its own without a head is found', () =>
       isFound(
-        (file) => put(file, linkAfter(emptyHead('acct_new', 2), entryOf('acct_new', 1))),
-        /acct_new, lane 2: 1 rec/,
+        (file) => put(file, linkAfter(emptyHead('acct_new', 1), entryOf('acct_new', 1))),
+        /acct_new, lane 1: 1 rec/,
+      ));
+
+    test('a record of no account in a lane below all others is found', () =>
+      isFound(
+        (file) => put(file, linkAfter(emptyHead('', -(2 ** 40)), entryOf('', 1))),
+        /^lane -1099511627776: 1 rec/,
       ));
 
     test('a lane of its own with a head that no key sealed is found', () =>
@@ -268,49 +363,31 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
         const link = linkAfter(emptyHead('', 3), entryOf('', 1));
         put(file, link);
         putHead(file, link, sealHead(createSecretKey(randomBytes(32)), link));
-      }, /^lane 3: the seal of record 1 is not ours$/));
+      }, /^lane 3: the lane was never registered$/));
 
     test('a chain given to another account is found', () =>
       isFound((file) => {
         for (const table of ['journal', 'journal_heads'])
-          run(`update ${table} set account = 'acct_other' where account = '${small}' and lane = 2`)(file);
+          run(`update ${table} set account = 'acct_other' where account = '${small}' and lane = 1`)(file);
       }));
-
-    test('the head of the mixed chain copied for an account is found', () =>
-      isFound((file) => {
-        run(`insert into journal_heads (account, lane, sequence, hash, seal)
-          select '${small}', lane, sequence, hash, seal from journal_heads where lane = 1`)(file);
-      }, /there is no such chain/));
-
-    test('a second record of one number in the mixed chain is found wherever it comes', async () => {
-      for (const account of ['', 'acct_1', 'zzzz']) {
-        for (const sequence of [1, 1000, RECORDS]) {
-          await isFound((file) => {
-            const [link] = linksOf(file, MIXED).filter((each) => each.sequence === sequence);
-            assert.ok(link !== undefined && link.account !== account);
-            put(file, { ...link, account });
-          }, /^lane 1/);
-        }
-      }
-    });
 
     test('an announcement that was made unreadable, with hashes that fit, is a fault and no crash', () =>
       isFound((file) => {
-        const all = file.prepare("select * from journal where account = '' and lane = 2 order by sequence").all();
+        const all = file.prepare("select * from journal where account = '' and lane = 1 order by sequence").all();
         const links = all as unknown as Link[];
-        const chain = { ...LONG, account: '', where: "account = '' and lane = 2" };
+        const chain = { ...LONG, account: '', where: "account = '' and lane = 1" };
         rewrite(
           file,
           chain,
           5,
           links.slice(4).map((link) => ({ ...link, record: '{"action":"journal.opened"' })),
         );
-      }, /^lane 2, record [0-9]+: changed$/));
+      }, /^lane 1, record [0-9]+: changed$/));
 
     test('what was written into a database does not speak to the terminal', () =>
       isFound((file) => {
-        put(file, linkAfter(emptyHead('\u001b[2J', 2), entryOf('\u001b[2J', 1)));
-      }, /^an account that is none, lane 2/));
+        put(file, linkAfter(emptyHead('\u001b[2J', 1), entryOf('\u001b[2J', 1)));
+      }, /^an account that is none, lane 1/));
   });
 
   test('a log verifies while it grows, and while chains begin before and behind the place that is read', async () => {
@@ -371,31 +448,25 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     assert.equal(exported.length, TOTAL);
     const heads = new Map<string, Head>();
     for (const link of exported) {
-      const account = link.lane === 1 ? '' : link.account;
+      const { account } = link;
       const name = `${account}/${link.lane}`;
       assert.deepEqual({ ...link }, linkAfter(heads.get(name) ?? emptyHead(account, link.lane), link));
       heads.set(name, { ...link, account });
     }
-    const of = (lane: number, account?: string) =>
-      exported.filter((link) => link.lane === lane && (account ?? link.account) === link.account);
+    const of = (account: string) => exported.filter((link) => link.account === account);
     assert.deepEqual(
-      of(1).map(({ record }) => record),
+      of(LONG.account).map(({ record }) => record),
       Array.from({ length: RECORDS }, (_, index) => entryOf('', index).record),
     );
-    assert.deepEqual(
-      of(2, LONG.account).map(({ record }) => record),
-      of(1).map(({ record }) => record),
-    );
-    assert.equal(of(2, '').filter(isAnnouncement).length, ACCOUNTS.length + 2);
+    assert.equal(of('').filter(isAnnouncement).length, ACCOUNTS.length + 1);
   });
 
-  test('an export of one account holds its chains, and what the mixed chain has of it', async () => {
+  test('an export of one account holds its chains', async () => {
     const exported = await exportOf();
-    for (const account of ['', 'acct_3', LONG.account, ACCOUNTS[0] ?? '', 'acct_unknown']) {
+    for (const account of ['', LONG.account, ACCOUNTS[0] ?? '', 'acct_unknown']) {
       const own = exported.filter((link) => link.account === account).sort((a, b) => a.lane - b.lane);
       assert.deepEqual(await exportOf(account), own);
     }
-    assert.ok((await exportOf('acct_3')).length > 100);
     assert.equal((await exportOf(LONG.account)).length, RECORDS);
   });
 });

@@ -15,7 +15,7 @@ const whole: NewCapture = {
   pan: VISA as Pan,
   name: 'Ana Lopez',
   expiry: { month: '12', year: '2029' },
-  sensitive: { cvv: '737', track2: undefined },
+  sad: { cvv: '737', track2: undefined },
   amount: 12_500,
   currency: 'USD',
   additionalInfo: { order: 'A-1', card: VISA },
@@ -26,7 +26,7 @@ const bare: NewCapture = {
   pan: undefined,
   name: undefined,
   expiry: undefined,
-  sensitive: { cvv: undefined, track2: undefined },
+  sad: { cvv: undefined, track2: undefined },
   ttlMinutes: 1,
 };
 
@@ -53,7 +53,7 @@ describe('captures as people find them', { timeout: 60_000 }, () => {
     const { items, cursor } = await listing.list(tenant);
     assert.equal(cursor, undefined);
     assert.deepEqual(
-      items.map(({ id, hasSensitive, card }) => [id, hasSensitive, card?.truncated]),
+      items.map(({ id, hasSad, card }) => [id, hasSad, card?.truncated]),
       [
         [second, false, undefined],
         [first, true, '411111******1111'],

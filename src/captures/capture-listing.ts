@@ -1,12 +1,12 @@
 import type { Keyring } from '../crypto/keyring.ts';
+import type { SadKeys } from '../crypto/sad-keys.ts';
 import { UnsealError } from '../crypto/seal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Expiry } from '../kernel/expiry.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { truncatePansInJson } from '../kernel/json-masking.ts';
-import { truncatePan } from '../kernel/pan.ts';
-import { truncateDisguisedPansIn } from '../kernel/pan-disguised.ts';
+import { truncatePan, truncatePans } from '../kernel/pan.ts';
 import { type Database, integer, type Row, text } from '../storage/database.ts';
 import { type Page, readCursor, walk, writeCursor } from '../storage/page.ts';
 import type { AdditionalInfo } from './capture.ts';
@@ -19,8 +19,8 @@ export interface ListedCapture {
   readonly currency: string;
   readonly createdAt: number;
   readonly expiresAt: number;
-  /** It holds a cvv, a track 2 or both; which of them is told by nothing that is not sealed. */
-  readonly hasSensitive: boolean;
+  /** True when a cvv, a track 2 or both are stored and can be unsealed; which of them stands in nothing that is not sealed. */
+  readonly hasSad: boolean;
   /** First six and last four, when there is a card number. Undefined when the record cannot be opened. */
   readonly card: { readonly truncated: string | undefined } | undefined;
 }
@@ -36,11 +36,13 @@ export interface CaptureDetail extends ListedCapture {
 export class CaptureListing {
   readonly #database: Database;
   readonly #keyring: Keyring;
+  readonly #sadKeys: SadKeys;
   readonly #clock: Clock;
 
-  constructor(options: { database: Database; keyring: Keyring; clock: Clock }) {
+  constructor(options: { database: Database; keyring: Keyring; sadKeys: SadKeys; clock: Clock }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
+    this.#sadKeys = options.sadKeys;
     this.#clock = options.clock;
   }
 
@@ -66,13 +68,25 @@ export class CaptureListing {
     const stored = await findCapture(this.#database, this.#keyring, tenant, id, this.#clock());
     if (stored === undefined) return undefined;
     const { name, expiry, additionalInfo } = stored.capture;
-    const masked = truncatePansInJson({ ...additionalInfo }, truncateDisguisedPansIn) as AdditionalInfo;
-    return { ...listedOf(stored), name: name && truncateDisguisedPansIn(name), expiry, additionalInfo: masked };
+    const masked = truncatePansInJson({ ...additionalInfo }) as AdditionalInfo;
+    return {
+      ...(await this.#toListed(stored)),
+      name: name && truncatePans(name),
+      expiry,
+      additionalInfo: masked,
+    };
+  }
+
+  async #toListed({ capture, sealedSad }: StoredCapture): Promise<ListedCapture> {
+    const { id, amount, currency, createdAt, expiresAt, pan } = capture;
+    const card = { truncated: pan && truncatePan(pan) };
+    const hasSad = sealedSad !== undefined && (await this.#sadKeys.canUnseal(sealedSad));
+    return { id, amount, currency, createdAt, expiresAt, hasSad, card };
   }
 
   async #listed(tenant: Tenant, row: Row): Promise<ListedCapture> {
     try {
-      return listedOf(await openCapture(this.#keyring, tenant, row));
+      return await this.#toListed(await openCapture(this.#keyring, tenant, row));
     } catch (error) {
       if (!(error instanceof UnsealError)) throw error;
       return {
@@ -80,7 +94,7 @@ export class CaptureListing {
         amount: integer(row, 'amount'),
         currency: text(row, 'currency'),
         expiresAt: integer(row, 'expires_at'),
-        hasSensitive: row['sensitive'] !== null,
+        hasSad: row['sad'] !== null,
         card: undefined,
       };
     }
@@ -93,9 +107,3 @@ const placeOf = (row: Row): { createdAt: number; id: string } => ({
   createdAt: integer(row, 'created_at'),
   id: text(row, 'id'),
 });
-
-function listedOf({ capture, sealedSensitive }: StoredCapture): ListedCapture {
-  const { id, amount, currency, createdAt, expiresAt, pan } = capture;
-  const card = { truncated: pan && truncatePan(pan) };
-  return { id, amount, currency, createdAt, expiresAt, hasSensitive: sealedSensitive !== undefined, card };
-}

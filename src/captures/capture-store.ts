@@ -1,21 +1,27 @@
 import { FINGERPRINT_VERSION, fingerprint } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
+import type { SadKeys, SealedSad } from '../crypto/sad-keys.ts';
 import { type Place, placeOf } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { blob, blobOrNull, type Database, integer, type Row, text, type Write, write } from '../storage/database.ts';
-import { type Capture, captureRecord, readCaptureRecord, readSensitiveRecord, sensitiveRecord } from './capture.ts';
+import { type Capture, captureRecord, readCaptureRecord, readSadRecord, sadRecord } from './capture.ts';
 
-const INSERT = `insert into captures (account, environment, id, record, sensitive, fingerprint, fingerprint_version, amount,
-  currency, created_at, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-const COLUMNS = 'id, record, sensitive, fingerprint, amount, currency, created_at, expires_at';
+const INSERT = `insert into captures (account, environment, id, record, sad, sad_key, fingerprint, fingerprint_version,
+  amount, currency, created_at, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const COLUMNS = 'id, record, sad, fingerprint, amount, currency, created_at, expires_at';
 const FIND = `select ${COLUMNS} from captures where account = ? and environment = ? and id = ? and expires_at > ?`;
 const LIVE = `select ${COLUMNS} from captures where account = ? and environment = ? and expires_at > ?
   and created_at <= ? and (created_at < ? or id < ?) order by created_at desc, id desc limit ?`;
 const DELETE = 'delete from captures where account = ? and environment = ? and id = ? and expires_at > ?';
 const EXPIRED = 'select account, environment, id from captures where expires_at <= ? limit ?';
+const ANY_EXPIRED = 'select 1 as due from captures where expires_at <= ? limit 1';
 const REMOVE = 'delete from captures where account = ? and environment = ? and id = ? and expires_at <= ?';
 
-type Field = 'record' | 'sensitive';
+const REPLACE_SAD = `update captures set sad = ?, sad_key = ?
+  where account = ? and environment = ? and id = ? and sad_key = ?`;
+const NEXT_SAD_KEY = `select sad_key from captures where sad_key is not null and sad_key > ? order by sad_key limit 1`;
+
+type Field = 'record' | 'sad';
 
 type Bound = Pick<Capture, 'id' | 'amount' | 'currency' | 'expiresAt'>;
 
@@ -27,28 +33,38 @@ function placeOfField({ environment, account }: Tenant, bound: Bound, field: Fie
 
 /** A capture without its sensitive authentication data, which stays sealed, and the index of its card number. */
 export interface StoredCapture {
-  readonly capture: Omit<Capture, 'sensitive'>;
-  readonly sealedSensitive: Uint8Array | undefined;
+  readonly capture: Omit<Capture, 'sad'>;
+  readonly sealedSad: Uint8Array | undefined;
   /** Equal for equal card numbers of one tenant; absent without a card number. */
   readonly panIndex: string | undefined;
 }
 
-export async function insertCapture(keyring: Keyring, tenant: Tenant, capture: Capture): Promise<Write> {
+/** `sad`: of this capture, as `sealSad` sealed it. */
+export async function insertCapture(
+  keyring: Keyring,
+  tenant: Tenant,
+  capture: Capture,
+  sad: SealedSad | undefined,
+): Promise<Write> {
   const { id, pan, amount, currency, createdAt, expiresAt } = capture;
   const seal = await keyring.sealer(tenant, 'captures', 1);
   const record = seal(placeOfField(tenant, capture, 'record'), captureRecord(capture));
-  const sensitive = await sealSensitive(keyring, tenant, capture);
   const index = pan === undefined ? null : await panFingerprint(keyring, tenant, pan);
-  const sealed = [record, sensitive, index, FINGERPRINT_VERSION];
+  const sealed = [record, sad?.bytes ?? null, sad?.keyId ?? null, index, FINGERPRINT_VERSION];
   return write(INSERT, [tenant.account, tenant.environment, id, ...sealed, amount, currency, createdAt, expiresAt], 1);
 }
 
-async function sealSensitive(keyring: Keyring, tenant: Tenant, capture: Capture): Promise<Uint8Array | null> {
-  const record = sensitiveRecord(capture.sensitive);
-  if (record === undefined) return null;
-  const seal = await keyring.sealer(tenant, 'sensitive-authentication-data', 1);
-  return seal(placeOfField(tenant, capture, 'sensitive'), record);
+/** Undefined when the capture has none. */
+export async function sealSad(sadKeys: SadKeys, tenant: Tenant, capture: Capture): Promise<SealedSad | undefined> {
+  const plaintext = sadRecord(capture.sad);
+  if (plaintext === undefined) return undefined;
+  const place = placeOfField(tenant, capture, 'sad');
+  return sadKeys.seal({ environment: tenant.environment, expiresAt: capture.expiresAt, place, plaintext });
 }
+
+/** Puts newly sealed sensitive authentication data in the place of the old, unless that was erased. */
+export const replaceSad = ({ account, environment }: Tenant, id: string, old: SealedSad, sad: SealedSad): Write =>
+  write(REPLACE_SAD, [sad.bytes, sad.keyId, account, environment, id, old.keyId]);
 
 const panFingerprint = async (keyring: Keyring, tenant: Tenant, pan: string): Promise<Uint8Array> =>
   new Uint8Array(fingerprint(await keyring.digestKey({ ...tenant, purpose: 'fingerprints' }), pan));
@@ -77,7 +93,7 @@ export async function openCapture(keyring: Keyring, tenant: Tenant, row: Row): P
   const index = blobOrNull(row, 'fingerprint');
   const capture = { ...bound, ...readCaptureRecord(record.toString('utf8')), createdAt: integer(row, 'created_at') };
   const panIndex = index === undefined ? undefined : Buffer.from(index).toString('hex');
-  return { capture, sealedSensitive: blobOrNull(row, 'sensitive'), panIndex };
+  return { capture, sealedSad: blobOrNull(row, 'sad'), panIndex };
 }
 
 /** Rows of captures whose ttl has not ended, the newest first, behind a place in that order. */
@@ -89,27 +105,37 @@ export const liveCaptures = (
   limit: number,
 ): Promise<Row[]> => database.read(LIVE, account, environment, now, createdAt, createdAt, id, limit);
 
-export async function openSensitive(
-  keyring: Keyring,
-  tenant: Tenant,
-  stored: StoredCapture,
-): Promise<Capture['sensitive']> {
-  const { sealedSensitive, capture } = stored;
-  if (sealedSensitive === undefined) return readSensitiveRecord(undefined);
-  const place = placeOfField(tenant, capture, 'sensitive');
-  const record = await keyring.open(tenant, 'sensitive-authentication-data', place, sealedSensitive);
-  return readSensitiveRecord(record.toString('utf8'));
+/** Nothing when there is none, or when its key is not here. Throws `UnsealError`. */
+export async function unsealSad(sadKeys: SadKeys, tenant: Tenant, stored: StoredCapture): Promise<Capture['sad']> {
+  const { sealedSad, capture } = stored;
+  if (sealedSad === undefined) return readSadRecord(undefined);
+  const record = await sadKeys.unseal(placeOfField(tenant, capture, 'sad'), sealedSad);
+  return readSadRecord(record?.toString('utf8'));
 }
 
 /** Conflicts when there is no such capture any more. */
 export const deleteCapture = (tenant: Tenant, id: string, now: number): Write =>
   write(DELETE, [tenant.account, tenant.environment, id, now], 1);
 
-/** Sensitive authentication data of these captures, for good; one that is gone is no fault. */
-export const eraseSensitive = ({ account, environment }: Tenant, ids: readonly string[]): Write => ({
-  sql: 'update captures set sensitive = null where account = ? and environment = ? and id = ?',
+/** Erases the sensitive authentication data of these captures permanently; one that is gone is no fault. */
+export const eraseSad = ({ account, environment }: Tenant, ids: readonly string[]): Write => ({
+  sql: 'update captures set sad = null, sad_key = null where account = ? and environment = ? and id = ?',
   rows: ids.map((id) => [account, environment, id]),
 });
+
+export const hasExpiredCaptures = async (database: Database, now: number): Promise<boolean> =>
+  (await database.read(ANY_EXPIRED, now)).length > 0;
+
+/** Ids of the keys that captures name. Each costs one search of an index, however many captures name it. */
+export async function listSadKeyIds(database: Database): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for (let last = ''; ; ) {
+    const [row] = await database.read(NEXT_SAD_KEY, last);
+    if (row === undefined) return ids;
+    last = text(row, 'sad_key');
+    ids.add(last);
+  }
+}
 
 /** Removes captures whose ttl has ended; returns how many. */
 export async function removeExpiredCaptures(database: Database, now: number, limit: number): Promise<number> {

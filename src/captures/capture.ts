@@ -2,7 +2,7 @@ import type { Expiry } from '../kernel/expiry.ts';
 import { isJsonObject, type Json, parseJson } from '../kernel/json.ts';
 import type { Pan } from '../kernel/pan.ts';
 
-/** Sensitive authentication data (PCI DSS 3.3): kept under a key of its own, and never in the vault of tokens. */
+/** Sensitive authentication data (PCI DSS 3.3): sealed under a key of its own, and never stored in the vault of tokens. */
 export interface SensitiveAuthenticationData {
   readonly cvv: string | undefined;
   readonly track2: string | undefined;
@@ -16,7 +16,7 @@ export interface Capture {
   readonly pan: Pan | undefined;
   readonly name: string | undefined;
   readonly expiry: Expiry | undefined;
-  readonly sensitive: SensitiveAuthenticationData;
+  readonly sad: SensitiveAuthenticationData;
   readonly amount: number;
   readonly currency: string;
   readonly additionalInfo: AdditionalInfo;
@@ -42,10 +42,10 @@ export function readCaptureRecord(record: string): Pick<Capture, 'pan' | 'name' 
   };
 }
 
-export const sensitiveRecord = (data: SensitiveAuthenticationData): string | undefined =>
+export const sadRecord = (data: SensitiveAuthenticationData): string | undefined =>
   data.cvv === undefined && data.track2 === undefined ? undefined : JSON.stringify(data);
 
-export function readSensitiveRecord(record: string | undefined): SensitiveAuthenticationData {
+export function readSadRecord(record: string | undefined): SensitiveAuthenticationData {
   const { cvv, track2 } = record === undefined ? {} : (JSON.parse(record) as Partial<SensitiveAuthenticationData>);
   return { cvv, track2 };
 }

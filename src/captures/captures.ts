@@ -1,11 +1,13 @@
 import { type AuditAction, auditEntry, type Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
+import type { SadKeys, SealedSad } from '../crypto/sad-keys.ts';
 import { alsoWrites, type Effect, refuseIfTakenOver } from '../idempotency/effect.ts';
 import { type Clock, MINUTE, type Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { isUuid, newUuid } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import type { TrustedTime } from '../kernel/time-guard.ts';
 import { commitAll, type Database, type JournalEntry } from '../storage/database.ts';
 import type { Tokenization, TokenizationResult } from '../vault/tokenization.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -13,15 +15,19 @@ import type { Capture } from './capture.ts';
 import {
   deleteCapture,
   findCapture,
+  hasExpiredCaptures,
   insertCapture,
-  openSensitive,
+  listSadKeyIds,
   removeExpiredCaptures,
+  replaceSad,
   type StoredCapture,
+  sealSad,
+  unsealSad,
 } from './capture-store.ts';
 
 export type NewCapture = Omit<Capture, 'id' | 'createdAt' | 'expiresAt'> & { readonly ttlMinutes: number };
 
-/** A capture as its owner may see it: with `sensitive` only when it was retrieved. */
+/** A capture as its owner may see it: with `sad` only when it was retrieved. */
 export interface OpenedCapture {
   readonly capture: Capture;
   readonly panIndex: string | undefined;
@@ -30,38 +36,65 @@ export interface OpenedCapture {
 /** What is wanted of a capture. */
 interface Wanted {
   readonly id: string;
-  readonly sensitive: boolean;
+  readonly sad: boolean;
 }
 
 /** Temporary records: made, retrieved, inspected, tokenized, deleted, and gone when their ttl ends. */
 export class Captures {
   readonly #database: Database;
   readonly #keyring: Keyring;
+  readonly #sadKeys: SadKeys;
   readonly #vault: Vault;
   readonly #clock: Clock;
+  readonly #time: TrustedTime;
   readonly #random: Random;
 
-  constructor(options: { database: Database; keyring: Keyring; vault: Vault; clock: Clock; random: Random }) {
+  constructor(options: {
+    database: Database;
+    keyring: Keyring;
+    sadKeys: SadKeys;
+    vault: Vault;
+    clock: Clock;
+    time: TrustedTime;
+    random: Random;
+  }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
+    this.#sadKeys = options.sadKeys;
     this.#vault = options.vault;
     this.#clock = options.clock;
+    this.#time = options.time;
     this.#random = options.random;
   }
 
   /** Returns the id. */
   async create(tenant: Tenant, request: NewCapture, effect: Effect<string>): Promise<string> {
-    const createdAt = this.#clock();
+    const { now: createdAt, latest } = this.#time.timesNow();
     const id = newUuid(this.#random);
-    const capture: Capture = { ...request, id, createdAt, expiresAt: createdAt + request.ttlMinutes * MINUTE };
-    const own = [await insertCapture(this.#keyring, tenant, capture)];
+    const expiresAt = latest + request.ttlMinutes * MINUTE;
+    const capture: Capture = { ...request, id, createdAt, expiresAt };
+    const sad = await sealSad(this.#sadKeys, tenant, capture);
+    const own = [await insertCapture(this.#keyring, tenant, capture, sad)];
     const outcome = await this.#database.commit({
       account: tenant.account,
       writes: [...own, ...(await alsoWrites(effect, id))],
     });
     refuseIfTakenOver(outcome, own.length);
     if (!outcome.committed) throw new Failure('internal');
+    await this.#sealAgainWhenLate(tenant, capture, sad);
     return id;
+  }
+
+  /** A commit can take so long that the key of the period was closed and destroyed before it. */
+  async #sealAgainWhenLate(tenant: Tenant, capture: Capture, sealed: SealedSad | undefined): Promise<void> {
+    const { environment, account } = tenant;
+    for (let old = sealed; old !== undefined; ) {
+      if (!(await this.#sadKeys.mayBeDestroyed(old, environment, capture.expiresAt))) return;
+      const sad = await sealSad(this.#sadKeys, tenant, capture);
+      if (sad !== undefined)
+        await commitAll(this.#database, { account, writes: [replaceSad(tenant, capture.id, old, sad)] });
+      old = sad;
+    }
   }
 
   /** With everything in it; the audit record is on disk before it is returned. Throws `unknown_capture`. */
@@ -85,9 +118,9 @@ export class Captures {
     const journal: JournalEntry[] = [];
     // All at once: over a network each question has its way to go.
     const found = await Promise.all(wanted.map(({ id }) => this.#find(tenant, id)));
-    for (const [index, { id, sensitive }] of wanted.entries()) {
+    for (const [index, { id, sad }] of wanted.entries()) {
       const stored = found[index];
-      const sealed = stored && (sensitive ? stored : { ...stored, sealedSensitive: undefined });
+      const sealed = stored && (sad ? stored : { ...stored, sealedSad: undefined });
       if (sealed !== undefined) revealed.set(id, await this.#opened(tenant, sealed));
       journal.push(this.#retrieval(tenant, id, origin, stored, use));
     }
@@ -117,7 +150,7 @@ export class Captures {
 
   /** Throws `unknown_capture`. */
   async delete(tenant: Tenant, id: string, effect: Effect<string>): Promise<void> {
-    const own = [deleteCapture(tenant, isUuid(id) ? id : '', this.#clock())];
+    const own = [deleteCapture(tenant, isUuid(id) ? id : '', this.#time.latestNow())];
     const journal = [this.#entry('capture.deleted', tenant, id, effect.origin, 'success')];
     const outcome = await this.#database.commit({
       account: tenant.account,
@@ -133,17 +166,33 @@ export class Captures {
     }
   }
 
-  /** Removes what has expired; returns how many captures. */
-  sweep(): Promise<number> {
-    return removeExpiredCaptures(this.#database, this.#clock(), LIMITS.rowsPerSweep);
+  isSweepDue(now: number): Promise<boolean> {
+    return hasExpiredCaptures(this.#database, now);
+  }
+
+  /** Removes what has expired at this trusted time; returns how many captures. */
+  sweep(now: number): Promise<number> {
+    return removeExpiredCaptures(this.#database, now, LIMITS.rowsPerSweep);
+  }
+
+  /** Destroys keys of sensitive authentication data that no capture needs at this trusted time; returns how many. */
+  sweepSadKeys(now: number): Promise<number> {
+    return this.#sadKeys.destroyUnused(now, () => listSadKeyIds(this.#database));
+  }
+
+  /** Keys that captures name and that are not here, as after a restore: their captures have lost that data. */
+  async countMissingSadKeys(): Promise<number> {
+    return this.#sadKeys.countMissing(await listSadKeyIds(this.#database));
   }
 
   async #find(tenant: Tenant, id: string): Promise<StoredCapture | undefined> {
-    return isUuid(id) ? findCapture(this.#database, this.#keyring, tenant, id, this.#clock()) : undefined;
+    // A clock that is behind serves nothing that has ended.
+    const now = this.#time.latestNow();
+    return isUuid(id) ? findCapture(this.#database, this.#keyring, tenant, id, now) : undefined;
   }
 
   async #opened(tenant: Tenant, stored: StoredCapture): Promise<Capture> {
-    return { ...stored.capture, sensitive: await openSensitive(this.#keyring, tenant, stored) };
+    return { ...stored.capture, sad: await unsealSad(this.#sadKeys, tenant, stored) };
   }
 
   #retrieval(tenant: Tenant, id: string, origin: Origin, found: StoredCapture | undefined, use?: string): JournalEntry {

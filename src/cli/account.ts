@@ -3,13 +3,31 @@ import type { Account } from '../accounts/account.ts';
 import { iso8601 } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Core, MAKES_VAULT, type Tools, withCore } from './core.ts';
-import { details, operator, print, readableName, table } from './output.ts';
+import { details, print, readableName, table } from './output.ts';
 
 interface Options {
   readonly json?: boolean;
 }
 
-const shown = ({ id, name, status, createdAt }: Account) => ({ id, name, status, created_at: iso8601(createdAt) });
+const toView = ({ id, name, status, createdAt, isTampered }: Account) => ({
+  id,
+  name,
+  status,
+  created_at: iso8601(createdAt),
+  altered: isTampered,
+});
+
+interface NameOption {
+  readonly name?: string;
+}
+
+/** Lines for people; that a row is as it was sealed goes without saying. */
+function toLines({ altered, ...view }: ReturnType<typeof toView>): string {
+  return details([...Object.entries(view), ...(altered ? [['altered', ALTERED] as const] : [])]);
+}
+
+const ALTERED =
+  'yes: its row was changed in the database, so its keys are refused; check it, then run: cardvault account suspend ID --name NAME';
 
 export function accountCommands(program: Command, tools: Tools): void {
   const account = program.command('account').description('merchants that use this service');
@@ -23,11 +41,11 @@ export function accountCommands(program: Command, tools: Tools): void {
       withCore(
         tools,
         async ({ accounts }) => {
-          const made = shown(
-            await accounts.create(readableName(name, LIMITS.accountNameCharacters, '--name'), operator()),
+          const made = toView(
+            await accounts.create(readableName(name, LIMITS.accountNameCharacters, '--name'), tools.operator()),
           );
           const next = `next: cardvault key create --account ${made.id} --environment sandbox --name NAME --ip ADDRESS`;
-          print(tools, json, made, `${details(Object.entries(made))}\n\n${next}`);
+          print(tools, json, made, `${toLines(made)}\n\n${next}`);
         },
         MAKES_VAULT,
       ),
@@ -39,27 +57,39 @@ export function accountCommands(program: Command, tools: Tools): void {
     .option('--json', 'print JSON')
     .action(({ json }: Options) =>
       withCore(tools, async ({ accounts }) => {
-        const all = (await accounts.list()).map(shown);
-        const rows = all.map(({ id, name, status, created_at }) => [id, status, created_at, name]);
+        const all = (await accounts.list()).map(toView);
+        const rows = all.map(({ id, name, status, created_at, altered }) => [
+          id,
+          altered ? 'altered' : status,
+          created_at,
+          name,
+        ]);
         print(tools, json, all, table(['ID', 'STATUS', 'CREATED', 'NAME'], rows));
       }),
     );
 
-  const single = (name: string, about: string, act: (core: Core, id: string) => Promise<Account>): void => {
+  const single = (
+    name: string,
+    about: string,
+    act: (core: Core, id: string, options: NameOption) => Promise<Account>,
+  ): Command =>
     account
       .command(`${name} <id>`)
       .description(about)
       .option('--json', 'print JSON')
-      .action((id: string, { json }: Options) =>
+      .action((id: string, options: Options & NameOption) =>
         withCore(tools, async (core) => {
-          const value = shown(await act(core, id));
-          print(tools, json, value, details(Object.entries(value)));
+          const view = toView(await act(core, id, options));
+          print(tools, options.json, view, toLines(view));
         }),
       );
-  };
   single('show', 'show an account', ({ accounts }, id) => accounts.get(id));
-  single('suspend', 'refuse all keys of an account until it is resumed', ({ accounts }, id) =>
-    accounts.suspend(id, operator()),
+  single('suspend', 'refuse all keys of an account until it is resumed', ({ accounts }, id, { name }) =>
+    accounts.suspend(id, tools.operator(), name),
+  ).option('--name <name>', 'name under which an account that was altered in the database is sealed again', (text) =>
+    readableName(text, LIMITS.accountNameCharacters, '--name'),
   );
-  single('resume', 'take the keys of a suspended account again', ({ accounts }, id) => accounts.resume(id, operator()));
+  single('resume', 'take the keys of a suspended account again', ({ accounts }, id) =>
+    accounts.resume(id, tools.operator()),
+  );
 }

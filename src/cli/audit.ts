@@ -1,12 +1,15 @@
 import type { Command } from 'commander';
 import { exportedRecord } from '../audit/exported.ts';
 import { digestOfHeads } from '../audit/heads.ts';
+import { checkNotedHeads, type NotedHeads } from '../audit/noted-heads.ts';
 import { seenEntries } from '../audit/readers.ts';
-import { exportJournal, verifyJournal } from '../audit/verify.ts';
-import { commitAll } from '../storage/database.ts';
+import { describeResumption } from '../audit/resumption.ts';
+import { exportJournal, type Verification, verificationView, verifyJournal } from '../audit/verify.ts';
+import { iso8601 } from '../kernel/clock.ts';
+import { commitAll, type Database } from '../storage/database.ts';
 import type { Head } from '../storage/journal.ts';
 import { type Core, type Tools, withCore } from './core.ts';
-import { EXIT, operator, print } from './output.ts';
+import { EXIT, print } from './output.ts';
 
 export function auditCommands(program: Command, tools: Tools, exit: (code: number) => void): void {
   const audit = program.command('audit').description('the audit log');
@@ -14,19 +17,30 @@ export function auditCommands(program: Command, tools: Tools, exit: (code: numbe
   audit
     .command('verify')
     .description('find any changed, missing or reordered record; exit code 1 when there is one')
+    .option('--heads <file>', 'also check that the log holds the heads noted in this file')
     .option('--json', 'print JSON')
-    .action(({ json }: { json?: boolean }) =>
-      withCore(tools, async ({ database, journalKey }) => {
+    .action(({ json, heads: file }: { json?: boolean; heads?: string }) =>
+      withCore(tools, async ({ database, journalKey, clock }) => {
+        const time = iso8601(clock());
         const heads: Head[] = [];
         // Read before they are verified: what is printed is no newer than what was found in order.
         const { chains, digest } = await digestOfHeads(database, (head) => {
           if (json === true) heads.push(head);
         });
-        const result = await verifyJournal(database, journalKey);
-        const human = result.ok
-          ? `${counted(result.records, 'record')} in ${counted(chains, 'chain')}, all in order\nheads  SHA-256 ${digest}`
-          : `NOT in order after ${counted(result.records, 'record')}: ${result.fault}`;
-        print(tools, json, result.ok ? { ...result, chains, digest, heads } : result, human);
+        const verified = await verifyJournal(database, journalKey);
+        const noted = file === undefined || !verified.ok ? undefined : await notedIn(file, database, verified);
+        const result = noted?.fault === undefined ? verified : { ...verified, ok: false, fault: noted.fault };
+        const view = verificationView(result);
+        const lines = result.ok
+          ? [
+              `${counted(result.records, 'record')} in ${counted(chains, 'chain')}, all in order`,
+              ...(result.resumptions ?? []).map(describeResumption),
+              ...(noted === undefined ? [] : describeNoted(noted)),
+              `heads  SHA-256 ${digest}`,
+            ]
+          : [`NOT in order after ${counted(result.records, 'record')}: ${result.fault}`];
+        const details = { ...(noted !== undefined && { noted }), time, chains, digest, heads };
+        print(tools, json, result.ok ? { ...view, ...details } : view, lines.join('\n'));
         if (!result.ok) exit(EXIT.failed);
       }),
     );
@@ -38,7 +52,7 @@ export function auditCommands(program: Command, tools: Tools, exit: (code: numbe
     .option('--json', 'print one JSON array')
     .action(({ account, json }: { account?: string; json?: boolean }) =>
       withCore(tools, async (core) => {
-        await noteExport(core, account);
+        await noteExport(tools, core, account);
         const { database } = core;
         let count = 0;
         for await (const link of exportJournal(database, account)) {
@@ -51,10 +65,24 @@ export function auditCommands(program: Command, tools: Tools, exit: (code: numbe
     );
 }
 
+const notedIn = (file: string, database: Database, { resumptions = [] }: Verification): Promise<NotedHeads> =>
+  checkNotedHeads(database, file, resumptions);
+
+const describeNoted = ({ found, replaced }: NotedHeads): string[] => [
+  `${counted(found, 'noted head')} found`,
+  ...(replaced === 0
+    ? []
+    : [`${counted(replaced, 'noted head')} replaced by a restore or copy above; ask whether it was ordered`]),
+];
+
 /** On record before anything is printed (PCI DSS 10.2.1.3). */
-async function noteExport({ database, accounts, clock }: Core, account: string | undefined): Promise<void> {
+async function noteExport(
+  tools: Tools,
+  { database, accounts, clock }: Core,
+  account: string | undefined,
+): Promise<void> {
   if (account !== undefined && account !== '') await accounts.get(account);
-  const reader = { origin: operator(), account: '' };
+  const reader = { origin: tools.operator(), account: '' };
   const journal = seenEntries(clock, 'audit.exported', reader, account === undefined ? 'everything' : { account });
   await commitAll(database, { writes: [], journal });
 }

@@ -1,21 +1,25 @@
 import { Command, CommanderError } from 'commander';
+import type { Origin } from '../audit/audit.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { VERSION } from '../version.ts';
 import { accountCommands } from './account.ts';
 import { auditCommands } from './audit.ts';
+import { clockCommands } from './clock.ts';
 import { copyCommand } from './copy.ts';
-import type { Tools } from './core.ts';
+import type { Surroundings, Tools } from './core.ts';
 import { dataCommands } from './data.ts';
 import { keyCommands } from './key.ts';
 import { keyringCommands } from './keyring.ts';
 import { operatorCommands } from './operator.ts';
+import { describeOperator, identifyOperator } from './operator-identity.ts';
 import { EXIT, UsageError } from './output.ts';
 import { paymentsCommands } from './payments.ts';
 import { proxyCommands } from './proxy.ts';
 import { serveCommand } from './serve.ts';
 
 /** Runs one command and returns its exit code. */
-export async function runCommandLine(args: readonly string[], tools: Tools): Promise<number> {
+export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const tools = withOperator(surroundings);
   let code: number = EXIT.done;
   const json = args.includes('--json');
   const program = new Command('cardvault')
@@ -44,16 +48,32 @@ export async function runCommandLine(args: readonly string[], tools: Tools): Pro
   dataCommands(program, tools);
   copyCommand(program, tools);
   keyringCommands(program, tools);
+  clockCommands(program, tools);
   for (const command of everyCommand(program)) command.copyInheritedSettings(program);
   try {
     if (json) refuseGroupAlone(program, args);
     await program.parseAsync(args, { from: 'user' });
+    const recorded = tools.recordedOperator();
+    if (recorded !== undefined && !json) tools.err(`${describeOperator(recorded)}\n`);
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
     tell(tools, json, error);
     return error instanceof OperatorError && error.wrongUse ? EXIT.wrongUse : EXIT.failed;
   }
+}
+
+/** Adds the operator, who is identified once and only for a command that records them. */
+function withOperator(surroundings: Surroundings): Tools {
+  let recorded: Origin | undefined;
+  return {
+    ...surroundings,
+    operator: () => {
+      recorded ??= identifyOperator(surroundings.paths().operatorName);
+      return recorded;
+    },
+    recordedOperator: () => recorded?.actor,
+  };
 }
 
 /** A mistyped option stands there with its value, which may be a secret. */
@@ -86,6 +106,12 @@ function tell(tools: Tools, json: boolean, error: unknown): void {
   const known = error instanceof OperatorError;
   const text = known ? error.message : describe(error);
   const problems = known ? error.problems : [];
-  if (json) tools.err(`${JSON.stringify({ error: [text, ...problems].join('; ') })}\n`);
-  else tools.err(`cardvault: ${text}\n${problems.map((problem) => `  - ${problem}\n`).join('')}`);
+  const extra = known ? error.details : {};
+  if (json) {
+    tools.err(`${JSON.stringify({ error: [text, ...problems].join('; '), ...extra })}\n`);
+    return;
+  }
+  const lines = [...problems, ...Object.entries(extra).map(([name, value]) => `${name}: ${value}`)];
+  const hint = known && error.hint !== undefined ? `${error.hint}\n` : '';
+  tools.err(`cardvault: ${text}\n${lines.map((line) => `  - ${line}\n`).join('')}${hint}`);
 }

@@ -1,10 +1,22 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { recordResumption } from '../audit/resumption.ts';
 import { systemRandom } from '../crypto/random.ts';
 import { iso8601, SECOND } from '../kernel/clock.ts';
-import { areOne, beginCopy, CopyError, finishCopy, identifySource, makeSchema, wasJustUsed } from '../storage/copy.ts';
+import {
+  areOne,
+  beginCopy,
+  CopyError,
+  finishCopy,
+  hasCopyBegun,
+  identifySource,
+  makeSchema,
+  wasJustUsed,
+} from '../storage/copy.ts';
 import { type ComparedTable, compareRows, copyRows, type Progress } from '../storage/copy-rows.ts';
+import { copySadKeys, refuseSadKeys } from '../storage/copy-sad-keys.ts';
+import { StorageError } from '../storage/database.ts';
 import type { Opened } from '../storage/open.ts';
 import { checkBackup, isInUse } from '../storage/sqlite/check-file.ts';
 import type { Tools } from './core.ts';
@@ -14,6 +26,7 @@ interface CopyOptions {
   readonly from: string;
   readonly to: string;
   readonly force?: boolean;
+  readonly asBackup?: boolean;
   readonly json?: boolean;
 }
 
@@ -39,6 +52,7 @@ export function copyCommand(program: Command, tools: Tools): void {
     .requiredOption('--from <address>', 'the present database, as in CARDVAULT_DATABASE_URL')
     .requiredOption('--to <address>', 'the new one, which must be empty')
     .option('--force', 'do not wait for the minute after which a killed node of PostgreSQL is forgotten')
+    .option('--as-backup', 'leave out the keys of security codes and track data, as a backup does')
     .option('--json', 'print JSON')
     .action((options: CopyOptions) => copy(tools, options));
 }
@@ -57,16 +71,35 @@ async function copy(tools: Tools, options: CopyOptions): Promise<void> {
       await refuseNodes(target, options);
       const mark = Buffer.from(systemRandom().bytes(MARK_BYTES)).toString('hex');
       if (await areOne(source.opened.database, database, mark)) throw new UsageError(SAME);
+      // Before the rows are copied, so that source and target both hold the record, and are the same.
+      const isRecorded = (await hasCopyBegun(database)) || (await recordCopy(tools, source.opened, to));
       const finishedAt = await beginCopy(database, vault, clock());
       const tables = await moveRows(tools, { source, target, begun, finishedAt }, options);
+      const sadKeys = finishedAt === undefined ? await moveSadKeys(source, target, options) : 0;
       // Once more: whoever used it in the meantime may have changed what was compared already.
       await refuseNodes(source, options);
       await source.opened.database.close();
       refuseFileInUse(source);
       if (finishedAt === undefined) await finishCopy(database, clock());
-      tell(tools, options, tables, { milliseconds: tools.clock() - begun, finishedAt });
+      const hasRecord = isRecorded || (await recordCopy(tools, target.opened, to));
+      tell(tools, options, tables, { milliseconds: tools.clock() - begun, finishedAt, sadKeys, hasRecord });
     });
   });
+}
+
+/** False when the log of this database cannot be written: without its root key, or when it takes no writes. */
+async function recordCopy(tools: Tools, opened: Opened, to: Side): Promise<boolean> {
+  if (!(await tools.unlockJournal(opened))) return false;
+  const id = Buffer.from(systemRandom().bytes(MARK_BYTES)).toString('hex');
+  const what = to.file === undefined ? 'PostgreSQL' : `SQLite ${basename(to.file)}`;
+  const record = { action: 'vault.copied', origin: tools.operator(), id, what } as const;
+  try {
+    await recordResumption(opened, record);
+    return true;
+  } catch (error) {
+    if (error instanceof StorageError) return false;
+    throw error;
+  }
 }
 
 async function withOpen(tools: Tools, side: Side, act: (side: OpenSide) => Promise<void>): Promise<void> {
@@ -95,6 +128,12 @@ async function moveRows(tools: Tools, moving: Moving, { json }: CopyOptions): Pr
   return compareRows(move).catch((error: unknown) => {
     throw error instanceof CopyError ? explained(error, finishedAt) : error;
   });
+}
+
+async function moveSadKeys(source: OpenSide, target: OpenSide, { asBackup }: CopyOptions): Promise<number> {
+  if (asBackup !== true) return copySadKeys(source.opened.sadKeys, target.opened.sadKeys);
+  await refuseSadKeys(target.opened.sadKeys);
+  return 0;
 }
 
 function sideOf(tools: Tools, what: Side['what'], address: string): Side {
@@ -158,17 +197,21 @@ function progressOf(tools: Tools, begun: number): (progress: Progress) => void {
   };
 }
 
-interface Told {
+interface CopyResult {
   readonly milliseconds: number;
   /** When an earlier run finished the copy. */
   readonly finishedAt: number | undefined;
+  /** How many keys of sensitive authentication data were copied. */
+  readonly sadKeys: number;
+  /** The audit log names the copy. */
+  readonly hasRecord: boolean;
 }
 
 function tell(
   tools: Tools,
-  { json }: CopyOptions,
+  { json, asBackup }: CopyOptions,
   tables: readonly ComparedTable[],
-  { milliseconds, finishedAt }: Told,
+  { milliseconds, finishedAt, sadKeys, hasRecord }: CopyResult,
 ): void {
   const rows = tables.reduce((sum, each) => sum + each.rows, 0);
   const shown = tables.map((each) => [each.name, String(each.rows), each.sha256]);
@@ -177,12 +220,29 @@ function tell(
     table(['TABLE', 'ROWS', 'SHA-256'], shown),
     '',
     `${rows} rows ${done}, in ${(milliseconds / SECOND).toFixed(1)} s`,
+    asBackup === true
+      ? 'keys of security codes and track data left out, as in a backup'
+      : `${sadKeys} keys of security codes and track data copied`,
+    ...(hasRecord ? [] : ['the audit log has no record of the copy: its root key is not configured here']),
     '',
-    ...NEXT,
+    ...(asBackup === true ? NEXT_FOR_BACKUP : NEXT),
   ];
-  const document = { tables, rows, milliseconds, copied: finishedAt === undefined };
+  const document = {
+    tables,
+    rows,
+    milliseconds,
+    copied: finishedAt === undefined,
+    sad_keys: sadKeys,
+    recorded: hasRecord,
+  };
   print(tools, json, document, lines.join('\n'));
 }
+
+const NEXT_FOR_BACKUP = [
+  'What to do next:',
+  '  1. Store the copy as safely as a backup, and the root key file apart from it.',
+  '  2. Start the service again, with the database that it had.',
+];
 
 const NEXT = [
   'What to do next:',
@@ -190,5 +250,6 @@ const NEXT = [
   '  2. Set CARDVAULT_DATABASE_URL to the new database, everywhere.',
   '  3. npx cardvault audit verify',
   '  4. Start the service. Never start it with the old database again: both would act on the same payments.',
-  '  5. Keep the old database, as safe as a backup, until the new one works and has a backup; then erase it.',
+  '  5. Keep the old database, as safe as a backup, until the new one works and has a backup; then erase it',
+  '     with its keys of security codes and track data.',
 ];

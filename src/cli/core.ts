@@ -1,10 +1,15 @@
 import type { KeyObject } from 'node:crypto';
 import type { Accounts } from '../accounts/accounts.ts';
+import type { Approvals } from '../accounts/approvals.ts';
+import type { Actor, Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
+import type { SadKeys } from '../crypto/sad-keys.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
+import type { TimeGuard } from '../kernel/time-guard.ts';
 import type { Activations } from '../payments/activations.ts';
 import type { PeopleParts } from '../people/open.ts';
 import type { Configurations } from '../proxy/configurations.ts';
+import type { ClockRecordStore } from '../storage/clock-record-store.ts';
 import type { Database } from '../storage/database.ts';
 import type { DatabaseOptions, Opened } from '../storage/open.ts';
 
@@ -12,13 +17,17 @@ import type { DatabaseOptions, Opened } from '../storage/open.ts';
 export interface Core {
   readonly database: Database;
   readonly keyring: Keyring;
+  readonly sadKeys: SadKeys;
   /** Seals the journal. */
   readonly journalKey: KeyObject;
   readonly accounts: Accounts;
   readonly people: PeopleParts;
+  readonly approvals: Approvals;
   readonly configurations: Configurations;
   readonly activations: Activations;
   readonly clock: Clock;
+  readonly time: TimeGuard;
+  readonly clockRecords: ClockRecordStore;
   readonly random: Random;
   close(): Promise<void>;
 }
@@ -42,6 +51,8 @@ export interface Paths {
   readonly ports: { readonly console: number };
   /** Where people reach the console, when the operator said it. */
   readonly consoleUrl: string | undefined;
+  /** The name that `CARDVAULT_OPERATOR` gives the operator; without it the user of the operating system counts. */
+  readonly operatorName: string | undefined;
 }
 
 export interface Opening {
@@ -52,18 +63,30 @@ export interface Opening {
 }
 
 /** What `main.ts` hands to the command line. Throws `ConfigError` when the configuration is wrong. */
-export interface Tools {
+export interface Surroundings {
   paths(): Paths;
   /** Throws `UsageError` when there is no vault yet, unless it may be made. */
   open(options: Opening): Promise<Core>;
   start(): Promise<Running>;
   /** Of an address as in `CARDVAULT_DATABASE_URL`. Throws an error of wrong use when it is malformed. */
   openDatabase(address: string): Opened;
+  /** Opens the audit log of a database for writing; false when the root key that is configured is none or another one's. */
+  unlockJournal(opened: Opened): Promise<boolean>;
   /** Resolves when the process is asked to end. */
   untilStopped(): Promise<void>;
+  /** True when standard output is a terminal, so that no log stores it. */
+  readonly isTerminal: boolean;
   readonly clock: Clock;
   out(text: string): void;
   err(text: string): void;
+}
+
+/** The tools of a command. */
+export interface Tools extends Surroundings {
+  /** Returns the operator, for the audit records of a command that changes or shows something. */
+  operator(): Origin;
+  /** Returns the operator when the command asked for it, and so left a record. */
+  recordedOperator(): Actor | undefined;
 }
 
 /** For commands that begin something; any other in a wrong directory must not leave a new, empty vault behind. */

@@ -1,11 +1,17 @@
-import { existsSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { Command } from 'commander';
-import { iso8601 } from '../kernel/clock.ts';
+import { recordBackup, recordResumption } from '../audit/resumption.ts';
+import { type Verification, verificationView, verifyJournal } from '../audit/verify.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
 import { schemaVersion } from '../storage/migrate.ts';
 import { checkBackup, isInUse } from '../storage/sqlite/check-file.ts';
-import { dropDraft, makeDraft, takeIntoUse } from '../storage/sqlite/restore.ts';
+import { discardStaged, promoteStaged, stageBackup } from '../storage/sqlite/restore.ts';
 import { MAKES_VAULT, type Tools, withCore } from './core.ts';
 import { print, UsageError } from './output.ts';
+
+const ID_BYTES = 16;
 
 /** Commands about the database as a whole. */
 export function dataCommands(program: Command, tools: Tools): void {
@@ -38,8 +44,10 @@ function backupCommand(program: Command, tools: Tools): void {
     .requiredOption('--to <file>', 'the file to make')
     .option('--json', 'print JSON')
     .action(({ to, json }: { to: string; json?: boolean }) =>
-      withCore(tools, async ({ database }) => {
-        if (existsSync(to)) throw new UsageError(`--to: ${to} exists already`);
+      withCore(tools, async (core) => {
+        const { database } = core;
+        if (existsSync(to)) throw new UsageError(`--to: ${to} exists already; give the name of a new file`);
+        if (tools.paths().database.kind === 'sqlite') await recordBackup(core, tools.operator(), basename(to));
         await database.backup(to);
         const reminder = `Keep the root key (${tools.paths().rootKeyFile}) too, apart from it: without that key the copy cannot be read.`;
         print(tools, json, { file: to }, `copied to ${to}\n${reminder}`);
@@ -47,40 +55,96 @@ function backupCommand(program: Command, tools: Tools): void {
     );
 }
 
+interface RestoreOptions {
+  readonly from: string;
+  readonly force?: boolean;
+  readonly keepOld?: string;
+  readonly json?: boolean;
+}
+
 function restoreCommand(program: Command, tools: Tools): void {
   program
     .command('restore')
     .description('put a backup in the place of the database; stop the service first')
     .requiredOption('--from <file>', 'a file that backup made')
-    .option('--force', 'put the present database aside')
+    .option('--force', 'remove the present database once the backup was verified')
+    .option('--keep-old <folder>', 'move the present database there instead of removing it')
     .option('--json', 'print JSON')
-    .action(async ({ from, force, json }: { from: string; force?: boolean; json?: boolean }) => {
+    .action(async (options: RestoreOptions) => {
       const { database } = tools.paths();
       if (database.kind !== 'sqlite')
         throw new UsageError('PostgreSQL is restored with its own tools; a SQLite file goes in by: cardvault copy');
-      const databaseFile = database.file;
-      if (!existsSync(from)) throw new UsageError(`--from: there is no file ${from}`);
-      refuseInUse(databaseFile);
-      if (existsSync(databaseFile) && force !== true)
-        throw new UsageError(`${databaseFile} exists; --force puts it aside`);
-      const aside = await restore(from, databaseFile, tools);
-      print(tools, json, { database: databaseFile, ...(aside !== undefined && { aside }) }, `restored ${databaseFile}`);
+      const { database: file, kept, audit } = await restore(options, database.file, tools);
+      const lines = [
+        `restored ${file}`,
+        ...(kept === undefined ? [] : [`the old database is ${kept}`]),
+        ...(audit.ok ? [] : [`its audit log is NOT in order: ${audit.fault}`]),
+      ];
+      print(
+        tools,
+        options.json,
+        { database: file, ...(kept !== undefined && { kept }), audit: verificationView(audit) },
+        lines.join('\n'),
+      );
     });
 }
 
-/** Nothing of the present database is touched before the backup has been opened with the root key. */
-async function restore(from: string, databaseFile: string, tools: Tools): Promise<string | undefined> {
-  const draft = makeDraft(from, databaseFile);
+interface Restored {
+  readonly database: string;
+  /** Where the old database was moved to. */
+  readonly kept: string | undefined;
+  readonly audit: Verification;
+}
+
+/** Nothing of the present database is touched before the backup has been opened with the root key and verified. */
+async function restore(options: RestoreOptions, databaseFile: string, tools: Tools): Promise<Restored> {
+  const { from, force = false, keepOld } = options;
+  if (!existsSync(from)) throw new UsageError(`--from: there is no file ${from}`);
+  refuseInUse(databaseFile);
+  const isPresent = existsSync(databaseFile);
+  if (isPresent && !force && keepOld === undefined)
+    throw new UsageError(`${databaseFile} exists; --force removes it, --keep-old moves it to a folder`);
+  const staged = stageBackup(from, databaseFile);
   try {
-    const fault = checkBackup(draft);
+    const fault = checkBackup(staged);
     if (fault !== undefined) throw new UsageError(`--from: ${from} is no intact backup: ${fault}`);
-    await withCore(tools, async () => undefined, { databaseFile: draft });
-    // Opening takes its time, in which a service may have been started.
-    refuseInUse(databaseFile);
-    return takeIntoUse(draft, databaseFile, iso8601(tools.clock()).replace(/[:.]/g, '-'));
+    const audit = await verifyStaged(staged, tools, basename(from));
+    if (!audit.ok && isPresent && keepOld === undefined)
+      throw new OperatorError(
+        `the audit log of the backup is not in order: ${audit.fault}; ` +
+          'nothing was changed; --keep-old restores it and keeps the present database',
+      );
+    const promotion = { keepOld, refuseInUse: () => refuseInUse(databaseFile) };
+    return { database: databaseFile, kept: promoteStaged(staged, databaseFile, promotion), audit };
   } finally {
-    dropDraft(draft);
+    discardStaged(staged);
   }
+}
+
+/**
+ * Opens the staged backup with the root key, brings its schema up to date, verifies its audit log, and records there that
+ * it goes on from here.
+ */
+async function verifyStaged(staged: string, tools: Tools, what: string): Promise<Verification> {
+  let audit: Verification | undefined;
+  const detail = { sha256: await sha256OfFile(staged) };
+  await withCore(
+    tools,
+    async (core) => {
+      audit = await verifyJournal(core.database, core.journalKey);
+      const id = Buffer.from(core.random.bytes(ID_BYTES)).toString('hex');
+      await recordResumption(core, { action: 'vault.restored', origin: tools.operator(), id, what, detail });
+    },
+    { databaseFile: staged },
+  );
+  if (audit === undefined) throw new Error('a backup was opened and not verified');
+  return audit;
+}
+
+async function sha256OfFile(path: string): Promise<string> {
+  const sha256 = createHash('sha256');
+  for await (const chunk of createReadStream(path)) sha256.update(chunk as Buffer);
+  return sha256.digest('hex');
 }
 
 function refuseInUse(databaseFile: string): void {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type AllowedNetwork, readCidr } from '../accounts/allow-list.ts';
-import { type ApiKey, keyState } from '../accounts/api-key.ts';
+import { keyState, type StoredKey } from '../accounts/api-key.ts';
 import type { IssuedKey, KeyTraits } from '../accounts/new-key.ts';
 import { isPermission, PERMISSIONS, type Permission } from '../accounts/permission.ts';
 import { iso8601, readIso8601, timeOrNull } from '../kernel/clock.ts';
@@ -8,7 +8,7 @@ import type { Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Tools, withCore } from './core.ts';
 import { readEnvironment, readOverlap, wrong } from './options.ts';
-import { details, operator, print, readableName, table, UsageError } from './output.ts';
+import { details, print, readableName, table, UsageError } from './output.ts';
 
 interface TraitOptions {
   readonly json?: boolean;
@@ -49,7 +49,7 @@ function createCommand(key: Command, tools: Tools): void {
           allowList: options.ip ?? [],
           expiresAt: endOf(options.expires),
         };
-        printIssued(tools, json, await accounts.createKey(account, environment, traits, operator()), clock());
+        printIssued(tools, json, await accounts.createKey(account, environment, traits, tools.operator()), clock());
       }),
     );
 }
@@ -100,7 +100,7 @@ function editCommand(key: Command, tools: Tools): void {
         };
         if (Object.keys(changes).length === 0)
           throw new UsageError('say what to change; see: cardvault key edit --help');
-        printKey(tools, options.json, await accounts.editKey(id, changes, operator()), clock());
+        printKey(tools, options.json, await accounts.editKey(id, changes, tools.operator()), clock());
       }),
   );
 }
@@ -113,7 +113,7 @@ function rotateCommand(key: Command, tools: Tools): void {
     .option('--json', 'print JSON')
     .action((id: string, { overlap, json }: { overlap: number; json?: boolean }) =>
       withCore(tools, async ({ accounts, clock }) =>
-        printIssued(tools, json, await accounts.rotateKey(id, overlap, operator()), clock()),
+        printIssued(tools, json, await accounts.rotateKey(id, overlap, tools.operator()), clock()),
       ),
     );
 }
@@ -125,7 +125,7 @@ function revokeCommand(key: Command, tools: Tools): void {
     .option('--json', 'print JSON')
     .action((id: string, { json }: { json?: boolean }) =>
       withCore(tools, async ({ accounts, clock }) =>
-        printKey(tools, json, await accounts.revokeKey(id, operator()), clock()),
+        printKey(tools, json, await accounts.revokeKey(id, tools.operator()), clock()),
       ),
     );
 }
@@ -174,7 +174,7 @@ function readTime(text: string): number | typeof NEVER {
   return readIso8601(text) ?? wrong('expected ISO 8601 with a zone, as 2027-01-31T00:00:00Z, or never');
 }
 
-const shown = (key: ApiKey, now: number) => ({
+const shown = (key: StoredKey, now: number) => ({
   id: key.id,
   account: key.account,
   environment: key.environment,
@@ -182,6 +182,7 @@ const shown = (key: ApiKey, now: number) => ({
   description: key.description,
   prefix: key.prefix,
   state: keyState(key, now),
+  altered: key.isTampered,
   permissions: key.permissions,
   allow_list: key.allowList,
   created_at: iso8601(key.createdAt),
@@ -191,6 +192,9 @@ const shown = (key: ApiKey, now: number) => ({
   successor: key.successor ?? null,
 });
 
+const ALTERED =
+  'altered: its row was changed in the database, so the key is refused; what is shown here may not be what was set; run: cardvault key revoke ID';
+
 function lines(key: ReturnType<typeof shown>): string {
   const networks = key.allow_list.map(({ cidr, note }) => (note === '' ? cidr : `${cidr} (${note})`));
   return details([
@@ -198,7 +202,7 @@ function lines(key: ReturnType<typeof shown>): string {
     ['name', key.name],
     ['account', key.account],
     ['environment', key.environment],
-    ['state', key.state],
+    ['state', key.altered ? ALTERED : key.state],
     ['prefix', key.prefix],
     ['permissions', key.permissions.join(', ')],
     [
@@ -209,7 +213,7 @@ function lines(key: ReturnType<typeof shown>): string {
   ]);
 }
 
-function printKey(tools: Tools, json: boolean | undefined, key: ApiKey, now: number): void {
+function printKey(tools: Tools, json: boolean | undefined, key: StoredKey, now: number): void {
   const value = shown(key, now);
   print(tools, json, value, lines(value));
 }

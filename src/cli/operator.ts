@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Origin } from '../audit/audit.ts';
 import { iso8601 } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
@@ -7,7 +8,7 @@ import type { Profile } from '../people/people.ts';
 import { OPERATOR } from '../people/roles.ts';
 import type { Member } from '../people/team.ts';
 import { type Core, MAKES_VAULT, type Opening, type Paths, type Tools, withCore } from './core.ts';
-import { details, operator, print, table } from './output.ts';
+import { details, print, table } from './output.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -27,11 +28,12 @@ const NO_PORT =
 /** What a browser opens: the secret is behind the `#`, so that no server and no log sees it. */
 export const joinUrl = (console: string, { secret }: Pick<Link, 'secret'>): string => `${console}/join#${secret}`;
 
-const shown = ({ person, name, email, locked, createdAt }: Member) => ({
+const shown = ({ person, name, email, signIn, createdAt }: Member) => ({
   id: person,
   name,
   email,
-  locked,
+  locked: signIn === 'locked',
+  status: signIn,
   created_at: iso8601(createdAt),
 });
 
@@ -47,7 +49,7 @@ export function operatorCommands(program: Command, tools: Tools): void {
       withPeople(
         tools,
         async (core) => {
-          const link = await invite(core, email);
+          const link = await invite(core, email, tools.operator());
           const console = consoleOf(tools.paths());
           const made = { invitation: joinUrl(console, link), expires_at: iso8601(link.expiresAt) };
           const notes = ['The link is good once. It is shown this one time.', ...(console === '' ? [NO_PORT] : [])];
@@ -64,13 +66,7 @@ export function operatorCommands(program: Command, tools: Tools): void {
     .action(({ json }: Options) =>
       withPeople(tools, async ({ people }) => {
         const all = (await people.team.members(OPERATOR.account)).map(shown);
-        const rows = all.map(({ id, name, email, locked, created_at }) => [
-          id,
-          locked ? 'locked' : 'active',
-          created_at,
-          email,
-          name,
-        ]);
+        const rows = all.map(({ id, name, email, status, created_at }) => [id, status, created_at, email, name]);
         print(tools, json, all, table(['ID', 'STATUS', 'SINCE', 'E-MAIL', 'NAME'], rows));
       }),
     );
@@ -91,19 +87,19 @@ export function operatorCommands(program: Command, tools: Tools): void {
       );
   };
   single('remove', 'take the role of operator away', ({ people }, { id }) =>
-    people.team.remove(OPERATOR.account, id, operator()),
+    people.team.remove(OPERATOR.account, id, tools.operator()),
   );
-  single('unlock', 'let somebody sign in again who was locked after too many tries', ({ people }, { id }) =>
-    people.people.unlock(id, operator()),
+  single('unlock', 'end the locks that follow failed sign-ins of a user', ({ people }, { id }) =>
+    people.people.unlock(id, tools.operator()),
   );
 }
 
-async function invite({ people }: Core, email: string | undefined): Promise<Link> {
+async function invite({ people }: Core, email: string | undefined, by: Origin): Promise<Link> {
   const known = email === undefined ? undefined : await people.people.findByEmail(email);
   if (known !== undefined && (await people.team.roleIn(OPERATOR.account, known.id)) !== undefined)
-    return people.invitations.reset(known.id, OPERATOR, operator());
+    return people.invitations.reset(known.id, OPERATOR, by);
   const to = { ...OPERATOR, ...(email !== undefined && { email }) };
-  return people.invitations.invite(to, OPERATOR, operator());
+  return people.invitations.invite(to, OPERATOR, by);
 }
 
 /** What cannot be done is told as it is told in the console. */

@@ -1,9 +1,8 @@
-import { userInfo } from 'node:os';
-import type { Origin } from '../audit/audit.ts';
 import { Failure } from '../kernel/failure.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { mustBeReadable } from '../kernel/readable.ts';
 import type { Tools } from './core.ts';
+import { operatorView } from './operator-identity.ts';
 
 /** A mistake in a command; its text is for the person who typed it. */
 export class UsageError extends OperatorError {
@@ -14,9 +13,12 @@ export class UsageError extends OperatorError {
 /** Exit codes of every command. */
 export const EXIT = { done: 0, failed: 1, wrongUse: 2 } as const;
 
-/** One JSON document, or what people read. */
+/** Prints one JSON document, or what people read. A document of a command that left an audit record names the operator. */
 export function print(tools: Tools, json: boolean | undefined, value: unknown, human: string): void {
-  tools.out(json === true ? `${JSON.stringify(value, null, 2)}\n` : `${human}\n`);
+  const recorded = tools.recordedOperator();
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const document = recorded !== undefined && isObject ? { ...value, recorded_operator: operatorView(recorded) } : value;
+  tools.out(json === true ? `${JSON.stringify(document, null, 2)}\n` : `${human}\n`);
 }
 
 /** A name of the operator's choice, which must be good to read in a list. */
@@ -46,13 +48,4 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 export function details(pairs: readonly (readonly [string, string])[]): string {
   const width = Math.max(...pairs.map(([name]) => name.length));
   return pairs.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
-}
-
-/** The operator, as the audit log names them. */
-export function operator(): Origin {
-  try {
-    return { actor: { type: 'operator', name: userInfo().username } };
-  } catch {
-    return { actor: { type: 'operator' } };
-  }
 }

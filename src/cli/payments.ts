@@ -8,7 +8,7 @@ import { ByHand, SETTLED_AS, type SettledAs } from '../payments/by-hand.ts';
 import { doubtfulPayments } from '../payments/payment-store.ts';
 import { type Tools, withCore } from './core.ts';
 import { ofTenant, type TenantOptions, tenantOf, wrong } from './options.ts';
-import { details, operator, print, table } from './output.ts';
+import { details, print, table } from './output.ts';
 import { readSetting, valuesOf } from './settings.ts';
 
 interface EnableOptions extends TenantOptions {
@@ -24,7 +24,7 @@ export function paymentsCommands(program: Command, tools: Tools): void {
     (options: TenantOptions) =>
       withCore(tools, async ({ accounts, activations }) => {
         const tenant = await tenantOf(accounts, options);
-        printActivation(tools, options, await activations.disable(tenant, operator()));
+        printActivation(tools, options, await activations.disable(tenant, tools.operator()));
       }),
   );
   ofTenant(payments.command('show').description('show the processor and its settings, without secrets')).action(
@@ -48,20 +48,24 @@ function enableCommand(payments: Command, tools: Tools): void {
         const tenant = await tenantOf(accounts, options);
         const { processor, setting = {}, force = false } = options;
         const request = { processor, settings: valuesOf(setting), force };
-        printActivation(tools, options, await activations.enable(tenant, request, operator()));
+        printActivation(tools, options, await activations.enable(tenant, request, tools.operator()));
       }),
     );
 }
 
+const ALTERED =
+  'yes: this was changed in the database, so no payment is taken; run: cardvault payments enable, with the processor and all settings';
+
 function printActivation(
   tools: Tools,
   options: TenantOptions,
-  { enabled, processor, settings }: ShownActivation,
+  { enabled, processor, settings, isAltered }: ShownActivation,
 ): void {
   const { account, environment, json } = options;
-  const shown = { account, environment, enabled, processor: processor ?? null, settings };
+  const shown = { account, environment, enabled, processor: processor ?? null, altered: isAltered, settings };
   const lines = [['payments', enabled ? 'enabled' : 'disabled'] as const, ['processor', processor ?? 'none'] as const];
-  print(tools, json, shown, details([...lines, ...Object.entries(settings)]));
+  const altered = isAltered ? [['altered', ALTERED] as const] : [];
+  print(tools, json, shown, details([...lines, ...altered, ...Object.entries(settings)]));
 }
 
 function doubtfulCommand(payments: Command, tools: Tools): void {
@@ -130,12 +134,12 @@ function settleCommand(payments: Command, tools: Tools): void {
       readSettledAs,
     )
     .action((options: SettleOptions) =>
-      withCore(tools, async ({ accounts, activations, database, keyring, clock, random }) => {
+      withCore(tools, async ({ accounts, activations, database, keyring, clock, time, random }) => {
         const tenant = await tenantOf(accounts, options);
-        const books = new Books({ database, keyring, clock, random, observe: () => undefined });
-        const idempotency = new Idempotency({ database, keyring, clock, random });
-        const byHand = new ByHand({ activations, books, idempotency, clock });
-        const { payment, operation } = await byHand.settle(tenant, options.transaction, options.as, operator());
+        const books = new Books({ database, keyring, time, random, observe: () => undefined });
+        const idempotency = new Idempotency({ database, keyring, time, random });
+        const byHand = new ByHand({ activations, books, idempotency, clock, time });
+        const { payment, operation } = await byHand.settle(tenant, options.transaction, options.as, tools.operator());
         const shown = {
           ...tenant,
           payment_id: payment.id,

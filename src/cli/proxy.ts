@@ -5,7 +5,7 @@ import { type Description, describeConfiguration } from '../proxy/description.ts
 import { SETTING_NAMES } from '../proxy/settings.ts';
 import { type Tools, withCore } from './core.ts';
 import { ofTenant, readOverlap, type TenantOptions, tenantOf } from './options.ts';
-import { details, operator, print, UsageError } from './output.ts';
+import { details, print, UsageError } from './output.ts';
 import { contentOf, lineOf, readSetting, valuesOf } from './settings.ts';
 
 interface ConfigureOptions extends TenantOptions {
@@ -33,7 +33,7 @@ export function proxyCommands(program: Command, tools: Tools): void {
       if (options.force !== true)
         throw new UsageError('this erases the private key of the merchant, for good; repeat with --force');
       const tenant = await tenantOf(accounts, options);
-      await configurations.remove(tenant, operator());
+      await configurations.remove(tenant, tools.operator());
       printConfiguration(tools, options, await configurations.get(tenant), clock());
     }),
   );
@@ -59,7 +59,7 @@ function configureCommand(proxy: Command, tools: Tools): void {
     .action((options: ConfigureOptions) =>
       withCore(tools, async ({ accounts, configurations, clock }) => {
         const tenant = await tenantOf(accounts, options);
-        const configured = await configurations.configure(tenant, changesOf(options), operator());
+        const configured = await configurations.configure(tenant, changesOf(options), tools.operator());
         printConfiguration(tools, options, configured, clock());
       }),
     );

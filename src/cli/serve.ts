@@ -1,6 +1,9 @@
-import { relative } from 'node:path';
+import { rmSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import type { Command } from 'commander';
+import { replace } from '../crypto/secret-file.ts';
 import { iso8601 } from '../kernel/clock.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
 import type { DatabaseOptions } from '../storage/open.ts';
 import { describeAddress } from '../storage/postgres/address.ts';
 import type { Core, Running, Tools } from './core.ts';
@@ -48,14 +51,32 @@ interface Made {
   readonly first: FirstOperator;
 }
 
-/** The link of the first operator; or that one was made earlier and nobody has come by it; or that there is an operator. */
-type FirstOperator = { readonly url: string } | 'invited' | 'there';
+/** The link of the first operator, or the file that holds it; `invited` when there is neither and no operator either. */
+type FirstOperator = { readonly url: string } | { readonly file: string } | 'invited' | 'there';
 
 async function firstOperator(tools: Tools, running: Running): Promise<FirstOperator> {
   const { invitations, team } = running.core.people;
+  const file = join(tools.paths().dataDirectory, INVITATION_FILE);
   const link = await invitations.firstOperator({ actor: { type: 'service' } });
-  if (link !== undefined) return { url: joinUrl(consoleUrlOf(tools, running), link) };
-  return (await team.hasOperator()) ? 'there' : 'invited';
+  if (link !== undefined) return handOver(tools, joinUrl(consoleUrlOf(tools, running), link), file);
+  if (!(await team.hasOperator())) return 'invited';
+  rmSync(file, { force: true });
+  return 'there';
+}
+
+const INVITATION_FILE = 'operator-invitation';
+
+/** Shows the link on a terminal. Any other output may be a log that others read: then the link goes into a file for the user alone. */
+function handOver(tools: Tools, url: string, file: string): FirstOperator {
+  if (tools.isTerminal) return { url };
+  try {
+    replace(file, `${url}\n`);
+    return { file };
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    // The service runs, and the command that is named then makes another link.
+    return 'invited';
+  }
 }
 
 const consoleUrlOf = (tools: Tools, running: Running): string =>
@@ -71,7 +92,8 @@ const startRecord = (tools: Tools, running: Running, { demoKey, first }: Made) =
   data_directory: tools.paths().dataDirectory,
   authority_file: running.authorityFile ?? null,
   demo_key: demoKey ?? null,
-  operator_invitation: typeof first === 'string' ? null : first.url,
+  operator_invitation: typeof first === 'object' && 'url' in first ? first.url : null,
+  operator_invitation_file: typeof first === 'object' && 'file' in first ? first.file : null,
 });
 
 function startScreen(tools: Tools, running: Running, { demoKey, first }: Made): string {
@@ -105,6 +127,11 @@ const operatorLines = (first: FirstOperator): string[] => {
   if (first === 'there') return [];
   if (first === 'invited')
     return ['Console: nobody has joined as the first operator yet. A new link: npx cardvault operator invite', ''];
+  if ('file' in first)
+    return [
+      `Console: the link of the first operator is in ${quoted(shortest(first.file))}, good once, for 24 hours. A new one: npx cardvault operator invite`,
+      '',
+    ];
   return ['Console: make the first operator; the link is good once, for 24 hours:', '', `  ${first.url}`, ''];
 };
 

@@ -16,11 +16,11 @@ function changeOf({ definition, handle }: Route): Change {
   const write = jsonWriter(definition.data.schema);
   return {
     definition,
-    run: async (call, { params, body }, environment) => {
+    run: async (call, { params, body }, environment, consent) => {
       const { body: read } = readBody(definition, Buffer.from(body, 'utf8'));
       const tenant = { account: call.account, environment };
       // Through its own schema, so that it answers what it would have answered at once.
-      const answer = write(await handle({ ...call, params, tenant, query: undefined, body: read }));
+      const answer = write(await handle({ ...call, params, tenant, consent, query: undefined, body: read }));
       return (JSON.parse(answer) as { result: Json }).result;
     },
   };

@@ -1,5 +1,7 @@
+import { DualControlQuestion } from '../accounts/dual-control-question.ts';
 import { AuditReading } from '../audit/reading.ts';
 import { CaptureListing } from '../captures/capture-listing.ts';
+import type { SadKeys } from '../crypto/sad-keys.ts';
 import type { GuardedRoute } from '../http/json-routes.ts';
 import { ActivationRequests } from '../payments/activation-requests.ts';
 import { PaymentListing } from '../payments/payment-listing.ts';
@@ -20,6 +22,7 @@ export const PAGES = ['/', '/sign-in', '/join', '/profile', '/a', '/operator'] a
 type Parts = Omit<
   ConsoleServices,
   | 'changes'
+  | 'dualControlQuestion'
   | 'requests'
   | 'totals'
   | 'overviews'
@@ -27,19 +30,20 @@ type Parts = Omit<
   | 'captureListing'
   | 'paymentListing'
   | 'auditReading'
-> & { readonly statistics: Statistics };
+> & { readonly statistics: Statistics; readonly sadKeys: SadKeys };
 
 /** Everything that the console's interface serves. */
 export function consoleRoutes(parts: Parts, options: Omit<DispatchOptions, 'services'>): GuardedRoute[] {
-  const { database, keyring, clock, statistics } = parts;
+  const { database, keyring, sadKeys, clock, statistics } = parts;
   const paymentListing = new PaymentListing({ database, keyring, clock });
   const services: ConsoleServices = {
     ...parts,
     changes: changesOf(routes),
+    dualControlQuestion: new DualControlQuestion(parts),
     requests: new ActivationRequests({ ...parts, processors: parts.activations.processors }),
     totals: new Totals({ database, clock }),
     tokenListing: new TokenListing({ database, keyring }),
-    captureListing: new CaptureListing({ database, keyring, clock }),
+    captureListing: new CaptureListing({ database, keyring, sadKeys, clock }),
     paymentListing,
     overviews: new Overviews({ statistics, paymentListing, clock }),
     auditReading: new AuditReading({ database }),

@@ -1,17 +1,18 @@
 import { auditEntry } from '../audit/audit.ts';
 import { type JsonRoute, jsonWriter, type PlainAnswer, type PlainRequest } from '../http/json-routes.ts';
-import { limitedAddress, perMinute, type TokenBuckets } from '../http/rate-limit.ts';
+import { perMinute, type TokenBuckets } from '../http/rate-limit.ts';
 import { readBody } from '../http/request-body.ts';
 import { ENVIRONMENTS, type Environment, type Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { subscriberNetwork } from '../kernel/network.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import type { Profile } from '../people/people.ts';
 import { can, type Role } from '../people/roles.ts';
 import { isCsrf, mustBeAt, mustBeSteppedUp, type Session } from '../people/session.ts';
 import { originOf, type Visitor } from '../people/visitor.ts';
 import { StorageError } from '../storage/database.ts';
-import { cookieOf, NO_COOKIE, readCookie } from './cookie.ts';
+import { browserCookieOf, cookieOf, NO_COOKIE, readBrowserCookie, readCookie } from './cookie.ts';
 import { readQuery } from './reading.ts';
 import type { Call, ConsoleServices, Route, Visit } from './route.ts';
 import { originOfConsole } from './same-site.ts';
@@ -33,6 +34,12 @@ export interface DispatchOptions {
   readonly consoleUrl: string | undefined;
   /** Tries to sign in, a minute and address; 0 is no limit. */
   readonly triesPerMinute: number;
+}
+
+/** The cookies that the response sets. */
+interface Cookies {
+  session?: string;
+  browser?: string;
 }
 
 type Access = Pick<Call<unknown, unknown>, 'session' | 'person' | 'origin' | 'account' | 'role'>;
@@ -60,7 +67,7 @@ export class Dispatcher {
   }
 
   async #answer(route: Route, request: PlainRequest, write: (data: unknown) => string): Promise<PlainAnswer> {
-    const cookies: string[] = [];
+    const cookies: Cookies = {};
     try {
       const call = await this.#call(route.definition, request, cookies);
       if (route.stream !== undefined) {
@@ -68,18 +75,20 @@ export class Dispatcher {
         return { type, headers: { 'content-disposition': `attachment; filename="${name}"` }, body: lines };
       }
       const data = (await this.#forApproval(route, call)) ?? (await route.handle(call));
-      return { body: write(data), ...(cookies.length > 0 && { headers: { 'set-cookie': cookies.slice(-1) } }) };
+      const lines = [cookies.session, cookies.browser].filter((line) => line !== undefined);
+      return { body: write(data), ...(lines.length > 0 && { headers: { 'set-cookie': lines } }) };
     } catch (error) {
       throw refusalOf(error);
     }
   }
 
-  async #call(definition: Definition, request: PlainRequest, cookies: string[]): Promise<Call<unknown, unknown>> {
+  async #call(definition: Definition, request: PlainRequest, cookies: Cookies): Promise<Call<unknown, unknown>> {
     const services = this.#services;
     const consoleOrigin = originOfConsole(provenanceOf(definition.method, request), this.#consoleUrl);
     const visitor: Visitor = {
       address: request.address,
       userAgent: request.header('user-agent') ?? '',
+      browser: readBrowserCookie(request.header('cookie')),
       requestId: request.requestId,
     };
     this.#countTry(definition, visitor);
@@ -98,8 +107,13 @@ export class Dispatcher {
       body,
       now: services.clock(),
       session,
-      follow: ({ secret }) => cookies.push(cookieOf(secret)),
-      forget: () => cookies.push(NO_COOKIE),
+      follow: ({ secret, browser }) => {
+        cookies.session = cookieOf(secret);
+        if (browser !== undefined) cookies.browser = browserCookieOf(browser);
+      },
+      forget: () => {
+        cookies.session = NO_COOKIE;
+      },
     };
     const { environment } = request.params;
     const tenant: Tenant = { account, environment: environment as Environment };
@@ -111,7 +125,7 @@ export class Dispatcher {
     const { access, method, body } = definition;
     const isTry = (GUESSABLE.has(access) && method !== 'GET' && body !== undefined) || COSTLY.has(definition.path);
     if (!isTry) return;
-    if (this.#tries?.take(limitedAddress(address)).allowed === false) throw new Failure('rate_limited');
+    if (this.#tries?.take(subscriberNetwork(address)).allowed === false) throw new Failure('rate_limited');
   }
 
   /** What is not sent yet is in memory, also when nobody reads it; so it counts until then. Throws `rate_limited`. */
@@ -187,11 +201,11 @@ export class Dispatcher {
     const { environment = 'production' } = call.params;
     if (action === undefined || environment !== 'production') return undefined;
     const { approvals } = this.#services;
-    if (!(await approvals.areNeeded(call.account))) return undefined;
+    if (!(await approvals.isRequired(call.account))) return undefined;
     const lines = (await summary?.(call)) ?? [];
     // As it was understood: what else the body held is nothing that anybody agrees to.
     const asked = { params: call.params, body: call.body === undefined ? '' : JSON.stringify(call.body) };
-    const approval = await approvals.ask(call, { environment, action, summary: lines, call: asked });
+    const approval = await approvals.request(call, { environment, action, summary: lines, call: asked });
     return { approval, result: null };
   }
 }

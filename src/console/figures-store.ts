@@ -1,5 +1,8 @@
+import { listProcessors } from '../accounts/account-store.ts';
+import type { Keyring } from '../crypto/keyring.ts';
 import type { Environment } from '../kernel/environment.ts';
-import { type Database, integer, type Row, text, textOrNull } from '../storage/database.ts';
+import { type Database, integer, type Row, text } from '../storage/database.ts';
+import { rowMacKey } from '../storage/mac-table.ts';
 
 /** What operators see of all accounts at once, read in few statements however many there are. */
 
@@ -23,25 +26,26 @@ const OPEN_REQUESTS = `select account, count(*) as number from activation_reques
 const KEYS = `select account, environment, count(*) as number from api_keys
   where revoked_at is null and (expires_at is null or expires_at > ?) group by account, environment`;
 const USED = "select distinct account from api_keys where environment = 'production' and last_used_at is not null";
-const PROCESSORS = "select account, environment, processor from enablements where capability = 'payments'";
 const COUNTED = 'select 1 as found from statistics where account = ? and environment = ? and name = ? limit 1';
 
 export const tenantName = (account: string, environment: Environment): string => `${environment}/${account}`;
 
-export async function readFigures(database: Database, now: number): Promise<Figures> {
+export async function readFigures(database: Database, keyring: Keyring, now: number): Promise<Figures> {
   const [people, requests, used, keys, processors] = await Promise.all([
     database.read(PEOPLE),
     database.read(OPEN_REQUESTS),
     database.read(USED),
     database.read(KEYS, now),
-    database.read(PROCESSORS),
+    listProcessors(database, await rowMacKey(keyring)),
   ]);
   return {
     people: numbers(people, ofAccount),
     openRequests: numbers(requests, ofAccount),
     usedInProduction: new Set(used.map(ofAccount)),
     keys: numbers(keys, ofTenant),
-    processors: new Map(processors.map((row) => [ofTenant(row), textOrNull(row, 'processor') ?? ''])),
+    processors: new Map(
+      processors.map(({ account, environment, processor }) => [tenantName(account, environment), processor]),
+    ),
   };
 }
 

@@ -19,7 +19,17 @@ export const FINDINGS = {
   'proxies-near': 'Certificates of proxies expire within 30 days.',
   'proxies-ended': 'Certificates of proxies have expired.',
   'payments-known': 'The outcome of every payment is known, or is being asked for.',
+  'rows-sealed': 'No altered row of accounts, API keys or enabled payments is known.',
+  'rows-altered': 'Rows of accounts, API keys or enabled payments were changed in the database. See the audit log.',
   'payments-doubtful': 'Nobody knows the outcome of some payments. See Processors.',
+  'users-active': 'Every user who did not sign in for 90 days is disabled.',
+  'users-inactive': 'Users did not sign in for 90 days, and stay enabled as last owner or operator.',
+  'passwords-accepted': 'No password is blocked for wrong second factors.',
+  'passwords-blocked': 'Passwords are blocked for wrong second factors: reset these sign-ins.',
+  'time-trusted': 'The clock agrees with the time that has passed.',
+  'time-untrusted': 'The clock is not trusted: nothing expires or is deleted. Run: cardvault clock status',
+  'dumps-off': 'A crash of the service writes no core dump.',
+  'dumps-on': 'A crash of the service can write its memory, with keys and card numbers, to a file.',
 } as const;
 
 type Finding = keyof typeof FINDINGS;
@@ -42,10 +52,18 @@ interface Vitals {
   readonly isLogSealed: boolean | undefined;
   readonly waitingWrites: number;
   readonly doubtfulPayments: number;
+  /** Enabled, though they did not sign in for 90 days. */
+  readonly inactiveUsers: number;
+  readonly blockedPasswords: number;
+  readonly isTimeTrusted: boolean;
+  /** Rows whose MAC is wrong. */
+  readonly alteredRows: number;
   /** Of the listeners. */
   readonly certificateEnd: number | undefined;
   /** Of proxies. */
   readonly proxyEnds: readonly number[];
+  /** True when a crash may leave the memory in a file; undefined where the system does not say. */
+  readonly coreDumps: boolean | undefined;
 }
 
 /** Before a certificate ends. */
@@ -56,10 +74,15 @@ const BUSY_PART = 0.1;
 export const checksOf = (vitals: Vitals): Check[] => [
   database(vitals),
   auditLog(vitals),
+  rows(vitals),
   writes(vitals),
   certificate(vitals),
   proxyCertificates(vitals),
   payments(vitals),
+  users(vitals),
+  passwords(vitals),
+  time(vitals),
+  ...coreDumps(vitals),
 ];
 
 type Numbers = Partial<Pick<Check, 'count' | 'limit' | 'endsAt'>>;
@@ -80,6 +103,9 @@ function auditLog({ isLogSealed }: Vitals): Check {
   if (isLogSealed === undefined) return check('log-unreadable', 'bad');
   return isLogSealed ? check('log-sealed', 'good') : check('log-broken', 'bad');
 }
+
+const rows = ({ alteredRows: count }: Vitals): Check =>
+  count === 0 ? check('rows-sealed', 'good') : check('rows-altered', 'bad', { count });
 
 function writes({ waitingWrites: count }: Vitals): Check {
   const limit = LIMITS.waitingUnits;
@@ -102,5 +128,19 @@ function proxyCertificates({ proxyEnds, now }: Vitals): Check {
 
 const payments = ({ doubtfulPayments: count }: Vitals): Check =>
   count === 0 ? check('payments-known', 'good') : check('payments-doubtful', 'warning', { count });
+
+const time = ({ isTimeTrusted }: Vitals): Check =>
+  isTimeTrusted ? check('time-trusted', 'good') : check('time-untrusted', 'bad');
+
+const coreDumps = ({ coreDumps: allowed }: Vitals): Check[] => {
+  if (allowed === undefined) return [];
+  return [allowed ? check('dumps-on', 'warning') : check('dumps-off', 'good')];
+};
+
+const users = ({ inactiveUsers: count }: Vitals): Check =>
+  count === 0 ? check('users-active', 'good') : check('users-inactive', 'warning', { count });
+
+const passwords = ({ blockedPasswords: count }: Vitals): Check =>
+  count === 0 ? check('passwords-accepted', 'good') : check('passwords-blocked', 'warning', { count });
 
 const isNear = (end: number, now: number): boolean => end > now && end - now < WARNED_MS;

@@ -1,10 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { AuthenticAccount } from '../accounts/account.ts';
 import type { ActivationRequest, RequestStatus } from '../payments/activation-request-store.ts';
 import { type Facts, shownStatus, stepsOf } from './onboarding.ts';
 
+const ACCOUNT: AuthenticAccount = {
+  isTampered: false,
+  id: 'acct_1',
+  name: 'Shop',
+  status: 'onboarding',
+  createdAt: 1,
+  dualControl: false,
+  suspendedAt: undefined,
+  revision: 1,
+};
+
 const NEW: Facts = {
-  account: { id: 'acct_1', name: 'Shop', status: 'onboarding', createdAt: 1, productionByTwo: false },
+  account: ACCOUNT,
   keys: new Map(),
   requests: [],
   owner: undefined,
@@ -62,7 +74,7 @@ describe('onboarding', () => {
   });
 
   test('live is a production key that was used, in an account that is not suspended', () => {
-    const account = { ...NEW.account, status: 'live' as const };
+    const account = { ...ACCOUNT, status: 'live' as const };
     const used = (isUsed: boolean) => new Map([['production', { madeAt: 5, isUsed }]] as const);
     assert.deepEqual(step('live', { account, keys: used(true) })[0], 'done');
     assert.deepEqual(step('live', { account, keys: used(false) })[0], 'open');
@@ -71,8 +83,7 @@ describe('onboarding', () => {
   });
 
   test('an account with a production key is shown as live only once the key was used', () => {
-    const shown = (status: Facts['account']['status'], isUsed: boolean) =>
-      shownStatus({ ...NEW.account, status }, isUsed);
+    const shown = (status: Facts['account']['status'], isUsed: boolean) => shownStatus({ ...ACCOUNT, status }, isUsed);
     assert.deepEqual([shown('live', false), shown('live', true)], ['sandbox', 'live']);
     assert.deepEqual([shown('suspended', true), shown('onboarding', false)], ['suspended', 'onboarding']);
   });

@@ -1,5 +1,8 @@
 import type { KeyObject } from 'node:crypto';
 import type { Accounts } from '../accounts/accounts.ts';
+import type { RequestedCall, SummaryLine } from '../accounts/approval.ts';
+import type { Approvals, Consent } from '../accounts/approvals.ts';
+import type { DualControlQuestion } from '../accounts/dual-control-question.ts';
 import type { Origin } from '../audit/audit.ts';
 import type { AuditReading } from '../audit/reading.ts';
 import type { CaptureListing } from '../captures/capture-listing.ts';
@@ -8,6 +11,7 @@ import type { Keyring } from '../crypto/keyring.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import type { Json } from '../kernel/json.ts';
+import type { TimeGuard } from '../kernel/time-guard.ts';
 import type { ActivationRequests } from '../payments/activation-requests.ts';
 import type { Activations } from '../payments/activations.ts';
 import type { PaymentListing } from '../payments/payment-listing.ts';
@@ -24,8 +28,6 @@ import type { Driver } from '../storage/database.ts';
 import type { Totals } from '../storage/totals.ts';
 import type { TokenListing } from '../vault/token-listing.ts';
 import type { Vault } from '../vault/vault.ts';
-import type { AskedCall, SummaryLine } from './approval.ts';
-import type { Approvals } from './approvals.ts';
 import type { Overviews } from './overviews.ts';
 import type { Definition } from './wire/definition.ts';
 
@@ -35,10 +37,12 @@ export interface ConsoleServices {
   readonly keyring: Keyring;
   readonly journalKey: KeyObject;
   readonly clock: Clock;
+  readonly time: TimeGuard;
   readonly random: Random;
   readonly people: PeopleParts;
   readonly accounts: Accounts;
   readonly approvals: Approvals;
+  readonly dualControlQuestion: DualControlQuestion;
   readonly activations: Activations;
   readonly requests: ActivationRequests;
   readonly configurations: Configurations;
@@ -61,7 +65,7 @@ export interface ConsoleServices {
 export interface Change {
   readonly definition: Definition;
   /** Does it, with what was asked for then; answers what the definition declares. */
-  run(call: Call<unknown, unknown>, asked: AskedCall, environment: Environment): Promise<Json>;
+  run(call: Call<unknown, unknown>, asked: RequestedCall, environment: Environment, consent: Consent): Promise<Json>;
 }
 
 /** What the console tells of the service itself. */
@@ -71,6 +75,8 @@ export interface About {
   urlOf(environment: Environment): string;
   readonly startedAt: number;
   readonly isShared: boolean;
+  /** True when a crash may leave the memory in a file; undefined where the system does not say. */
+  readonly coreDumps: boolean | undefined;
   /** For clients to trust: the certificate of the authority that was made here, PEM. */
   authority(): string | undefined;
   /** When the certificate of the listeners ends; undefined when it cannot be read. */
@@ -107,6 +113,8 @@ export interface Call<Body, Query> extends Visit<Body, Query> {
   readonly role: Role | undefined;
   /** Of the path. Throws when it names no environment, which is a mistake in the definition. */
   readonly tenant: Tenant;
+  /** Consent to this change by a second person; absent when the change needs none. */
+  readonly consent?: Consent;
 }
 
 /** A line of the console's interface: what it is, and what it does. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHmac, createSecretKey } from 'node:crypto';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -148,5 +148,62 @@ describe('deriveKey', () => {
   it('shares nothing between uses', () => {
     const keys = ['wrapping', 'wrapping ', 'other', ''].map((use) => deriveKey(root, use).export().toString('hex'));
     assert.equal(new Set([...keys, root.export().toString('hex')]).size, 5);
+  });
+});
+
+describe('a root key that a group may read', () => {
+  const own = process.getegid?.() ?? -1;
+  const newKey = (mode: number): string => {
+    const path = newPath();
+    makeRootKey(path);
+    chmodSync(path, mode);
+    return path;
+  };
+  const refused = (path: string, group: number, what: RegExp): void =>
+    assert.throws(
+      () => readRootKey(path, group),
+      (error) => error instanceof CustodyError && what.test(error.message),
+    );
+
+  it('is accepted of that group alone, and only to be read', () => {
+    for (const mode of [0o640, 0o440, 0o600, 0o400]) assert.ok(readRootKey(newKey(mode), own), mode.toString(8));
+    for (const mode of [0o660, 0o650, 0o644, 0o641, 0o642, 0o670, 0o604])
+      refused(newKey(mode), own, /allows more than reading by its group; run: chmod 640 /);
+    refused(newKey(0o640), own + 1, /another group than CARDVAULT_ROOT_KEY_GROUP; run: chgrp \d+ /);
+  });
+
+  it('is refused without the setting', () => assert.match(refusal(newKey(0o640)), /read by others; run: chmod 600/));
+
+  it('is refused in a folder that others can change', () => {
+    const path = newKey(0o640);
+    const directory = join(path, '..');
+    for (const [mode, isGood] of [
+      [0o750, true],
+      [0o770, true],
+      [0o2770, true],
+      [0o1777, true],
+      [0o757, false],
+      [0o777, false],
+    ] as const) {
+      chmodSync(directory, mode);
+      if (isGood) assert.ok(readRootKey(path, own), mode.toString(8));
+      else refused(path, own, /folder of the root key file can be changed by others; run: chmod go-w /);
+    }
+    chmodSync(directory, 0o700);
+  });
+
+  it('is made so', () => {
+    const path = newPath();
+    makeRootKey(path, own);
+    assert.equal(statSync(path).mode & 0o777, 0o640);
+    assert.ok(readRootKey(path, own));
+  });
+
+  it('is read by members who do not own it', {
+    skip: process.geteuid?.() !== 0 && 'only root can change owners',
+  }, () => {
+    const path = newKey(0o640);
+    chownSync(path, 61_001, own);
+    assert.ok(readRootKey(path, own));
   });
 });

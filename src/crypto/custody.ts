@@ -1,11 +1,14 @@
 import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { OperatorError } from '../kernel/operator-error.ts';
+import { shareWithGroup } from './group-access.ts';
 import { makeOnce } from './secret-file.ts';
 
 /**
  * Custody of the root key: the one secret that is not in the database. Here it is a file of 64 hexadecimal digits that
- * only the service's user can read. A key of another kind (PKCS#11, a cloud KMS) replaces this file alone.
+ * only the service's user can read, and by setting the members of one group. A key of another kind (PKCS#11, a cloud KMS)
+ * replaces this file alone.
  */
 const ROOT_KEY_BYTES = 32;
 
@@ -13,30 +16,76 @@ export class CustodyError extends OperatorError {
   override readonly name = 'CustodyError';
 }
 
-/** The root key of an existing file; throws `CustodyError` with a text for the operator. */
-export function readRootKey(path: string): KeyObject {
+/** Bits of a mode. */
+const OTHERS = 0o007;
+const OTHERS_WRITE = 0o002;
+const GROUP = 0o070;
+const GROUP_READS = 0o040;
+const GROUP_WRITES = 0o020;
+const STICKY = 0o1000;
+const GROUP_READABLE_FILE = 0o640;
+
+/**
+ * Returns the root key of an existing file; throws `CustodyError` with a text for the operator. Only the file's owner may be
+ * able to read it, and the members of `group` where one is given: then operators need not be the owner.
+ */
+export function readRootKey(path: string, group?: number): KeyObject {
   let text: string;
   try {
-    const mode = statSync(path).mode & 0o077;
-    if (mode !== 0) throw new CustodyError(`the root key file ${path} can be read by others; run: chmod 600 ${path}`);
-    text = readFileSync(path, 'utf8').trim();
+    const handle = openSync(path, 'r');
+    try {
+      // Reads the mode of the open file, which cannot be exchanged meanwhile.
+      assertProtected(path, fstatSync(handle), group);
+      text = readFileSync(handle, 'utf8').trim();
+    } finally {
+      closeSync(handle);
+    }
   } catch (cause) {
     if (cause instanceof CustodyError) throw cause;
-    const missing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
-    throw new CustodyError(
-      missing
-        ? `the root key file ${path} is missing; without it nothing in the vault can be read: put it back from its backup`
-        : `the root key file ${path} cannot be read`,
-    );
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT')
+      throw new CustodyError(
+        `the root key file ${path} is missing; without it nothing in the vault can be read: put it back from its backup`,
+      );
+    const hint = 'run as its owner, or as a member of the group of CARDVAULT_ROOT_KEY_GROUP';
+    throw new CustodyError(`the root key file ${path} cannot be read${code === 'EACCES' ? `; ${hint}` : ''}`);
   }
   if (!/^[0-9a-f]{64}$/.test(text))
     throw new CustodyError(`the root key file ${path} is damaged: expected 64 hexadecimal digits`);
   return createSecretKey(text, 'hex');
 }
 
-/** Makes the file when there is none, so that two starters end with the same key and a crash leaves no half of one. */
-export const makeRootKey = (path: string): void => makeOnce(path, `${randomBytes(ROOT_KEY_BYTES).toString('hex')}\n`);
+function assertProtected(path: string, { mode, gid }: Stats, group: number | undefined): void {
+  const isShared = (mode & GROUP) !== 0;
+  if (group === undefined) {
+    if (isShared || (mode & OTHERS) !== 0)
+      throw new CustodyError(`the root key file ${path} can be read by others; run: chmod 600 ${path}`);
+    return;
+  }
+  if ((mode & OTHERS) !== 0 || (isShared && (mode & GROUP) !== GROUP_READS))
+    throw new CustodyError(`the root key file ${path} allows more than reading by its group; run: chmod 640 ${path}`);
+  if (!isShared) return;
+  if (gid !== group)
+    throw new CustodyError(
+      `the root key file ${path} can be read by another group than CARDVAULT_ROOT_KEY_GROUP; run: chgrp ${group} ${path}`,
+    );
+  assertFolderProtected(dirname(path), group);
+}
 
-/** A key of its own for each use of the root key (RFC 5869), so that wrapping shares nothing with later uses. */
-export const deriveKey = (root: KeyObject, use: string): KeyObject =>
-  createSecretKey(Buffer.from(hkdfSync('sha256', root, '', `cardvault ${use}`, ROOT_KEY_BYTES)));
+/** Throws when users outside of the group could put another file in the place of the root key. */
+function assertFolderProtected(folder: string, group: number): void {
+  const { mode, gid } = statSync(folder);
+  const isWritable = (mode & OTHERS_WRITE) !== 0 || ((mode & GROUP_WRITES) !== 0 && gid !== group);
+  if (isWritable && (mode & STICKY) === 0)
+    throw new CustodyError(`the folder of the root key file can be changed by others; run: chmod go-w ${folder}`);
+}
+
+/** Makes the file when there is none, so that two starters end with the same key and a crash leaves no half of one. */
+export function makeRootKey(path: string, group?: number): void {
+  makeOnce(path, `${randomBytes(ROOT_KEY_BYTES).toString('hex')}\n`);
+  if (group !== undefined) shareWithGroup(path, group, GROUP_READABLE_FILE);
+}
+
+/** Derives a key of its own for each use of a key (RFC 5869), so that no two uses share anything. */
+export const deriveKey = (key: KeyObject, use: string): KeyObject =>
+  createSecretKey(Buffer.from(hkdfSync('sha256', key, '', `cardvault ${use}`, ROOT_KEY_BYTES)));

@@ -40,6 +40,21 @@ export class WrongRootKeyError extends OperatorError {
   }
 }
 
+/** Thrown when keys without which the vault was never committed are gone: nothing may take their place unseen. */
+export class MissingKeyError extends OperatorError {
+  override readonly name = 'MissingKeyError';
+  constructor({ environment, purpose }: KeyOwner) {
+    super(`the ${purpose} key of ${environment} was removed from the database: restore a backup`);
+  }
+}
+
+/** Keys that no store holds yet. */
+export interface FirstKeys {
+  readonly rows: readonly WrappedKey[];
+  /** In the order of the owners. */
+  readonly digestKeys: readonly KeyObject[];
+}
+
 /**
  * The hierarchy of keys. The root key wraps one key-encrypting key per environment and one for the service itself; they
  * wrap the data keys, one per account, environment and purpose, each with versions. Ciphertexts name their key by id, so
@@ -54,8 +69,6 @@ export class Keyring {
   readonly #sealing = new Map<string, SealingState>();
   readonly #refills = new Map<string, Promise<void>>();
   readonly #unversioned = new Map<string, KeyObject>();
-  /** Ids of the keys that this process added to the store. */
-  readonly #added = new Set<string>();
 
   constructor(options: { root: KeyObject; store: WrappedKeyStore; clock: Clock; random: Random }) {
     this.#root = deriveKey(options.root, 'wrapping');
@@ -96,15 +109,35 @@ export class Keyring {
     return key;
   }
 
+  /** Like `digestKey`, for a key that the vault began with: throws `MissingKeyError` instead of making another. */
+  async firstDigestKey(owner: KeyOwner): Promise<KeyObject> {
+    if ((await this.#store.find(owner)).length === 0) throw new MissingKeyError(owner);
+    return this.digestKey(owner);
+  }
+
   /**
-   * Makes sure that every environment has its key, and that the root key fits. True for the one process that made the
-   * first of them: the vault began with it.
+   * Draws the keys that a vault begins with: those of the environments, and digest keys of the service. They count once
+   * their rows are in the store, all in one commit: so a key of them that is missing later was removed.
    */
-  async prepare(environments: readonly KeyEnvironment[]): Promise<boolean> {
-    // One after the other: whose root key does not fit fails at the first, and has made nothing.
-    const keys: OpenKey[] = [];
-    for (const environment of environments) keys.push(await this.#wrappingKey(environment));
-    return this.#added.has(keys[0]?.hexId ?? '');
+  drawFirst(environments: readonly KeyEnvironment[], digests: readonly KeyOwner[]): FirstKeys {
+    const root: SealingKey = { id: ROOT_KEY_ID, key: this.#root };
+    const wrapping = environments.map((environment) =>
+      this.#draw({ account: '', environment, purpose: 'wrapping' }, 1, root),
+    );
+    const keys = digests.map((owner) => {
+      const above = wrapping.find(({ row }) => row.environment === owner.environment);
+      if (above === undefined) throw new Error(`no key of ${owner.environment} is drawn`);
+      return this.#draw(owner, 1, above.key);
+    });
+    return { rows: [...wrapping, ...keys].map(({ row }) => row), digestKeys: keys.map(({ key }) => key.key) };
+  }
+
+  /** Opens the key of every environment: throws when one is missing, or the root key does not fit. */
+  async prepare(environments: readonly KeyEnvironment[]): Promise<void> {
+    for (const environment of environments) {
+      const owner: KeyOwner = { account: '', environment, purpose: 'wrapping' };
+      if ((await this.#versions(owner)).length === 0) throw new MissingKeyError(owner);
+    }
   }
 
   async #take(owner: KeyOwner, count: number): Promise<OpenKey> {
@@ -159,16 +192,24 @@ export class Keyring {
 
   /** Adds a version, or takes the one that another process added first. */
   async #add(owner: KeyOwner, version: number): Promise<OpenKey> {
-    const id = Buffer.from(this.#random.bytes(KEY_ID_BYTES)).toString('hex');
-    const material = this.#random.bytes(32);
-    const wrapping = await this.#keyThatWraps(owner);
-    const wrapped = seal(wrapping, this.#random.bytes(NONCE_BYTES), placeOfKey(owner, version, id), material);
-    material.fill(0);
-    const row: WrappedKey = { ...owner, version, id, wrapped, reserved: 0, createdAt: this.#clock() };
-    if (await this.#store.insert(row)) this.#added.add(id);
+    await this.#store.insert(this.#draw(owner, version, await this.#keyThatWraps(owner)).row);
     const kept = (await this.#store.find(owner)).find((key) => key.version === version);
     if (kept === undefined) throw new Error('a key that was just added is gone');
     return this.#opened.get(kept.id) ?? this.#unwrap(kept);
+  }
+
+  #draw(
+    owner: KeyOwner,
+    version: number,
+    wrapping: SealingKey,
+  ): { readonly row: WrappedKey; readonly key: SealingKey } {
+    const id = this.#random.bytes(KEY_ID_BYTES);
+    const hexId = Buffer.from(id).toString('hex');
+    const material = this.#random.bytes(32);
+    const wrapped = seal(wrapping, this.#random.bytes(NONCE_BYTES), placeOfKey(owner, version, hexId), material);
+    const key = { id: Uint8Array.from(id), key: createSecretKey(material) };
+    material.fill(0);
+    return { row: { ...owner, version, id: hexId, wrapped, reserved: 0, createdAt: this.#clock() }, key };
   }
 
   async #unwrap(row: WrappedKey): Promise<OpenKey> {

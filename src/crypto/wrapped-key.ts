@@ -5,16 +5,19 @@ export type Purpose =
   | 'wrapping'
   | 'tokens'
   | 'token-marks'
+  | 'token-halves'
   | 'captures'
   | 'sensitive-authentication-data'
   | 'fingerprints'
   | 'idempotency'
+  | 'row-macs'
   | 'api-keys'
   | 'proxy'
   | 'payments'
   | 'journal'
   | 'people'
   | 'people-digests'
+  | 'clock'
   | 'requests';
 
 /** Keys of the service itself belong to no environment. */

@@ -27,8 +27,12 @@ describe('assets', () => {
     const metrics = new Metrics({
       waitingWrites: () => 0,
       ready: async () => true,
+      isTimeTrusted: () => true,
       certificateEnds: async () => [],
       doubtfulPayments: async () => 0,
+      verifications: () => Promise.resolve([]),
+      alteredRows: async () => new Map(),
+      missingSadKeys: async () => 0,
     });
     const reporting = { log, metrics, listener: 'console', headers: browserHeaders };
     const app = bareServer({ ...reporting, clock: () => 0, random, trustedProxies: [] });

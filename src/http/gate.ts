@@ -1,12 +1,13 @@
-import type { ApiKey } from '../accounts/api-key.ts';
+import type { ApiKey, StoredKey } from '../accounts/api-key.ts';
 import { type Authentication, GUESSES, type Refusal } from '../accounts/authentication.ts';
 import type { Permission } from '../accounts/permission.ts';
 import { auditEntry, type Origin } from '../audit/audit.ts';
 import { type Clock, SECOND } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
+import { subscriberNetwork } from '../kernel/network.ts';
 import { commitAll, type Database } from '../storage/database.ts';
-import { limitedAddress, perMinute, type Taken, TokenBuckets } from './rate-limit.ts';
+import { perMinute, type Taken, TokenBuckets } from './rate-limit.ts';
 
 /** What a request shows of its sender. */
 export interface Sender {
@@ -109,14 +110,13 @@ export class Gate {
     return { ...admission, key: verdict.key, tenant: verdict.tenant, at };
   }
 
-  async #refuse(sender: Sender, key: ApiKey | undefined, refusal: Refusal): Promise<never> {
+  async #refuse(sender: Sender, key: StoredKey | undefined, refusal: Refusal): Promise<never> {
     const { address } = sender;
     const taken = GUESSES.has(refusal)
-      ? this.#guesses?.take(limitedAddress(address))
+      ? this.#guesses?.take(subscriberNetwork(address))
       : this.#refusals?.take(key?.id ?? '');
     if (taken?.allowed === false) throw new RateLimited(taken, false);
-    const actor: Origin['actor'] =
-      key === undefined ? { type: 'unknown' } : { type: 'key', id: key.id, name: key.name };
+    const actor: Origin['actor'] = key === undefined ? { type: 'unknown' } : { type: 'key', ...namesOf(key) };
     const event = {
       action: 'access.denied' as const,
       outcome: refusal,
@@ -129,6 +129,10 @@ export class Gate {
     throw new Failure('access_denied');
   }
 }
+
+/** The name in an altered row is not the one that was given to the key. */
+const namesOf = (key: StoredKey): Pick<Origin['actor'], 'id' | 'name'> =>
+  key.isTampered ? { id: key.id } : { id: key.id, name: key.name };
 
 /** Headers of every answer to a valid key (draft-ietf-httpapi-ratelimit-headers-10). */
 export function rateHeaders({ burst, rate }: TokenBuckets, taken: Taken): Record<string, string> {

@@ -8,6 +8,7 @@ import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { NO_PAGE_HEADERS } from './browser-headers.ts';
+import type { ConnectionLimit } from './connection-limit.ts';
 import { ENVELOPES } from './envelopes.ts';
 import { ALWAYS_HEADERS, JSON_TYPE } from './send.ts';
 
@@ -39,10 +40,12 @@ class Listener {
   readonly #app: FastifyInstance;
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
+  readonly #limit: ConnectionLimit;
   #draining = false;
 
-  constructor(app: FastifyInstance) {
+  constructor(app: FastifyInstance, limit: ConnectionLimit) {
     this.#app = app;
+    this.#limit = limit;
     app.addHook('onSend', (_request, reply, _payload, done) => {
       if (this.#draining) reply.header('connection', 'close');
       done();
@@ -91,6 +94,7 @@ class Listener {
     // Refused there, as what has no Host: Node's own answers have none of our headers.
     server.on('checkExpectation', this.#app.routing as RequestListener);
     server.maxConnections = LIMITS.connections;
+    refuseExcessOf(server, this.#limit);
     // Ends connections on which nothing moves, also those that never read their answers.
     server.setTimeout(INACTIVE_MS, (socket) => socket.destroy());
     server.on('secureConnection', (socket) => {
@@ -112,6 +116,24 @@ class Listener {
       server.listen(port, host.address, () => resolve(server));
     });
   }
+}
+
+/** Closes connections beyond the limit of their address before any work is done for them, as that of a handshake. */
+function refuseExcessOf(server: Server, limit: ConnectionLimit): void {
+  // TLS begins in a listener of Node's own, which must not see what is refused.
+  const accept = server.listeners('connection') as ((socket: Socket) => void)[];
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) => {
+    const end = limit.admit(socket.remoteAddress ?? '');
+    if (end === undefined) {
+      // A reset frees the connection at once, and leaves nothing of it waiting here. It can fail when the client was faster.
+      socket.on('error', () => undefined);
+      socket.resetAndDestroy();
+      return;
+    }
+    socket.once('close', end);
+    for (const each of accept) each.call(server, socket);
+  });
 }
 
 const isTimeout = ({ code }: NodeJS.ErrnoException): boolean => code === 'ERR_HTTP_REQUEST_TIMEOUT';
@@ -161,11 +183,12 @@ export class Listeners<Name extends string> {
 
   constructor(
     apps: Readonly<Record<Name, FastifyInstance>>,
+    newLimit: (name: string) => ConnectionLimit,
     tls: () => Promise<ServerOptions>,
     notRenewed: (error: unknown) => void,
   ) {
     const names = Object.keys(apps) as Name[];
-    this.#listeners = new Map(names.map((name) => [name, new Listener(apps[name])]));
+    this.#listeners = new Map(names.map((name) => [name, new Listener(apps[name], newLimit(name))]));
     this.#tls = tls;
     this.#notRenewed = notRenewed;
   }

@@ -21,15 +21,19 @@ export interface LogFields {
   readonly reason?: string;
   readonly sweep?: string;
   readonly payment?: string;
+  readonly count?: number;
+  /** Over the heads of the audit log. */
+  readonly digest?: string;
+  readonly difference_ms?: number;
 }
 
 /** The fields by name, so that nothing else passes. */
 const allowed = (fields: LogFields): LogFields => {
   const { request_id, method, route, status, duration_ms, address, account, key } = fields;
-  const { failure, error, frames, listener, reason, sweep, payment } = fields;
+  const { failure, error, frames, listener, reason, sweep, payment, difference_ms, count, digest } = fields;
   const request = { listener, request_id, method, route, status, duration_ms, address, account, key };
   // What is undefined is left out of the line.
-  return { ...request, failure, error, frames, reason, sweep, payment } as LogFields;
+  return { ...request, failure, error, frames, reason, sweep, payment, difference_ms, count, digest } as LogFields;
 };
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -37,6 +41,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface Log {
   info(event: string, fields?: LogFields): void;
+  warn(event: string, fields?: LogFields): void;
   error(event: string, fields?: LogFields): void;
   flush(): void;
 }
@@ -89,6 +94,7 @@ export function openLog(level: LogLevel, target?: LogTarget): Log {
   );
   return {
     info: (event, fields = {}) => logger.info(allowed(fields), event),
+    warn: (event, fields = {}) => logger.warn(allowed(fields), event),
     error: (event, fields = {}) => logger.error(allowed(fields), event),
     flush: () => buffer.flush(),
   };

@@ -1,7 +1,22 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { MAC_TABLES } from '../accounts/mac-tables.ts';
+import type { StoredVerification } from '../audit/verified-heads.ts';
 import type { CertificateEnd } from '../proxy/configuration-store.ts';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/** Where the gauges read their values. One that fails leaves its gauge without a value; the others are still served. */
+interface MetricSources {
+  readonly waitingWrites: () => number;
+  readonly ready: () => Promise<boolean>;
+  readonly isTimeTrusted: () => boolean;
+  readonly certificateEnds: () => Promise<readonly CertificateEnd[]>;
+  readonly doubtfulPayments: () => Promise<number>;
+  readonly verifications: () => Promise<readonly StoredVerification[]>;
+  /** By table. */
+  readonly alteredRows: () => Promise<ReadonlyMap<string, number>>;
+  readonly missingSadKeys: () => Promise<number>;
+}
 
 /**
  * Prometheus metrics. Labels are route patterns and words of closed lists, never data; the one id is that of the account
@@ -14,13 +29,10 @@ export class Metrics {
   readonly #failures: Counter<'listener' | 'failure'>;
   readonly #swept: Counter<'kind'>;
   readonly #operations: Counter<'environment' | 'processor' | 'operation' | 'result'>;
+  readonly #refusedConnections: Counter<'listener'>;
+  readonly #refusedHosts: Counter<'environment' | 'processor'>;
 
-  constructor(options: {
-    waitingWrites: () => number;
-    ready: () => Promise<boolean>;
-    certificateEnds: () => Promise<readonly CertificateEnd[]>;
-    doubtfulPayments: () => Promise<number>;
-  }) {
+  constructor(sources: MetricSources) {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry, prefix: 'cardvault_' });
     this.#durations = new Histogram({
@@ -48,45 +60,21 @@ export class Metrics {
       labelNames: ['environment', 'processor', 'operation', 'result'],
       registers,
     });
-    new Gauge({
-      name: 'cardvault_waiting_writes',
-      help: 'Units of writes that wait for the next durable commit',
+    this.#refusedHosts = new Counter({
+      name: 'cardvault_processor_hosts_refused_total',
+      help: 'Requests that were not sent because their host is not allowed in production',
+      labelNames: ['environment', 'processor'],
       registers,
-      collect() {
-        this.set(options.waitingWrites());
-      },
     });
-    new Gauge({
-      name: 'cardvault_proxy_certificate_end_seconds',
-      help: 'When a certificate of an account’s proxy ends, Unix time',
-      labelNames: ['account', 'environment', 'certificate'],
+    this.#refusedConnections = new Counter({
+      name: 'cardvault_connections_refused_total',
+      help: 'Connections that were closed because their address had too many',
+      labelNames: ['listener'],
       registers,
-      async collect() {
-        this.reset();
-        // Without the database there is nothing to say, and the other metrics are wanted all the more.
-        const ends = await options.certificateEnds().catch(() => []);
-        for (const { account, environment, certificate, at } of ends)
-          this.set({ account, environment, certificate }, at / 1000);
-      },
     });
-    new Gauge({
-      name: 'cardvault_payments_doubtful',
-      help: 'Payments with an outcome that nobody knows yet',
-      registers,
-      async collect() {
-        this.reset();
-        const count = await options.doubtfulPayments().catch(() => undefined);
-        if (count !== undefined) this.set(count);
-      },
-    });
-    new Gauge({
-      name: 'cardvault_ready',
-      help: '1 while the database takes reads and writes',
-      registers,
-      async collect() {
-        this.set((await options.ready()) ? 1 : 0);
-      },
-    });
+    addStateGauges(this.registry, sources);
+    addProtectionGauges(this.registry, sources);
+    addVerificationGauges(this.registry, sources);
   }
 
   request(listener: string, method: string, route: string, status: number, milliseconds: number): void {
@@ -107,7 +95,127 @@ export class Metrics {
     this.#operations.inc({ environment, processor, operation, result });
   }
 
+  hostRefused(environment: string, processor: string): void {
+    this.#refusedHosts.inc({ environment, processor });
+  }
+
+  connectionRefused(listener: string): void {
+    this.#refusedConnections.inc({ listener });
+  }
+
   swept(kind: string, count: number): void {
     this.#swept.inc({ kind }, count);
   }
+}
+
+/** Adds gauges of what waits, ends or is in doubt. */
+function addStateGauges(registry: Registry, sources: MetricSources): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'cardvault_waiting_writes',
+    help: 'Units of writes that wait for the next durable commit',
+    registers,
+    collect() {
+      this.set(sources.waitingWrites());
+    },
+  });
+  new Gauge({
+    name: 'cardvault_proxy_certificate_end_seconds',
+    help: 'When a certificate of an account’s proxy ends, Unix time',
+    labelNames: ['account', 'environment', 'certificate'],
+    registers,
+    async collect() {
+      this.reset();
+      // Without the database there is nothing to say, and the other metrics are wanted all the more.
+      const ends = await sources.certificateEnds().catch(() => []);
+      for (const { account, environment, certificate, at } of ends)
+        this.set({ account, environment, certificate }, at / 1000);
+    },
+  });
+  new Gauge({
+    name: 'cardvault_payments_doubtful',
+    help: 'Payments with an outcome that nobody knows yet',
+    registers,
+    async collect() {
+      this.reset();
+      const count = await sources.doubtfulPayments().catch(() => undefined);
+      if (count !== undefined) this.set(count);
+    },
+  });
+  new Gauge({
+    name: 'cardvault_ready',
+    help: '1 while the database takes reads and writes',
+    registers,
+    async collect() {
+      this.set((await sources.ready()) ? 1 : 0);
+    },
+  });
+}
+
+/** Adds gauges of what protects the records: time, rows, keys. */
+function addProtectionGauges(registry: Registry, sources: MetricSources): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'cardvault_time_trusted',
+    help: '1 while the clock agrees with the time that has passed; otherwise nothing expires or is deleted',
+    registers,
+    collect() {
+      this.set(sources.isTimeTrusted() ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'cardvault_altered_rows',
+    help: 'Rows that were changed in the database itself, by table',
+    labelNames: ['table'],
+    registers,
+    async collect() {
+      this.reset();
+      const counts = await sources.alteredRows().catch(() => undefined);
+      if (counts === undefined) return;
+      for (const { name: table } of MAC_TABLES) this.set({ table }, counts.get(table) ?? 0);
+    },
+  });
+  new Gauge({
+    name: 'cardvault_sad_keys_missing',
+    help: 'Keys that captures name and that are not here: security codes and track data of those captures are lost',
+    registers,
+    async collect() {
+      this.reset();
+      const count = await sources.missingSadKeys().catch(() => undefined);
+      if (count !== undefined) this.set(count);
+    },
+  });
+}
+
+/** Adds gauges of the verification of the audit log. */
+function addVerificationGauges(registry: Registry, sources: MetricSources): void {
+  const registers = [registry];
+  const verifications = (name: string, help: string, measure: (stored: StoredVerification) => number): void => {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['kind'],
+      registers,
+      async collect() {
+        this.reset();
+        for (const stored of await sources.verifications().catch(() => []))
+          this.set({ kind: stored.kind }, measure(stored));
+      },
+    });
+  };
+  verifications(
+    'cardvault_audit_verified',
+    '1 when the last verification of the audit log found no fault',
+    ({ fault }) => (fault === '' ? 1 : 0),
+  );
+  verifications(
+    'cardvault_audit_verified_records',
+    'Records that the last verification of the audit log read',
+    ({ records }) => records,
+  );
+  verifications(
+    'cardvault_audit_verified_time_seconds',
+    'When the audit log was last verified and in order, Unix time',
+    ({ succeededAt }) => succeededAt / 1000,
+  );
 }

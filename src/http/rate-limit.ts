@@ -65,13 +65,3 @@ export class TokenBuckets {
 /** `perMinute` a minute, all of which may come at once. */
 export const perMinute = (clock: Clock, count: number): TokenBuckets =>
   new TokenBuckets({ clock, rate: count / (MINUTE / SECOND), burst: count });
-
-/** Neighbours in IPv6 share a network of 64 bits, which one subscriber owns. */
-export function limitedAddress(address: string): string {
-  if (!address.includes(':')) return address;
-  const [head = '', tail] = address.split('::');
-  const groups = head.split(':').filter((group) => group !== '');
-  const zeros = tail === undefined ? 0 : 8 - groups.length - tail.split(':').filter((group) => group !== '').length;
-  const full = [...groups, ...Array.from({ length: zeros }, () => '0'), ...(tail?.split(':') ?? [])];
-  return `${full.slice(0, 4).join(':')}::/64`;
-}

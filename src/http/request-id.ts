@@ -1,8 +1,7 @@
 import type { Random } from '../kernel/clock.ts';
 import { newUuid } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { passesLuhn } from '../kernel/pan.ts';
-import { holdsDisguisedPan } from '../kernel/pan-disguised.ts';
+import { containsPan, passesLuhn } from '../kernel/pan.ts';
 
 /** A caller's request id is kept when it is harmless: of a few characters, and nothing in it reads as a card number or key. */
 export function requestId(sent: string | string[] | undefined, random: Random): string {
@@ -11,7 +10,7 @@ export function requestId(sent: string | string[] | undefined, random: Random): 
     sent.length <= LIMITS.requestIdCharacters &&
     /^[A-Za-z0-9._-]+$/.test(sent) &&
     !(sent.match(/[0-9]{12,}/g) ?? []).some(passesLuhn) &&
-    !holdsDisguisedPan(sent) &&
+    !containsPan(sent) &&
     !/cv_(production|sandbox)_/.test(sent);
   return harmless ? sent : newUuid(random);
 }

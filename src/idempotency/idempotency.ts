@@ -1,10 +1,11 @@
 import { keyedDigest, sameDigest } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Place, placeOf } from '../crypto/seal.ts';
-import { type Clock, DAY, type Random, SECOND } from '../kernel/clock.ts';
+import { DAY, type Random, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import type { TrustedTime } from '../kernel/time-guard.ts';
 import { blob, blobOrNull, type Database, integerOrNull, textOrNull, type Write, write } from '../storage/database.ts';
 
 /** How long an answer is kept and repeated. */
@@ -22,9 +23,12 @@ const CLAIM = `insert into idempotency (account, environment, id, request, owner
   on conflict (account, environment, id) do update
     set request = excluded.request, owner = excluded.owner, lease_until = excluded.lease_until,
         status = null, answer = null, bound = null, expires_at = excluded.expires_at
-    where idempotency.expires_at <= excluded.lease_until - ${LEASE_MS}
-      or (idempotency.status is null and idempotency.bound is null
-        and idempotency.lease_until <= excluded.lease_until - ${LEASE_MS})`;
+    where (idempotency.status is null and idempotency.bound is null
+        and (idempotency.lease_until <= excluded.lease_until - ${LEASE_MS}
+          or idempotency.lease_until > excluded.lease_until + ${LEASE_MS}))`;
+/** Also where what was stored has expired; only at a trusted time, or a jump of the clock would repeat requests. */
+const CLAIM_EXPIRED = `${CLAIM} or idempotency.expires_at <= excluded.lease_until - ${LEASE_MS}`;
+const ANY_EXPIRED = 'select 1 as due from idempotency where expires_at <= ? limit 1';
 const FIND = `select request, status, answer, bound, expires_at from idempotency
   where account = ? and environment = ? and id = ?`;
 const RENEW = 'update idempotency set lease_until = ? where account = ? and environment = ? and id = ? and owner = ?';
@@ -80,13 +84,13 @@ export interface Claim {
 export class Idempotency {
   readonly #database: Database;
   readonly #keyring: Keyring;
-  readonly #clock: Clock;
+  readonly #time: TrustedTime;
   readonly #random: Random;
 
-  constructor(options: { database: Database; keyring: Keyring; clock: Clock; random: Random }) {
+  constructor(options: { database: Database; keyring: Keyring; time: TrustedTime; random: Random }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
-    this.#clock = options.clock;
+    this.#time = options.time;
     this.#random = options.random;
   }
 
@@ -97,25 +101,34 @@ export class Idempotency {
     const id = new Uint8Array(keyedDigest(digestKey, `${request.method}\n${request.path}\n${request.key}`));
     const content = new Uint8Array(keyedDigest(digestKey, request.content));
     const owner = Buffer.from(this.#random.bytes(16)).toString('hex');
-    const now = this.#clock();
-    const values = [tenant.account, tenant.environment, id, content, owner, now + LEASE_MS, now + KEPT_MS];
-    const { committed } = await this.#database.commit({ account: tenant.account, writes: [write(CLAIM, values, 1)] });
+    const trusted = this.#time.trustedNow();
+    const claim = trusted === undefined ? CLAIM : CLAIM_EXPIRED;
+    const leaseUntil = (trusted ?? this.#time.steadyNow()) + LEASE_MS;
+    const values = [tenant.account, tenant.environment, id, content, owner, leaseUntil, this.#expiry()];
+    const { committed } = await this.#database.commit({ account: tenant.account, writes: [write(claim, values, 1)] });
     return committed ? { claim: this.#claim(tenant, id, owner) } : this.#kept(tenant, id, content);
   }
 
   /** What a key was bound to has ended: from now on the key is kept as long as any other. */
   ended({ account, environment }: Tenant, bound: string): Write {
-    return write(END, [this.#clock() + KEPT_MS, account, environment, bound]);
+    return write(END, [this.#expiry(), account, environment, bound]);
   }
 
-  /** Removes answers that are no longer repeated; returns how many. */
-  async sweep(): Promise<number> {
-    const now = this.#clock();
+  async isSweepDue(now: number): Promise<boolean> {
+    return (await this.#database.read(ANY_EXPIRED, now)).length > 0;
+  }
+
+  /** Removes answers that are no longer repeated at this trusted time; returns how many. */
+  async sweep(now: number): Promise<number> {
     const rows = await this.#database.read(EXPIRED, now, LIMITS.rowsPerSweep);
     if (rows.length === 0) return 0;
     const keys = rows.map((row) => [row['account'] ?? null, row['environment'] ?? null, row['id'] ?? null, now]);
     await this.#database.commit({ writes: [{ sql: REMOVE, rows: keys }], erases: true });
     return rows.length;
+  }
+
+  #expiry(): number {
+    return this.#time.latestNow() + KEPT_MS;
   }
 
   async #kept(tenant: Tenant, id: Uint8Array, content: Uint8Array): Promise<Begun> {
@@ -136,7 +149,7 @@ export class Idempotency {
   #claim(tenant: Tenant, id: Uint8Array, owner: string): Claim {
     const where = [tenant.account, tenant.environment, id, owner];
     const renewal = setInterval(() => {
-      const until = this.#clock() + LEASE_MS;
+      const until = this.#time.steadyNow() + LEASE_MS;
       this.#database
         .commit({ account: tenant.account, writes: [write(RENEW, [until, ...where])] })
         .catch(() => undefined);
@@ -145,7 +158,7 @@ export class Idempotency {
     const stop = (): void => clearInterval(renewal);
     const keep = async ({ status, body }: Answer): Promise<Write> => {
       const seal = await this.#keyring.sealer(tenant, 'idempotency', 1);
-      return write(KEEP, [status, seal(placeOfAnswer(tenant, id), body), this.#clock() + KEPT_MS, ...where], 1);
+      return write(KEEP, [status, seal(placeOfAnswer(tenant, id), body), this.#expiry(), ...where], 1);
     };
     const release = async (): Promise<void> => {
       stop();

@@ -3,6 +3,9 @@
 /** Milliseconds since the Unix epoch, UTC. */
 export type Clock = () => number;
 
+/** Milliseconds since an arbitrary start. It never jumps, whatever sets the clocks of the machine. */
+export type MonotonicClock = () => number;
+
 /** A source of cryptographically strong randomness. */
 export interface Random {
   /** `size` fresh bytes, owned by the caller. */

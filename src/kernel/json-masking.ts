@@ -1,22 +1,23 @@
 import { isExactNumber, isJsonObject, type Json } from './json.ts';
 import { LIMITS } from './limits.ts';
-import { truncatePansIn } from './pan.ts';
+import { truncatePans } from './pan.ts';
 
 const NUMBER = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:e([+-]?[0-9]+))?$/;
 
 /** The value with every card number in its strings, numbers and keys truncated (decisions: Captures). */
-export function truncatePansInJson(value: Json, truncate = truncatePansIn): Json {
-  const inside = (member: Json): Json => truncatePansInJson(member, truncate);
-  if (typeof value === 'string') return truncate(value);
+export function truncatePansInJson(value: Json): Json {
+  if (typeof value === 'string') return truncatePans(value);
   if (typeof value === 'number') return maskedNumber(value, String(value));
   if (isExactNumber(value)) return maskedNumber(value, writtenOut(value.rawJSON));
-  if (Array.isArray(value)) return value.map(inside);
+  if (Array.isArray(value)) return value.map(truncatePansInJson);
   if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [truncate(key), inside(member)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [truncatePans(key), truncatePansInJson(member)]),
+  );
 }
 
 function maskedNumber(value: Json, digits: string): Json {
-  const masked = truncatePansIn(digits);
+  const masked = truncatePans(digits);
   return masked === digits ? value : masked;
 }
 

@@ -57,6 +57,8 @@ export const LIMITS = {
   emailCharacters: 254,
   factorLabelCharacters: 64,
   personNameCharacters: 100,
+  /** Characters of the name that a setting gives the operator of a command. */
+  operatorNameCharacters: 100,
   /** Of the browser that a session shows; the rest is cut off. */
   userAgentCharacters: 255,
   passkeysPerPerson: 20,
@@ -71,12 +73,21 @@ export const LIMITS = {
   invitationsPerAccount: 100,
   /** Members, and whom an open invitation may make one. */
   peoplePerAccount: 200,
-  /** Wrong passwords and codes in a row before a person is locked (PCI DSS 8.3.4). */
+  /** Wrong passwords and codes in a row before a browser, a network or the step-up of a session is locked (PCI DSS 8.3.4). */
   signInFailures: 10,
-  /** Of passwords, in one process; each takes 46 MiB. */
-  hashesAtOnce: 2,
-  /** Passwords waiting for their hash before more are answered 503. */
-  waitingHashes: 20,
+  /** Wrong second factors after the right password, before that password is not accepted any more (NIST SP 800-63B 5.2.2). */
+  secondFactorFailures: 100,
+  /** Browsers and networks of which it is known that a user signed in from there; the oldest are forgotten. */
+  knownBrowsersPerUser: 20,
+  knownNetworksPerUser: 20,
+  /** Other networks whose failures are counted for a user. */
+  failedNetworksPerUser: 100,
+  /** Of passwords, in one process: for all networks, and for all known browsers and users; each takes 46 MiB. */
+  hashesAtOnce: 1,
+  /** Passwords waiting for their hash before more are answered 503: of one network, browser or user, and of all networks
+   * or of all known browsers and users. */
+  waitingHashesPerSource: 50,
+  waitingHashes: 500,
   /** Changes in one environment that wait for a second person at once. */
   waitingApprovals: 50,
   /** Changes that people ask a second person for in 24 hours, in one environment. */
@@ -129,10 +140,16 @@ export const LIMITS = {
   apiKeyCharacters: 255,
   allowListEntries: 1000,
   allowListNoteCharacters: 255,
+  /** Rows whose MAC is checked in one round of the periodic check, every 5 seconds. */
+  rowsCheckedPerRound: 1000,
+  /** Altered rows that are listed and recorded; an attacker could write any number of them. */
+  alteredRows: 10_000,
   /** Uses of one data key with random 96-bit nonces (NIST SP 800-38D 8.3 allows 2^32; half of it is kept in hand). */
   sealsPerDataKey: 2 ** 31,
   /** Uses a process reserves at once; what a crash wastes of a key's total. */
   sealsPerReservation: 2 ** 20,
+  /** Keys of periods of expiry, in one process. */
+  sadKeysInMemory: 10_000,
   /** Random draws of a token before the free values are searched for. */
   tokenDraws: 12,
   /** Taken values read at once in that search. */
@@ -164,4 +181,14 @@ export const LIMITS = {
   countersInMemory: 100_000,
   /** Of requests: what took longer is counted as longer, and nobody knows how long. */
   longestTimeCountedMs: 60_000,
+  /** Difference between the clock and the time that has passed, beyond which time is not trusted. */
+  clockToleranceMs: 5 * 60_000,
+  /** Stop of the service after which time is trusted only when nothing that destroys records is due. */
+  uncheckedStopMs: 6 * 60 * 60_000,
+  /** Ends of chains that one record of the audit log names, when the vault was restored or copied. */
+  chainEndsPerRecord: 200,
+  /** Time between two notes of the heads of the audit log, which is what an attacker can cut off unseen. */
+  headNotesEveryMs: 50_000,
+  /** Records that a node reads when it verifies the audit log periodically. */
+  verifiedRecordsPerSecond: 5000,
 } as const;

@@ -5,6 +5,10 @@ export class OperatorError extends Error {
   readonly wrongUse: boolean = false;
   /** Each a line of its own below the message. */
   readonly problems: readonly string[] = [];
+  /** Members of the error document of `--json`, beside `error`. */
+  readonly details: Readonly<Record<string, string>> = {};
+  /** The next step, for people. */
+  readonly hint: string | undefined = undefined;
   /** Which of several things that were given is at fault, where that is known, as forms call it. */
   readonly part: string | undefined = undefined;
 }

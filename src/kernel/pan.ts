@@ -25,29 +25,59 @@ export function passesLuhn(digits: string): boolean {
 /** First six, a star for each hidden digit, last four (PCI DSS 3.4.1). */
 export const truncatePan = (pan: string): string => `${pan.slice(0, 6)}${'*'.repeat(pan.length - 10)}${pan.slice(-4)}`;
 
-// Blanks and dashes of every kind, and what is not even seen between digits.
+/**
+ * What card schemes issue (ISO/IEC 7812-1, and the ranges that they publish): first digits and number of digits. The row for 5
+ * and 6 holds Discover, Elo, Hipercard, Maestro, Mastercard, RuPay, UnionPay and the national schemes among them.
+ */
+const LONG = [16, 17, 18, 19];
+const ISSUED: readonly (readonly [scheme: string, first: RegExp, lengths: readonly number[]])[] = [
+  ['Visa', /^4/, [13, 16, 19]],
+  ['Mastercard', /^2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)/, [16]],
+  ['American Express', /^3[47]/, [15]],
+  ['Diners Club', /^3(?:0[0-5]|095|[689])/, [14, ...LONG]],
+  ['JCB', /^35(?:2[89]|[3-8])/, LONG],
+  ['5 and 6', /^[56]/, LONG],
+  ['Maestro with few digits', /^(?:50(?:18|20|38)|5893|6304|6759|676[1-3])/, [12, 13, 14, 15]],
+  ['Mir', /^220[0-4]/, LONG],
+  ['UnionPay, RuPay', /^8[12]/, LONG],
+  ['Troy', /^9792/, [16]],
+];
+
+const isIssued = (digits: string): boolean =>
+  ISSUED.some(([, first, lengths]) => lengths.includes(digits.length) && first.test(digits));
+
+/** Blanks and dashes of every kind, and characters without width. */
 const DIGIT_GROUPS = /[0-9](?:[\s\p{Pd}\u00ad\u200b-\u200d\u2060]*[0-9])*/gu;
 
 /**
- * Text with every Luhn-valid run of 12 to 19 digits truncated. Blanks and dashes inside a run are dropped with it. A run
- * may begin and end at any group of digits, so that `12 4111 1111 1111 1111` hides the card and keeps the 12.
+ * Truncates every Luhn-valid run of 12 to 19 digits. Blanks and dashes inside a run are dropped with it. A run may begin
+ * and end at any group of digits, so that `12 4111 1111 1111 1111` hides the card and keeps the 12.
  */
-export function truncatePansIn(text: string): string {
+export const truncatePans = (text: string): string => truncateRuns(text, passesLuhn);
+
+/** True when `truncatePans` finds one. For what must not be stored, logged or sent: one other number in ten passes too. */
+export const containsPan = (text: string): boolean => truncatePans(text) !== text;
+
+/**
+ * True when the text holds a number that an issuer could have given out. For names and notes, in which merchant numbers,
+ * times and telephone numbers belong (docs/decisions/0029-card-numbers-in-texts.md).
+ */
+export const containsIssuedPan = (text: string): boolean =>
+  truncateRuns(text, (digits) => isIssued(digits) && passesLuhn(digits)) !== text;
+
+function truncateRuns(text: string, isPan: (digits: string) => boolean): string {
   return text.replace(DIGIT_GROUPS, (run) => {
     if (run.length < LIMITS.panDigits.min) return run;
     const parts = run.match(/[0-9]+|[^0-9]+/g) ?? [];
     const shown = [...parts];
     // Every beginning is tried: two runs may overlap, and each hides its own middle.
     for (let start = 0; start < parts.length; start += 2) {
-      const end = endOfPan(parts, start);
+      const end = endOfPan(parts, start, isPan);
       if (end !== undefined) hideMiddle(shown, start, end);
     }
     return shown.join('');
   });
 }
-
-/** Does the text hold something that reads as a card number? */
-export const holdsPan = (text: string): boolean => truncatePansIn(text) !== text;
 
 /** Drops the separators from `start` to `end` and puts a star for each digit but the first six and last four. */
 function hideMiddle(parts: string[], start: number, end: number): void {
@@ -63,13 +93,13 @@ function hideMiddle(parts: string[], start: number, end: number): void {
 }
 
 /** `parts` alternates digits and separators; the end of the longest card number that begins at `start`, if any does. */
-function endOfPan(parts: readonly string[], start: number): number | undefined {
+function endOfPan(parts: readonly string[], start: number, isPan: (digits: string) => boolean): number | undefined {
   let digits = '';
   let found: number | undefined;
   for (let index = start; index < parts.length && digits.length < LIMITS.panDigits.max; index += 2) {
     const group = parts[index] ?? '';
     digits += group;
-    if (digits.length >= LIMITS.panDigits.min && digits.length <= LIMITS.panDigits.max && passesLuhn(digits)) {
+    if (digits.length >= LIMITS.panDigits.min && digits.length <= LIMITS.panDigits.max && isPan(digits)) {
       found = index + 1;
     }
   }

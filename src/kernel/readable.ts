@@ -1,11 +1,17 @@
 import { invalid } from './failure.ts';
-import { holdsDisguisedPan } from './pan-disguised.ts';
-import { UNSEEN_SIGNS } from './unseen.ts';
+import { containsIssuedPan } from './pan.ts';
 
 /**
  * What people type for other people to read: names, notes, labels, addresses. It is shown where somebody decides by it, and
  * stands in the audit log, which never forgets.
  */
+
+/**
+ * Invisible characters, bidirectional controls and line separators, as they stand between the brackets of a pattern. Unassigned
+ * and private code points look different, or like nothing, in each font. The last five are pictures of a blank, and a
+ * placeholder that browsers leave out.
+ */
+const UNSEEN_SIGNS = String.raw`\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{1d159}\ufffc`;
 
 /** Phones put U+FE0F behind a heart and the like, and there it is seen: without it the sign is one of text. */
 const COLOURED = String.raw`(?<=(?!\p{Emoji_Presentation})\p{Extended_Pictographic})(?<=\p{Emoji})\ufe0f`;
@@ -17,10 +23,10 @@ const UNSEEN = new RegExp(`(?!${COLOURED})[${UNSEEN_SIGNS}]`, 'gu');
 export const withUnseenShown = (text: string): string =>
   text.replace(UNSEEN, (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`);
 
-/** Throws `invalid_field` for a text that does not look as it is, or holds what people would read as a card number. */
+/** Throws `invalid_field` for a text with invisible characters or a number that a card issuer could have given out. */
 export function mustBeReadable(text: string, field: string): void {
   if (withUnseenShown(text) !== text) throw invalid(field, 'expected no signs that are not seen');
-  if (holdsDisguisedPan(text)) throw invalid(field, 'expected no card number');
+  if (containsIssuedPan(text)) throw invalid(field, 'expected no card number');
 }
 
 /** As `mustBeReadable`, for what tells one person from another: it has no sign that looks like a plainer one. */

@@ -1,5 +1,6 @@
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Place, placeOf } from '../crypto/seal.ts';
+import { openJson } from '../crypto/sealed-json.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { blob, type Database, integer, text, type Write, write } from '../storage/database.ts';
 import type { GivenSettings } from './settings.ts';
@@ -10,11 +11,14 @@ const INSERT = `insert into processor_configurations (account, environment, proc
 const UPDATE = `update processor_configurations set record = ?, revision = revision + 1
   where account = ? and environment = ? and processor = ? and revision = ?`;
 
-/** What was set for a processor, and the revision it was read at. */
-export interface StoredSettings {
-  readonly given: GivenSettings;
-  readonly revision: number;
-}
+/**
+ * What was set for a processor, and the revision it was read at. A row that was altered does not unseal: it can only be
+ * replaced as a whole, by settings that contain nothing of it.
+ */
+export type StoredSettings = { readonly revision: number } & (
+  | { readonly isTampered: false; readonly given: GivenSettings }
+  | { readonly isTampered: true; readonly given?: undefined }
+);
 
 const placeOfRecord = ({ environment, account }: Tenant, processor: string, revision: number): Place =>
   placeOf(environment, account, 'processor-configurations', processor, String(revision), 'record');
@@ -30,9 +34,8 @@ export async function findSettings(
     const processor = text(row, 'processor');
     const revision = integer(row, 'revision');
     const place = placeOfRecord(tenant, processor, revision);
-    const record = await keyring.open(tenant, 'payments', place, blob(row, 'record'));
-    found.set(processor, { given: JSON.parse(record.toString('utf8')) as GivenSettings, revision });
-    record.fill(0);
+    const given = await openJson<GivenSettings>(keyring, tenant, 'payments', place, blob(row, 'record'));
+    found.set(processor, given === undefined ? { isTampered: true, revision } : { isTampered: false, given, revision });
   }
   return found;
 }

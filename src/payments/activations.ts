@@ -1,15 +1,31 @@
-import { listEnablements, putEnablement, removeEnablement } from '../accounts/account-store.ts';
+import { upsertOperatorNotice } from '../accounts/account-notices.ts';
+import {
+  listEnablements,
+  removeEnablement,
+  type StoredEnablement,
+  upsertEnablement,
+} from '../accounts/account-store.ts';
+import type { SummaryLine } from '../accounts/approval.ts';
+import { toSummaryLines } from '../accounts/approval-summary.ts';
+import type { Along, Approvals, Consent } from '../accounts/approvals.ts';
+import { ENABLEMENTS } from '../accounts/mac-tables.ts';
+import { AlteredRows } from '../audit/altered-rows.ts';
 import { auditEntry, type Origin } from '../audit/audit.ts';
+import { auditedSettings } from '../audit/setting-values.ts';
 import type { Keyring } from '../crypto/keyring.ts';
+import { UnsealError } from '../crypto/seal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import type { Database, Unit } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
+import { rowMacKey } from '../storage/mac-table.ts';
 import { Remembered } from '../storage/remembered.ts';
 import { findSettings, putSettings, type StoredSettings } from './activation-store.ts';
 import type { Processor, ProcessorSettings } from './processor.ts';
+import type { ProcessorHosts } from './processor-hosts.ts';
 import {
+  assertErasesSad,
   COMMON_SETTINGS,
   type GivenSettings,
   mergeSettings,
@@ -45,15 +61,43 @@ interface Chosen {
   readonly name: string;
   readonly given: GivenSettings;
   readonly stored: StoredSettings | undefined;
+  /** Something was altered in the database, and nothing of it is used. */
+  readonly replacesAltered: boolean;
 }
 
-type Along = Required<Pick<Unit, 'writes' | 'journal'>>;
+/** Data that accompanies a change of an activation. */
+interface Enabled {
+  /** Committed with it, or not at all. */
+  readonly along?: Along;
+  readonly consent?: Consent | undefined;
+  /** The answer to the merchant's request for activation, stored with the change while it waits for approval. */
+  readonly answered?: AnsweredRequest;
+}
+
+interface AnsweredRequest {
+  readonly id: string;
+  readonly answer: string;
+}
+
+/** The change as it waits for approval. */
+export interface RequestedEnabling extends Enabling {
+  readonly answered?: AnsweredRequest;
+}
 
 /** For people: without secrets. */
 export interface ShownActivation {
   readonly enabled: boolean;
   readonly processor: string | undefined;
   readonly settings: GivenSettings;
+  /** Changed in the database itself: payments are refused until they are enabled again, with all settings. */
+  readonly isAltered: boolean;
+}
+
+/** As `ShownActivation`, with every setting that there is for the processor. */
+interface DescribedActivation {
+  readonly processor: string | undefined;
+  readonly settings: ShownSetting[];
+  readonly isAltered: boolean;
 }
 
 /** A request of the operator that cannot be carried out. */
@@ -68,6 +112,14 @@ export const SIMULATOR = 'simulator';
 interface Known {
   readonly enabled: string | undefined;
   readonly settings: ReadonlyMap<string, ProcessorSettings>;
+  /** Processors whose settings were altered in the database. */
+  readonly tampered: ReadonlySet<string>;
+}
+
+interface Present {
+  readonly processor: string | undefined;
+  readonly stored: StoredSettings | undefined;
+  readonly isAltered: boolean;
 }
 
 /** Which processor an account's payments go to, with its settings: stored sealed, in force on every node within seconds. */
@@ -76,13 +128,26 @@ export class Activations {
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #processors: Processors;
+  readonly #hosts: ProcessorHosts;
+  readonly #approvals: Pick<Approvals, 'permit'>;
+  readonly #alteredRows: AlteredRows;
   readonly #remembered: Remembered<Known>;
 
-  constructor(options: { database: Database; keyring: Keyring; clock: Clock; processors: Processors }) {
+  constructor(options: {
+    database: Database;
+    keyring: Keyring;
+    clock: Clock;
+    processors: Processors;
+    hosts: ProcessorHosts;
+    approvals: Pick<Approvals, 'permit'>;
+  }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
     this.#processors = options.processors;
+    this.#hosts = options.hosts;
+    this.#approvals = options.approvals;
+    this.#alteredRows = new AlteredRows(options);
     this.#remembered = new Remembered(options.clock, ({ enabled }) => enabled !== undefined);
   }
 
@@ -93,68 +158,128 @@ export class Activations {
 
   /** Where new payments go to; undefined while payments are not enabled. */
   async enabled(tenant: Tenant): Promise<Configured | undefined> {
-    const { enabled, settings } = await this.#known(tenant);
+    const { enabled, settings, tampered } = await this.#known(tenant);
     // Its sealed settings prove that the operator chose it here: whoever can only write to the database has none to put there.
-    return enabled === undefined || !settings.has(enabled) ? undefined : this.of(tenant, enabled);
+    const isSet = enabled !== undefined && (settings.has(enabled) || tampered.has(enabled));
+    return isSet ? this.of(tenant, enabled) : undefined;
   }
 
-  /** A processor that payments were begun with, enabled or not. */
+  /** A processor that payments were begun with, enabled or not. Throws `UnsealError` when its settings were altered. */
   async of(tenant: Tenant, name: string): Promise<Configured> {
     const processor = this.#processor(name);
-    const { settings } = await this.#known(tenant);
+    const { settings, tampered } = await this.#known(tenant);
+    // Never with the defaults instead, which may send payments elsewhere.
+    if (tampered.has(name)) throw new UnsealError();
     return { name, processor, settings: settings.get(name) ?? settingsInForce(this.#table(name), {}) };
   }
 
   /**
-   * `along`: what happens with it or not at all. Throws `SettingError` or another error for the operator, and
-   * `changed_meanwhile` when what goes along conflicts; then nothing has changed.
+   * Throws `SettingError` or another error for the operator, `ApprovalRequired` when a member of the account has to approve it
+   * first, and `changed_meanwhile` when what goes along conflicts; then nothing has changed.
    */
-  async enable(tenant: Tenant, request: Enabling, origin: Origin, along?: Along): Promise<ShownActivation> {
-    const present = await this.#enabledName(tenant);
+  async enable(tenant: Tenant, request: Enabling, origin: Origin, more: Enabled = {}): Promise<ShownActivation> {
+    const present = await this.#enablement(tenant);
     const all = await findSettings(this.#database, this.#keyring, tenant);
-    const name = request.processor ?? present ?? defaultOf(tenant, [...all.keys()]);
+    const name = request.processor ?? present?.processor ?? defaultOf(tenant, [...all.keys()]);
     if (name === undefined) throw new ActivationError('which processor? give --processor');
     if (name === SIMULATOR && tenant.environment === 'production' && !request.force)
       throw new ActivationError('the simulator moves no money; to have it in production nevertheless, add --force');
     const table = this.#table(name);
     const stored = all.get(name);
     const given = mergeSettings(table, stored?.given ?? {}, request.settings);
+    if (tenant.environment === 'production') assertErasesSad(given);
     const conflict = this.#processor(name).conflict?.(settingsInForce(table, given));
     if (conflict !== undefined) throw new SettingError(conflict);
-    await this.#put(tenant, { name, given, stored, ...request }, origin, along);
-    return { enabled: true, processor: name, settings: shownSettings(table, given) };
+    this.#assertAllowedHosts(tenant, name, given);
+    const replacesAltered = present?.isTampered === true || stored?.isTampered === true;
+    const { answered } = more;
+    const requested: RequestedEnabling = { ...request, processor: name, ...(answered !== undefined && { answered }) };
+    // Settings of a processor that is not enabled now may be older than dual control: who approves it reads them too.
+    const isEnabled = present?.isTampered === false && present.processor === name;
+    const summary = this.#summary(
+      name,
+      isEnabled ? request : { ...request, settings: { ...given, ...request.settings } },
+    );
+    const change = { action: 'payments.enable', summary, body: JSON.stringify(requested) } as const;
+    const permitted = await this.#approvals.permit(tenant, change, origin, more);
+    const along = merged(permitted, more.along);
+    await this.#put(tenant, { name, given, stored, replacesAltered, ...request }, origin, along, more.consent);
+    return { enabled: true, processor: name, settings: shownSettings(table, given), isAltered: false };
   }
 
   /** What was begun is still brought to its end. */
-  async disable(tenant: Tenant, origin: Origin): Promise<ShownActivation> {
-    const event = { action: 'payments.disabled', outcome: 'success', ...tenant, targets: [] } as const;
+  async disable(tenant: Tenant, origin: Origin, consent?: Consent): Promise<ShownActivation> {
+    const present = await this.#enablement(tenant);
+    if (present === undefined) throw new ActivationError('payments are not enabled there');
+    const summary = toSummaryLines([['processor', present.processor ?? 'unknown']]);
+    const change = { action: 'payments.disable', summary, body: '{}' } as const;
+    const along = await this.#approvals.permit(tenant, change, origin, { consent });
+    const targets = targetsOf(consent);
+    const event = { action: 'payments.disabled', outcome: 'success', ...tenant, targets } as const;
     const outcome = await this.#database.commit({
-      writes: [removeEnablement(tenant, CAPABILITY)],
-      journal: [auditEntry(this.#clock, origin, event)],
+      writes: [
+        ...along.writes,
+        removeEnablement(tenant, CAPABILITY),
+        upsertOperatorNotice(tenant, 'payments.disabled', this.#clock()),
+      ],
+      journal: [auditEntry(this.#clock, origin, event), ...along.journal],
+      erases: true,
     });
+    if (!outcome.committed && outcome.write < along.writes.length) throw new Failure('changed_meanwhile');
     if (!outcome.committed) throw new ActivationError('payments are not enabled there');
     this.#remembered.forget(tenant);
     return this.show(tenant);
   }
 
   async show(tenant: Tenant): Promise<ShownActivation> {
-    const processor = await this.#enabledName(tenant);
-    if (processor === undefined) return { enabled: false, processor, settings: {} };
-    const stored = (await findSettings(this.#database, this.#keyring, tenant)).get(processor);
-    return { enabled: true, processor, settings: shownSettings(this.#table(processor), stored?.given ?? {}) };
+    const { processor, stored, isAltered } = await this.#present(tenant);
+    if (processor === undefined) return { enabled: false, processor, settings: {}, isAltered };
+    const settings = shownSettings(this.#table(processor), stored?.given ?? {});
+    return { enabled: true, processor, settings, isAltered };
   }
 
   /** What is enabled, with all settings that there are for it. */
-  async describe(tenant: Tenant): Promise<{ processor: string | undefined; settings: ShownSetting[] }> {
-    const processor = await this.#enabledName(tenant);
-    if (processor === undefined) return { processor, settings: [] };
-    const stored = (await findSettings(this.#database, this.#keyring, tenant)).get(processor);
-    return { processor, settings: settingsTable(this.#table(processor), stored?.given ?? {}) };
+  async describe(tenant: Tenant): Promise<DescribedActivation> {
+    const { processor, stored, isAltered } = await this.#present(tenant);
+    if (processor === undefined) return { processor, settings: [], isAltered };
+    return { processor, settings: settingsTable(this.#table(processor), stored?.given ?? {}), isAltered };
   }
 
   /** All settings of a processor, none of them set. */
   settingsOf(name: string): ShownSetting[] {
     return settingsTable(this.#table(name), {});
+  }
+
+  /** Throws `SettingError`. The same check is made before each request, by the list of the node that sends it. */
+  #assertAllowedHosts({ environment }: Tenant, name: string, given: GivenSettings): void {
+    const { productionHosts = [] } = this.#processor(name);
+    for (const [setting, { destination }] of Object.entries(this.#table(name))) {
+      const value = given[setting];
+      if (destination !== true || value === undefined) continue;
+      if (this.#hosts.isAllowed(environment, productionHosts, new URL(value))) continue;
+      throw new SettingError(
+        `${setting}: not a host that ${name} documents for production; list HOST:PORT in CARDVAULT_PROCESSOR_HOSTS of ` +
+          'this process and of every node that serves',
+      );
+    }
+  }
+
+  /** Returns the lines that the approver reads. */
+  #summary(name: string, { settings, force }: Pick<Enabling, 'settings' | 'force'>): SummaryLine[] {
+    const isPublic = this.#isPublic(name);
+    const shown = (setting: string, value: string): string =>
+      value === '' ? '(removed)' : isPublic(setting) ? value : '(secret)';
+    return toSummaryLines([
+      ['processor', name],
+      ...Object.entries(settings).map(([setting, value]) => [setting, shown(setting, value)] as const),
+      ...(force ? [['forced', 'yes'] as const] : []),
+    ]);
+  }
+
+  /** Says of a setting whether its value may be shown and recorded. */
+  #isPublic(name: string): (setting: string) => boolean {
+    const table = this.#table(name);
+    return (setting) => Object.hasOwn(table, setting) && table[setting]?.secret !== true;
   }
 
   #processor(name: string): Processor {
@@ -169,25 +294,44 @@ export class Activations {
     return { ...COMMON_SETTINGS, ...this.#processor(name).settings };
   }
 
-  async #enabledName(tenant: Tenant): Promise<string | undefined> {
-    const enablements = await listEnablements(this.#database, tenant);
-    return enablements.find(({ capability }) => capability === CAPABILITY)?.processor;
+  /** A row that was altered names no processor. */
+  async #enablement(tenant: Tenant): Promise<StoredEnablement | undefined> {
+    const enablements = await listEnablements(this.#database, await rowMacKey(this.#keyring), tenant);
+    for (const { isTampered, row } of enablements) if (isTampered) await this.#alteredRows.report(ENABLEMENTS, row);
+    return enablements.find(({ capability }) => capability === CAPABILITY);
+  }
+
+  async #present(tenant: Tenant): Promise<Present> {
+    const enablement = await this.#enablement(tenant);
+    const processor = enablement?.processor;
+    if (processor === undefined) return { processor, stored: undefined, isAltered: enablement?.isTampered === true };
+    const stored = (await findSettings(this.#database, this.#keyring, tenant)).get(processor);
+    return { processor, stored, isAltered: stored?.isTampered === true };
   }
 
   async #put(
     tenant: Tenant,
-    { name, given, stored, settings, force }: Enabling & Chosen,
+    { name, given, stored, settings, force, replacesAltered }: Enabling & Chosen,
     origin: Origin,
-    along: Along = { writes: [], journal: [] },
+    along: Along,
+    consent: Consent | undefined,
   ): Promise<void> {
-    // Values may be secret.
-    const detail = { processor: name, settings: Object.keys(settings), forced: force ? 'yes' : 'no' };
-    const event = { action: 'payments.enabled', outcome: 'success', ...tenant, targets: [], detail } as const;
+    const audited = auditedSettings(Object.keys(settings), stored?.given ?? {}, given, this.#isPublic(name));
+    const detail = {
+      processor: name,
+      ...audited,
+      forced: force ? 'yes' : 'no',
+      ...(replacesAltered && { altered: 'yes' }),
+    };
+    const targets = targetsOf(consent);
+    const event = { action: 'payments.enabled', outcome: 'success', ...tenant, targets, detail } as const;
+    const macKey = await rowMacKey(this.#keyring);
     const outcome = await this.#database.commit({
       writes: [
         ...along.writes,
         await putSettings(this.#keyring, tenant, name, given, stored?.revision),
-        putEnablement(tenant, { capability: CAPABILITY, processor: name }, this.#clock()),
+        upsertEnablement(macKey, tenant, { capability: CAPABILITY, processor: name }, this.#clock()),
+        upsertOperatorNotice(tenant, 'payments.enabled', this.#clock()),
       ],
       journal: [auditEntry(this.#clock, origin, event), ...along.journal],
       erases: true,
@@ -202,12 +346,25 @@ export class Activations {
   }
 
   async #read(tenant: Tenant): Promise<Known> {
-    const enabled = await this.#enabledName(tenant);
-    const stored = await findSettings(this.#database, this.#keyring, tenant);
-    const settings = [...stored].map(([name, { given }]) => [name, settingsInForce(this.#table(name), given)] as const);
-    return { enabled, settings: new Map(settings) };
+    const enabled = (await this.#enablement(tenant))?.processor;
+    const settings = new Map<string, ProcessorSettings>();
+    const tampered = new Set<string>();
+    for (const [name, stored] of await findSettings(this.#database, this.#keyring, tenant)) {
+      if (stored.isTampered) tampered.add(name);
+      else settings.set(name, settingsInForce(this.#table(name), stored.given));
+    }
+    return { enabled, settings, tampered };
   }
 }
+
+/** The approval stands in the audit record of the change that it permitted. */
+const targetsOf = (consent: Consent | undefined): string[] =>
+  consent === undefined ? [] : [`approval:${consent.approval.id}`];
+
+const merged = (one: Along, other: Along = { writes: [], journal: [] }): Along => ({
+  writes: [...one.writes, ...other.writes],
+  journal: [...one.journal, ...other.journal],
+});
 
 /** The sandbox begins with the simulator, and does not go back to it by itself. */
 const defaultOf = ({ environment }: Tenant, configured: readonly string[]): string | undefined =>

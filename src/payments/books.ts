@@ -1,10 +1,11 @@
-import { eraseSensitive } from '../captures/capture-store.ts';
+import { eraseSad } from '../captures/capture-store.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { refuseIfTakenOver } from '../idempotency/effect.ts';
-import type { Clock, Random } from '../kernel/clock.ts';
+import type { Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Database, JournalEntry, Write } from '../storage/database.ts';
 import type { Configured } from './activations.ts';
 import { findLane, isToBeLookedAt, type Lane } from './lane.ts';
@@ -34,14 +35,14 @@ const ANSWERED = ['Authorized', 'Collected', 'Declined', 'Voided', 'Cancelled'];
 export class Books {
   readonly #database: Database;
   readonly #keyring: Keyring;
-  readonly #clock: Clock;
+  readonly #time: TrustedTime;
   readonly #random: Random;
   readonly #observe: Observe;
 
-  constructor(options: { database: Database; keyring: Keyring; clock: Clock; random: Random; observe: Observe }) {
+  constructor(options: { database: Database; keyring: Keyring; time: TrustedTime; random: Random; observe: Observe }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
-    this.#clock = options.clock;
+    this.#time = options.time;
     this.#random = options.random;
     this.#observe = options.observe;
   }
@@ -116,7 +117,7 @@ export class Books {
     for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
       const changed = change(current);
       if (changed === undefined) return current;
-      const { pair, erased } = withoutSensitive(current.tenant, changed, settings['erase-sad'] === 'true');
+      const { pair, erased } = withoutSad(current.tenant, changed, settings['erase-sad'] === 'true');
       const schedule = this.#free(pair.payment, current.schedule, settings);
       const { tenant, revisions } = current;
       const seal = await this.#keyring.sealer(tenant, 'payments', 2);
@@ -174,7 +175,7 @@ export class Books {
   async watch(lane: Lane): Promise<void> {
     let current = lane;
     for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
-      const now = this.#clock();
+      const now = this.#time.steadyNow();
       if (isToBeLookedAt(current, now)) return;
       const { tenant, payment, first, schedule, operation, revisions } = current;
       const others = payment.watched.filter((id) => id !== operation.id);
@@ -195,7 +196,7 @@ export class Books {
     const { tenant, first, operation, schedule, revisions } = lane;
     const payment = { ...lane.payment, problem };
     this.#observe(tenant.environment, payment.processor, operation.type, 'unknown');
-    const doubtful = { ...schedule, doubtfulAt: schedule.doubtfulAt ?? this.#clock() };
+    const doubtful = { ...schedule, doubtfulAt: schedule.doubtfulAt ?? this.#time.steadyNow() };
     const seal = await this.#keyring.sealer(tenant, 'payments', 1);
     await this.#database.commit({
       account: tenant.account,
@@ -222,17 +223,20 @@ export class Books {
 
   #free(payment: Payment, schedule: Schedule, settings: Configured['settings']): Schedule {
     if (payment.operation !== undefined) return schedule;
-    const again = this.#clock() + backOff(0, timesOf(settings), this.#random);
+    const again = this.#time.steadyNow() + backOff(0, timesOf(settings), this.#random);
     return { dueAt: nextLook(payment, again), attempts: 0, doubtfulAt: undefined };
   }
 }
 
-/** Captures that a payment used lose their sensitive data in the unit that answers it (PCI DSS 3.3.1). */
-function withoutSensitive(tenant: Tenant, pair: Pair, erases: boolean): { pair: Pair; erased: Write[] } {
+/**
+ * Erases the sensitive authentication data of the captures that a payment used, in the unit that answers it (PCI DSS
+ * 3.3.1). Only the sandbox can be set to leave it there.
+ */
+function withoutSad(tenant: Tenant, pair: Pair, isSetToErase: boolean): { pair: Pair; erased: Write[] } {
   const { payment } = pair;
   if (payment.captures.length === 0 || !ANSWERED.includes(payment.status)) return { pair, erased: [] };
   return {
     pair: { ...pair, payment: { ...payment, captures: [] } },
-    erased: erases ? [eraseSensitive(tenant, payment.captures)] : [],
+    erased: isSetToErase || tenant.environment === 'production' ? [eraseSad(tenant, payment.captures)] : [],
   };
 }

@@ -3,6 +3,7 @@ import type { Idempotency } from '../idempotency/idempotency.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
+import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
 import type { Activations } from './activations.ts';
 import type { Books } from './books.ts';
 import type { Lane } from './lane.ts';
@@ -27,17 +28,20 @@ export class ByHand {
   readonly #books: Books;
   readonly #idempotency: Idempotency;
   readonly #clock: Clock;
+  readonly #time: TrustedTime;
 
   constructor(options: {
     activations: Activations;
     books: Books;
     idempotency: Idempotency;
     clock: Clock;
+    time: TrustedTime;
   }) {
     this.#activations = options.activations;
     this.#books = options.books;
     this.#idempotency = options.idempotency;
     this.#clock = options.clock;
+    this.#time = options.time;
   }
 
   /** Ends an operation in doubt, or the doubt about one that has ended. Audited with the operator's name. */
@@ -48,7 +52,8 @@ export class ByHand {
     const configured = await this.#activations.of(tenant, lane.payment.processor);
     const journal = [paymentEvent(this.#clock, 'payment.settled', lane, origin, as)];
     const along = async () => [this.#idempotency.ended(tenant, lane.operation.id)];
-    const change = (current: Lane): Pair => this.#changed(current, as, timesOf(configured.settings));
+    const change = (current: Lane): Pair =>
+      this.#changed(current, as, timesOf(configured.settings, aheadOfSteady(this.#time)));
     return this.#books.change(lane, configured, change, along, journal);
   }
 
@@ -59,7 +64,7 @@ export class ByHand {
     if (operation.state !== 'in_progress') return { operation, payment: { ...payment, watched: [] } };
     if (as === 'refused' && operation.type === 'expiry')
       throw new ByHandError('the payment has expired and is to be given back: do that there, then settle as accepted');
-    const pair = settle(current, wordOf(payment, operation, as), this.#clock(), lifetimes);
+    const pair = settle(current, wordOf(payment, operation, as), this.#time.steadyNow(), lifetimes);
     if (pair === undefined) throw new ByHandError(`a payment that is ${payment.status} cannot take that`);
     return pair;
   }

@@ -1,6 +1,7 @@
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
+import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Placeholders } from '../placeholders/placeholders.ts';
 import type { Database } from '../storage/database.ts';
 import { Sweeper } from '../storage/sweeper.ts';
@@ -16,6 +17,7 @@ interface Parts {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly clock: Clock;
+  readonly time: TrustedTime;
   readonly random: Random;
   readonly activations: Activations;
   readonly processors: Processors;
@@ -30,12 +32,22 @@ interface Parts {
 
 /** Payments, the news about them, and the clockwork that brings each to its end. */
 export function wirePayments(parts: Parts) {
-  const { database, keyring, clock, random, activations, processors, vault, placeholders, idempotency } = parts;
-  const books = new Books({ database, keyring, clock, random, observe: parts.observe });
+  const { database, keyring, clock, time, random, activations, processors, vault, placeholders, idempotency } = parts;
+  const books = new Books({ database, keyring, time, random, observe: parts.observe });
   const notifications = new Notifications({ database, keyring, random, processors, books });
-  const payments = new Payments({ database, vault, placeholders, activations, books, notifications, clock, random });
+  const payments = new Payments({
+    database,
+    vault,
+    placeholders,
+    activations,
+    books,
+    notifications,
+    clock,
+    time,
+    random,
+  });
   const failed = parts.failedLook;
-  const recovery = new Recovery({ database, activations, books, payments, idempotency, clock, failed });
+  const recovery = new Recovery({ database, activations, books, payments, idempotency, clock, time, failed });
   const rounds = new Sweeper({
     every: LOOK_EVERY_MS,
     sweeps: [],
@@ -43,6 +55,7 @@ export function wirePayments(parts: Parts) {
       { kind: 'news', run: () => notifications.gather() },
       { kind: 'payments', run: () => recovery.round() },
     ],
+    time,
     isOurTurn: parts.isOurTurn,
     removed: () => undefined,
     failed: parts.failed,

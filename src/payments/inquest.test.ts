@@ -93,6 +93,7 @@ async function hold(
     capabilities: { sale, partialCapture: true, absences },
     times: { timeout: 10, recoveryDelay: 10, recoveryMax: RECOVERY_MAX, lifetimes: LIFETIMES },
     now: NOW,
+    isTimeTrusted: true,
   };
   return { verdict: await inquest(evidence), asked, evidence };
 }

@@ -26,6 +26,8 @@ export interface Evidence {
   readonly capabilities: Capabilities;
   readonly times: Times;
   readonly now: number;
+  /** While time is not trusted nothing is reversed because its time is over. */
+  readonly isTimeTrusted: boolean;
 }
 
 /** Asks the processor what became of an operation; when nobody could say in time, has it undone. */
@@ -113,7 +115,8 @@ async function ofEnding(evidence: Evidence): Promise<Verdict> {
 const isDefinite = ({ pair, now, times }: Evidence, word: Finding | Outcome): boolean =>
   word.kind !== 'not-sent' && settle(pair, word, now, times.lifetimes) !== undefined;
 
-const isOver = ({ pair, now, times }: Evidence): boolean => now - pair.operation.createdAt >= times.recoveryMax;
+const isOver = ({ pair, now, isTimeTrusted, times }: Evidence): boolean =>
+  isTimeTrusted && now - pair.operation.createdAt >= times.recoveryMax;
 
 /** On disk before anything is undone; undefined when the operation has ended. */
 export const givenUp = (pair: Pair, absences: number): Pair | undefined =>

@@ -13,6 +13,7 @@ export function newPayment(
   { name, settings }: Configured,
   { capture, amount, referenceCode }: Order,
   { card, captures }: ReadCard,
+  { lifetimes } = timesOf(settings),
 ): Pair {
   const type = capture ? 'payment' : 'authorization';
   const payment: Payment = {
@@ -34,7 +35,7 @@ export function newPayment(
     absences: 0,
     watched: [],
     createdAt: now,
-    expiresAt: now + timesOf(settings).lifetimes.opened,
+    expiresAt: now + lifetimes.opened,
     expired: false,
   };
   return { payment, operation: firstOperation(payment) };

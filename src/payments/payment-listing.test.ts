@@ -15,6 +15,7 @@ import { OUTCOMES, type PaymentFilter } from './payment-filter.ts';
 import { PaymentListing } from './payment-listing.ts';
 import { countDoubtful } from './payment-store.ts';
 import type { Payments } from './payments.ts';
+import { ProcessorHosts } from './processor-hosts.ts';
 import { newProcessors } from './processors.ts';
 
 const PERSON = { actor: { type: 'person' as const, id: 'person_1', name: 'Ana' } };
@@ -49,7 +50,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
     const fails = (_: unknown, error: unknown): void => assert.fail(String(error));
     return wirePayments({
       ...core,
-      processors: newProcessors(core).byName,
+      processors: newProcessors({ ...core, hosts: new ProcessorHosts() }).byName,
       vault,
       placeholders: new Placeholders({ ...core, vault, captures }),
       idempotency: new Idempotency(core),

@@ -144,6 +144,9 @@ export async function duePayments(
   }));
 }
 
+export const hasDuePayments = async (database: Database, now: number): Promise<boolean> =>
+  (await database.read('select 1 as due from payments where due_at <= ? limit 1', now)).length > 0;
+
 /** Whoever moves the time gets the payment, until then; conflicts when somebody else was faster. */
 export const moveDue = ({ tenant, id, dueAt }: Due, to: number): Write =>
   write(

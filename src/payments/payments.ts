@@ -6,6 +6,7 @@ import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { AscendingIds } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
 import type { Placeholders } from '../placeholders/placeholders.ts';
 import { commitAll, type Database, type Write } from '../storage/database.ts';
 import type { TokenFormat } from '../vault/scheme.ts';
@@ -45,6 +46,7 @@ export class Payments {
   readonly #books: Books;
   readonly #notifications: Notifications;
   readonly #clock: Clock;
+  readonly #time: TrustedTime;
   readonly #ids: AscendingIds;
 
   constructor(options: {
@@ -55,6 +57,7 @@ export class Payments {
     books: Books;
     notifications: Notifications;
     clock: Clock;
+    time: TrustedTime;
     random: Random;
   }) {
     this.#database = options.database;
@@ -64,7 +67,8 @@ export class Payments {
     this.#books = options.books;
     this.#notifications = options.notifications;
     this.#clock = options.clock;
-    this.#ids = new AscendingIds(options.clock, options.random);
+    this.#time = options.time;
+    this.#ids = new AscendingIds(() => options.time.steadyNow(), options.random);
   }
 
   /** Authorizes, with `order.capture` captures as well. Throws `access_denied` and what reading the card throws. */
@@ -77,7 +81,7 @@ export class Payments {
     const order: Order = { ...request.order, notificationUrl: news?.url };
     configured.processor.check(order, read.card, configured.settings);
     const lane = await this.#open(caller, configured, order, read, news?.digest, claimed);
-    const asking = new Asking({ tenant, configured, clock: this.#clock });
+    const asking = this.#asking(tenant, configured);
     return this.#end(lane, configured, await asking.authorize(lane.operation, order, read.card), undefined, claimed);
   }
 
@@ -115,7 +119,7 @@ export class Payments {
   async operateAlone(lane: Lane, configured: Configured, command: Command): Promise<void> {
     const { tenant, payment } = lane;
     const amount = admit(payment, command, configured.processor.capabilities);
-    const operation = newOperation(this.#ids.next(), this.#clock(), payment, {
+    const operation = newOperation(this.#ids.next(), this.#time.steadyNow(), payment, {
       type: command.type,
       amount,
       referenceCode: payment.referenceCode,
@@ -124,6 +128,10 @@ export class Payments {
     const journal = [paymentEvent(this.#clock, action, { tenant, operation }, SERVICE)];
     const begun = await this.#books.begin(lane, operation, configured, { writes: [], journal });
     if (begun !== undefined) await this.#carryOut(begun, configured, undefined);
+  }
+
+  #asking(tenant: Tenant, configured: Configured): Asking {
+    return new Asking({ tenant, configured, clock: () => this.#time.steadyNow() });
   }
 
   /** One body for every cause; the audit log has it. */
@@ -149,7 +157,8 @@ export class Payments {
     claimed: Claimed<Pair> | undefined,
   ): Promise<Lane> {
     const { tenant, origin } = caller;
-    let pair = newPayment(this.#ids.next(), this.#clock(), configured, order, read);
+    const times = timesOf(configured.settings, aheadOfSteady(this.#time));
+    let pair = newPayment(this.#ids.next(), this.#time.steadyNow(), configured, order, read, times);
     const journal = [paymentEvent(this.#clock, 'payment.requested', { tenant, operation: pair.operation }, origin)];
     const writes = async (): Promise<Write[]> => [
       ...(await this.#books.opening(tenant, pair, configured, notification)),
@@ -188,7 +197,7 @@ export class Payments {
       const configured = await this.#activations.of(tenant, found.payment.processor);
       // Each time round, of the payment as it was just read: only so does `seen` hold against others.
       const amount = admit(found.payment, command, configured.processor.capabilities);
-      const operation = newOperation(this.#ids.next(), this.#clock(), found.payment, {
+      const operation = newOperation(this.#ids.next(), this.#time.steadyNow(), found.payment, {
         type: command.type,
         amount,
         referenceCode,
@@ -203,7 +212,7 @@ export class Payments {
 
   async #carryOut(lane: Lane, configured: Configured, claimed: Claimed<Pair> | undefined): Promise<Pair> {
     const { tenant, payment, operation } = lane;
-    const asking = new Asking({ tenant, configured, clock: this.#clock });
+    const asking = this.#asking(tenant, configured);
     const operations = await this.#books.operations(lane);
     const history = historyOf(payment, operations, operation);
     const word = await asking.operate(payment, operation, history);
@@ -222,9 +231,9 @@ export class Payments {
     stands: Finding | undefined,
     claimed: Claimed<Pair> | undefined,
   ): Promise<Pair> {
-    const times = timesOf(configured.settings);
+    const times = timesOf(configured.settings, aheadOfSteady(this.#time));
     const { lifetimes } = times;
-    const now = this.#clock();
+    const now = this.#time.steadyNow();
     // A process that was held up leaves the result to recovery, which may have begun to act already.
     const isLate = now >= firstLook(lane.operation, times);
     const change = (current: Lane): Pair | undefined => {

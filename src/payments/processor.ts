@@ -14,6 +14,8 @@ export interface Processor {
   readonly capabilities: Capabilities;
   /** The settings that it has beside those of all processors. */
   readonly settings: SettingTable;
+  /** The `https:` origins that its documentation names for production; absent: it sends nothing over the network. */
+  readonly productionHosts?: readonly string[];
   /** Why these settings cannot go together, for the operator; undefined when they can. */
   conflict?(settings: ProcessorSettings): string | undefined;
   /** Refuses what this processor cannot process, before anything is kept or sent. Throws `invalid_field`. */
@@ -193,6 +195,8 @@ export interface Reversed {
 /** Certain that no byte of the request reached the processor. */
 export interface NotSent {
   readonly kind: 'not-sent';
+  /** The failure to show; absent: the connection failed. */
+  readonly failed?: Failed;
 }
 
 /** Anything else: nobody can say yet. `why` is a word for operators. */

@@ -1,22 +1,28 @@
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Database } from '../storage/database.ts';
 import type { Processors } from './activations.ts';
-import { Connections } from './processors/connection.ts';
+import type { ProcessorHosts } from './processor-hosts.ts';
+import { Connections, type OnHostRefused } from './processors/connection.ts';
 import { CyberSource } from './processors/cybersource/cybersource.ts';
 import { Koin } from './processors/koin/koin.ts';
 import { Simulator } from './processors/simulator/simulator.ts';
 
 /** Every processor there is, by the name that the operator calls it. A new one is a line here. */
-export function newProcessors(options: { database: Database; clock: Clock; random: Random }): {
+export function newProcessors(options: { database: Database; clock: Clock; random: Random; hosts: ProcessorHosts }): {
   readonly byName: Processors;
+  onHostRefused(report: OnHostRefused): void;
   close(): void;
 } {
-  const { database, clock, random } = options;
-  const connections = new Connections();
+  const { database, clock, random, hosts } = options;
+  const connections = new Connections(hosts);
   const byName = {
     simulator: new Simulator({ database, clock, random }),
     cybersource: new CyberSource({ connections, clock, random }),
     koin: new Koin({ connections }),
   };
-  return { byName, close: () => connections.close() };
+  return {
+    byName,
+    onHostRefused: (report) => connections.onHostRefused(report),
+    close: () => connections.close(),
+  };
 }

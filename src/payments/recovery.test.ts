@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { trusting } from '../../test/clocks.ts';
 import { NOW, paymentOf } from '../../test/payment-pieces.ts';
 import type { Database } from '../storage/database.ts';
 import type { Activations } from './activations.ts';
@@ -29,6 +30,7 @@ test('a stop waits for the looks under way, and begins no other, however many ar
     payments: {} as never,
     idempotency: {} as never,
     clock: () => NOW,
+    time: trusting(() => NOW),
     failed: (error) => assert.fail(String(error)),
   });
   await recovery.round();

@@ -1,6 +1,7 @@
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
+import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
 import type { Database } from '../storage/database.ts';
 import type { Activations, Configured } from './activations.ts';
 import { Asking, historyOf, subjectOf } from './asking.ts';
@@ -44,6 +45,7 @@ interface Look {
   readonly asking: Asking;
   readonly times: Times;
   readonly now: number;
+  readonly isTimeTrusted: boolean;
 }
 
 /**
@@ -58,6 +60,7 @@ export class Recovery {
   readonly #payments: Payments;
   readonly #idempotency: Idempotency;
   readonly #clock: Clock;
+  readonly #time: TrustedTime;
   readonly #failed: (error: unknown, due: Due) => void;
   /** Under way, by payment. */
   readonly #looks = new Map<string, UnderWay>();
@@ -70,6 +73,7 @@ export class Recovery {
     payments: Payments;
     idempotency: Idempotency;
     clock: Clock;
+    time: TrustedTime;
     failed: (error: unknown, due: Due) => void;
   }) {
     this.#database = options.database;
@@ -78,6 +82,7 @@ export class Recovery {
     this.#payments = options.payments;
     this.#idempotency = options.idempotency;
     this.#clock = options.clock;
+    this.#time = options.time;
     this.#failed = options.failed;
   }
 
@@ -105,7 +110,7 @@ export class Recovery {
     const full = busy().flatMap(({ tenant }, index, all) =>
       isFull(tenant) && all.findIndex((look) => isSame(look.tenant, tenant)) === index ? [tenant] : [],
     );
-    const due = await duePayments(this.#database, processor, this.#clock(), 2 * AT_ONCE, full);
+    const due = await duePayments(this.#database, processor, this.#time.steadyNow(), 2 * AT_ONCE, full);
     for (const each of due) {
       const name = `${each.tenant.environment}/${each.tenant.account}/${each.id}`;
       if (this.#stopped) return;
@@ -127,7 +132,10 @@ export class Recovery {
   async #putOff(due: Due, error: unknown): Promise<void> {
     this.#failed(error, due);
     // When it conflicts, the look had begun and has its time.
-    await this.#database.commit({ account: due.tenant.account, writes: [moveDue(due, this.#clock() + PUT_OFF_MS)] });
+    await this.#database.commit({
+      account: due.tenant.account,
+      writes: [moveDue(due, this.#time.steadyNow() + PUT_OFF_MS)],
+    });
   }
 
   async #lookAt(due: Due): Promise<void> {
@@ -135,30 +143,32 @@ export class Recovery {
     const known = await this.#books.find(tenant, due.id);
     if (known === undefined) return;
     const configured = await this.#activations.of(tenant, known.payment.processor);
-    const times = timesOf(configured.settings);
-    const until = this.#clock() + CALLS_OF_A_LOOK * times.timeout + MARGIN_MS;
+    const times = timesOf(configured.settings, aheadOfSteady(this.#time));
+    const until = this.#time.steadyNow() + CALLS_OF_A_LOOK * times.timeout + MARGIN_MS;
     if (!(await this.#database.commit({ account: due.tenant.account, writes: [moveDue(due, until)] })).committed)
       return;
     // Read behind the move: what happened before is seen, what happens later conflicts.
     const lane = await this.#books.find(tenant, due.id);
     if (lane === undefined) return;
-    const asking = new Asking({ tenant, configured, clock: this.#clock });
-    const look: Look = { lane, configured, asking, times, now: this.#clock() };
+    const asking = new Asking({ tenant, configured, clock: () => this.#time.steadyNow() });
+    const trusted = this.#time.trustedNow();
+    const now = trusted ?? this.#time.steadyNow();
+    const look: Look = { lane, configured, asking, times, now, isTimeTrusted: trusted !== undefined };
     const { operation, expiresAt } = lane.payment;
-    if (operation !== undefined) await this.#recover(look, operation);
-    else if (expiresAt !== undefined && expiresAt <= look.now)
-      await this.#payments.operateAlone(lane, configured, { type: 'expiry' });
-    else await this.#watch(look);
+    if (operation !== undefined) return this.#recover(look, operation);
+    if (expiresAt === undefined || expiresAt > now) return this.#watch(look);
+    // Without a trusted time the expiry waits for the next look, which is due at `until`.
+    if (trusted !== undefined) await this.#payments.operateAlone(lane, configured, { type: 'expiry' });
   }
 
   /** An operation under way whose time is over. */
-  async #recover({ configured, asking, times, now, ...look }: Look, id: string): Promise<void> {
+  async #recover({ configured, asking, times, now, isTimeTrusted, ...look }: Look, id: string): Promise<void> {
     const { tenant } = look.lane;
     let lane = await this.#books.find(tenant, id);
     if (lane === undefined || !isUnderWay(lane)) return;
     const { capabilities } = configured.processor;
     const operations = await this.#books.operations(lane);
-    const evidence = { operations, asking, capabilities, times, now };
+    const evidence = { operations, asking, capabilities, times, now, isTimeTrusted };
     // A void may be repeated now: the process that began it must no longer find that nothing was sent.
     if (isEnding(lane)) lane = await this.#noteGivenUp(lane, configured, lane.payment.absences);
     if (!isUnderWay(lane)) return;

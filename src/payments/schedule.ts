@@ -13,13 +13,14 @@ export interface Times {
   readonly lifetimes: Lifetimes;
 }
 
-export const timesOf = (settings: ProcessorSettings): Times => ({
+/** `ahead`: by how much the deciding clock is ahead of the time of the schedules; lifetimes are longer by it. */
+export const timesOf = (settings: ProcessorSettings, ahead = 0): Times => ({
   timeout: Number(settings['timeout-ms']),
   recoveryDelay: Number(settings['recovery-delay-ms']),
   recoveryMax: milliseconds(settings['recovery-max'] ?? ''),
   lifetimes: {
-    opened: milliseconds(settings['opened-expiry'] ?? ''),
-    authorization: milliseconds(settings['authorization-expiry'] ?? ''),
+    opened: milliseconds(settings['opened-expiry'] ?? '') + ahead,
+    authorization: milliseconds(settings['authorization-expiry'] ?? '') + ahead,
   },
 });
 

@@ -18,6 +18,8 @@ export interface Setting {
   readonly required?: true;
   /** Never shown. */
   readonly secret?: true;
+  /** Requests go to this URL: in production only to allowed hosts. */
+  readonly destination?: true;
   accepts(text: string): boolean;
   readonly expected: string;
 }
@@ -33,7 +35,7 @@ const UNITS: Readonly<Record<string, number>> = { s: SECOND, m: MINUTE, h: HOUR,
 export const milliseconds = (duration: string): number =>
   Number(duration.slice(0, -1)) * (UNITS[duration.slice(-1)] ?? Number.NaN);
 
-type Options = Pick<Setting, 'fallback' | 'required' | 'secret'>;
+type Options = Pick<Setting, 'fallback' | 'required' | 'secret' | 'destination'>;
 
 const duration = (about: string, max: number, options: Options): Setting => ({
   about,
@@ -120,6 +122,12 @@ export function mergeSettings(table: SettingTable, old: GivenSettings, changes: 
   );
   if (missing.length > 0) throw new SettingError(`missing: ${missing.map(([name]) => name).join(', ')}`);
   return merged;
+}
+
+/** Production has no choice (PCI DSS 3.3.1). Throws `SettingError`. */
+export function assertErasesSad(given: GivenSettings): void {
+  if (given['erase-sad'] === 'false')
+    throw new SettingError('erase-sad: production always erases security codes and track data; set it to true');
 }
 
 const fits = (setting: Setting, value: string): boolean =>

@@ -30,7 +30,7 @@ export function settle(pair: Pair, word: Outcome | Finding, now: number, lifetim
 }
 
 function settleFirst(pair: Pair, word: Outcome | Finding, now: number, lifetimes: Lifetimes): Pair | undefined {
-  if (word.kind === 'not-sent') return refused(pair, NEVER_RECEIVED);
+  if (word.kind === 'not-sent') return refused(pair, word.failed ?? NEVER_RECEIVED);
   if (word.kind === 'refused') return refused(pair, word.failed, word.particulars);
   if (word.kind === 'pending') return watched(ended(pair, 'accepted', { particulars: word.particulars }));
   const payment = standing(pair.payment, word, now, lifetimes);
@@ -118,7 +118,7 @@ function settleEnding(pair: Pair, word: Outcome | Finding): Pair | undefined {
 }
 
 function settleRefusal(pair: Pair, word: Outcome | Finding): Pair | undefined {
-  if (word.kind === 'not-sent') return refused(pair, NEVER_RECEIVED);
+  if (word.kind === 'not-sent') return refused(pair, word.failed ?? NEVER_RECEIVED);
   return word.kind === 'refused' ? refused(pair, word.failed, word.particulars) : undefined;
 }
 

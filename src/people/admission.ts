@@ -1,19 +1,21 @@
 import { Failure } from '../kernel/failure.ts';
 import type { JournalEntry, Write } from '../storage/database.ts';
-import { deleteFactorsOf, type Factor, insertFactor } from './factor-store.ts';
+import { deleteFactorsOf, insertFactor, type NewFactor } from './factor-store.ts';
 import { recoveryFactor } from './factors.ts';
 import { deleteResetsOf, spendInvitation } from './invitation-store.ts';
 import { linkIsBad, mustStillInvite, noRoomForPeople } from './invitations.ts';
 import { insertMembership, membershipsOf } from './membership-store.ts';
 import { eventInEach, personEvent } from './people-events.ts';
-import { NO_FAILURES, type Person } from './person.ts';
+import type { Person } from './person.ts';
 import { findPerson, insertPerson, updatePerson } from './person-store.ts';
 import { type Authority, OPERATOR, type Role } from './roles.ts';
 import type { Means } from './sealing.ts';
 import type { Newcomer, Session } from './session.ts';
 import { deleteSession, deleteSessionsOf } from './session-store.ts';
 import { type Grant, newSession } from './sessions.ts';
-import { originOf, type Visitor } from './visitor.ts';
+import { newSignInState } from './sign-in-state.ts';
+import { replaceSignInState } from './sign-in-state-store.ts';
+import { browserOf, originOf, sourceOf, type Visitor } from './visitor.ts';
 
 /** Signed in for the first time, with the recovery codes, which are shown this once. */
 export interface Joined extends Grant {
@@ -49,8 +51,8 @@ export const resetFits = (account: string, memberships: readonly Authority[]): b
  * The end of joining, in one unit: the person or their new password, the role, the second factor and the recovery codes,
  * the used link, and a session that is signed in. Throws `not_possible` when the link was used meanwhile.
  */
-export async function admit(means: Means, session: Session, factor: Factor, visitor: Visitor): Promise<Joined> {
-  const { database, keyring, clock } = means;
+export async function admit(means: Means, session: Session, factor: NewFactor, visitor: Visitor): Promise<Joined> {
+  const { database, keyring, clock, time } = means;
   const { newcomer } = session.notes;
   if (newcomer === undefined) throw gone();
   const { invitation } = newcomer;
@@ -62,11 +64,14 @@ export async function admit(means: Means, session: Session, factor: Factor, visi
       : await newPerson(means, session, newcomer, { account: invitation.account, role });
   const { codes, factor: recovery } = await recoveryFactor(means, session.person);
   const { write, ...grant } = await newSession(means, { person: session.person, stage: 'signed-in', visitor });
+  const browser = browserOf(means.random, visitor);
+  const source = await sourceOf(keyring, session.person, { ...visitor, browser });
   const steps: Step[] = [
     ...admission.steps,
     { write: spendInvitation(invitation, clock()), otherwise: linkIsBad },
     // The link is spent above, for that tells whether it was open still; with it end all that were made beside it.
     ...(role === undefined ? [{ write: deleteResetsOf(session.person) }] : []),
+    { write: await replaceSignInState(keyring, session.person, newSignInState(source, time.latestNow())) },
     { write: await insertFactor(keyring, factor) },
     { write: await insertFactor(keyring, recovery) },
     { write },
@@ -79,7 +84,7 @@ export async function admit(means: Means, session: Session, factor: Factor, visi
   ];
   const outcome = await database.commit({ writes: steps.map((step) => step.write), journal });
   if (!outcome.committed) throw (steps[outcome.write]?.otherwise ?? changed)();
-  return { ...grant, recoveryCodes: codes };
+  return { ...grant, browser, recoveryCodes: codes };
 }
 
 async function newPerson(
@@ -95,7 +100,6 @@ async function newPerson(
     name,
     language,
     password,
-    ...NO_FAILURES,
     revision: 1,
     createdAt,
   };
@@ -122,7 +126,7 @@ async function newPassword(
   const memberships = await membershipsOf(database, keyring, session.person);
   if (before === undefined || !resetFits(invitation.account, memberships)) throw linkIsBad();
   // Whoever becomes a member of another account meanwhile changes the person, and this conflicts.
-  const { write, person } = await updatePerson(keyring, before, { language, password, ...NO_FAILURES });
+  const { write, person } = await updatePerson(keyring, before, { language, password });
   return {
     person,
     accounts: memberships,

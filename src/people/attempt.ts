@@ -5,71 +5,116 @@ import { LIMITS } from '../kernel/limits.ts';
 import { commitAll, type JournalEntry, type Write } from '../storage/database.ts';
 import { type Membership, membershipsOf } from './membership-store.ts';
 import { eventInEach, personEvent } from './people-events.ts';
-import { afterFailure, isLocked, type Person } from './person.ts';
-import { findPerson, putAttempts } from './person-store.ts';
+import type { Person } from './person.ts';
+import { findPerson, holdPerson } from './person-store.ts';
 import type { ProofRefusal } from './proof.ts';
 import type { Means } from './sealing.ts';
+import { hasEnded, type Session } from './session.ts';
+import { deleteReplaced, deleteSession, findSession, updateSession } from './session-store.ts';
+import { countFactorFailure, countFailure, isLocked, type SignInState, type Source } from './sign-in-state.ts';
+import { findSignInState, holdSignInState, type StoredSignInState, updateSignInState } from './sign-in-state-store.ts';
 
-/** Why somebody is not believed. Only the audit log tells. */
-type Refusal = ProofRefusal | 'person_unknown' | 'person_locked' | 'password_wrong';
+/** Why an attempt is refused without judging what was shown. */
+type Barrier = 'person_locked' | 'person_disabled' | 'password_blocked' | 'state_altered';
 
-/** What somebody shows, judged: not believed, or what follows from it. */
+/** Why an attempt is refused. Only the audit log has it. */
+type SignInFailure = ProofRefusal | Barrier | 'person_unknown' | 'password_wrong';
+
+/** The result of checking a proof: a refusal, or the writes that it allows. */
 export type Judgement<T> =
-  | { readonly refusal: Refusal; readonly writes?: readonly Write[] }
+  | { readonly refusal: SignInFailure; readonly writes?: readonly Write[] }
   | {
-      /** The first of them writes the person, and conflicts when they have changed since they were read. */
-      readonly writes: readonly [Write, ...Write[]];
+      readonly writes: readonly Write[];
       readonly journal: readonly JournalEntry[];
       readonly value: T;
+      /** The state of sign-ins from then on; absent: as it is. */
+      readonly state?: SignInState;
     };
 
-/** Beside the means of all: who is refused again and again is counted. */
+/** Refusals that come again and again are counted. */
 export interface TrialMeans extends Means {
   readonly repeats: Repeats;
 }
 
-/** Who tries to show who they are, and from where. */
-export interface Trial {
-  readonly person: string;
-  readonly origin: Origin;
-  /**
-   * Of who has shown nothing yet: what was read of them while their password was hashed. A refusal then waits for one
-   * record, whoever it is, so that its time does not tell in how many accounts they are, or whether they are in any.
-   */
-  readonly known?: { readonly person: Person; readonly memberships: readonly Membership[] };
+/** The records of a user by which an attempt is judged. */
+interface Known {
+  readonly person: Person;
+  readonly memberships: readonly Membership[];
+  /** Undefined when it was changed in the database. */
+  readonly state: StoredSignInState | undefined;
 }
 
-interface Refused extends Omit<Trial, 'person'> {
+/** An attempt to sign in: whose it is, and where it comes from. */
+interface SignInAttempt {
+  readonly person: string;
+  readonly origin: Origin;
+  readonly source: Source;
+  /** A passkey cannot be guessed, so it is refused by no lock and counts no failure. */
+  readonly shows: 'password' | 'code' | 'passkey';
+  /**
+   * What was read while the password was hashed. A refusal then waits for one record, for each user alike, so that its time
+   * does not tell in how many accounts they are, or whether they are in any.
+   */
+  readonly known?: Known;
+}
+
+interface Refused extends Pick<SignInAttempt, 'origin' | 'known'> {
   readonly person?: string;
   readonly memberships: readonly Membership[];
 }
 
 /**
- * Lets somebody show who they are, once: what a right proof allows is one unit, and a wrong one is counted, whatever others
- * try at the same moment. No more than the limit of wrong ones in a row are ever judged, also of many at once, because a
- * right one counts for nothing when the person was locked meanwhile. `judge` reads anew what it judges by.
+ * Makes one attempt to sign in: what a right proof allows is one unit, and a wrong one is counted, whatever is tried at the
+ * same moment. A browser or network gets no more than its limit of wrong ones judged, also of many at once, because a right
+ * one counts for nothing when its source was locked meanwhile. `judge` reads anew what it judges by.
  */
 export async function attempt<T>(
   means: TrialMeans,
-  trial: Trial,
-  judge: (person: Person, memberships: readonly Membership[]) => Promise<Judgement<T>>,
+  trial: SignInAttempt,
+  judge: (person: Person, memberships: readonly Membership[], state: StoredSignInState) => Promise<Judgement<T>>,
 ): Promise<T> {
-  const { database, keyring, clock } = means;
-  const { person: id, known } = trial;
+  const { database, time } = means;
   for (let turn = 0; turn < LIMITS.commitAttempts; turn++) {
-    // One that has changed since conflicts below.
-    const person = turn === 0 && known !== undefined ? known.person : await findPerson(database, keyring, id);
-    const memberships = known?.memberships ?? (await membershipsOf(database, keyring, id));
+    // A record that has changed since it was read conflicts below.
+    const read = turn === 0 && trial.known !== undefined ? trial.known : await readKnown(means, trial.person);
+    const memberships = trial.known?.memberships ?? read?.memberships ?? [];
     const refused = { ...trial, memberships };
-    if (person === undefined) return refuse(means, refused, 'person_unknown');
-    if (isLocked(person, clock())) return refuseLocked(means, refused);
-    const judgement = await judge(person, memberships);
-    if (!('refusal' in judgement)) {
-      const { writes, journal, value } = judgement;
-      if ((await database.commit({ writes, journal })).committed) return value;
-    } else if (await count(means, person, refused, judgement)) throw new Failure('sign_in_refused');
+    if (read === undefined) return refuse(means, refused, 'person_unknown');
+    const { person, state } = read;
+    if (state === undefined) return refuseAgain(means, refused, 'state_altered');
+    const barrier = barrierOf(state, trial, time.steadyNow());
+    if (barrier !== undefined) return refuseAgain(means, refused, barrier);
+    const judgement = await judge(person, memberships, state);
+    if ('refusal' in judgement) {
+      // Only the id of the user is needed to try, so that it must not fill the logs of the accounts.
+      if (trial.shows === 'passkey' && judgement.writes === undefined)
+        return refuseAgain(means, refused, judgement.refusal);
+      if (await count(means, { person, state }, refused, trial, judgement)) throw new Failure('sign_in_refused');
+      continue;
+    }
+    const stateWrite =
+      judgement.state === undefined
+        ? holdSignInState(state)
+        : await updateSignInState(means.keyring, state, judgement.state);
+    const writes = [holdPerson(person), stateWrite, ...judgement.writes];
+    if ((await database.commit({ writes, journal: judgement.journal })).committed) return judgement.value;
   }
   throw new Failure('unavailable');
+}
+
+/** Reads what an attempt is judged by; undefined without such a user. */
+async function readKnown({ database, keyring }: Means, id: string): Promise<Known | undefined> {
+  const person = await findPerson(database, keyring, id);
+  if (person === undefined) return undefined;
+  const memberships = await membershipsOf(database, keyring, id);
+  return { person, memberships, state: await findSignInState(database, keyring, id) };
+}
+
+function barrierOf(state: SignInState, { shows, source }: SignInAttempt, now: number): Barrier | undefined {
+  if (state.disabledAt !== undefined) return 'person_disabled';
+  if (shows === 'passkey') return undefined;
+  if (state.passwordBlockedAt !== undefined) return 'password_blocked';
+  return isLocked(state, source, now) ? 'person_locked' : undefined;
 }
 
 const REFUSED = 'person.sign-in-refused';
@@ -78,7 +123,7 @@ const REFUSED = 'person.sign-in-refused';
 export async function refuse(
   { database, clock }: Means,
   { origin, memberships, person }: Refused,
-  outcome: Refusal,
+  outcome: SignInFailure,
 ): Promise<never> {
   const about = { outcome, ...(person !== undefined && { person }) };
   const journal = eventInEach(clock, origin, REFUSED, memberships, about);
@@ -87,44 +132,52 @@ export async function refuse(
 }
 
 /**
- * A lock lasts, and whoever goes on trying must not fill the logs of the accounts: there it is counted. Of who has shown
- * nothing yet each try is in the log of the service, as tries of nobody are.
+ * A lock lasts, and an attacker who goes on trying must not fill the logs of the accounts: there it is counted. A password
+ * that is given is in the log of the service each time, as it is for unknown users.
  */
-async function refuseLocked(means: TrialMeans, refused: Refused): Promise<never> {
+async function refuseAgain(means: TrialMeans, refused: Refused, outcome: SignInFailure): Promise<never> {
   const { clock, repeats } = means;
   const { origin, memberships, person = '', known } = refused;
-  const about = { person, outcome: 'person_locked' };
-  const told = repeats.note.bind(
+  const about = { person, outcome };
+  const note = repeats.note.bind(
     repeats,
-    [REFUSED, about.outcome, person, origin.address ?? '', known === undefined ? 'factor' : 'password'],
+    [REFUSED, outcome, person, origin.address ?? '', known === undefined ? 'factor' : 'password'],
     (times) => eventInEach(clock, origin, REFUSED, memberships, { ...about, ...(times && { detail: { times } }) }),
   );
-  if (known === undefined) await told();
+  if (known === undefined) await note();
   else {
     const journal = [personEvent(clock, origin, REFUSED, '', about)];
     await commitAll(means.database, { writes: [], journal });
-    leave(told());
+    leave(note());
   }
   throw new Failure('sign_in_refused');
 }
 
-/** One more failure; false when the person has changed since they were read. */
+/** Counts one more failure; false when person or state have changed since they were read. */
 async function count(
-  { database, clock }: Means,
-  before: Person,
+  { database, keyring, clock, time }: Means,
+  before: { readonly person: Person; readonly state: StoredSignInState },
   { origin, memberships, known }: Refused,
-  { refusal, writes = [] }: Extract<Judgement<unknown>, { refusal: Refusal }>,
+  { shows, source }: SignInAttempt,
+  { refusal, writes = [] }: Extract<Judgement<unknown>, { refusal: SignInFailure }>,
 ): Promise<boolean> {
-  const attempts = afterFailure(before, clock());
-  const person = before.id;
-  const isLock = attempts.lockedUntil !== undefined;
+  const now = time.steadyNow();
+  const person = before.person.id;
+  const isCounted = shows !== 'passkey';
+  const counted = countFailure(before.state, source, now);
+  const state = shows === 'code' ? countFactorFailure(counted.state, now) : counted.state;
+  const isBlock = isCounted && state.passwordBlockedAt !== undefined;
   const journalOf = (to: readonly Membership[]): JournalEntry[] => [
     ...eventInEach(clock, origin, REFUSED, to, { person, outcome: refusal }),
-    ...(isLock ? eventInEach(clock, origin, 'person.locked', to, { person }) : []),
+    ...(isCounted && counted.locked !== undefined
+      ? eventInEach(clock, origin, 'person.locked', to, { person, detail: { scope: counted.locked } })
+      : []),
+    ...(isBlock ? eventInEach(clock, origin, 'password.blocked', to, { person }) : []),
   ];
   const others = known === undefined ? [] : memberships.slice(1);
   const first = memberships.slice(0, memberships.length - others.length);
-  const unit = { writes: [putAttempts(before, attempts), ...writes], journal: journalOf(first) };
+  const stateWrite = isCounted ? await updateSignInState(keyring, before.state, state) : holdSignInState(before.state);
+  const unit = { writes: [holdPerson(before.person), stateWrite, ...writes], journal: journalOf(first) };
   if (!(await database.commit(unit)).committed) return false;
   if (others.length > 0) leave(database.commit({ writes: [], journal: journalOf(others) }));
   return true;
@@ -133,4 +186,52 @@ async function count(
 /** On its way, also when the service stops; by then the same is in the log of one account, or of the service. */
 function leave(writing: Promise<unknown>): void {
   writing.catch(() => undefined);
+}
+
+/**
+ * Makes one attempt of a signed-in user to prove once more who they are. Failures are counted by the session alone, so that
+ * nothing that happens elsewhere refuses it; the last one that is allowed ends the session. `writes` of a success have to
+ * conflict when the session has changed.
+ */
+export async function attemptInSession<T>(
+  means: Means,
+  { session, origin, isCounted }: { readonly session: Session; readonly origin: Origin; readonly isCounted: boolean },
+  judge: (person: Person, present: Session, memberships: readonly Membership[]) => Promise<Judgement<T>>,
+): Promise<T> {
+  const { database, keyring, clock } = means;
+  for (let turn = 0; turn < LIMITS.commitAttempts; turn++) {
+    const person = await findPerson(database, keyring, session.person);
+    const memberships = await membershipsOf(database, keyring, session.person);
+    const present = await findPresent(means, session);
+    if (person === undefined || present === undefined) throw new Failure('not_signed_in');
+    if (present.stage === 'replaced') throw new Failure('changed_meanwhile');
+    const judgement = await judge(person, present, memberships);
+    if (!('refusal' in judgement)) {
+      const writes = [holdPerson(person), ...judgement.writes];
+      if ((await database.commit({ writes, journal: judgement.journal })).committed) return judgement.value;
+      continue;
+    }
+    const failures = (present.notes.failures ?? 0) + (isCounted ? 1 : 0);
+    const isLast = failures >= LIMITS.signInFailures;
+    const about = { person: person.id, targets: [`session:${present.id}`] };
+    const journal = [
+      ...eventInEach(clock, origin, REFUSED, memberships, { ...about, outcome: judgement.refusal }),
+      ...(isLast
+        ? eventInEach(clock, origin, 'person.locked', memberships, { ...about, detail: { scope: 'session' } })
+        : []),
+    ];
+    const { write } = await updateSession(keyring, present, { failures, ...(!isCounted && { challenge: undefined }) });
+    const writes = isLast ? [deleteSession(present), deleteReplaced(present)] : [write];
+    if ((await database.commit({ writes, journal })).committed) throw new Failure('sign_in_refused');
+  }
+  throw new Failure('unavailable');
+}
+
+/** Reads a session again; undefined when it has ended. */
+export async function findPresent(
+  { database, keyring, clock }: Means,
+  { digest }: Session,
+): Promise<Session | undefined> {
+  const session = await findSession(database, keyring, digest);
+  return session === undefined || hasEnded(session, clock()) ? undefined : session;
 }

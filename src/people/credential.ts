@@ -56,6 +56,25 @@ export function usedCredential(given: unknown): AuthenticationResponseJSON {
 }
 
 /**
+ * What a passkey says that it signed, before the signature is checked: whose it is, and the challenge. Both are empty where
+ * the browser says nothing that can be read.
+ */
+export function signedClaims(given: unknown): { readonly user: string; readonly challenge: string } {
+  try {
+    const response = membersOf(membersOf(given)['response']);
+    const decode = (name: string): string => Buffer.from(bytesIn(response, name), 'base64url').toString('utf8');
+    const user = decode('userHandle');
+    const { challenge } = membersOf(JSON.parse(decode('clientDataJSON')));
+    if (!/^[\w-]{1,64}$/.test(user) || typeof challenge !== 'string') return NO_CLAIMS;
+    return { user, challenge };
+  } catch {
+    return NO_CLAIMS;
+  }
+}
+
+const NO_CLAIMS = { user: '', challenge: '' };
+
+/**
  * Whether an attestation is one of those that browsers answer when none is asked for (WebAuthn Level 3, 5.1.3): an empty
  * one, or a signature by the passkey itself. Any other holds certificates. Whoever reads them spends a time that the sender
  * chooses, and asks for revocation lists at addresses that the sender chooses.

@@ -14,7 +14,7 @@ interface Records {
 
 type FactorKind = keyof Records;
 
-interface FactorOf<K extends FactorKind> {
+interface NewFactorOf<K extends FactorKind> {
   readonly person: string;
   readonly id: string;
   readonly kind: K;
@@ -25,18 +25,29 @@ interface FactorOf<K extends FactorKind> {
   readonly lastUsedAt: number | undefined;
 }
 
+interface FactorOf<K extends FactorKind> extends NewFactorOf<K> {
+  /** The record as stored: the row has not changed since it was read as long as this is the same. */
+  readonly sealed: Uint8Array;
+}
+
+/** A factor that is not in the database yet. */
+export type NewFactor = { [K in FactorKind]: NewFactorOf<K> }[FactorKind];
+
 export type Factor = { [K in FactorKind]: FactorOf<K> }[FactorKind];
 
 const COLUMNS = 'person, id, kind, record, counter, created_at, last_used_at';
 const OF_PERSON = `select ${COLUMNS} from factors where person = ? order by created_at, id`;
 const INSERT = `insert into factors (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?)`;
-const USE = 'update factors set counter = ?, last_used_at = ? where person = ? and id = ? and counter = ?';
-const CHANGE = 'update factors set record = ? where person = ? and id = ?';
+const UPDATE = `update factors set record = ?, counter = ?, last_used_at = ?
+  where person = ? and id = ? and record = ?`;
 const DELETE = 'delete from factors where person = ? and id = ?';
 const DELETE_ALL = 'delete from factors where person = ?';
 
-const placeOfRecord = ({ person, id, kind }: Pick<Factor, 'person' | 'id' | 'kind'>): Place =>
-  placeIn('factors', person, id, kind);
+type Bound = Pick<NewFactor, 'person' | 'id' | 'kind' | 'counter' | 'createdAt' | 'lastUsedAt'>;
+
+/** Binds every column in clear: turning back a counter in the database makes the factor invalid. */
+const placeOfRecord = ({ person, id, kind, counter, createdAt, lastUsedAt }: Bound): Place =>
+  placeIn('factors', person, id, kind, ...[counter, createdAt, lastUsedAt ?? ''].map(String));
 
 /** Without those that were changed or moved in the database. */
 export async function factorsOf(database: Database, keyring: Keyring, person: string): Promise<Factor[]> {
@@ -48,20 +59,21 @@ export async function factorsOf(database: Database, keyring: Keyring, person: st
   return factors;
 }
 
-export async function insertFactor(keyring: Keyring, factor: Factor): Promise<Write> {
+export async function insertFactor(keyring: Keyring, factor: NewFactor): Promise<Write> {
   const { person, id, kind, counter, createdAt, lastUsedAt } = factor;
   const record = await sealRecord(keyring, placeOfRecord(factor), factor.record);
   return write(INSERT, [person, id, kind, record, counter, createdAt, lastUsedAt ?? null], 1);
 }
 
-/** Conflicts when the factor was used since it was read, or is gone. */
-export const spendFactor = ({ person, id, counter: before }: Factor, counter: number, at: number): Write =>
-  write(USE, [counter, at, person, id, before], 1);
+/** Conflicts when the factor was used or changed since it was read, or is gone. */
+export const spendFactor = (keyring: Keyring, factor: Factor, counter: number, at: number): Promise<Write> =>
+  changeFactor(keyring, { ...factor, counter, lastUsedAt: at });
 
-/** Another record for it; conflicts when it is gone. */
+/** Stores other values of a factor that was read. Conflicts as `spendFactor`. */
 export async function changeFactor(keyring: Keyring, factor: Factor): Promise<Write> {
-  const { person, id } = factor;
-  return write(CHANGE, [await sealRecord(keyring, placeOfRecord(factor), factor.record), person, id], 1);
+  const { person, id, counter, lastUsedAt, sealed } = factor;
+  const record = await sealRecord(keyring, placeOfRecord(factor), factor.record);
+  return write(UPDATE, [record, counter, lastUsedAt ?? null, person, id, sealed], 1);
 }
 
 /** Conflicts when it is gone. */
@@ -70,10 +82,15 @@ export const deleteFactor = (person: string, id: string): Write => write(DELETE,
 export const deleteFactorsOf = (person: string): Write => write(DELETE_ALL, [person]);
 
 async function readFactor(keyring: Keyring, row: Row): Promise<Factor | undefined> {
-  const bound = { person: text(row, 'person'), id: text(row, 'id'), kind: text(row, 'kind') as FactorKind };
-  const record = await openRecord(keyring, placeOfRecord(bound), blob(row, 'record'));
-  if (record === undefined) return undefined;
-  const counter = integer(row, 'counter');
-  const times = { createdAt: integer(row, 'created_at'), lastUsedAt: integerOrNull(row, 'last_used_at') };
-  return { ...bound, record, counter, ...times } as Factor;
+  const sealed = blob(row, 'record');
+  const bound = {
+    person: text(row, 'person'),
+    id: text(row, 'id'),
+    kind: text(row, 'kind') as FactorKind,
+    counter: integer(row, 'counter'),
+    createdAt: integer(row, 'created_at'),
+    lastUsedAt: integerOrNull(row, 'last_used_at'),
+  };
+  const record = await openRecord(keyring, placeOfRecord(bound), sealed);
+  return record === undefined ? undefined : ({ ...bound, record, sealed } as Factor);
 }

@@ -1,6 +1,6 @@
 import { Failure, invalid } from '../kernel/failure.ts';
 import { newId } from '../kernel/ids.ts';
-import type { Factor } from './factor-store.ts';
+import type { NewFactor } from './factor-store.ts';
 import { readNewPasskey } from './passkey.ts';
 import { readLabel } from './person.ts';
 import { digestsOfCodes, newRecoveryCodes } from './recovery-codes.ts';
@@ -14,7 +14,7 @@ import type { RelyingParty } from './visitor.ts';
 const ID_CHARACTERS = 14;
 
 /** `step`: of the code that showed that the app works, which is used with this. */
-export const totpFactor = (means: Means, person: string, secret: string, step: number): Factor => ({
+export const totpFactor = (means: Means, person: string, secret: string, step: number): NewFactor => ({
   ...newFactor(means, person),
   kind: 'totp',
   record: { secret },
@@ -30,7 +30,7 @@ export async function passkeyFactor(
   before: Session,
   made: { readonly response: unknown; readonly label: string },
   relyingParty: RelyingParty,
-): Promise<{ factor: Factor; session: Session }> {
+): Promise<{ factor: NewFactor; session: Session }> {
   const label = readLabel(made.label);
   const { challenge } = before.notes;
   const session = challenge === undefined ? before : await keepNotes(means, before, { challenge: undefined });
@@ -41,7 +41,7 @@ export async function passkeyFactor(
 }
 
 /** The codes themselves are shown once and kept nowhere. */
-export async function recoveryFactor(means: Means, person: string): Promise<{ codes: string[]; factor: Factor }> {
+export async function recoveryFactor(means: Means, person: string): Promise<{ codes: string[]; factor: NewFactor }> {
   const codes = newRecoveryCodes(means.random);
   const record = { digests: await digestsOfCodes(means.keyring, person, codes) };
   return { codes, factor: { ...newFactor(means, person), kind: 'recovery-codes', record, counter: 0 } };

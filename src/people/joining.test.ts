@@ -189,7 +189,7 @@ describe('invitations', () => {
     await refuses('unknown_record', house.parts.invitations.revoke(account, link.id, BY_TEST));
     house.advance(72 * HOUR);
     assert.deepEqual(await house.parts.invitations.list(own), []);
-    while ((await house.parts.sessions.sweep()) > 0);
+    while ((await house.parts.sessions.sweep(house.now())) > 0);
     const rows = await house.core.database.read('select id from invitations where id = ?', link.id);
     assert.deepEqual(rows, []);
   });

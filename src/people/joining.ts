@@ -1,6 +1,7 @@
 import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
 import { Failure } from '../kernel/failure.ts';
 import { newId } from '../kernel/ids.ts';
+import { subscriberNetwork } from '../kernel/network.ts';
 import { commitAll } from '../storage/database.ts';
 import { admit, type Joined, resetFits } from './admission.ts';
 import { passkeyFactor, totpFactor, wrongCode } from './factors.ts';
@@ -8,8 +9,8 @@ import { type Invitation, spendInvitation } from './invitation-store.ts';
 import { type Invitations, linkIsBad, noRoomForPeople } from './invitations.ts';
 import { findMembership, insertMembership, type Membership, membershipsOf } from './membership-store.ts';
 import { creationOptions } from './passkey.ts';
-import { mustBeGoodPassword } from './password.ts';
-import type { Passwords } from './passwords.ts';
+import { mustBeGoodPassword, samePassword } from './password.ts';
+import type { HashSource, Passwords } from './passwords.ts';
 import { personEvent } from './people-events.ts';
 import { readEmail, readLanguage, readPersonName, sameEmailForm } from './person.ts';
 import { findPerson, findPersonByEmail, updatePerson } from './person-store.ts';
@@ -72,7 +73,9 @@ export class Joining {
     const language = readLanguage(given.language);
     const { email, name } = await this.#who(invitation, given);
     await mustBeGoodPassword(given.password, { email, name });
-    const password = await this.#passwords.hash(given.password);
+    const queue: HashSource = `network ${subscriberNetwork(visitor.address)}`;
+    if (await this.#isPresentPassword(invitation, given.password, queue)) throw samePassword();
+    const password = await this.#passwords.hash(given.password, queue);
     const { account, id, role, inviter, createdAt } = invitation;
     const link = { account, id, createdAt, ...(role && { role }), ...(inviter !== undefined && { inviter }) };
     const newcomer: Newcomer = { invitation: link, email, name, language, password, totp: newTotpSecret(random) };
@@ -152,6 +155,13 @@ export class Joining {
     if ((await findPersonByEmail(database, keyring, email)) !== undefined)
       throw refused('Somebody with this e-mail address is here already. Sign in, and open the link again.');
     return { email, name };
+  }
+
+  /** Returns whether a credential reset would set the password that the person has already. */
+  async #isPresentPassword({ person: id }: Invitation, password: string, queue: HashSource): Promise<boolean> {
+    if (id === undefined) return false;
+    const person = await findPerson(this.#means.database, this.#means.keyring, id);
+    return this.#passwords.isRight(password, person?.password, queue);
   }
 
   /** Whose password a link replaces, as long as whoever made it may do that. */

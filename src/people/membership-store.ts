@@ -20,8 +20,11 @@ const INSERT = `insert into memberships (account, person, role, seal, created_at
   on conflict do nothing`;
 /** Others who take away a head of the same account wait for this unit, and then see what it left. */
 const HOLD = 'update memberships set created_at = created_at where account = ? and role = ?';
+const HOLD_ONE = 'update memberships set created_at = created_at where account = ? and person = ? and role = ?';
+/** A head who is disabled cannot act for the account. */
 const NOT_THE_LAST = `(role <> ? or exists
-    (select 1 from memberships other where other.account = ? and other.role = ? and other.person <> ?))`;
+    (select 1 from memberships other where other.account = ? and other.role = ? and other.person <> ?
+      and not exists (select 1 from sign_in_states where person = other.person and disabled_at is not null)))`;
 const CHANGE = `update memberships set role = ?, seal = ? where account = ? and person = ? and role = ?
   and ${NOT_THE_LAST}`;
 const REMOVE = `delete from memberships where account = ? and person = ? and role = ? and ${NOT_THE_LAST}`;
@@ -45,6 +48,10 @@ export async function insertMembership(keyring: Keyring, membership: Membership)
   return write(INSERT, [account, person, role, await sealOf(keyring, membership), createdAt, account], 1);
 }
 
+/** Changes nothing; conflicts when the membership has ended, or its role is another by now. */
+export const holdMembership = ({ account, person, role }: Membership): Write =>
+  write(HOLD_ONE, [account, person, role], 1);
+
 /** The second one conflicts when the role is another by now, or the last head of the account would lose theirs. */
 export async function changeMembership(keyring: Keyring, before: Membership, role: Role): Promise<Write[]> {
   const { account, person } = before;
@@ -63,11 +70,9 @@ const holdHeads = (account: string): Write => write(HOLD, [account, headOf(accou
 
 const notTheLast = ({ account, person }: Membership): string[] => [headOf(account), account, headOf(account), person];
 
-type Sealed = Pick<Membership, 'account' | 'person' | 'role'>;
-
-/** Keyed, over all that gives the role: whoever can only write to the database gives nobody one. */
-const sealOf = (keyring: Keyring, { account, person, role }: Sealed): Promise<Uint8Array> =>
-  digestFor(keyring, 'membership', account, person, role);
+/** MAC over the whole row: an attacker who can write to the database gives no role, and makes no member older. */
+const sealOf = (keyring: Keyring, { account, person, role, createdAt }: Membership): Promise<Uint8Array> =>
+  digestFor(keyring, 'membership', account, person, role, String(createdAt));
 
 async function sealedOnes(keyring: Keyring, rows: readonly Row[]): Promise<Membership[]> {
   const memberships: Membership[] = [];

@@ -22,13 +22,13 @@ export interface PeopleParts {
   readonly repeats: Repeats;
 }
 
-export function openPeople({ database, keyring, clock, random }: Means): PeopleParts {
-  const means = { database, keyring, clock, random };
+export function openPeople({ database, keyring, clock, time, random }: Means): PeopleParts {
+  const means = { database, keyring, clock, time, random };
   const passwords = new Passwords(means);
   const repeats = new Repeats(means);
   const invitations = new Invitations(means);
   return {
-    people: new People({ ...means, passwords, repeats }),
+    people: new People({ ...means, passwords }),
     team: new Team(means),
     invitations,
     sessions: new Sessions(means),

@@ -204,10 +204,21 @@ describe('somebody’s own password', () => {
 
   test('is guessed at ten times at most', async () => {
     await refuses('invalid_field', change(ana.password, 'short'), 'password');
+    const present = await session();
     for (let index = 0; index < 10; index++)
       await refuses('sign_in_refused', change('not the one 12', 'another good one 55'));
-    await refuses('sign_in_refused', change(ana.password, 'another good one 55'));
-    assert.equal((await house.parts.people.profile(ana.id))?.locked, true);
+    const next = { current: ana.password, next: 'another good one 55' };
+    await refuses('not_signed_in', house.parts.people.changePassword(present, next, VISITOR));
+    assert.equal(await house.parts.sessions.find(ana.grant.secret), undefined, 'the session has ended');
+    await house.signIn(ana);
+  });
+
+  test('differs from the present one, however it is composed', async () => {
+    const composed = 'crème brûlée 71 stones';
+    await change(ana.password, composed);
+    for (const same of [composed, composed.normalize('NFD')])
+      await refuses('invalid_field', change(composed, same), 'password');
+    await house.signIn({ ...ana, password: composed });
   });
 });
 

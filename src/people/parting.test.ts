@@ -64,7 +64,7 @@ describe('the end of somebody’s last membership', () => {
     await house.signIn(bob);
     await signIn.givePassword(bob, VISITOR);
     const reset = await invitations.reset(bob.id, OPERATOR, BY_TEST);
-    const own = ['factors', 'invitations', 'memberships', 'people', 'sessions'];
+    const own = ['factors', 'invitations', 'memberships', 'people', 'sessions', 'sign_in_states'];
     assert.deepEqual((await tablesWith(bob)).filter((table) => table !== 'journal').sort(), own);
     await team.remove(account, bob.id, BY_TEST);
     assert.deepEqual(await tablesWith(bob), ['journal']);

@@ -8,6 +8,7 @@ import type { Person } from './person.ts';
 import { deletePerson, findPerson, updatePerson } from './person-store.ts';
 import type { Means } from './sealing.ts';
 import { deleteSessionsOf } from './session-store.ts';
+import { deleteSignInState } from './sign-in-state-store.ts';
 
 /** The end of a membership. */
 export interface Parting {
@@ -39,5 +40,6 @@ const writeOf = async ({ keyring }: Means, person: Person, isLast: boolean): Pro
 const remainsOf = (person: string): Write[] => [
   deleteFactorsOf(person),
   deleteSessionsOf(person),
+  deleteSignInState(person),
   deleteResetsOf(person),
 ];

@@ -51,14 +51,22 @@ export function creationOptions(
 }
 
 /** What a browser needs to use one; its challenge is to be kept. */
-export function requestOptions(
+export const newRequestOptions = (
   random: Random,
+  relyingParty: RelyingParty,
+  passkeys: readonly Passkey[],
+): Promise<PublicKeyCredentialRequestOptionsJSON> =>
+  requestOptions(new Uint8Array(random.bytes(CHALLENGE_BYTES)), relyingParty, passkeys);
+
+/** Without passkeys the browser offers those that it finds for this site. */
+export function requestOptions(
+  challenge: Uint8Array,
   relyingParty: RelyingParty,
   passkeys: readonly Passkey[],
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
   return generateAuthenticationOptions({
     rpID: relyingParty.id,
-    challenge: new Uint8Array(random.bytes(CHALLENGE_BYTES)),
+    challenge: new Uint8Array(challenge),
     timeout: TIMEOUT_MS,
     allowCredentials: passkeys.map(descriptorOf),
     userVerification: 'required',

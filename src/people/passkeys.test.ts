@@ -11,6 +11,7 @@ import {
   type Somebody,
   VISITOR,
 } from '../../test/people-house.ts';
+import { MINUTE } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OPERATOR } from './roles.ts';
 import type { Session } from './session.ts';
@@ -124,7 +125,7 @@ describe('a passkey', () => {
     await signIn();
   });
 
-  test('that is anything else is refused as wrong, and counts', async () => {
+  test('that is anything else is refused as wrong, and locks nothing, because it cannot be guessed', async () => {
     await add();
     const secret = await password();
     for (const response of [undefined, null, 'x', 7, {}, { id: 7 }, { id: 'x', rawId: 'x', response: {} }, []])
@@ -133,8 +134,49 @@ describe('a passkey', () => {
     const real = key.get(options) as { response: object };
     await refuses('sign_in_refused', give(secret, { ...real, response: { ...real.response, signature: 'AAAA' } }));
     await refuses('sign_in_refused', give(secret, { ...real, response: null }));
-    await refuses('sign_in_refused', signIn());
-    assert.equal((await house.parts.people.profile(ana.id))?.locked, true);
+    await signIn();
+  });
+
+  test('signs in alone, once for each challenge of ours, from wherever', async () => {
+    await add();
+    const { signIn: by } = house.parts;
+    const options = await by.passkeyChallenge(CONSOLE);
+    assert.deepEqual([options.allowCredentials, options.userVerification], [[], 'required']);
+    const response = key.get(options);
+    const abroad = { ...VISITOR, address: '198.51.100.4' };
+    const done = await Promise.allSettled([
+      by.givePasskey(response, CONSOLE, abroad),
+      by.givePasskey(response, CONSOLE, abroad),
+    ]);
+    assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+    await refuses('sign_in_refused', by.givePasskey(response, CONSOLE, abroad));
+    const late = key.get(await by.passkeyChallenge(CONSOLE));
+    house.advance(5 * MINUTE);
+    await refuses('sign_in_refused', by.givePasskey(late, CONSOLE, abroad));
+    await by.givePasskey(key.get(await by.passkeyChallenge(CONSOLE)), CONSOLE, abroad);
+  });
+
+  for (const [name, wrongs] of Object.entries({
+    ...WRONGS,
+    'of nobody': { user: Buffer.from('person_nobody').toString('base64url') },
+    'of a user that is none': { user: Buffer.from("'; \0").toString('base64url') },
+  }))
+    test(`alone ${name} is not taken`, async () => {
+      await add();
+      const options = await house.parts.signIn.passkeyChallenge(CONSOLE);
+      await refuses('sign_in_refused', house.parts.signIn.givePasskey(key.get(options, wrongs), CONSOLE, VISITOR));
+      await house.parts.signIn.givePasskey(key.get(options), CONSOLE, VISITOR);
+    });
+
+  test('alone of another person, or that says nothing, is none', async () => {
+    const { signIn: by } = house.parts;
+    const bob = await house.newPerson(OPERATOR);
+    await add();
+    const options = await by.passkeyChallenge(CONSOLE);
+    const asBob = { user: Buffer.from(bob.id).toString('base64url') };
+    await refuses('sign_in_refused', by.givePasskey(key.get(options, asBob), CONSOLE, VISITOR));
+    for (const response of [undefined, null, 'x', 7, {}, { response: {} }, { response: { userHandle: 'eA' } }])
+      await refuses('sign_in_refused', by.givePasskey(response, CONSOLE, VISITOR));
   });
 
   test('can be the first second factor of somebody who joins', async () => {

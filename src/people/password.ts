@@ -1,4 +1,4 @@
-import { invalid } from '../kernel/failure.ts';
+import { type Failure, invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 
 /** Of 0 to 4; 3 is "safely unguessable: moderate protection from offline slow-hash scenario". */
@@ -41,6 +41,9 @@ export async function mustBeGoodPassword(password: string, of: { email: string; 
   if (score < SCORE_AT_LEAST)
     throw invalid('password', 'expected a password that is harder to guess: longer, or less usual');
 }
+
+/** For a new password that does not differ from the present one (PCI DSS 8.3.7). */
+export const samePassword = (): Failure => invalid('password', 'this is the present password; choose a different one');
 
 /** A text, its words, and all of them in one; with and without the marks on letters. */
 function wordsOf(text: string): string[] {

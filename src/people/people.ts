@@ -1,38 +1,39 @@
 import type { Origin } from '../audit/audit.ts';
 import { Failure } from '../kernel/failure.ts';
 import { commitAll } from '../storage/database.ts';
-import { attempt, type TrialMeans } from './attempt.ts';
+import { attemptInSession } from './attempt.ts';
 import { membershipsOf } from './membership-store.ts';
-import { mustBeGoodPassword } from './password.ts';
-import type { Passwords } from './passwords.ts';
+import { mustBeGoodPassword, samePassword } from './password.ts';
+import type { HashSource, Passwords } from './passwords.ts';
 import { eventInEach, personEvent } from './people-events.ts';
-import { isLocked, NO_FAILURES, type Person, readEmail, readLanguage, readPersonName } from './person.ts';
-import { changeEmail, findPerson, findPersonByEmail, putAttempts, updatePerson } from './person-store.ts';
+import { type Person, readEmail, readLanguage, readPersonName } from './person.ts';
+import { changeEmail, findPerson, findPersonByEmail, updatePerson } from './person-store.ts';
+import type { Means } from './sealing.ts';
 import { mustBeAt, mustBeSteppedUp, type Session } from './session.ts';
-import { deleteOtherSessions } from './session-store.ts';
+import { deleteOtherSessions, updateSession } from './session-store.ts';
+import { withNewPassword, withoutLocks } from './sign-in-state.ts';
+import { findSignInState, updateSignInState } from './sign-in-state-store.ts';
 import { originOf, type Visitor } from './visitor.ts';
 
 /** Of a person, for people. */
-export interface Profile extends Pick<Person, 'id' | 'email' | 'name' | 'language' | 'createdAt'> {
-  readonly locked: boolean;
-}
+export type Profile = Pick<Person, 'id' | 'email' | 'name' | 'language' | 'createdAt'>;
 
 /** Who may sign in to the console. */
 export class People {
-  readonly #means: TrialMeans;
+  readonly #means: Means;
   readonly #passwords: Passwords;
 
-  constructor(means: TrialMeans & { readonly passwords: Passwords }) {
+  constructor(means: Means & { readonly passwords: Passwords }) {
     this.#means = means;
     this.#passwords = means.passwords;
   }
 
   async profile(id: string): Promise<Profile | undefined> {
-    return this.#profileOf(await findPerson(this.#means.database, this.#means.keyring, id));
+    return profileOf(await findPerson(this.#means.database, this.#means.keyring, id));
   }
 
   async findByEmail(email: string): Promise<Profile | undefined> {
-    return this.#profileOf(await findPersonByEmail(this.#means.database, this.#means.keyring, email));
+    return profileOf(await findPersonByEmail(this.#means.database, this.#means.keyring, email));
   }
 
   /** Of oneself. Throws `invalid_field`. */
@@ -48,7 +49,7 @@ export class People {
     const about = { person: person.id, detail: { changed: Object.keys(changes).join(' ') } };
     const journal = [personEvent(clock, originOf(person, visitor), 'person.edited', '', about)];
     if (!(await database.commit({ writes: [write], journal })).committed) throw new Failure('changed_meanwhile');
-    return profileOf(person, clock());
+    return toProfile(person);
   }
 
   /**
@@ -60,17 +61,25 @@ export class People {
     { current, next }: { current: string; next: string },
     visitor: Visitor,
   ): Promise<void> {
-    const { keyring, clock } = this.#means;
+    const { database, keyring, clock } = this.#means;
     mustBeSteppedUp(session, clock());
     const before = await this.#mustFind(session.person);
     await mustBeGoodPassword(next, before);
     const origin = originOf(before, visitor);
-    await attempt(this.#means, { person: before.id, origin }, async (person) => {
-      if (!(await this.#passwords.isRight(current, person.password))) return { refusal: 'password_wrong' };
-      const changes = { password: await this.#passwords.hash(next), ...NO_FAILURES };
-      const { write } = await updatePerson(keyring, person, changes);
+    const queue: HashSource = `user ${before.id}`;
+    await attemptInSession(this.#means, { session, origin, isCounted: true }, async (person, present) => {
+      if (!(await this.#passwords.isRight(current, person.password, queue))) return { refusal: 'password_wrong' };
+      if (await this.#passwords.isRight(next, person.password, queue)) throw samePassword();
+      const { write } = await updatePerson(keyring, person, { password: await this.#passwords.hash(next, queue) });
+      const state = await findSignInState(database, keyring, person.id);
+      const stateWrites = state === undefined ? [] : [await updateSignInState(keyring, state, withNewPassword(state))];
+      const { write: sessionWrite } = await updateSession(keyring, present, { failures: undefined });
       const journal = [personEvent(clock, origin, 'password.changed', '', { person: person.id })];
-      return { writes: [write, deleteOtherSessions(session)], journal, value: undefined };
+      return {
+        writes: [write, ...stateWrites, sessionWrite, deleteOtherSessions(session)],
+        journal,
+        value: undefined,
+      };
     });
   }
 
@@ -97,14 +106,19 @@ export class People {
     throw new Failure('not_possible', { message: 'Somebody with this e-mail address is here already.' });
   }
 
-  /** Lets a locked person try again. Throws `unknown_record`. */
+  /** Ends all locks of a user. Throws `unknown_record`, and `not_possible` when their state was changed in the database. */
   async unlock(id: string, origin: Origin): Promise<void> {
     const { database, keyring, clock } = this.#means;
     const person = await findPerson(database, keyring, id);
     if (person === undefined) throw new Failure('unknown_record');
     const memberships = await membershipsOf(database, keyring, id);
     const journal = eventInEach(clock, origin, 'person.unlocked', memberships, { person: id });
-    const writes = [putAttempts(person, NO_FAILURES)];
+    const state = await findSignInState(database, keyring, id);
+    if (state === undefined)
+      throw new Failure('not_possible', {
+        message: 'The sign-in record was changed in the database. Reset the sign-in.',
+      });
+    const writes = [await updateSignInState(keyring, state, withoutLocks(state))];
     if (!(await database.commit({ writes, journal })).committed) throw new Failure('changed_meanwhile');
   }
 
@@ -113,13 +127,15 @@ export class People {
     if (person === undefined) throw new Failure('not_signed_in');
     return person;
   }
-
-  #profileOf(person: Person | undefined): Profile | undefined {
-    return person === undefined ? undefined : profileOf(person, this.#means.clock());
-  }
 }
 
-function profileOf(person: Person, now: number): Profile {
-  const { id, email, name, language, createdAt } = person;
-  return { id, email, name, language, createdAt, locked: isLocked(person, now) };
-}
+const profileOf = (person: Person | undefined): Profile | undefined =>
+  person === undefined ? undefined : toProfile(person);
+
+const toProfile = ({ id, email, name, language, createdAt }: Person): Profile => ({
+  id,
+  email,
+  name,
+  language,
+  createdAt,
+});

@@ -1,25 +1,23 @@
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Place } from '../crypto/seal.ts';
-import { blob, type Database, integer, integerOrNull, type Row, text, type Write, write } from '../storage/database.ts';
-import type { Attempts, Person } from './person.ts';
+import { blob, type Database, integer, type Row, text, type Write, write } from '../storage/database.ts';
+import type { Person } from './person.ts';
 import { sameEmailForm } from './person.ts';
 import { digestFor, openRecord, placeIn, sealRecord } from './sealing.ts';
 
-const COLUMNS = 'id, record, failures, locked_until, revision, created_at';
+const COLUMNS = 'id, record, revision, created_at';
 const FIND = `select ${COLUMNS} from people where id = ?`;
 const FIND_BY_EMAIL = `select ${COLUMNS} from people where email = ?`;
-const INSERT = `insert into people (id, email, record, failures, locked_until, revision, created_at)
-  values (?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
-/** Everything that was read is there still: a wrong password that somebody else tried meanwhile counts. */
-const AS_READ = 'id = ? and revision = ? and failures = ? and coalesce(locked_until, 0) = ?';
-const UPDATE = `update people set record = ?, failures = ?, locked_until = ?, revision = ? where ${AS_READ}`;
-const DELETE = `delete from people where ${AS_READ}`;
-const ATTEMPTS = `update people set failures = ?, locked_until = ? where ${AS_READ}`;
+const INSERT = `insert into people (id, email, record, revision, created_at) values (?, ?, ?, ?, ?)
+  on conflict do nothing`;
+const UPDATE = 'update people set record = ?, revision = ? where id = ? and revision = ?';
+const HOLD = 'update people set revision = revision where id = ? and revision = ?';
+const DELETE = 'delete from people where id = ? and revision = ?';
 
 type Sealed = Pick<Person, 'email' | 'name' | 'language' | 'password'>;
 
-const placeOfRecord = ({ id, revision }: Pick<Person, 'id' | 'revision'>): Place =>
-  placeIn('people', id, String(revision));
+const placeOfRecord = ({ id, revision, createdAt }: Pick<Person, 'id' | 'revision' | 'createdAt'>): Place =>
+  placeIn('people', id, String(revision), String(createdAt));
 
 /** Nobody, also when their record was changed or moved in the database. */
 export const findPerson = async (database: Database, keyring: Keyring, id: string): Promise<Person | undefined> =>
@@ -38,26 +36,25 @@ export async function findPersonByEmail(
 
 /** Conflicts when somebody has the e-mail address. */
 export async function insertPerson(keyring: Keyring, person: Person): Promise<Write> {
-  const { id, failures, lockedUntil, revision, createdAt } = person;
+  const { id, revision, createdAt } = person;
   const digest = await digestFor(keyring, 'email', sameEmailForm(person.email));
   const record = await sealPerson(keyring, person);
-  return write(INSERT, [id, digest, record, failures, lockedUntil ?? null, revision, createdAt], 1);
+  return write(INSERT, [id, digest, record, revision, createdAt], 1);
 }
 
 /** What a person is from now on; conflicts when anything about them has changed since they were read. */
 export async function updatePerson(
   keyring: Keyring,
   before: Person,
-  changes: Partial<Omit<Person, 'id' | 'email' | 'revision'>>,
+  changes: Partial<Omit<Person, 'id' | 'email' | 'revision' | 'createdAt'>>,
 ): Promise<{ write: Write; person: Person }> {
   const person = { ...before, ...changes, revision: before.revision + 1 };
-  const { failures, lockedUntil, revision } = person;
-  const values = [await sealPerson(keyring, person), failures, lockedUntil ?? null, revision, ...asRead(before)];
-  return { person, write: write(UPDATE, values, 1) };
+  const record = await sealPerson(keyring, person);
+  return { person, write: write(UPDATE, [record, person.revision, before.id, before.revision], 1) };
 }
 
 /** Conflicts when anything about the person has changed since they were read. */
-export const deletePerson = (before: Person): Write => write(DELETE, asRead(before), 1);
+export const deletePerson = ({ id, revision }: Person): Write => write(DELETE, [id, revision], 1);
 
 /**
  * Another e-mail address. The first write conflicts when anything about the person has changed since they were read, the
@@ -72,11 +69,8 @@ export async function changeEmail(
   return { person, writes: [deletePerson(before), await insertPerson(keyring, person)] };
 }
 
-/** Counts; conflicts when anything about the person has changed since they were read. */
-export const putAttempts = (before: Person, { failures, lockedUntil }: Attempts): Write =>
-  write(ATTEMPTS, [failures, lockedUntil ?? null, ...asRead(before)], 1);
-
-const asRead = ({ id, revision, failures, lockedUntil }: Person) => [id, revision, failures, lockedUntil ?? 0];
+/** Changes nothing; conflicts when anything about the person has changed since they were read. */
+export const holdPerson = ({ id, revision }: Person): Write => write(HOLD, [id, revision], 1);
 
 function sealPerson(keyring: Keyring, person: Person): Promise<Uint8Array> {
   const { email, name, language, password } = person;
@@ -86,14 +80,8 @@ function sealPerson(keyring: Keyring, person: Person): Promise<Uint8Array> {
 
 async function readPerson(keyring: Keyring, row: Row | undefined): Promise<Person | undefined> {
   if (row === undefined) return undefined;
-  const own = { id: text(row, 'id'), revision: integer(row, 'revision') };
+  const own = { id: text(row, 'id'), revision: integer(row, 'revision'), createdAt: integer(row, 'created_at') };
   const sealed = await openRecord<Sealed>(keyring, placeOfRecord(own), blob(row, 'record'));
   if (sealed === undefined) return undefined;
-  return {
-    ...own,
-    ...sealed,
-    failures: integer(row, 'failures'),
-    lockedUntil: integerOrNull(row, 'locked_until'),
-    createdAt: integer(row, 'created_at'),
-  };
+  return { ...own, ...sealed };
 }

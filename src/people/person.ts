@@ -1,4 +1,3 @@
-import { MINUTE } from '../kernel/clock.ts';
 import { invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { mustBePlain, mustBeReadable } from '../kernel/readable.ts';
@@ -22,27 +21,9 @@ export interface Person {
   readonly name: string;
   readonly language: Language;
   readonly password: PasswordHash;
-  /** Wrong passwords and codes since the last sign-in. */
-  readonly failures: number;
-  readonly lockedUntil: number | undefined;
   /** Goes up with every change, so that none undoes another unseen. */
   readonly revision: number;
   readonly createdAt: number;
-}
-
-export type Attempts = Pick<Person, 'failures' | 'lockedUntil'>;
-
-export const NO_FAILURES: Attempts = { failures: 0, lockedUntil: undefined };
-
-const LOCKED_MS = 30 * MINUTE;
-
-export const isLocked = ({ lockedUntil }: Attempts, now: number): boolean =>
-  lockedUntil !== undefined && now < lockedUntil;
-
-/** One more wrong password or code: ten in a row lock the person, and after the lock the count begins anew. */
-export function afterFailure(attempts: Attempts, now: number): Attempts {
-  const failures = (attempts.lockedUntil === undefined ? attempts.failures : 0) + 1;
-  return { failures, lockedUntil: failures >= LIMITS.signInFailures ? now + LOCKED_MS : undefined };
 }
 
 /** Simple on purpose: whether an address is one, only a message to it shows. */

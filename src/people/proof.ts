@@ -3,7 +3,6 @@ import type { Write } from '../storage/database.ts';
 import { type Factor, spendFactor } from './factor-store.ts';
 import { credentialOf, type Passkey, readSignature } from './passkey.ts';
 import { countUnused, findCode, isUsed, withUsed } from './recovery-codes.ts';
-import type { Session } from './session.ts';
 import { totpStep } from './totp.ts';
 import type { RelyingParty } from './visitor.ts';
 
@@ -40,46 +39,46 @@ export const offeredBy = (factors: readonly Factor[]): Offered => ({
   ),
 });
 
-/** Judges a proof by the factors of the person whose session it is. */
+/** Judges a proof by the factors of the person. `challenge`: what a passkey has to sign. */
 export async function judge(
   proof: Proof,
-  { keyring, factors, session, now }: { keyring: Keyring; factors: readonly Factor[]; session: Session; now: number },
+  given: { keyring: Keyring; factors: readonly Factor[]; challenge: string | undefined; now: number },
 ): Promise<Verdict> {
-  if (proof.kind === 'totp') return judgeTotp(proof.code, factors, now);
-  if (proof.kind === 'passkey') return judgePasskey(proof, factors, session, now);
+  const { keyring, factors, now } = given;
+  if (proof.kind === 'totp') return judgeTotp(proof.code, keyring, factors, now);
+  if (proof.kind === 'passkey') return judgePasskey(proof, given);
   for (const factor of factors) {
     if (factor.kind !== 'recovery-codes') continue;
     const index = await findCode(keyring, factor.person, factor.record.digests, proof.code);
     if (index === undefined) continue;
     if (isUsed(factor.counter, index)) return { refusal: 'code_used' };
-    return { factor, use: spendFactor(factor, withUsed(factor.counter, index), now) };
+    return { factor, use: await spendFactor(keyring, factor, withUsed(factor.counter, index), now) };
   }
   return { refusal: 'code_wrong' };
 }
 
-function judgeTotp(code: string, factors: readonly Factor[], now: number): Verdict {
+async function judgeTotp(code: string, keyring: Keyring, factors: readonly Factor[], now: number): Promise<Verdict> {
   for (const factor of factors) {
     if (factor.kind !== 'totp') continue;
     const step = totpStep(factor.record.secret, code, now);
     if (step === undefined) continue;
     // Each code is good once (RFC 6238 5.2), and none before it any more.
-    return step <= factor.counter ? { refusal: 'code_used' } : { factor, use: spendFactor(factor, step, now) };
+    if (step <= factor.counter) return { refusal: 'code_used' };
+    return { factor, use: await spendFactor(keyring, factor, step, now) };
   }
   return { refusal: 'code_wrong' };
 }
 
 async function judgePasskey(
   { response, relyingParty }: Extract<Proof, { kind: 'passkey' }>,
-  factors: readonly Factor[],
-  { notes: { challenge } }: Session,
-  now: number,
+  { keyring, factors, challenge, now }: Parameters<typeof judge>[1],
 ): Promise<Verdict> {
   const id = credentialOf(response);
   for (const factor of factors) {
     if (challenge === undefined || factor.kind !== 'passkey' || factor.record.credential !== id) continue;
     const known = { passkey: factor.record, counter: factor.counter, challenge, relyingParty };
     const counter = await readSignature(response, known);
-    if (counter !== undefined) return { factor, use: spendFactor(factor, counter, now) };
+    if (counter !== undefined) return { factor, use: await spendFactor(keyring, factor, counter, now) };
   }
   return { refusal: 'passkey_wrong' };
 }

@@ -4,6 +4,7 @@ import { type Place, placeOf } from '../crypto/seal.ts';
 import { openJson, sealJson } from '../crypto/sealed-json.ts';
 import type { KeyScope } from '../crypto/wrapped-key.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
+import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Database } from '../storage/database.ts';
 
 /** What the use cases of people work with. */
@@ -11,6 +12,8 @@ export interface Means {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly clock: Clock;
+  /** For what a jump of the clock must not decide: whether a user may try to sign in. */
+  readonly time: TrustedTime;
   readonly random: Random;
 }
 
@@ -30,7 +33,16 @@ export const openRecord = <T extends object>(
   sealed: Uint8Array,
 ): Promise<T | undefined> => openJson<T>(keyring, SERVICE, 'people', place, sealed);
 
-type Use = 'email' | 'password' | 'session' | 'invitation' | 'membership' | 'recovery code';
+type Use =
+  | 'email'
+  | 'password'
+  | 'session'
+  | 'invitation'
+  | 'membership'
+  | 'recovery code'
+  | 'activity'
+  | 'browser'
+  | 'challenge';
 
 /** A keyed digest that is good for one use alone. */
 export async function digestFor(keyring: Keyring, use: Use, ...texts: readonly string[]): Promise<Uint8Array> {

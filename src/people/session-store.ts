@@ -1,3 +1,4 @@
+import { sameDigest } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Place } from '../crypto/seal.ts';
 import { LIMITS } from '../kernel/limits.ts';
@@ -12,22 +13,23 @@ import {
   type Write,
   write,
 } from '../storage/database.ts';
-import { openRecord, placeIn, sealRecord } from './sealing.ts';
+import { digestFor, openRecord, placeIn, sealRecord } from './sealing.ts';
 import { IDLE_MS, type Session, type SessionNotes, type Stage } from './session.ts';
 
-const COLUMNS = 'digest, id, person, stage, record, created_at, seen_at, stepped_up_at, ends_at';
+const COLUMNS = 'digest, id, person, stage, record, created_at, seen_at, stepped_up_at, ends_at, seen_seal';
 const FIND = `select ${COLUMNS} from sessions where digest = ?`;
 const OF_PERSON = `select ${COLUMNS} from sessions where person = ? and stage = 'signed-in' and ends_at > ?
   order by created_at desc, id`;
-const LAST_SEEN = `select sessions.person as person, max(sessions.seen_at) as seen_at
+const LAST_SEEN = `select sessions.person as person, sessions.digest as digest, sessions.seen_at as seen_at,
+    sessions.seen_seal as seen_seal
   from memberships join sessions on sessions.person = memberships.person
   where memberships.account = ? and sessions.stage = 'signed-in' and sessions.ends_at > ? and sessions.seen_at > ?
-  group by sessions.person`;
-const INSERT = `insert into sessions (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  order by sessions.seen_at`;
+const INSERT = `insert into sessions (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const UPDATE = 'update sessions set record = ? where digest = ? and record = ?';
 const REPLACE = `update sessions set stage = 'replaced', record = ?, stepped_up_at = null, ends_at = ?
   where digest = ? and record = ?`;
-const SEEN = 'update sessions set seen_at = ? where digest = ? and seen_at < ?';
+const SEEN = 'update sessions set seen_at = ?, seen_seal = ? where digest = ? and seen_at < ?';
 const DELETE = 'delete from sessions where digest = ? and record = ?';
 const END = "delete from sessions where person = ? and id = ? and stage <> 'replaced'";
 const END_REPLACED = "delete from sessions where person = ? and id = ? and stage = 'replaced'";
@@ -42,7 +44,10 @@ const REMOVE_ENDED =
 
 type Bound = Omit<Session, 'sealed' | 'notes' | 'seenAt' | 'csrf' | 'address' | 'userAgent'>;
 
-/** All but when it was last seen: neither its stage nor its end can be changed in the database, nor whose it is. */
+/**
+ * Binds every column in clear but `seen_at`, which changes too often to seal the record with it and has a MAC of its own:
+ * neither the stage nor the end of a session can be changed in the database, nor whose it is.
+ */
 const placeOfNotes = ({ digest, id, person, stage, createdAt, steppedUpAt, endsAt }: Bound): Place =>
   placeIn(
     'sessions',
@@ -52,6 +57,16 @@ const placeOfNotes = ({ digest, id, person, stage, createdAt, steppedUpAt, endsA
     stage,
     ...[createdAt, steppedUpAt ?? '', endsAt].map(String),
   );
+
+/** Without it a session could be continued in the database after the time without activity that ends it. */
+const sealOfActivity = (keyring: Keyring, digest: Uint8Array, seenAt: number): Promise<Uint8Array> =>
+  digestFor(keyring, 'activity', Buffer.from(digest).toString('hex'), String(seenAt));
+
+const isActivityGenuine = async (keyring: Keyring, row: Row): Promise<boolean> => {
+  const seal = row['seen_seal'];
+  const expected = await sealOfActivity(keyring, blob(row, 'digest'), integer(row, 'seen_at'));
+  return seal instanceof Uint8Array && sameDigest(seal, expected);
+};
 
 export async function findSession(
   database: Database,
@@ -80,11 +95,15 @@ export async function sessionsOf(
 /** When each member of an account was seen last, of those who are signed in. */
 export async function lastSeenIn(
   database: Database,
+  keyring: Keyring,
   account: string,
   now: number,
 ): Promise<ReadonlyMap<string, number>> {
   const rows = await database.read(LAST_SEEN, account, now, now - IDLE_MS);
-  return new Map(rows.map((row) => [text(row, 'person'), integer(row, 'seen_at')]));
+  const seen = new Map<string, number>();
+  for (const row of rows)
+    if (await isActivityGenuine(keyring, row)) seen.set(text(row, 'person'), integer(row, 'seen_at'));
+  return seen;
 }
 
 export async function insertSession(
@@ -94,8 +113,8 @@ export async function insertSession(
 ): Promise<{ session: Session; write: Write }> {
   const session = await sealed(keyring, bound, notes);
   const { digest, id, person, stage, createdAt, seenAt, steppedUpAt, endsAt } = session;
-  const values: Value[] = [digest, id, person, stage, session.sealed, createdAt, seenAt, steppedUpAt ?? null, endsAt];
-  return { session, write: write(INSERT, values, 1) };
+  const columns: Value[] = [digest, id, person, stage, session.sealed, createdAt, seenAt, steppedUpAt ?? null, endsAt];
+  return { session, write: write(INSERT, [...columns, await sealOfActivity(keyring, digest, seenAt)], 1) };
 }
 
 /** Conflicts when the session has ended, or its notes are no longer those that were read. */
@@ -117,7 +136,7 @@ export async function replaceSession(
   before: Session,
   { until, ...renewed }: Pick<Session, 'digest' | 'seenAt' | 'steppedUpAt'> & { readonly until: number },
 ): Promise<{ session: Session; writes: [Write, Write] }> {
-  const notes = { ...before.notes, challenge: undefined };
+  const notes = { ...before.notes, challenge: undefined, failures: undefined };
   const ending = {
     ...before,
     stage: 'replaced',
@@ -129,7 +148,8 @@ export async function replaceSession(
   return { session, writes: [write(REPLACE, [old.sealed, old.endsAt, before.digest, before.sealed], 1), insert] };
 }
 
-export const noteSeen = ({ digest }: Session, at: number): Write => write(SEEN, [at, digest, at]);
+export const noteSeen = async (keyring: Keyring, { digest }: Session, at: number): Promise<Write> =>
+  write(SEEN, [at, await sealOfActivity(keyring, digest, at), digest, at]);
 
 /** Conflicts as `updateSession`. */
 export const deleteSession = ({ digest, sealed: record }: Session): Write => write(DELETE, [digest, record], 1);
@@ -137,8 +157,12 @@ export const deleteSession = ({ digest, sealed: record }: Session): Write => wri
 /** Whatever its secret is by now. The first one conflicts when there is none. */
 export const endSession = ({ person, id }: Pick<Session, 'person' | 'id'>): [Write, Write] => [
   write(END, [person, id], 1),
-  write(END_REPLACED, [person, id]),
+  deleteReplaced({ person, id }),
 ];
+
+/** Deletes what remains of a session's secrets of before. */
+export const deleteReplaced = ({ person, id }: Pick<Session, 'person' | 'id'>): Write =>
+  write(END_REPLACED, [person, id]);
 
 export const deleteOtherSessions = ({ person, id }: Session): Write => write(DELETE_OTHERS, [person, id]);
 
@@ -176,7 +200,7 @@ async function readSession(keyring: Keyring, row: Row): Promise<Session | undefi
     endsAt: integer(row, 'ends_at'),
   };
   const notes = await openRecord<SessionNotes>(keyring, placeOfNotes(bound), record);
-  if (notes === undefined) return undefined;
+  if (notes === undefined || !(await isActivityGenuine(keyring, row))) return undefined;
   const { csrf, address, userAgent } = notes;
   return { ...bound, csrf, address, userAgent, notes, sealed: record };
 }

@@ -51,6 +51,8 @@ export interface SessionNotes {
   /** A secret that an authenticator app was given, and has not shown yet; base32. */
   readonly totp?: string | undefined;
   readonly newcomer?: Newcomer | undefined;
+  /** Wrong codes and passwords since the second factor was last given. */
+  readonly failures?: number | undefined;
 }
 
 export interface Session extends Pick<SessionNotes, 'csrf' | 'address' | 'userAgent'> {

@@ -25,6 +25,8 @@ import { originOf, shortUserAgent, type Visitor } from './visitor.ts';
 export interface Grant {
   readonly secret: string;
   readonly session: Session;
+  /** After a sign-in: the secret of the cookie by which the browser is known the next time. */
+  readonly browser?: string;
 }
 
 const ID_CHARACTERS = 14;
@@ -45,7 +47,7 @@ export class Sessions {
     const now = clock();
     if (session === undefined || hasEnded(session, now)) return undefined;
     if (passive || session.stage === 'replaced' || now < session.seenAt + SEEN_EVERY_MS) return session;
-    await commitAll(database, { writes: [noteSeen(session, now)] });
+    await commitAll(database, { writes: [await noteSeen(keyring, session, now)] });
     return { ...session, seenAt: now };
   }
 
@@ -58,7 +60,8 @@ export class Sessions {
 
   /** When each member of an account was seen last, of those who are signed in. */
   lastSeenIn(account: string): Promise<ReadonlyMap<string, number>> {
-    return lastSeenIn(this.#means.database, account, this.#means.clock());
+    const { database, keyring, clock } = this.#means;
+    return lastSeenIn(database, keyring, account, clock());
   }
 
   /** Ends one of the person's own. Throws `unknown_record`. */
@@ -74,10 +77,9 @@ export class Sessions {
     await commitAll(this.#means.database, unit);
   }
 
-  /** Removes sessions that have ended, and invitations; returns how many. */
-  async sweep(): Promise<number> {
-    const { database, clock } = this.#means;
-    const now = clock();
+  /** Removes sessions and invitations that have ended at this trusted time; returns how many. */
+  async sweep(now: number): Promise<number> {
+    const { database } = this.#means;
     const ended = await removeEndedSessions(database, now, LIMITS.rowsPerSweep);
     return ended + (await removeExpiredInvitations(database, now, LIMITS.rowsPerSweep));
   }

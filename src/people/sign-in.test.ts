@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { argon2Sync } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { Authenticator } from '../../test/authenticator.ts';
 import {
+  BY_TEST,
+  CONSOLE,
   codeAt,
   openPeopleHouse,
   type PeopleHouse,
@@ -10,11 +13,13 @@ import {
   VISITOR,
   wrongCodeAt,
 } from '../../test/people-house.ts';
-import { MINUTE } from '../kernel/clock.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { findPerson, updatePerson } from './person-store.ts';
 import { digestFor } from './sealing.ts';
 import { isSteppedUp, type Session } from './session.ts';
+import { findSignInState, updateSignInState } from './sign-in-state-store.ts';
+import type { Visitor } from './visitor.ts';
 
 let house: PeopleHouse;
 let account: string;
@@ -151,18 +156,37 @@ describe('a code', () => {
   });
 });
 
-describe('ten wrong ones in a row', () => {
-  test('lock the person for half an hour, in which the right ones are wrong too', async () => {
+const status = async () => (await house.parts.team.member(account, ana.id)).signIn;
+/** Somebody else, at an address of their own. */
+const stranger = (address: string): Visitor => ({ ...VISITOR, address });
+const wrongFrom = (visitor: Visitor) =>
+  refuses('sign_in_refused', house.parts.signIn.givePassword({ ...ana, password: 'not the one 12' }, visitor));
+/** All of a sign-in; returns the secret by which the browser is known. */
+const signInFrom = async (visitor: Visitor): Promise<Visitor> => {
+  const { session } = await house.parts.signIn.givePassword(ana, visitor);
+  const proof = { kind: 'totp', code: house.newCode(ana) } as const;
+  const { browser } = await house.parts.signIn.giveFactor(session, proof, visitor);
+  assert.ok(browser !== undefined);
+  return { ...visitor, browser };
+};
+const lock = async (visitor: Visitor): Promise<void> => {
+  for (let index = 0; index < LIMITS.signInFailures; index++) await wrongFrom(visitor);
+};
+
+describe('ten wrong passwords and codes in a row', () => {
+  test('lock the network for half an hour, in which the right ones are wrong too', async () => {
     for (let index = 0; index < 5; index++) await wrongPassword();
     for (let index = 0; index < 4; index++) await wrongCode();
     const { session } = await password();
     await wrongPassword();
-    assert.ok((await house.audited(account)).includes('person.locked success'));
-    assert.equal((await house.parts.people.profile(ana.id))?.locked, true);
+    const locked = (await house.records(account)).find(({ action }) => action === 'person.locked');
+    assert.deepEqual([locked?.outcome, locked?.detail], ['success', { scope: 'network' }]);
+    assert.equal(await status(), 'locked');
     await refuses('sign_in_refused', password());
     await refuses('sign_in_refused', totp(session, house.newCode(ana)));
     assert.equal((await house.audited(account)).at(-1), 'person.sign-in-refused person_locked');
     house.advance(30 * MINUTE);
+    assert.equal(await status(), 'active');
     await wrongPassword();
     await house.signIn(ana);
   });
@@ -191,29 +215,162 @@ describe('ten wrong ones in a row', () => {
   });
 
   test('are forgotten when an operator unlocks the person', async () => {
-    for (let index = 0; index < 10; index++) await wrongCode().catch(() => undefined);
-    assert.equal((await house.parts.people.profile(ana.id))?.locked, true);
+    await lock(VISITOR);
+    assert.equal(await status(), 'locked');
     await house.parts.people.unlock(ana.id, { actor: { type: 'operator', name: 'test' } });
+    assert.equal(await status(), 'active');
     await house.signIn(ana);
     assert.ok((await house.audited(account)).includes('person.unlocked success'));
   });
 });
 
+describe('a stranger with wrong passwords', () => {
+  test('never refuses the step-up or the new password of who is signed in', async () => {
+    const { session } = await house.signIn(ana);
+    await lock(stranger('203.0.113.5'));
+    await lock(VISITOR);
+    const { signIn, people } = house.parts;
+    const stepped = await signIn.stepUp(session, { kind: 'totp', code: house.newCode(ana) }, VISITOR);
+    await people.changePassword(stepped.session, { current: ana.password, next: 'another good one 55' }, VISITOR);
+  });
+
+  test('locks neither the networks nor the browsers that the person signed in from', async () => {
+    const known = await signInFrom(VISITOR);
+    for (let index = 0; index < 30; index++) await wrongFrom(stranger(`203.0.113.${index}`));
+    await signInFrom(VISITOR);
+    await lock(VISITOR);
+    await refuses('sign_in_refused', house.parts.signIn.givePassword(ana, VISITOR));
+    await signInFrom(known);
+    await signInFrom({ ...known, address: '198.51.100.77' });
+  });
+
+  test('does not make the browser of one person known for another', async () => {
+    const known = await signInFrom(VISITOR);
+    const bob = await house.newPerson({ account, role: 'analyst' });
+    for (let index = 0; index < LIMITS.signInFailures; index++)
+      await refuses('sign_in_refused', house.parts.signIn.givePassword({ ...bob, password: 'not the one 12' }, known));
+    await refuses('sign_in_refused', house.parts.signIn.givePassword(bob, known));
+    await signInFrom(known);
+  });
+
+  test('is slowed in new networks, however many they are, and so is the person there', async () => {
+    for (let index = 0; index < LIMITS.signInFailures; index++) await wrongFrom(stranger(`203.0.113.${index}`));
+    const locked = (await house.records(account)).find(({ action }) => action === 'person.locked');
+    assert.deepEqual(locked?.detail, { scope: 'new-networks' });
+    const abroad = stranger('198.51.100.1');
+    await refuses('sign_in_refused', house.parts.signIn.givePassword(ana, abroad));
+    house.advance(30 * SECOND);
+    await wrongFrom(stranger('203.0.113.200'));
+    house.advance(30 * SECOND);
+    await refuses('sign_in_refused', house.parts.signIn.givePassword(ana, abroad));
+    house.advance(30 * SECOND);
+    await signInFrom(abroad);
+    await signInFrom(stranger('198.51.100.2'));
+  });
+
+  test('keeps nobody out who has a passkey', async () => {
+    const key = new Authenticator(CONSOLE.origin);
+    const options = await house.parts.ownFactors.passkeyOptions(ana.grant.session, CONSOLE);
+    const found = await house.parts.sessions.find(ana.grant.secret);
+    assert.ok(found !== undefined);
+    await house.parts.ownFactors.confirmPasskey(
+      found,
+      { response: key.create(options), label: 'Laptop' },
+      CONSOLE,
+      VISITOR,
+    );
+    const { session } = await password();
+    await lock(VISITOR);
+    const asked = await house.parts.signIn.challenge(session, CONSOLE);
+    const halfway = { ...session, notes: { ...session.notes, challenge: asked.challenge } };
+    const response = key.get(asked);
+    const second = { kind: 'passkey', response, relyingParty: CONSOLE } as const;
+    assert.equal((await house.parts.signIn.giveFactor(halfway, second, VISITOR)).session.stage, 'signed-in');
+    await lock(VISITOR);
+    await refuses('sign_in_refused', password());
+    const alone = key.get(await house.parts.signIn.passkeyChallenge(CONSOLE));
+    const { session: signedIn } = await house.parts.signIn.givePasskey(alone, CONSOLE, VISITOR);
+    assert.deepEqual([signedIn.stage, signedIn.person], ['signed-in', ana.id]);
+    await password();
+  });
+});
+
+describe('wrong second factors with the right password', () => {
+  /** The last three that are allowed, after those of some years. */
+  const block = async () => {
+    const { database, keyring } = house.core;
+    const state = await findSignInState(database, keyring, ana.id);
+    assert.ok(state !== undefined);
+    const many = { ...state, factorFailures: LIMITS.secondFactorFailures - 3 };
+    await database.commit({ writes: [await updateSignInState(keyring, state, many)] });
+    await house.signIn(ana);
+    const { session } = await password();
+    const wrong = wrongCodeAt(ana.totp, house.now());
+    for (let index = 0; index < 3; index++) await refuses('sign_in_refused', totp(session, wrong));
+    await refuses('sign_in_refused', totp(session, house.newCode(ana)));
+  };
+
+  test('are bounded for the life of a password, and a credential reset ends that', async () => {
+    await block();
+    assert.equal(await status(), 'password-blocked');
+    const actions = await house.audited(account);
+    assert.equal(actions.filter((line) => line === 'password.blocked success').length, 1);
+    await refuses('sign_in_refused', password());
+    assert.equal((await house.audited(account)).at(-1), 'person.sign-in-refused password_blocked');
+    const by = { account, role: 'owner' } as const;
+    const link = await house.parts.invitations.reset(ana.id, by, BY_TEST);
+    const begin = (word: string) =>
+      house.parts.joining.begin({ secret: link.secret, language: 'en', password: word }, VISITOR);
+    await refuses('invalid_field', begin(ana.password), 'password');
+    const { session } = await begin('another good one 55');
+    const { secret } = house.parts.joining.totp(session);
+    await house.parts.joining.confirmTotp(session, codeAt(secret, house.now()), VISITOR);
+    assert.equal(await status(), 'active');
+    await password({ ...ana, password: 'another good one 55' });
+  });
+
+  test('end with a new password, by who is signed in', async () => {
+    const { session } = await house.signIn(ana);
+    await block();
+    assert.equal(await status(), 'password-blocked');
+    const stepped = await house.parts.signIn.stepUp(session, { kind: 'totp', code: house.newCode(ana) }, VISITOR);
+    const words = { current: ana.password, next: 'another good one 55' };
+    await house.parts.people.changePassword(stepped.session, words, VISITOR);
+    assert.equal(await status(), 'active');
+  });
+});
+
 describe('stepping up', () => {
   test('takes a second factor of the person, and counts wrong ones', async () => {
-    const { session } = await house.signIn(ana);
+    const { session, secret } = await house.signIn(ana);
     house.advance(6 * MINUTE);
     const { parts } = house;
     assert.equal(isSteppedUp(session, house.now()), false);
     const wrong = { kind: 'totp', code: wrongCodeAt(ana.totp, house.now()) } as const;
     await refuses('sign_in_refused', parts.signIn.stepUp(session, wrong, VISITOR));
+    const counted = await parts.sessions.find(secret);
+    assert.equal(counted?.notes.failures, 1);
     const stepped = await parts.signIn.stepUp(session, { kind: 'totp', code: house.newCode(ana) }, VISITOR);
+    assert.equal(stepped.session.notes.failures, undefined);
     assert.equal(isSteppedUp(stepped.session, house.now()), true);
     const found = await parts.sessions.find(stepped.secret);
     assert.ok(found !== undefined && isSteppedUp(found, house.now()));
     house.advance(5 * MINUTE);
     assert.equal(isSteppedUp(found, house.now()), false);
     assert.ok((await house.audited(account)).includes('person.stepped-up success'));
+  });
+
+  test('ends the session at the tenth wrong one, also of many at once, and nothing else', async () => {
+    const { session, secret } = await house.signIn(ana);
+    const wrong = { kind: 'totp', code: wrongCodeAt(ana.totp, house.now()) } as const;
+    await Promise.allSettled(Array.from({ length: 25 }, () => house.parts.signIn.stepUp(session, wrong, VISITOR)));
+    const refused = (await house.records(account)).filter(({ action }) => action === 'person.sign-in-refused');
+    assert.equal(refused.length, LIMITS.signInFailures);
+    assert.equal(await house.parts.sessions.find(secret), undefined);
+    const locked = (await house.records(account)).find(({ action }) => action === 'person.locked');
+    assert.deepEqual(locked?.detail, { scope: 'session' });
+    assert.equal(await status(), 'active');
+    await house.signIn(ana);
   });
 
   test('needs somebody who is signed in', async () => {
@@ -230,5 +387,49 @@ describe('signing out', () => {
     assert.equal(await house.parts.sessions.find(secret), undefined);
     assert.equal((await house.audited(account)).at(-1), 'person.signed-out success');
     await house.parts.signIn.signOut(session, VISITOR);
+  });
+});
+
+describe('a clock that jumps', () => {
+  const byRecovery = async (from: Visitor) => {
+    const { session } = await house.parts.signIn.givePassword(ana, from);
+    const [code = ''] = ana.recoveryCodes;
+    return house.parts.signIn.giveFactor(session, { kind: 'recovery-code', code }, from);
+  };
+  const elsewhere: Visitor = { ...VISITOR, address: '198.51.100.9' };
+
+  test('ahead lets no lock last longer', async () => {
+    house.jump(200 * HOUR);
+    for (let index = 0; index < LIMITS.signInFailures; index++) await wrongPassword();
+    await refuses('sign_in_refused', password());
+    house.jump(-200 * HOUR);
+    await refuses('sign_in_refused', password());
+    house.advance(30 * MINUTE);
+    await password();
+  });
+
+  test('ahead ends no lock, and forgets neither failures nor networks', async () => {
+    const stranger = { ...VISITOR, address: '203.0.113.200' };
+    const guess = () =>
+      refuses('sign_in_refused', house.parts.signIn.givePassword({ ...ana, password: 'not the one 12' }, stranger));
+    for (let index = 0; index < LIMITS.signInFailures; index++) await guess();
+    house.jump(200 * DAY);
+    await refuses('sign_in_refused', house.parts.signIn.givePassword(ana, stranger));
+    await refuses('sign_in_refused', house.parts.signIn.givePassword(ana, elsewhere));
+    await password();
+    house.jump(-200 * DAY);
+    await password();
+  });
+
+  test('behind makes nobody inactive who signs in or joins meanwhile', async () => {
+    house.jump(-200 * DAY);
+    const late = await house.newPerson({ account, role: 'developer' });
+    await byRecovery(elsewhere);
+    house.jump(200 * DAY);
+    const { database, keyring } = house.core;
+    for (const { id } of [ana, late]) {
+      const state = await findSignInState(database, keyring, id);
+      assert.ok(state !== undefined && state.lastSignInAt > house.now() - HOUR);
+    }
   });
 });

@@ -1,28 +1,36 @@
 import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
 import { Failure } from '../kernel/failure.ts';
 import type { JournalEntry, Write } from '../storage/database.ts';
-import { attempt, type Judgement, refuse, type Trial, type TrialMeans } from './attempt.ts';
+import { attempt, attemptInSession, findPresent, refuse, type TrialMeans } from './attempt.ts';
+import { signedClaims } from './credential.ts';
 import { factorsOf } from './factor-store.ts';
 import { type Membership, membershipsOf } from './membership-store.ts';
-import { requestOptions } from './passkey.ts';
-import type { Passwords } from './passwords.ts';
+import { newRequestOptions, requestOptions } from './passkey.ts';
+import { newChallenge, readChallenge } from './passkey-challenge.ts';
+import type { HashSource, Passwords } from './passwords.ts';
 import { eventInEach } from './people-events.ts';
-import { NO_FAILURES, type Person } from './person.ts';
-import { findPerson, findPersonByEmail, putAttempts, updatePerson } from './person-store.ts';
+import type { Person } from './person.ts';
+import { findPerson, findPersonByEmail, updatePerson } from './person-store.ts';
 import { judge, type Offered, offeredBy, type Proof, passkeysOf } from './proof.ts';
-import { hasEnded, isSignedIn, mustBeAt, type Session } from './session.ts';
-import { deleteOldest, deleteSession, endSession, findSession, updateSession } from './session-store.ts';
+import { isSignedIn, mustBeAt, type Session } from './session.ts';
+import { deleteOldest, deleteSession, endSession, updateSession } from './session-store.ts';
 import { type Grant, keepNotes, newSession, steppedUpSession } from './sessions.ts';
-import { originOf, type RelyingParty, unknownOrigin, type Visitor } from './visitor.ts';
+import { consumeChallenge, isBrowserKnown, recordSignIn, type SignInState } from './sign-in-state.ts';
+import { findSignInState } from './sign-in-state-store.ts';
+import { browserOf, originOf, type RelyingParty, sourceOf, unknownOrigin, type Visitor } from './visitor.ts';
 
-/** What a right proof allows. */
-interface Allowed<T> {
+/** A finished sign-in. */
+interface Entry {
   readonly writes: readonly Write[];
   readonly journal: readonly JournalEntry[];
-  readonly value: T;
+  readonly value: Grant;
+  readonly state: SignInState;
 }
 
-/** Signing in: the password, then a second factor. Whatever is wrong, the answer is `sign_in_refused`. */
+/**
+ * Signing in: the password, then a second factor; or a passkey alone, which is two factors by itself, because it verifies
+ * its user. Whatever is wrong, the answer is `sign_in_refused`.
+ */
 export class SignIn {
   readonly #means: TrialMeans;
   readonly #passwords: Passwords;
@@ -34,17 +42,25 @@ export class SignIn {
 
   /** Throws `sign_in_refused`, and `unavailable` when too many passwords are being hashed. */
   async givePassword(given: { email: string; password: string }, visitor: Visitor): Promise<Grant> {
-    const { database, keyring } = this.#means;
+    const { database, keyring, time } = this.#means;
     const found = await findPersonByEmail(database, keyring, given.email);
-    // Meanwhile, so that the time tells nothing of them.
-    const reading = found === undefined ? [] : membershipsOf(database, keyring, found.id);
-    let [right, memberships] = await Promise.all([this.#passwords.isRight(given.password, found?.password), reading]);
+    // The same is read for an unknown user, so that the time tells nothing.
+    const id = found?.id ?? '';
+    const state = await findSignInState(database, keyring, id);
+    const source = await sourceOf(keyring, id, visitor);
+    const isKnown = state !== undefined && isBrowserKnown(state, source, time.steadyNow());
+    const queue: HashSource = isKnown ? `browser ${source.browser}` : `network ${source.network}`;
+    const reading = membershipsOf(database, keyring, id);
+    let [right, memberships] = await Promise.all([
+      this.#passwords.isRight(given.password, found?.password, queue),
+      reading,
+    ]);
     const origin = unknownOrigin(visitor);
     if (found === undefined) return refuse(this.#means, { origin, memberships }, 'person_unknown');
     let judged = found.revision;
-    const trial = { person: found.id, origin, known: { person: found, memberships } };
-    return attempt(this.#means, trial, async (person) => {
-      if (person.revision !== judged) right = await this.#passwords.isRight(given.password, person.password);
+    const known = { person: found, memberships, state };
+    return attempt(this.#means, { person: id, origin, source, shows: 'password', known }, async (person) => {
+      if (person.revision !== judged) right = await this.#passwords.isRight(given.password, person.password, queue);
       judged = person.revision;
       if (!right) return { refusal: 'password_wrong' };
       const { write, ...grant } = await newSession(this.#means, {
@@ -52,11 +68,8 @@ export class SignIn {
         stage: 'password-given',
         visitor,
       });
-      return {
-        writes: [await this.#kept(person, given.password), write, deleteOldest(grant.session)],
-        journal: [],
-        value: grant,
-      };
+      const rehashed = await this.#rehashed(person, given.password, queue);
+      return { writes: [...rehashed, write, deleteOldest(grant.session)], journal: [], value: grant };
     });
   }
 
@@ -72,20 +85,52 @@ export class SignIn {
     const { database, keyring, random } = this.#means;
     const passkeys = passkeysOf(await factorsOf(database, keyring, session.person));
     if (passkeys.length === 0) throw new Failure('not_possible', { message: 'You have no passkey.' });
-    const options = await requestOptions(random, relyingParty, passkeys);
+    const options = await newRequestOptions(random, relyingParty, passkeys);
     await keepNotes(this.#means, session, { challenge: options.challenge });
     return options;
   }
 
   /** The end of a sign-in. Throws `sign_in_refused`. */
-  giveFactor(session: Session, proof: Proof, visitor: Visitor): Promise<Grant> {
+  async giveFactor(session: Session, proof: Proof, visitor: Visitor): Promise<Grant> {
     mustBeAt('password-given', session);
-    return this.#prove(session, proof, unknownOrigin(visitor), async (person, present, memberships) => {
-      const signedIn = { person: person.id, stage: 'signed-in', visitor } as const;
-      const { write, ...grant } = await newSession(this.#means, signedIn);
-      const about = { person: person.id, targets: [`session:${grant.session.id}`], detail: { factor: proof.kind } };
-      const journal = eventInEach(this.#means.clock, originOf(person, visitor), 'person.signed-in', memberships, about);
-      return { writes: [deleteSession(present), write, deleteOldest(grant.session)], journal, value: grant };
+    const { database, keyring, clock } = this.#means;
+    const source = await sourceOf(keyring, session.person, visitor);
+    const shows = proof.kind === 'passkey' ? 'passkey' : 'code';
+    const trial = { person: session.person, origin: unknownOrigin(visitor), source, shows } as const;
+    return attempt(this.#means, trial, async (person, memberships, state) => {
+      const present = await findPresent(this.#means, session);
+      if (present === undefined) throw new Failure('not_signed_in');
+      const { challenge } = present.notes;
+      const factors = await factorsOf(database, keyring, person.id);
+      const verdict = await judge(proof, { keyring, factors, challenge, now: clock() });
+      if ('refusal' in verdict) return { ...verdict, writes: await this.#withoutChallenge(present, proof) };
+      const entry = await this.#enter({ person, memberships, state }, visitor, proof.kind);
+      return { ...entry, writes: [verdict.use, deleteSession(present), ...entry.writes] };
+    });
+  }
+
+  /** Returns what a browser needs to sign in with a passkey that it finds by itself; nothing is stored for it. */
+  async passkeyChallenge(relyingParty: RelyingParty): Promise<PublicKeyCredentialRequestOptionsJSON> {
+    return requestOptions(await newChallenge(this.#means), relyingParty, []);
+  }
+
+  /** Signs in with a passkey alone. No lock refuses it, because it cannot be guessed. Throws `sign_in_refused`. */
+  async givePasskey(response: unknown, relyingParty: RelyingParty, visitor: Visitor): Promise<Grant> {
+    const { database, keyring, clock, time } = this.#means;
+    const { user, challenge } = signedClaims(response);
+    const asked = await readChallenge(this.#means, challenge);
+    const source = await sourceOf(keyring, user, visitor);
+    const trial = { person: user, origin: unknownOrigin(visitor), source, shows: 'passkey' } as const;
+    return attempt(this.#means, trial, async (person, memberships, before) => {
+      if (asked === undefined) return { refusal: 'passkey_wrong' };
+      const state = consumeChallenge(before, asked, time.steadyNow());
+      if (state === undefined) return { refusal: 'code_used' };
+      const factors = await factorsOf(database, keyring, person.id);
+      const proof = { kind: 'passkey', response, relyingParty } as const;
+      const verdict = await judge(proof, { keyring, factors, challenge, now: clock() });
+      if ('refusal' in verdict) return verdict;
+      const entry = await this.#enter({ person, memberships, state }, visitor, 'passkey-alone');
+      return { ...entry, writes: [verdict.use, ...entry.writes] };
     });
   }
 
@@ -98,11 +143,16 @@ export class SignIn {
     const { database, keyring, clock } = this.#means;
     const known = await findPerson(database, keyring, session.person);
     const origin = known === undefined ? unknownOrigin(visitor) : originOf(known, visitor);
-    return this.#prove(session, proof, origin, async (person, present, memberships) => {
+    const isCounted = proof.kind !== 'passkey';
+    return attemptInSession(this.#means, { session, origin, isCounted }, async (person, present, memberships) => {
+      const factors = await factorsOf(database, keyring, person.id);
+      const { challenge } = present.notes;
+      const verdict = await judge(proof, { keyring, factors, challenge, now: clock() });
+      if ('refusal' in verdict) return verdict;
       const { writes, ...grant } = await steppedUpSession(this.#means, present);
       const about = { person: person.id, targets: [`session:${session.id}`], detail: { factor: proof.kind } };
       const journal = eventInEach(clock, origin, 'person.stepped-up', memberships, about);
-      return { writes, journal, value: grant };
+      return { writes: [verdict.use, ...writes], journal, value: grant };
     });
   }
 
@@ -119,28 +169,24 @@ export class SignIn {
     await database.commit({ writes: endSession(session), journal });
   }
 
-  /** Judges a proof of the session's person; what it allows comes with its use, and with an end of the count of failures. */
-  #prove<T>(
-    session: Session,
-    proof: Proof,
-    origin: Trial['origin'],
-    allow: (person: Person, present: Session, memberships: readonly Membership[]) => Promise<Allowed<T>>,
-  ): Promise<T> {
-    const { database, keyring, clock } = this.#means;
-    return attempt(
-      this.#means,
-      { person: session.person, origin },
-      async (person, memberships): Promise<Judgement<T>> => {
-        const present = await this.#present(session);
-        if (present === undefined) throw new Failure('not_signed_in');
-        if (present.stage === 'replaced') throw new Failure('changed_meanwhile');
-        const factors = await factorsOf(database, keyring, person.id);
-        const verdict = await judge(proof, { keyring, factors, session: present, now: clock() });
-        if ('refusal' in verdict) return { ...verdict, writes: await this.#withoutChallenge(present, proof) };
-        const { writes, journal, value } = await allow(person, present, memberships);
-        return { writes: [putAttempts(person, NO_FAILURES), verdict.use, ...writes], journal, value };
-      },
-    );
+  /** A session that is signed in, and a browser and network that are known from then on. */
+  async #enter(
+    who: { readonly person: Person; readonly memberships: readonly Membership[]; readonly state: SignInState },
+    visitor: Visitor,
+    factor: string,
+  ): Promise<Entry> {
+    const { keyring, clock, time, random } = this.#means;
+    const { person, memberships } = who;
+    const browser = browserOf(random, visitor);
+    const source = await sourceOf(keyring, person.id, { ...visitor, browser });
+    const { write, ...grant } = await newSession(this.#means, { person: person.id, stage: 'signed-in', visitor });
+    const about = { person: person.id, targets: [`session:${grant.session.id}`], detail: { factor } };
+    return {
+      writes: [write, deleteOldest(grant.session)],
+      journal: eventInEach(clock, originOf(person, visitor), 'person.signed-in', memberships, about),
+      value: { ...grant, browser },
+      state: recordSignIn(who.state, source, time.steadyNow(), time.latestNow()),
+    };
   }
 
   /** A challenge is good for one try. */
@@ -149,16 +195,10 @@ export class SignIn {
     return [(await updateSession(this.#means.keyring, session, { challenge: undefined })).write];
   }
 
-  async #present({ digest }: Session): Promise<Session | undefined> {
-    const { database, keyring, clock } = this.#means;
-    const session = await findSession(database, keyring, digest);
-    return session === undefined || hasEnded(session, clock()) ? undefined : session;
-  }
-
-  /** The person as they are, or with a hash as hashes are made today. */
-  async #kept(person: Person, password: string): Promise<Write> {
-    if (!this.#passwords.isOutdated(person.password)) return putAttempts(person, person);
-    const changes = { password: await this.#passwords.hash(password) };
-    return (await updatePerson(this.#means.keyring, person, changes)).write;
+  /** Replaces a hash that was made with other parameters than today's. */
+  async #rehashed(person: Person, password: string, queue: HashSource): Promise<Write[]> {
+    if (!this.#passwords.isOutdated(person.password)) return [];
+    const changes = { password: await this.#passwords.hash(password, queue) };
+    return [(await updatePerson(this.#means.keyring, person, changes)).write];
   }
 }

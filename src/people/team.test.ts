@@ -18,10 +18,10 @@ describe('a team', () => {
     const bob = await house.newPerson({ account, role: 'auditor' });
     const members = await house.parts.team.members(account);
     assert.deepEqual(
-      members.map(({ person, role, name, email, locked }) => [person, role, name, email, locked]),
+      members.map(({ person, role, name, email, signIn }) => [person, role, name, email, signIn]),
       [
-        [ana.id, 'owner', ana.name, ana.email, false],
-        [bob.id, 'auditor', bob.name, bob.email, false],
+        [ana.id, 'owner', ana.name, ana.email, 'active'],
+        [bob.id, 'auditor', bob.name, bob.email, 'active'],
       ],
     );
   });

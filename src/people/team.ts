@@ -5,16 +5,20 @@ import { factorsOf } from './factor-store.ts';
 import { changeMembership, findMembership, type Membership, membershipsIn, membershipsOf } from './membership-store.ts';
 import { partingOf } from './parting.ts';
 import { personEvent } from './people-events.ts';
-import { isLocked, type Person } from './person.ts';
+import type { Person } from './person.ts';
 import { findPerson } from './person-store.ts';
-import { fitsAccount, headOf, OPERATOR, type Role } from './roles.ts';
+import { can, fitsAccount, headOf, OPERATOR, type Role } from './roles.ts';
 import type { Means } from './sealing.ts';
+import { lockedUntil, type SignInState, type SignInStatus } from './sign-in-state.ts';
+import { findSignInState, listSignInStates } from './sign-in-state-store.ts';
 
 /** A member, for the others. */
 export interface Member extends Membership {
   readonly name: string;
   readonly email: string;
-  readonly locked: boolean;
+  readonly signIn: SignInStatus;
+  /** When the last lock ends. */
+  readonly lockedUntil: number | undefined;
 }
 
 /** Who has which role where. Of every account somebody stays at the head. */
@@ -51,27 +55,34 @@ export class Team {
     return Math.max(membership.createdAt, Math.min(...factors.map(({ createdAt }) => createdAt)));
   }
 
+  /** Ids of the members whose role lets them approve changes of others, and who can sign in, by a passkey or after a lock at the latest. */
+  async listApprovers(account: string): Promise<string[]> {
+    const members = (await this.members(account)).filter(({ role }) => can(role, 'approvals:decide'));
+    return members.filter(({ signIn }) => signIn !== 'disabled' && signIn !== 'altered').map(({ person }) => person);
+  }
+
   /** One of them. Throws `unknown_record`. */
   async member(account: string, person: string): Promise<Member> {
     const { database, keyring } = this.#means;
     const [membership, found] = [await this.#member(account, person), await findPerson(database, keyring, person)];
     if (found === undefined) throw new Failure('unknown_record');
-    return this.#shown(membership, found);
+    return this.#shown(membership, found, await findSignInState(database, keyring, person));
   }
 
   /** The longest there first. */
   async members(account: string): Promise<Member[]> {
     const { database, keyring } = this.#means;
+    const states = await listSignInStates(database, keyring, account);
     const members = (await this.membershipsIn(account)).map(async (membership): Promise<Member[]> => {
       const person = await findPerson(database, keyring, membership.person);
-      return person === undefined ? [] : [this.#shown(membership, person)];
+      return person === undefined ? [] : [this.#shown(membership, person, states.get(person.id))];
     });
     return (await Promise.all(members)).flat();
   }
 
-  #shown(membership: Membership, person: Person): Member {
-    const { name, email } = person;
-    return { ...membership, name, email, locked: isLocked(person, this.#means.clock()) };
+  #shown(membership: Membership, { name, email }: Person, state: SignInState | undefined): Member {
+    const until = state === undefined ? undefined : lockedUntil(state, this.#means.time.steadyNow());
+    return { ...membership, name, email, signIn: statusOf(state, until), lockedUntil: until };
   }
 
   async hasOperator(): Promise<boolean> {
@@ -116,4 +127,11 @@ export class Team {
       message: `This is the last ${headOf(before.account)}; make somebody else one first.`,
     });
   }
+}
+
+function statusOf(state: SignInState | undefined, until: number | undefined): SignInStatus {
+  if (state === undefined) return 'altered';
+  if (state.disabledAt !== undefined) return 'disabled';
+  if (state.passwordBlockedAt !== undefined) return 'password-blocked';
+  return until === undefined ? 'active' : 'locked';
 }

@@ -1,12 +1,19 @@
 import type { Origin } from '../audit/audit.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import type { Random } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { truncateDisguisedPansIn } from '../kernel/pan-disguised.ts';
+import { subscriberNetwork } from '../kernel/network.ts';
+import { truncatePans } from '../kernel/pan.ts';
+import { digestFor, isSecret, newSecret } from './sealing.ts';
+import type { Source } from './sign-in-state.ts';
 
 /** From where a person comes. */
 export interface Visitor {
   readonly address: string;
   /** As the browser says it; anything. */
   readonly userAgent: string;
+  /** Secret of the cookie that makes the browser known; see `Grant`. */
+  readonly browser?: string | undefined;
   readonly requestId?: string;
 }
 
@@ -34,8 +41,22 @@ export const originOf = ({ id, name }: { id: string; name: string }, visitor: Vi
 /** Of somebody who has not shown who they are. */
 export const unknownOrigin = (visitor: Visitor): Origin => ({ actor: { type: 'unknown' }, ...placeOf(visitor) });
 
+/** Where an attempt to sign in as this user comes from. */
+export async function sourceOf(
+  keyring: Keyring,
+  person: string,
+  { address, browser }: Pick<Visitor, 'address' | 'browser'>,
+): Promise<Source> {
+  const network = subscriberNetwork(address);
+  if (browser === undefined || !isSecret(browser)) return { network, browser: undefined };
+  const digest = await digestFor(keyring, 'browser', person, browser);
+  return { network, browser: Buffer.from(digest).toString('base64url') };
+}
+
+/** The secret of the browser, or a new one. The same secret makes a browser known for several users, each by its digest. */
+export const browserOf = (random: Random, { browser }: Visitor): string =>
+  browser !== undefined && isSecret(browser) ? browser : newSecret(random);
+
 /** What a database takes: no U+0000, and no end without its beginning. It is kept and shown, so that no card number stays in it. */
 export const shortUserAgent = ({ userAgent }: Visitor): string =>
-  [...truncateDisguisedPansIn(userAgent.replace(/\p{Cc}/gu, ' ').toWellFormed())]
-    .slice(0, LIMITS.userAgentCharacters)
-    .join('');
+  [...truncatePans(userAgent.replace(/\p{Cc}/gu, ' ').toWellFormed())].slice(0, LIMITS.userAgentCharacters).join('');

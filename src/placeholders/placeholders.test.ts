@@ -51,9 +51,9 @@ describe('resolving placeholders', () => {
 
   before(async () => {
     house = await startHouse();
-    const { database, keyring, clock, random } = house.core;
-    vault = new Vault({ database, keyring, clock, random });
-    captures = new Captures({ database, keyring, vault, clock, random });
+    const { database, clock } = house.core;
+    vault = new Vault(house.core);
+    captures = new Captures({ ...house.core, vault });
     placeholders = new Placeholders({ database, vault, captures, clock });
     tenant = await newTenant();
   });
@@ -70,8 +70,8 @@ describe('resolving placeholders', () => {
 
   const newCapture = (card: Partial<Card> = CARD, cvv: string | null = '123', owner = tenant): Promise<string> => {
     const { pan, name, expiry } = card;
-    const sensitive = { cvv: cvv ?? undefined, track2: undefined };
-    const data = { pan, name, expiry, sensitive, amount: 1, currency: 'USD' };
+    const sad = { cvv: cvv ?? undefined, track2: undefined };
+    const data = { pan, name, expiry, sad, amount: 1, currency: 'USD' };
     return captures.create(owner, { ...data, additionalInfo: {}, ttlMinutes: 60 }, { origin: ORIGIN });
   };
 
@@ -151,7 +151,7 @@ describe('resolving placeholders', () => {
   it('opens the verification code of a capture only when it is asked for', async () => {
     const id = await newCapture();
     // What cannot be opened any more is not missed until then.
-    const spoil = write('update captures set sensitive = ? where id = ?', [new Uint8Array(40), id], 1);
+    const spoil = write('update captures set sad = ? where id = ?', [new Uint8Array(40), id], 1);
     await commitAll(house.core.database, { writes: [spoil] });
     assert.deepEqual(await resolve(`{{${id}:transaction}}`), [PAN]);
     await assert.rejects(resolve(`{{${id}:transaction}}{{${id}:transaction|extract:cvv}}`), UnsealError);

@@ -89,11 +89,11 @@ export class Placeholders {
     const named = new Set(tokensIn(marks, 'transaction'));
     const ofCvv = marks.filter(({ placeholder }) => placeholder.part === 'cvv');
     const withCvv = new Set(tokensIn(ofCvv, 'transaction'));
-    const wanted = [...named].map((id) => ({ id, sensitive: withCvv.has(id) }));
+    const wanted = [...named].map((id) => ({ id, sad: withCvv.has(id) }));
     const revealed = await this.#captures.reveal(tenant, wanted, origin, use);
-    const held = [...revealed].map(([id, { pan, expiry, name, sensitive: secret }]): [string, Held] => [
+    const held = [...revealed].map(([id, { pan, expiry, name, sad }]): [string, Held] => [
       id,
-      { card: pan, expiry, name, token: id, cvv: secret.cvv },
+      { card: pan, expiry, name, token: id, cvv: sad.cvv },
     ]);
     return new Map(held);
   }

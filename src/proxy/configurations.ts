@@ -1,8 +1,15 @@
+import type { OperatorChange } from '../accounts/account.ts';
+import { upsertOperatorNotice } from '../accounts/account-notices.ts';
+import type { SummaryLine } from '../accounts/approval.ts';
+import { toSummaryLines } from '../accounts/approval-summary.ts';
+import type { Along, Approvals, ChangeRight, RestrictedChange } from '../accounts/approvals.ts';
 import { type AuditAction, auditEntry, type Origin } from '../audit/audit.ts';
+import { auditedSettings } from '../audit/setting-values.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { keyFingerprint } from '../crypto/rsa-keys.ts';
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
+import { Failure } from '../kernel/failure.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import type { Database } from '../storage/database.ts';
 import { Remembered } from '../storage/remembered.ts';
@@ -16,7 +23,7 @@ import {
   type StoredConfiguration,
 } from './configuration-store.ts';
 import { replaceMerchantKey, replaceProcessorKey } from './replace-keys.ts';
-import { type GivenSettings, mergeSettings } from './settings.ts';
+import { type GivenSettings, isAuditedSetting, mergeSettings, settingsTable } from './settings.ts';
 
 /** What the operator changes; what is absent stays. Files as they are on disk. */
 export interface Changes {
@@ -52,17 +59,39 @@ interface Planned {
 
 type Found = StoredConfiguration | undefined;
 
+/** An audited change, with what has to be committed with it. */
+interface Event {
+  readonly action: AuditAction & OperatorChange;
+  readonly detail: Detail;
+  readonly right: ChangeRight;
+  readonly along: Along;
+}
+
+/** The files of a change while it waits for approval, as base64; and all else of it. */
+type RequestedConfiguring = Pick<Changes, 'passphrase' | 'settings' | 'overlapMinutes'> & {
+  readonly files: Readonly<Partial<Record<(typeof FILES)[number], string>>>;
+};
+
+const FILES = ['processorPublicKey', 'merchantPrivateKey', 'merchantCertificate'] as const;
+
 /** Keys, certificates and settings of the proxy: checked at entry, stored sealed, replaced with an overlap. */
 export class Configurations {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
+  readonly #approvals: Pick<Approvals, 'permit'>;
   readonly #remembered: Remembered<Found>;
 
-  constructor(options: { database: Database; keyring: Keyring; clock: Clock }) {
+  constructor(options: {
+    database: Database;
+    keyring: Keyring;
+    clock: Clock;
+    approvals: Pick<Approvals, 'permit'>;
+  }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
+    this.#approvals = options.approvals;
     this.#remembered = new Remembered(options.clock, (found) => found !== undefined);
   }
 
@@ -76,37 +105,46 @@ export class Configurations {
     return (await findConfiguration(this.#database, this.#keyring, tenant))?.configuration ?? EMPTY;
   }
 
-  /** Throws `KeyFault`, `SettingError` or another error for the operator; then nothing has changed. */
-  async configure(tenant: Tenant, changes: Changes, origin: Origin): Promise<Configuration> {
+  /**
+   * Throws `KeyFault`, `SettingError` or another error for the operator, and `ApprovalRequired` when a member of the account has
+   * to approve it first; then nothing has changed.
+   */
+  async configure(tenant: Tenant, changes: Changes, origin: Origin, right: ChangeRight = {}): Promise<Configuration> {
     const stored = await findConfiguration(this.#database, this.#keyring, tenant);
     const { configuration, fingerprints } = await this.#planned(tenant, stored, changes);
+    const before = stored?.configuration.settings ?? {};
     const detail: Detail = {
       ...fingerprints,
-      // Values may be secret.
-      settings: Object.keys(changes.settings),
+      ...auditedSettings(Object.keys(changes.settings), before, configuration.settings, isAuditedSetting),
       overlap_minutes: changes.overlapMinutes,
     };
-    await this.#put(tenant, configuration, stored?.revision, { action: 'proxy.configured', detail }, origin);
+    const change = {
+      action: 'proxy.configure',
+      summary: summaryOf(fingerprints, changes),
+      body: toBody(changes),
+    } as const;
+    const along = await this.#approvals.permit(tenant, change, origin, right);
+    const event = { action: 'proxy.configured', detail, right, along } as const;
+    await this.#put(tenant, configuration, stored?.revision, event, origin);
     return configuration;
   }
 
   /**
-   * The fingerprints of the keys and certificate that `configure` would enter, for whoever is to agree. That of a
-   * certificate made here is not there: each time another one is made. Throws what `configure` throws.
+   * Returns what `configure` would enter, for the approver: fingerprints of keys and certificate, and settings. Throws what
+   * `configure` throws.
    */
-  async preview(tenant: Tenant, changes: Changes): Promise<Fingerprints> {
+  async preview(tenant: Tenant, changes: Changes): Promise<SummaryLine[]> {
     const stored = await findConfiguration(this.#database, this.#keyring, tenant);
-    const { merchant_certificate: certificate, ...keys } = (await this.#planned(tenant, stored, changes)).fingerprints;
-    return changes.merchantCertificate === undefined || certificate === undefined
-      ? keys
-      : { ...keys, merchant_certificate: certificate };
+    return summaryOf((await this.#planned(tenant, stored, changes)).fingerprints, changes);
   }
 
   /** Erases all keys and settings, also when they cannot be opened any more. */
-  async remove(tenant: Tenant, origin: Origin): Promise<void> {
+  async remove(tenant: Tenant, origin: Origin, right: ChangeRight = {}): Promise<void> {
     const revision = await findRevision(this.#database, tenant);
     if (revision === undefined) throw new ProxyError('there is no such configuration');
-    await this.#put(tenant, EMPTY, revision, { action: 'proxy.removed', detail: {} }, origin);
+    const change: RestrictedChange = { action: 'proxy.remove', summary: [], body: '{}' };
+    const along = await this.#approvals.permit(tenant, change, origin, right);
+    await this.#put(tenant, EMPTY, revision, { action: 'proxy.removed', detail: {}, right, along }, origin);
   }
 
   certificateEnds(): Promise<CertificateEnd[]> {
@@ -150,13 +188,52 @@ export class Configurations {
     tenant: Tenant,
     configuration: Configuration,
     old: number | undefined,
-    event: { action: AuditAction; detail: Detail },
+    { action, detail, right, along }: Event,
     origin: Origin,
   ): Promise<void> {
     const put = await putConfiguration(this.#keyring, tenant, configuration, old);
-    const journal = [auditEntry(this.#clock, origin, { ...event, outcome: 'success', ...tenant, targets: [] })];
-    const outcome = await this.#database.commit({ writes: [put], journal, erases: true });
+    const { consent, isMember = false } = right;
+    const targets = consent === undefined ? [] : [`approval:${consent.approval.id}`];
+    const entry = auditEntry(this.#clock, origin, { action, detail, outcome: 'success', ...tenant, targets });
+    const notices = isMember ? [] : [upsertOperatorNotice(tenant, action, this.#clock())];
+    const writes = [...along.writes, put, ...notices];
+    const outcome = await this.#database.commit({ writes, journal: [entry, ...along.journal], erases: true });
+    if (!outcome.committed && outcome.write < along.writes.length) throw new Failure('changed_meanwhile');
     if (!outcome.committed) throw new ProxyError('somebody else changed this at the same moment; try again');
     this.#remembered.forget(tenant);
   }
+}
+
+/** The fingerprint of a certificate made here is left out: each time another one is made. */
+function summaryOf({ merchant_certificate: certificate, ...keys }: Fingerprints, changes: Changes): SummaryLine[] {
+  const given = changes.merchantCertificate === undefined ? undefined : certificate;
+  return toSummaryLines([
+    ...Object.entries(keys),
+    ['merchant_certificate', given],
+    ...publicSettings(changes.settings),
+    ['overlap_minutes', `${changes.overlapMinutes}`],
+  ]);
+}
+
+/** Says of a secret only that it changes, and of any setting when it is removed. */
+const publicSettings = (settings: GivenSettings): [string, string][] =>
+  settingsTable(settings).flatMap(({ name, isSet, value }) => {
+    if (!isSet) return [];
+    return [[name, settings[name] === '' ? '(removed)' : (value ?? '(secret)')]];
+  });
+
+function toBody({ passphrase, settings, overlapMinutes, ...given }: Changes): string {
+  const files = FILES.flatMap((name) => {
+    const bytes = given[name];
+    return bytes === undefined ? [] : [[name, Buffer.from(bytes).toString('base64')] as const];
+  });
+  const requested: RequestedConfiguring = { passphrase, settings, overlapMinutes, files: Object.fromEntries(files) };
+  return JSON.stringify(requested);
+}
+
+/** Returns the changes of an approved request of an operator. */
+export function fromRequestedBody(body: string): Changes {
+  const { files, ...rest } = JSON.parse(body) as RequestedConfiguring;
+  const decoded = Object.entries(files).map(([name, text]) => [name, Buffer.from(text, 'base64')] as const);
+  return { ...rest, ...Object.fromEntries(decoded) };
 }

@@ -63,6 +63,12 @@ const ABOUT: Readonly<Record<ChoiceName | TextName | typeof PRESET, string>> = {
 
 export const SETTING_NAMES: readonly string[] = Object.keys(ABOUT).sort();
 
+/** Both halves of a credential; the user name is shown to members, and stored sealed only. */
+const CREDENTIALS: readonly string[] = ['wssec.username', ...SECRETS];
+
+/** True when the value may stand in the audit log. */
+export const isAuditedSetting = (name: string): boolean => SETTING_NAMES.includes(name) && !CREDENTIALS.includes(name);
+
 /** As the operator set them; what is not set is not there. */
 export type GivenSettings = Readonly<Record<string, string>>;
 

@@ -9,10 +9,19 @@ export const CONSOLE_TABLES: readonly Table[] = [
       id: 'text',
       email: 'blob',
       record: 'blob',
-      failures: 'integer',
-      locked_until: 'integer',
       revision: 'integer',
       created_at: 'integer',
+    },
+  },
+  {
+    name: 'sign_in_states',
+    key: ['person'],
+    columns: {
+      person: 'text',
+      record: 'blob',
+      last_sign_in_at: 'integer',
+      password_blocked_at: 'integer',
+      disabled_at: 'integer',
     },
   },
   {
@@ -45,6 +54,11 @@ export const CONSOLE_TABLES: readonly Table[] = [
       created_at: 'integer',
       expires_at: 'integer',
     },
+  },
+  {
+    name: 'account_notices',
+    key: ['account', 'environment', 'kind'],
+    columns: { account: 'text', environment: 'text', kind: 'text', at: 'integer' },
   },
   {
     name: 'approvals',

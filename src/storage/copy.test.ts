@@ -267,10 +267,11 @@ describe('the pages of a copy', () => {
     await change(database, insert, 'a', 'ñ', null, -5);
     await change(database, insert, 'b', '', 10, 0);
     const expected = createHash('sha256');
-    for (const [kind, text] of ['ta', 'tñ', 'n', 'i-5', 'n', 'tb', 't', 'i10', 'i0', 'n'].map((each) => [
-      each[0],
-      each.slice(1),
-    ])) {
+    const rows = [
+      ['ta', 'tñ', 'n', 'i-5', 'i0', 'i1', 'n'],
+      ['tb', 't', 'i10', 'i0', 'i0', 'i1', 'n'],
+    ];
+    for (const [kind, text] of rows.flat().map((each) => [each[0], each.slice(1)])) {
       const length = Buffer.alloc(4);
       length.writeUInt32BE(Buffer.byteLength(text ?? ''));
       expected

@@ -49,6 +49,9 @@ export async function unfinishedCopy(database: Database): Promise<boolean> {
   return state !== undefined && state.finishedAt === undefined;
 }
 
+/** Has a copy into this database begun, whether or not it was finished? */
+export const hasCopyBegun = async (database: Database): Promise<boolean> => (await stateOf(database)) !== undefined;
+
 const newestSchema = (): number => readMigrations().at(-1)?.version ?? 0;
 
 /** Checks that this is a whole vault of the present schema, and says which one: a digest that copies of it have, too. */

@@ -71,6 +71,9 @@ export class StorageError extends OperatorError {
   override readonly name = 'StorageError';
 }
 
+/** A row holds what this service never writes: it was changed in the database itself, or is damaged. */
+export class MalformedRowError extends StorageError {}
+
 /**
  * Rows of a write have the same number of values, and nothing but values, in them; text has no U+0000, which PostgreSQL
  * does not take. What is malformed is refused before it joins the units of others.
@@ -96,7 +99,7 @@ export async function commitAll(database: Database, unit: Unit): Promise<void> {
 
 export const text = (row: Row, column: string): string => {
   const value = row[column];
-  if (typeof value !== 'string') throw new StorageError(`column ${column}: expected text`);
+  if (typeof value !== 'string') throw new MalformedRowError(`column ${column}: expected text`);
   return value;
 };
 
@@ -105,7 +108,7 @@ export const textOrNull = (row: Row, column: string): string | undefined =>
 
 export const integer = (row: Row, column: string): number => {
   const value = row[column];
-  if (typeof value !== 'number') throw new StorageError(`column ${column}: expected an integer`);
+  if (typeof value !== 'number') throw new MalformedRowError(`column ${column}: expected an integer`);
   return value;
 };
 
@@ -114,7 +117,7 @@ export const integerOrNull = (row: Row, column: string): number | undefined =>
 
 export const blob = (row: Row, column: string): Uint8Array => {
   const value = row[column];
-  if (!(value instanceof Uint8Array)) throw new StorageError(`column ${column}: expected bytes`);
+  if (!(value instanceof Uint8Array)) throw new MalformedRowError(`column ${column}: expected bytes`);
   return value;
 };
 

@@ -13,7 +13,6 @@ import {
   isAnnouncement,
   type Link,
   linkAfter,
-  MIXED_LANE,
   type SealedHead,
   sealHead,
 } from './journal.ts';
@@ -61,19 +60,12 @@ describe('a link of the journal', () => {
 
 describe('the seal of a head', () => {
   const head: Head = { account: 'acct_1', lane: 2, sequence: 5, hash: 'c'.repeat(64) };
-  const mixed: Head = { ...head, account: '', lane: MIXED_LANE };
   const hmac = (text: string): Buffer => createHmac('sha256', Buffer.alloc(32, 7)).update(text).digest();
 
   test('is HMAC-SHA-256 over account, lane, sequence and hash', () => {
     assert.deepEqual(Buffer.from(sealHead(key, head)), hmac(`acct_1\n2\n5\n${head.hash}`));
     assert.deepEqual(Buffer.from(sealHead(key, { ...head, account: '' })), hmac(`\n2\n5\n${head.hash}`));
     assert.equal(headIsSealed(key, head, sealHead(key, head)), true);
-  });
-
-  test('of the mixed lane is HMAC-SHA-256 over lane, sequence and hash, as it always was', () => {
-    assert.deepEqual(Buffer.from(sealHead(key, mixed)), hmac(`1\n5\n${mixed.hash}`));
-    assert.equal(headIsSealed(key, mixed, sealHead(key, mixed)), true);
-    assert.equal(headIsSealed(key, { ...mixed, account: 'acct_1' }, sealHead(key, mixed)), false);
   });
 
   test('fits no other head', () => {
@@ -88,7 +80,6 @@ describe('the seal of a head', () => {
       { ...head, hash: 'd'.repeat(64) },
     ];
     for (const other of others) assert.equal(headIsSealed(key, other, seal), false);
-    assert.equal(headIsSealed(key, { ...mixed, lane: 2 }, sealHead(key, mixed)), false);
   });
 
   test('is made by the holder of the key alone', () => {
@@ -139,20 +130,15 @@ describe('extending the chains of a lane', () => {
     );
     assert.equal(extended([], of('x'), of('x'), of('x')).links.filter(isAnnouncement).length, 1);
     assert.deepEqual(extended([], of('')).links, [linkAfter(emptyHead('', 2), of(''))]);
-    assert.deepEqual(extended([]), { links: [], heads: [] });
+    assert.deepEqual(extended([]), { links: [], heads: [], begun: undefined });
   });
 
-  test('a lane that begins announces the lanes before it, once', () => {
-    const earlier = [1, 4].map((lane) => ({ account: '', lane }));
-    const { links } = extendChains(key, 5, new Map(), [of(''), of('a')], earlier);
-    assert.deepEqual(links.filter(isAnnouncement).map(chainsAnnouncedBy), [earlier, [{ account: 'a', lane: 5 }]]);
+  test('says with which record a lane began, once', () => {
+    const { links, begun } = extendChains(key, 5, new Map(), [of('a'), of('')]);
+    assert.deepEqual(begun, { lane: 5, at: entry.at, first: links[0]?.hash });
     assert.ok(links[0] !== undefined && isAnnouncement(links[0]));
-    const begun = new Map([['', { account: '', lane: 5, sequence: 1, hash: 'a'.repeat(64) }]]);
-    assert.deepEqual(extendChains(key, 5, begun, [of('')], earlier).links.filter(isAnnouncement), []);
-  });
-
-  test('never writes the mixed lane', () => {
-    assert.throws(() => extendChains(key, MIXED_LANE, new Map(), [entry]), /mixed lane/);
+    const heads = new Map([['', { account: '', lane: 5, sequence: 1, hash: 'a'.repeat(64) }]]);
+    assert.equal(extendChains(key, 5, heads, [of('')]).begun, undefined);
   });
 
   test('an account cannot announce, whatever its record says', () => {

@@ -1,5 +1,7 @@
-import { createHmac, hash, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { hash, type KeyObject } from 'node:crypto';
+import { keyedDigest, sameDigest } from '../crypto/fingerprint.ts';
 import type { JournalEntry } from './database.ts';
+import type { RegisteredLane } from './lane-register.ts';
 
 /**
  * The journal: append-only chains of records, each record hashed together with the hash before it. A chain belongs to one
@@ -8,8 +10,8 @@ import type { JournalEntry } from './database.ts';
  * another. Records of no account stand in the chain of the account ''. The newest hash of a chain is sealed with a key that
  * is not in the database: whoever rewrites records and all hashes after them, or cuts off the end, cannot make the seal.
  *
- * A chain that begins is announced by a record in the chain of '' of its lane, and a lane that begins announces those that
- * were there before it: whoever removes all of a chain, with its head, leaves the announcement.
+ * A chain that begins is announced by a record in the chain of '' of its lane, and a lane that begins is added to the register
+ * of lanes (`lane-register.ts`): an attacker who removes all of a chain or of a lane, with its heads, leaves that entry.
  *
  * The hash is plain SHA-256 over text, so that an exported journal is checked with `sha256sum` alone.
  */
@@ -36,11 +38,8 @@ export interface Head extends Chain {
 /** `before`: the head that this one follows; of sequence 0 when the chain is new. */
 export type SealedHead = Head & { readonly seal: Uint8Array; readonly before: Head };
 
-/**
- * The one chain of a vault made before chains were kept by account: its records have any account, its head has ''. It is
- * verified, and never written again.
- */
-export const MIXED_LANE = 1;
+/** The one lane of SQLite, and the first of those that the writers of PostgreSQL draw. */
+export const FIRST_LANE = 1;
 
 const OPENED = 'journal.opened';
 
@@ -58,7 +57,7 @@ export const hashOf = (previous: string, lane: number, sequence: number, entry: 
     `${previous}\n${lane}\n${sequence}\n${entry.account}\n${entry.environment}\n${entry.at}\n${entry.record}`,
   );
 
-/** The next record of a chain. It has the account of the entry, which only in the mixed lane may differ from the head's. */
+/** Returns the next record of a chain, which has the account of the entry. */
 export function linkAfter(head: Head, entry: JournalEntry): Link {
   const sequence = head.sequence + 1;
   const { account, environment, at, record } = entry;
@@ -66,21 +65,14 @@ export function linkAfter(head: Head, entry: JournalEntry): Link {
   return { lane: head.lane, sequence, account, environment, at, record, hash: link };
 }
 
-/** What only a holder of the journal key can make: HMAC-SHA-256 over account (not in the mixed lane), lane, sequence, hash. */
-export function sealHead(key: KeyObject, { account, lane, sequence, hash: newest }: Head): Uint8Array {
-  const text = `${lane}\n${sequence}\n${newest}`;
-  const hmac = createHmac('sha256', key).update(lane === MIXED_LANE ? text : `${account}\n${text}`);
-  return new Uint8Array(hmac.digest());
-}
+/** Returns what only a holder of the journal key can make: HMAC-SHA-256 over account, lane, sequence and hash. */
+export const sealHead = (key: KeyObject, { account, lane, sequence, hash: newest }: Head): Uint8Array =>
+  new Uint8Array(keyedDigest(key, `${account}\n${lane}\n${sequence}\n${newest}`));
 
-export const headIsSealed = (key: KeyObject, head: Head, seal: Uint8Array): boolean => {
-  // The seal of the mixed lane says nothing of an account: under another than '' it is a copy.
-  if (head.lane === MIXED_LANE && head.account !== '') return false;
-  const expected = sealHead(key, head);
-  return seal.length === expected.length && timingSafeEqual(seal, expected);
-};
+export const headIsSealed = (key: KeyObject, head: Head, seal: Uint8Array): boolean =>
+  sameDigest(sealHead(key, head), seal);
 
-const announcement = ({ environment, at }: JournalEntry, chains: readonly Chain[]): JournalEntry => ({
+const announcement = ({ account, environment, at }: JournalEntry, lane: number): JournalEntry => ({
   account: '',
   environment,
   at,
@@ -88,7 +80,7 @@ const announcement = ({ environment, at }: JournalEntry, chains: readonly Chain[
     action: OPENED,
     outcome: 'success',
     actor: { type: 'service' },
-    targets: chains.map(({ account, lane }) => `chain:${account}/${lane}`),
+    targets: [`chain:${account}/${lane}`],
   }),
 });
 
@@ -104,20 +96,24 @@ export function chainsAnnouncedBy({ record }: JournalEntry): Chain[] {
   });
 }
 
+interface Grown {
+  readonly links: readonly Link[];
+  readonly heads: readonly SealedHead[];
+  readonly begun: RegisteredLane | undefined;
+}
+
 /**
  * What a group of entries adds to the chains of a lane. `heads` holds the present head of every account concerned, and of
  * ''; an account without one begins a chain. `links` are in the order of the entries, each announcement before the first
- * record of its chain; `heads` are those of the chains that grew. `earlier`: the chains of '' in other lanes, which a lane
- * announces when it begins.
+ * record of its chain; `heads` are those of the chains that grew. `begun`: the lane's first record in the chain of '', which
+ * is to be registered.
  */
 export function extendChains(
   key: KeyObject,
   lane: number,
   heads: ReadonlyMap<string, Head>,
   entries: readonly JournalEntry[],
-  earlier: readonly Chain[] = [],
-): { readonly links: readonly Link[]; readonly heads: readonly SealedHead[] } {
-  if (lane === MIXED_LANE) throw new Error('the mixed lane is not written any more');
+): Grown {
   const links: Link[] = [];
   const grown = new Map<string, Head>();
   // Copied, so that no head holds on to the one before it.
@@ -133,12 +129,13 @@ export function extendChains(
   };
   for (const entry of entries) {
     const { account } = entry;
-    if (earlier.length > 0 && headOf('').sequence === 0) append(announcement(entry, earlier));
-    if (account !== '' && headOf(account).sequence === 0) append(announcement(entry, [{ account, lane }]));
+    if (account !== '' && headOf(account).sequence === 0) append(announcement(entry, lane));
     append(entry);
   }
+  const begun = before('').sequence > 0 ? undefined : links.find((link) => link.account === '');
   return {
     links,
+    begun: begun && { lane, at: begun.at, first: begun.hash },
     heads: [...grown.values()].map(({ account, sequence, hash: newest }) => {
       const head = { account, lane, sequence, hash: newest };
       return { ...head, seal: sealHead(key, head), before: before(account) };

@@ -8,7 +8,7 @@ const MOST = 1000;
 /** What was counted, for ten seconds or, when counting takes long, longer. Errors are not kept. */
 export class Kept<T> {
   readonly #clock: Clock;
-  readonly #known = new Map<string, { until: number; readonly found: Promise<T> }>();
+  readonly #known = new Map<string, { readonly begun: number; until: number; readonly found: Promise<T> }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -17,8 +17,8 @@ export class Kept<T> {
   get(name: string, read: () => Promise<T>): Promise<T> {
     const begun = this.#clock();
     const known = this.#known.get(name);
-    if (known !== undefined && begun < known.until) return known.found;
-    const entry = { until: begun + LEAST_MS, found: read() };
+    if (known !== undefined && begun >= known.begun && begun < known.until) return known.found;
+    const entry = { begun, until: begun + LEAST_MS, found: read() };
     if (this.#known.size >= MOST) this.#known.clear();
     this.#known.set(name, entry);
     entry.found.then(

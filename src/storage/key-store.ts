@@ -1,5 +1,6 @@
 import type { KeyEnvironment, KeyOwner, Purpose, WrappedKey, WrappedKeyStore } from '../crypto/wrapped-key.ts';
-import { blob, type Database, integer, type Row, text, write } from './database.ts';
+import { blob, type Database, integer, type Row, text, type Value, type Write, write } from './database.ts';
+import { VAULT_TABLES } from './tables.ts';
 
 const COLUMNS = 'account, environment, purpose, version, id, wrapped, reserved, created_at';
 const FIND = `select ${COLUMNS} from wrapped_keys where account = ? and environment = ? and purpose = ? order by version`;
@@ -8,6 +9,18 @@ const ALL = `select ${COLUMNS} from wrapped_keys order by environment, account, 
 const INSERT = `insert into wrapped_keys (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
 const RESERVE = 'update wrapped_keys set reserved = ? where account = ? and id = ? and reserved = ?';
 
+/** Conflicts when the database has one of these versions already. */
+export const insertKeys = (keys: readonly WrappedKey[]): Write => ({
+  sql: INSERT,
+  rows: keys.map(valuesOf),
+  touches: 1,
+});
+
+const valuesOf = (key: WrappedKey): Value[] => {
+  const { account, environment, purpose, version, id, wrapped, reserved, createdAt } = key;
+  return [account, environment, purpose, version, id, wrapped, reserved, createdAt];
+};
+
 export function wrappedKeyStore(database: Database): WrappedKeyStore {
   const find = async (owner: KeyOwner): Promise<WrappedKey[]> =>
     (await database.read(FIND, owner.account, owner.environment, owner.purpose)).map(wrappedKey);
@@ -15,11 +28,8 @@ export function wrappedKeyStore(database: Database): WrappedKeyStore {
   const findById = async (id: string): Promise<WrappedKey | undefined> =>
     (await database.read(FIND_BY_ID, id)).map(wrappedKey)[0];
 
-  const insert = async (key: WrappedKey): Promise<boolean> => {
-    const { account, environment, purpose, version, id, wrapped, reserved, createdAt } = key;
-    const values = [account, environment, purpose, version, id, wrapped, reserved, createdAt];
-    return (await database.commit({ account, writes: [write(INSERT, values, 1)] })).committed;
-  };
+  const insert = async (key: WrappedKey): Promise<boolean> =>
+    (await database.commit({ account: key.account, writes: [insertKeys([key])] })).committed;
 
   const reserve = async ({ account, id, reserved }: WrappedKey, to: number): Promise<boolean> =>
     (await database.commit({ account, writes: [write(RESERVE, [to, account, id, reserved], 1)] })).committed;
@@ -43,5 +53,12 @@ const wrappedKey = (row: Row): WrappedKey => ({
 });
 
 /** Does the database depend on a root key already? */
+/** Whether any table of the vault has a row. Keys are in the first commit of a vault, so rows without keys mean that these were removed. */
+export async function holdsRows(database: Database): Promise<boolean> {
+  for (const { name } of VAULT_TABLES)
+    if ((await database.read(`select 1 as held from ${name} limit 1`)).length > 0) return true;
+  return false;
+}
+
 export const holdsKeys = async (database: Database): Promise<boolean> =>
   (await database.read('select 1 as held from wrapped_keys limit 1')).length > 0;

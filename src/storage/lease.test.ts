@@ -54,6 +54,24 @@ describe('a lease', () => {
     assert.equal(await mine.isOurs(), false);
   });
 
+  test('one that was taken by a clock that was wrong blocks nobody', async () => {
+    const mine = lease('mine', () => now + 3_600_000);
+    assert.equal(await mine.isOurs(), true);
+    assert.equal(await lease('yours').isOurs(), true);
+    assert.equal(await holder(), 'yours');
+    now += 3_600_000 + time;
+    assert.equal(await lease('third').isOurs(), true);
+  });
+
+  test('one that was taken before the clock was set back is taken anew', async () => {
+    const mine = lease('mine');
+    assert.equal(await mine.isOurs(), true);
+    now -= 3_600_000;
+    assert.equal(await mine.isOurs(), true);
+    const [row] = await database.read('select expires_at from leases');
+    assert.equal(row?.['expires_at'], now + time);
+  });
+
   test('given back it is free at once, and only by its owner', async () => {
     const [mine, yours] = [lease('mine'), lease('yours')];
     assert.equal(await mine.isOurs(), true);

@@ -6,9 +6,11 @@ const LEASE_MS = 8 * SECOND;
 const RENEW_BEFORE_MS = LEASE_MS / 2;
 
 const FIND = 'select owner, expires_at from leases where name = ?';
+/** A lease that ends later than any that is taken now was taken while the clock was wrong. */
 const TAKE = `insert into leases (name, owner, expires_at) values (?, ?, ?)
   on conflict (name) do update set owner = excluded.owner, expires_at = excluded.expires_at
-    where leases.owner = excluded.owner or leases.expires_at <= excluded.expires_at - ${LEASE_MS}`;
+    where leases.owner = excluded.owner or leases.expires_at <= excluded.expires_at - ${LEASE_MS}
+      or leases.expires_at > excluded.expires_at + ${LEASE_MS}`;
 const GIVE_BACK = 'delete from leases where name = ? and owner = ?';
 
 /**
@@ -32,7 +34,7 @@ export class Lease {
   /** Is the work ours for now? Takes the lease when it is free. */
   async isOurs(): Promise<boolean> {
     const now = this.#clock();
-    if (now < this.#until - RENEW_BEFORE_MS) return true;
+    if (now < this.#until - RENEW_BEFORE_MS && this.#until <= now + LEASE_MS) return true;
     if (await this.#isTaken(now)) {
       this.#until = 0;
       return false;
@@ -52,6 +54,8 @@ export class Lease {
 
   async #isTaken(now: number): Promise<boolean> {
     const [row] = await this.#database.read(FIND, this.#name);
-    return row !== undefined && text(row, 'owner') !== this.#owner && integer(row, 'expires_at') > now;
+    if (row === undefined || text(row, 'owner') === this.#owner) return false;
+    const expiresAt = integer(row, 'expires_at');
+    return expiresAt > now && expiresAt <= now + 2 * LEASE_MS;
   }
 }

@@ -1,7 +1,11 @@
+import type { SadKeyStore } from '../crypto/sad-key.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
+import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Driver } from './database.ts';
 import { DatabaseClock, LOOK_EVERY_MS } from './postgres/database-clock.ts';
 import { PostgresDatabase, type PostgresPool } from './postgres/postgres.ts';
+import { sadKeyTable } from './sad-key-table.ts';
+import { SadKeyFiles } from './sqlite/sad-key-files.ts';
 import { SqliteDatabase } from './sqlite/sqlite.ts';
 import { type Chore, Sweeper } from './sweeper.ts';
 
@@ -18,14 +22,18 @@ export type DatabaseOptions =
 export interface Opened {
   readonly database: Driver;
   readonly clock: Clock;
+  /** Keys of the sensitive authentication data, outside of what is backed up. */
+  readonly sadKeys: SadKeyStore;
   /** May other nodes work on it too? */
   readonly isShared: boolean;
+  /** All nodes go by the time of the database. */
+  readonly hasSharedClock: boolean;
   /** The first contact. Does the database have a schema? Of SQLite always true: opening made the file. */
   meet(): Promise<boolean>;
   /** Told once when no later write can succeed in this process. */
   onBroken(listener: (error: Error) => void): void;
   /** What a node that serves has to do all the time. */
-  watch(failed: (kind: string, error: unknown) => void): { start(): void; stop(): Promise<void> };
+  watch(time: TrustedTime, failed: (kind: string, error: unknown) => void): { start(): void; stop(): Promise<void> };
 }
 
 const IDLE = { start: () => undefined, stop: () => Promise.resolve() };
@@ -37,7 +45,9 @@ export function openDatabase(options: DatabaseOptions, clock: Clock, random: Ran
   return {
     database,
     clock,
+    sadKeys: new SadKeyFiles(options.file),
     isShared: false,
+    hasSharedClock: false,
     meet: () => Promise.resolve(true),
     onBroken: (listener) => database.onBroken(listener),
     watch: () => IDLE,
@@ -58,21 +68,33 @@ function openPostgres(options: DatabaseOptions & { kind: 'postgres' }, own: Cloc
     await time.look();
     return database.hasSchema();
   };
+  // The row of a writer that works must not be taken for one that was left: it waits for a trusted time.
+  const forgetWriters = async (now: number | undefined): Promise<void> => {
+    if (now !== undefined) await database.forgetWriters(now);
+  };
   let round = 0;
   const every = (rounds: number, run: () => Promise<void>) => () => (round % rounds === 0 ? run() : Promise.resolve());
   const look = (): Promise<void> => {
     round++;
     return time.look();
   };
-  const chores: Chore[] = [
+  const chores = (trusted: TrustedTime): Chore[] => [
     { kind: 'time', run: look },
     { kind: 'seen', run: every(TOUCH_EVERY, () => database.touch()) },
     { kind: 'newest', run: every(FIND_EVERY, () => database.findNewest()) },
-    { kind: 'writers', run: every(FORGET_EVERY, () => database.forgetWriters(clock())) },
+    { kind: 'writers', run: every(FORGET_EVERY, () => forgetWriters(trusted.trustedNow())) },
   ];
-  const watch = (failed: (kind: string, error: unknown) => void): Sweeper =>
-    new Sweeper({ every: LOOK_EVERY_MS, sweeps: [], chores, removed: () => undefined, failed });
+  const watch: Opened['watch'] = (trusted, failed) =>
+    new Sweeper({
+      every: LOOK_EVERY_MS,
+      sweeps: [],
+      chores: chores(trusted),
+      time: trusted,
+      removed: () => undefined,
+      failed,
+    });
   // Connections are made again.
   const onBroken = (): void => undefined;
-  return { database, clock, isShared: true, meet, onBroken, watch };
+  const hasSharedClock = options.clock === 'database';
+  return { database, clock, sadKeys: sadKeyTable(database), isShared: true, hasSharedClock, meet, onBroken, watch };
 }

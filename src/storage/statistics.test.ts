@@ -125,10 +125,10 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
     const mine = async (): Promise<unknown[]> =>
       database.read('select hour from statistics where account = ?', tenant.account);
     now += 399 * DAY;
-    await statistics.forgetOld();
+    await statistics.forgetOld(now);
     assert.ok((await mine()).length > 0);
     now += 2 * DAY;
-    await statistics.forgetOld();
+    await statistics.forgetOld(now);
     assert.deepEqual(await mine(), []);
     now = before;
   });

@@ -91,8 +91,7 @@ export class Statistics {
   }
 
   /** Forgets what is too old, once a day. */
-  async forgetOld(): Promise<void> {
-    const now = this.#clock();
+  async forgetOld(now: number): Promise<void> {
     if (now - this.#forgottenAt < DAY) return;
     const accounts = (await this.#database.read('select id from accounts')).map((row) => text(row, 'id'));
     const before = now - LIMITS.statisticsDaysKept * DAY;

@@ -1,9 +1,16 @@
 import { SECOND } from '../kernel/clock.ts';
+import type { TrustedTime } from '../kernel/time-guard.ts';
 
-/** Work that comes round by itself. `run` returns how many records it removed; it is called again until none are left. */
+/** Periodic work that destroys records whose time has come. It waits while time is not trusted. */
 export interface Sweep {
   readonly kind: string;
-  run(): Promise<number>;
+  /**
+   * Returns whether anything is due at this time: then an operator confirms the time after a long stop. Absent for records
+   * whose loss harms no one, because reads refuse them permanently once they have ended.
+   */
+  isDue?(now: number): Promise<boolean>;
+  /** Destroys what is due at this trusted time. Returns how many records; it is called again until there are none. */
+  run(now: number): Promise<number>;
 }
 
 /** Other work that is due each time round. */
@@ -22,6 +29,7 @@ export class Sweeper {
   readonly #every: number;
   readonly #sweeps: readonly Sweep[];
   readonly #chores: readonly Chore[];
+  readonly #time: TrustedTime;
   readonly #isOurTurn: () => Promise<boolean>;
   readonly #removed: (kind: string, count: number) => void;
   readonly #failed: (kind: string, error: unknown) => void;
@@ -37,6 +45,8 @@ export class Sweeper {
     sweeps: readonly Sweep[];
     /** Done after the sweeps. */
     chores: readonly Chore[];
+    /** Asked before each call of a sweep. */
+    time: TrustedTime;
     /** Asked before each round; absent: always. */
     isOurTurn?: () => Promise<boolean>;
     removed: (kind: string, count: number) => void;
@@ -46,6 +56,7 @@ export class Sweeper {
     this.#every = options.every;
     this.#sweeps = options.sweeps;
     this.#chores = options.chores;
+    this.#time = options.time;
     this.#isOurTurn = options.isOurTurn ?? (() => Promise.resolve(true));
     this.#removed = options.removed;
     this.#failed = options.failed;
@@ -68,13 +79,18 @@ export class Sweeper {
 
   async sweep(): Promise<void> {
     if (!(await this.#try('turn', this.#isOurTurn))) return;
-    for (const { kind, run } of this.#sweeps) {
-      await this.#try(kind, async () => {
-        for (let removed = await run(); removed > 0 && !this.#stopped; removed = await run())
-          this.#removed(kind, removed);
-      });
-    }
+    for (const sweep of this.#sweeps) await this.#try(sweep.kind, () => this.#run(sweep));
     for (const { kind, run } of this.#chores) await this.#try(kind, run);
+  }
+
+  async #run(sweep: Sweep): Promise<void> {
+    while (!this.#stopped) {
+      // Compared each time: the clock may have jumped since the last call.
+      const now = this.#time.trustedNow();
+      const removed = now === undefined ? 0 : await sweep.run(now);
+      if (removed === 0) return;
+      this.#removed(sweep.kind, removed);
+    }
   }
 
   async #try<T>(kind: string, run: () => Promise<T>): Promise<T | undefined> {

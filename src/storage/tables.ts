@@ -28,13 +28,22 @@ export const VAULT_TABLES: readonly Table[] = [
       name: 'text',
       suspended_at: 'integer',
       created_at: 'integer',
-      production_by_two: 'integer',
+      dual_control: 'integer',
+      revision: 'integer',
+      mac: 'blob',
     },
   },
   {
     name: 'enablements',
     key: ['account', 'environment', 'capability'],
-    columns: { account: 'text', environment: 'text', capability: 'text', processor: 'text', enabled_at: 'integer' },
+    columns: {
+      account: 'text',
+      environment: 'text',
+      capability: 'text',
+      processor: 'text',
+      enabled_at: 'integer',
+      mac: 'blob',
+    },
   },
   {
     name: 'api_keys',
@@ -84,13 +93,14 @@ export const VAULT_TABLES: readonly Table[] = [
       environment: 'text',
       id: 'text',
       record: 'blob',
-      sensitive: 'blob',
+      sad: 'blob',
       fingerprint: 'blob',
       fingerprint_version: 'integer',
       amount: 'integer',
       currency: 'text',
       created_at: 'integer',
       expires_at: 'integer',
+      sad_key: 'text',
     },
   },
   {
@@ -218,6 +228,8 @@ export const VAULT_TABLES: readonly Table[] = [
     key: ['account', 'lane'],
     columns: { account: 'text', lane: 'integer', sequence: 'integer', hash: 'text', seal: 'blob' },
   },
+  { name: 'clock_records', key: ['name'], columns: { name: 'text', record: 'text', mac: 'blob' } },
+  { name: 'lane_register', key: ['account'], columns: { account: 'text', lanes: 'text', seal: 'blob' } },
   ...CONSOLE_TABLES,
 ];
 
@@ -228,5 +240,10 @@ export const SERVICE_TABLES: readonly string[] = [
   'writers',
   'leases',
   'copies',
+  'altered_rows',
+  'verified_heads',
+  'verifications',
   'sessions',
+  // Moved by a step of its own, which a backup leaves out.
+  'sad_keys',
 ];

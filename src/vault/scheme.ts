@@ -13,6 +13,7 @@ export const SCHEMES = {
     eightDigitBin: true,
     keepsEnds: true,
     accepts: (token: string) => !passesLuhn(token),
+    readsAsPan: false,
   },
   3: {
     name: 'sixANTOKENfour',
@@ -21,9 +22,17 @@ export const SCHEMES = {
     eightDigitBin: true,
     keepsEnds: true,
     accepts: (token: string) => /[A-Za-z]/.test(token),
+    readsAsPan: false,
   },
-  7: { name: 'UUID', alphabet: '', eightDigitBin: false, keepsEnds: false, accepts: () => true },
-  8: { name: 'LuhnValid', alphabet: '0123456789', eightDigitBin: true, keepsEnds: true, accepts: passesLuhn },
+  7: { name: 'UUID', alphabet: '', eightDigitBin: false, keepsEnds: false, accepts: () => true, readsAsPan: false },
+  8: {
+    name: 'LuhnValid',
+    alphabet: '0123456789',
+    eightDigitBin: true,
+    keepsEnds: true,
+    accepts: passesLuhn,
+    readsAsPan: true,
+  },
 } as const;
 
 export type Scheme = keyof typeof SCHEMES;
@@ -32,13 +41,28 @@ export const isScheme = (value: number): value is Scheme => Object.hasOwn(SCHEME
 
 export interface TokenFormat {
   readonly scheme: Scheme;
-  readonly bin: 6 | 8;
+  /** The digits to keep of card numbers that are long enough for it. */
+  readonly bin: BinWidth;
 }
 
-/** A name for the format, under which a card has at most one persistent token. */
-export const formName = ({ scheme, bin }: TokenFormat): string => `${scheme}/${bin}`;
+export type BinWidth = 6 | 8;
+
+/** Card numbers with fewer digits keep six: with eight and the last four too few would be hidden. */
+const EIGHT_DIGIT_BIN_FROM = 16;
+
+/** The most digits that a token of this length may keep of the card number's beginning. */
+export const widestBin = (length: number): BinWidth => (length >= EIGHT_DIGIT_BIN_FROM ? 8 : 6);
+
+const keptBin = (pan: Pan, { bin }: TokenFormat): BinWidth => (widestBin(pan.length) === 8 ? bin : 6);
+
+/** Names the format that a card number gets; it has at most one persistent token under each name. */
+export const formName = (pan: Pan, format: TokenFormat): string => `${format.scheme}/${keptBin(pan, format)}`;
 
 const LAST = 4;
+
+interface Half {
+  has(token: string): boolean;
+}
 
 /** All tokens that a card number may get in a format. */
 export interface TokenSpace {
@@ -49,22 +73,31 @@ export interface TokenSpace {
   /** How many characters the token has of its own. */
   readonly hidden: number;
   readonly alphabet: string;
+  /** The values of scheme 8 that may be issued. */
+  readonly half: Half;
 }
 
-export const tokenSpace = (pan: Pan, format: TokenFormat): TokenSpace => ({
-  pan,
-  format,
-  head: pan.slice(0, format.bin),
-  tail: pan.slice(-LAST),
-  hidden: pan.length - format.bin - LAST,
-  alphabet: SCHEMES[format.scheme].alphabet,
-});
+export function tokenSpace(pan: Pan, format: TokenFormat, half: Half): TokenSpace {
+  const bin = keptBin(pan, format);
+  return {
+    pan,
+    format,
+    head: pan.slice(0, bin),
+    tail: pan.slice(-LAST),
+    hidden: pan.length - bin - LAST,
+    alphabet: SCHEMES[format.scheme].alphabet,
+    half,
+  };
+}
 
-/** Is this a token of the space? Never the card number itself. */
-export const isInSpace = (space: TokenSpace, token: string): boolean =>
-  token !== space.pan && SCHEMES[space.format.scheme].accepts(token);
+/** Is this a token that the space may issue? Never the card number itself. */
+export function isInSpace({ pan, format, half }: TokenSpace, token: string): boolean {
+  const { accepts, readsAsPan } = SCHEMES[format.scheme];
+  return token !== pan && accepts(token) && (!readsAsPan || half.has(token));
+}
 
-const DRAWS = 300;
+/** One draw in twenty is in the half of the Luhn-valid values, so that one run in 10^17 ends without a token. */
+const DRAWS = 1000;
 
 /** A random token of the space, independent of the hidden digits; undefined when the space has hardly any. */
 export function drawToken(space: TokenSpace, random: Random): string | undefined {

@@ -3,6 +3,7 @@ import { FINGERPRINT_VERSION, fingerprint } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Place, placeOf, type Seal, UnsealError } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
+import type { Pan } from '../kernel/pan.ts';
 import {
   blob,
   type Database,
@@ -13,6 +14,7 @@ import {
   type Value,
   type Write,
 } from '../storage/database.ts';
+import { IssuableHalf } from './issuable-half.ts';
 import { MarkStore } from './mark-store.ts';
 import { formName, type Scheme, type TokenFormat } from './scheme.ts';
 import { slotOf, tokenOf } from './slot.ts';
@@ -41,6 +43,7 @@ const UPDATE = `update tokens set record = ?, revision = revision + 1, marks = r
 const DELETE = `update tokens set record = null, fingerprint = null, form = null, deleted_at = ?
   where account = ? and environment = ? and slot = ? and revision = ? and ${LIVE}`;
 const FORGETTABLE = 'select account, environment, slot from tokens where deleted_at <= ? limit ?';
+const ANY_FORGETTABLE = 'select 1 as due from tokens where deleted_at <= ? limit 1';
 const FORGET = 'delete from tokens where account = ? and environment = ? and slot = ? and deleted_at <= ?';
 
 /** A token with the revision it was read at. */
@@ -70,6 +73,8 @@ const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 /** The tokens of one tenant. */
 export class TokenStore {
   readonly tenant: Tenant;
+  /** The values of scheme 8 that this tenant may issue. */
+  readonly half: IssuableHalf;
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #fingerprintKey: KeyObject;
@@ -79,18 +84,25 @@ export class TokenStore {
     database: Database,
     keyring: Keyring,
     tenant: Tenant,
-    { fingerprintKey, marks }: { fingerprintKey: KeyObject; marks: MarkStore },
+    { fingerprintKey, half, marks }: { fingerprintKey: KeyObject; half: IssuableHalf; marks: MarkStore },
   ) {
     this.#database = database;
     this.#keyring = keyring;
     this.tenant = tenant;
     this.#fingerprintKey = fingerprintKey;
+    this.half = half;
     this.#marks = marks;
   }
 
   static async of(database: Database, keyring: Keyring, tenant: Tenant): Promise<TokenStore> {
     const fingerprintKey = await keyring.digestKey({ ...tenant, purpose: 'fingerprints' });
-    return new TokenStore(database, keyring, tenant, { fingerprintKey, marks: await MarkStore.of(keyring, tenant) });
+    // Made with the first token of whatever scheme: a backup that has tokens has the key of the half.
+    const half = new IssuableHalf(await keyring.digestKey({ ...tenant, purpose: 'token-halves' }));
+    return new TokenStore(database, keyring, tenant, {
+      fingerprintKey,
+      half,
+      marks: await MarkStore.of(keyring, tenant),
+    });
   }
 
   async find(token: string): Promise<Found | undefined> {
@@ -98,8 +110,13 @@ export class TokenStore {
     return slot === undefined ? undefined : this.#stored(await this.#database.read(BY_SLOT, ...this.#scope(), slot));
   }
 
-  async findPersistent(pan: string, format: TokenFormat): Promise<Found | undefined> {
-    const rows = await this.#database.read(BY_FINGERPRINT, ...this.#scope(), this.#fingerprint(pan), formName(format));
+  async findPersistent(pan: Pan, format: TokenFormat): Promise<Found | undefined> {
+    const rows = await this.#database.read(
+      BY_FINGERPRINT,
+      ...this.#scope(),
+      this.#fingerprint(pan),
+      formName(pan, format),
+    );
     const stored = await this.#stored(rows);
     // Fingerprints are not sealed: whoever changes them in the database must not pass one card off as another.
     if (stored !== undefined && stored.token.card.pan !== pan) throw new UnsealError();
@@ -171,7 +188,11 @@ export class TokenStore {
 
   #row(token: Token, seal: Seal, form: TokenFormat | undefined): Value[] {
     const record = seal(placeOfRecord(this.tenant, token.token), recordOf(token));
-    const card = [this.#fingerprint(token.card.pan), FINGERPRINT_VERSION, form === undefined ? null : formName(form)];
+    const card = [
+      this.#fingerprint(token.card.pan),
+      FINGERPRINT_VERSION,
+      form === undefined ? null : formName(token.card.pan, form),
+    ];
     return [...this.#scope(), slotOf(token.token) ?? '', token.scheme, ...card, record, token.createdAt];
   }
 
@@ -205,6 +226,9 @@ export const openIfGenuine = (keyring: Keyring, tenant: Tenant, row: Row): Promi
     if (error instanceof UnsealError) return undefined;
     throw error;
   });
+
+export const hasForgettableTokens = async (database: Database, before: number): Promise<boolean> =>
+  (await database.read(ANY_FORGETTABLE, before)).length > 0;
 
 /** Frees the slots of tokens deleted before `before`; returns how many. */
 export async function forgetDeletedTokens(database: Database, before: number, limit: number): Promise<number> {

@@ -5,7 +5,7 @@ import { LIMITS } from '../kernel/limits.ts';
 import { passesLuhn } from '../kernel/pan.ts';
 import type { Write } from '../storage/database.ts';
 import { freeTokens } from './free-tokens.ts';
-import { drawToken, middleCount, type TokenFormat, type TokenSpace, tokenSpace } from './scheme.ts';
+import { drawToken, SCHEMES, type TokenFormat, type TokenSpace, tokenSpace } from './scheme.ts';
 import { StoredPans } from './stored-pans.ts';
 import { type Card, type Creator, mergedToken, recordOf, type Token } from './token.ts';
 import type { Found, TokenStore } from './token-store.ts';
@@ -25,7 +25,7 @@ export interface TokenizationResult {
   readonly token: Token | undefined;
 }
 
-type Obstacle = 'luhn' | 'no-space' | 'full';
+type Obstacle = 'luhn' | 'full';
 
 /** One token to be: a card of the request, or with `persistent` all mentions of one card number. */
 interface Entry {
@@ -81,7 +81,7 @@ export class TokenizationRun {
       return known;
     });
     this.#distinct = persistent ? [...byPan.values()] : this.#entries;
-    this.#mayBePan = options.request.format.scheme === 8;
+    this.#mayBePan = SCHEMES[options.request.format.scheme].readsAsPan;
     this.#used = new Set(this.#mayBePan ? cards.map(({ pan }) => pan) : []);
   }
 
@@ -159,7 +159,7 @@ export class TokenizationRun {
   }
 
   #draw(entry: Entry): void {
-    const space = tokenSpace(entry.card.pan, this.#request.format);
+    const space = this.#spaceOf(entry);
     for (let draw = 0; draw < LIMITS.tokenDraws; draw++) {
       const token = drawToken(space, this.#random);
       if (token === undefined) return;
@@ -182,12 +182,8 @@ export class TokenizationRun {
   }
 
   async #search(entry: Entry): Promise<void> {
-    const space = tokenSpace(entry.card.pan, this.#request.format);
+    const space = this.#spaceOf(entry);
     entry.token = undefined;
-    if (hasNoToken(space)) {
-      entry.obstacle = 'no-space';
-      return;
-    }
     const walk = this.#walk(space);
     for (let step = await walk.next(); step.done !== true; step = await walk.next()) {
       const token = step.value;
@@ -195,6 +191,10 @@ export class TokenizationRun {
       return this.#assign(entry, token, true);
     }
     entry.obstacle = 'full';
+  }
+
+  #spaceOf({ card }: Entry): TokenSpace {
+    return tokenSpace(card.pan, this.#request.format, this.#store.half);
   }
 
   /** Cards of one space go on with one walk, so that a request walks around it once at most. */
@@ -238,10 +238,6 @@ const laterCard = (earlier: Card, later: Card): Card => ({
 
 const changes = ({ stored, token }: Entry): boolean =>
   stored !== undefined && token !== undefined && recordOf(stored.token) !== recordOf(token);
-
-/** With no hidden digit, or with one that the Luhn check decides, the only value is the card number itself. */
-const hasNoToken = (space: TokenSpace): boolean =>
-  space.format.scheme !== 7 && (space.hidden <= 0 || (space.format.scheme === 8 && middleCount(space) <= 10));
 
 function cardAt(request: Tokenization, index: number): Card {
   const card = request.cards[index];

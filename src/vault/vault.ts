@@ -5,17 +5,18 @@ import { type Clock, DAY, type Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import type { TrustedTime } from '../kernel/time-guard.ts';
 import { commitAll, type Database, type JournalEntry } from '../storage/database.ts';
 import type { Statistics } from '../storage/statistics.ts';
 import type { Token } from './token.ts';
-import { forgetDeletedTokens, TokenStore } from './token-store.ts';
+import { forgetDeletedTokens, hasForgettableTokens, TokenStore } from './token-store.ts';
 import { type Tokenization, type TokenizationResult, TokenizationRun } from './tokenization.ts';
 
 /** The counter of tokens that were made. */
 export const TOKENS_MADE = 'tokens';
 
 /** How long the value of a deleted token is not issued again. */
-const RESERVED_AFTER_DELETION_MS = DAY;
+const RESERVED_AFTER_DELETION_MS = 30 * DAY;
 
 export interface Deletion {
   readonly token: string;
@@ -27,6 +28,7 @@ export class Vault {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
+  readonly #time: TrustedTime;
   readonly #random: Random;
   readonly #statistics: Statistics | undefined;
   readonly #stores = new Map<string, Promise<TokenStore>>();
@@ -35,6 +37,7 @@ export class Vault {
     database: Database;
     keyring: Keyring;
     clock: Clock;
+    time: TrustedTime;
     random: Random;
     /** Where the tokens that were made are counted. */
     statistics?: Statistics;
@@ -42,6 +45,7 @@ export class Vault {
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
+    this.#time = options.time;
     this.#random = options.random;
     this.#statistics = options.statistics;
   }
@@ -115,7 +119,7 @@ export class Vault {
       const deletions = distinct.map((token, index): Deletion => ({ token, deleted: found[index] !== undefined }));
       const deletable = found.flatMap((each) => each ?? []);
       const gone = deletable.map(({ value }) => value);
-      const own = gone.length === 0 ? [] : store.delete(deletable, this.#clock());
+      const own = gone.length === 0 ? [] : store.delete(deletable, this.#time.latestNow());
       const writes = [...own, ...(await alsoWrites(effect, deletions))];
       const journal = [this.#deletionEntry(tenant, gone, distinct, effect)];
       const outcome = await this.#database.commit({ account: tenant.account, writes, journal, erases: true });
@@ -125,9 +129,13 @@ export class Vault {
     throw new Failure('unavailable');
   }
 
-  /** Lets the values of long deleted tokens be issued again; returns how many. */
-  sweep(): Promise<number> {
-    return forgetDeletedTokens(this.#database, this.#clock() - RESERVED_AFTER_DELETION_MS, LIMITS.rowsPerSweep);
+  isSweepDue(now: number): Promise<boolean> {
+    return hasForgettableTokens(this.#database, now - RESERVED_AFTER_DELETION_MS);
+  }
+
+  /** Lets the values of tokens that were deleted long before this trusted time be issued again; returns how many. */
+  sweep(now: number): Promise<number> {
+    return forgetDeletedTokens(this.#database, now - RESERVED_AFTER_DELETION_MS, LIMITS.rowsPerSweep);
   }
 
   #deletionEntry(

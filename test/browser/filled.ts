@@ -185,7 +185,7 @@ async function workOfToday(house: House, operator: Member, workers: Workers): Pr
     { account },
     { environment: 'production', processor, note: 'Contract 4471 is signed.' },
   );
-  await house.core.accounts.setProductionByTwo(account, true, BY_OPERATOR);
+  await house.core.accounts.setDualControl(account, true, BY_OPERATOR);
   await changesByTwo({ account, owner, developer, productionPayment });
   await operator.stepUp();
 }

@@ -102,7 +102,7 @@ async function letters(house: House, account: string, { owner, operator }: Write
   await operator.call(declineActivation, { id: account, request: first.id }, { answer: typed('answer') });
   await ask(typed('asked-again'));
   await owner.call(inviteToTeam, { account }, { email: asEmail('invited'), role: 'analyst' });
-  await house.core.accounts.setProductionByTwo(account, true, BY_TEST);
+  await house.core.accounts.setDualControl(account, true, BY_TEST);
   const traits = { name: typed('wanted'), permissions: ['account:read'], allow_list: [] };
   await owner.call(createKey, { account, environment: 'production' }, traits);
 }

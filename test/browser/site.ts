@@ -21,8 +21,12 @@ export async function startSite(
   const metrics = new Metrics({
     waitingWrites: () => 0,
     ready: async () => true,
+    isTimeTrusted: () => true,
     certificateEnds: async () => [],
     doubtfulPayments: async () => 0,
+    verifications: () => Promise.resolve([]),
+    alteredRows: async () => new Map(),
+    missingSadKeys: async () => 0,
   });
   const log = openLog('error', { write: () => undefined });
   const reporting = { log, metrics, listener: 'console', headers: browserHeaders };

@@ -28,6 +28,8 @@ const HOUR = 3_600_000;
 /** A failover manager has noticed by then. */
 const NOTICED_MS = 1000;
 const DOWN_MS = 2000;
+/** A node reads every 20 milliseconds what its clock is to be. */
+const OBEYS_WITHIN_MS = 500;
 /** Below and beyond what a node waits for a connection and an answer. */
 const HOLES_MS = [2000, 6000, 16_000];
 const DELAY_MS = 50;
@@ -195,6 +197,24 @@ export const FAULTS: readonly Fault[] = [
       }
       node.clock('');
       return { began, ended: Date.now(), whom: named(node) };
+    },
+  },
+  {
+    name: 'time-jumps',
+    about: 'the clock that decides is 200 hours ahead for seconds',
+    lacks: ({ cluster }) => (cluster === undefined ? undefined : 'the database tells the time'),
+    async run({ nodes, stock }, dice) {
+      const node = dice.pick(nodes);
+      const jump = { from: Date.now(), to: Infinity };
+      stock.clockAhead.push(jump);
+      const hit = await between(
+        named(node),
+        () => node.clock(String(200 * HOUR)),
+        9 * SECOND,
+        () => node.clock(''),
+      );
+      jump.to = hit.ended + OBEYS_WITHIN_MS;
+      return hit;
     },
   },
   {

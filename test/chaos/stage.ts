@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { readConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
+import { systemClocks } from '../clocks.ts';
 import { Dice } from '../simulation/dice.ts';
 import { Cluster, type Row } from './cluster.ts';
 import { Courier } from './courier.ts';
@@ -114,7 +115,7 @@ async function clear(
 
 /** A new vault with an account that may pay; returns its key. */
 async function newKey({ directory, variables }: Node): Promise<string> {
-  const core = await openCore(readConfig({ ...variables, CARDVAULT_DATA_DIR: directory }), () => Date.now());
+  const core = await openCore(readConfig({ ...variables, CARDVAULT_DATA_DIR: directory }), systemClocks);
   try {
     const account = (await core.accounts.create('Chaos', OPERATOR)).id;
     const request = { processor: 'simulator', settings: SETTINGS, force: false };

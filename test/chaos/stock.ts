@@ -34,8 +34,15 @@ export class Stock {
   readonly persistent = new Map<string, { readonly token: string; readonly by: number }>();
   /** Everything that was ever sent to become a persistent token. */
   readonly wantedPersistent = new Set<string>();
+  /** When the clock that decides was ahead of the right one, milliseconds of the right clock. */
+  readonly clockAhead: { readonly from: number; to: number }[] = [];
   readonly #seen = new Map<string, number>();
   #amount = 0;
+
+  /** Whether captures may seem to have ended for a request that was under way in this time, or end late when it made them. */
+  isClockAhead(from: number, to: number): boolean {
+    return this.clockAhead.some((jump) => from <= jump.to && to >= jump.from);
+  }
 
   constructor(dice: Dice) {
     this.#dice = dice;

@@ -79,7 +79,8 @@ export class VaultWishes {
         ? undefined
         : `${id} gave back something else`;
     };
-    const refusal: Wish['refusal'] = (_, { endedAt }) => this.#isDeleted(id, endedAt) || endedAt >= kept.endsAfter;
+    const refusal: Wish['refusal'] = (_, { sentAt, endedAt }) =>
+      this.#isDeleted(id, endedAt) || endedAt >= kept.endsAfter || this.#stock.isClockAhead(sentAt, endedAt);
     return { kind: 'retrieve capture', method: 'GET', path: `${CAPTURES}/${id}`, target: id, fault, refusal };
   }
 
@@ -104,7 +105,8 @@ export class VaultWishes {
     const fault = ({ json }: Answer) => (json?.data?.status === 'success' ? undefined : `${id} was not there`);
     this.#stock.deletions.set(id, Date.now());
     const path = `${CAPTURES}/${id}`;
-    return { kind: 'delete capture', method: 'DELETE', path, isKeyed: true, target: id, fault };
+    const refusal: Wish['refusal'] = (_, { sentAt, endedAt }) => this.#stock.isClockAhead(sentAt, endedAt);
+    return { kind: 'delete capture', method: 'DELETE', path, isKeyed: true, target: id, fault, refusal };
   }
 
   /** Of new captures so many of a hundred end soon. Undefined when nothing is there yet that could be read or deleted. */

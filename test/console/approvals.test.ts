@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { Approvals } from '../../src/console/approvals.ts';
 import { routes } from '../../src/console/routes.ts';
 import {
   approve,
@@ -35,7 +34,7 @@ beforeEach(async () => {
   account = await house.newAccount();
   await joinToo(ana, account, 'owner');
   await joinToo(ben, account, 'developer');
-  await house.core.accounts.setProductionByTwo(account, true, OPERATOR);
+  await house.core.accounts.setDualControl(account, true, OPERATOR);
 });
 after(() => house.stop());
 
@@ -162,14 +161,14 @@ describe('a change in production that takes two', () => {
   });
 
   test('is listed in a bounded number of bytes, however much each would change', async () => {
-    const approvals = new Approvals(house.core);
+    const approvals = house.core.approvals;
     const value = '\u4e00'.repeat(LIMITS.summaryCharacters);
     const summary = Array.from({ length: LIMITS.summaryLines }, (_, line) => ({ name: `line ${line}`, value }));
     const call = { params: {}, body: '' };
     const asked = { environment: 'production', action: 'key.create', summary, call } as const;
     let number = 0;
     const acting = { account, person: ana, origin: OPERATOR };
-    for (; number < 25; number++) await approvals.ask(acting, asked);
+    for (; number < 25; number++) await approvals.request(acting, asked);
     const answer = await ben.call(listApprovals, { params: { account } });
     assert.equal(answer.json.approvals.length, number);
     const most = 3 * LIMITS.summaryCharactersListed + 1000;
@@ -349,13 +348,13 @@ describe('what is kept', () => {
   });
 
   test('is no more in all than a number of bytes', async () => {
-    const approvals = new Approvals(house.core);
+    const approvals = house.core.approvals;
     const call = { params: {}, body: 'x'.repeat(LIMITS.waitingCallCharacters) };
     const large = { environment: 'production', action: 'key.create', summary: [], call } as const;
     const acting = { account, person: ana, origin: OPERATOR };
     let asked = 0;
     const one = async (): Promise<string> => {
-      const id = await approvals.ask(acting, large);
+      const id = await approvals.request(acting, large);
       asked++;
       return id;
     };
@@ -384,7 +383,7 @@ describe('what is kept', () => {
   });
 
   test('is asked for so many times a day; all that are open and the newest of the others are listed', async () => {
-    const approvals = new Approvals(house.core);
+    const approvals = house.core.approvals;
     const acting = (person: PersonClient) => ({ account, person, origin: OPERATOR });
     const asked = {
       environment: 'production',
@@ -392,9 +391,9 @@ describe('what is kept', () => {
       summary: [],
       call: { params: {}, body: '' },
     } as const;
-    const first = await approvals.ask(acting(ana), asked);
+    const first = await approvals.request(acting(ana), asked);
     for (let made = 1; made < LIMITS.approvalsPerDay; made++)
-      await approvals.decide(acting(ben), await approvals.ask(acting(ana), asked), 'declined');
+      await approvals.decide(acting(ben), await approvals.request(acting(ana), asked), 'declined');
     const answer = await ana.call(createKey, { params: production(), body: TRAITS });
     assert.deepEqual([answer.status, answer.json.code], [429, 'rate_limited']);
     const shown: { id: string; status: string }[] = await listed(ana);
@@ -441,23 +440,23 @@ describe('the setting itself', () => {
   test('is switched off by two', async () => {
     const asked = await set(ana, false);
     assert.deepEqual([typeof asked.json.approval, asked.json.result], ['string', null]);
-    assert.equal((await house.core.accounts.get(account)).productionByTwo, true);
+    assert.equal((await house.core.accounts.get(account)).dualControl, true);
     await ben.call(approve, { params: of(asked.json.approval) });
     const answer = await ana.call(carryOut, { params: of(asked.json.approval) });
     assert.deepEqual(answer.json, { action: 'account.settings', result: { production_by_two: false } });
-    assert.equal((await house.core.accounts.get(account)).productionByTwo, false);
+    assert.equal((await house.core.accounts.get(account)).dualControl, false);
     const [event] = (await recorded()).filter(({ action }) => action === 'account.edited').slice(-1);
-    assert.deepEqual([event?.actor.name, event?.detail], ['Ana', { production_by_two: 'no' }]);
+    assert.deepEqual([event?.actor.name, event?.detail], ['Ana', { dual_control: 'no' }]);
   });
 
   test('is switched on at once, when there are two who can decide', async () => {
-    await house.core.accounts.setProductionByTwo(account, false, OPERATOR);
+    await house.core.accounts.setDualControl(account, false, OPERATOR);
     await house.core.people.team.changeRole(account, ben.id, 'analyst', OPERATOR);
     const alone = await set(ana, true);
     assert.deepEqual([alone.status, alone.json.code], [400, 'not_possible']);
     await house.core.people.team.changeRole(account, ben.id, 'developer', OPERATOR);
     assert.deepEqual((await set(ana, true)).json, { approval: null, result: { production_by_two: true } });
-    assert.equal((await house.core.accounts.get(account)).productionByTwo, true);
+    assert.equal((await house.core.accounts.get(account)).dualControl, true);
   });
 });
 
@@ -476,13 +475,13 @@ describe('after a day', () => {
     assert.equal((await shown()).status, 'expired');
     assert.equal((await late.call(carryOut, { params: of(id) })).status, 409);
     assert.equal((await late.call(withdrawApproval, { params: of(id) })).status, 409);
-    const approvals = new Approvals(house.core);
-    await approvals.sweep();
+    const approvals = house.core.approvals;
+    await approvals.sweep(house.now());
     assert.equal((await shown()).status, 'expired');
     assert.equal(await isForgotten(), true);
     assert.equal(await keysMade(), 0);
     house.advance(90 * DAY);
-    while ((await approvals.sweep()) > 0);
+    while ((await approvals.sweep(house.now())) > 0);
     assert.deepEqual(await house.core.database.read('select id from approvals'), []);
   });
 });

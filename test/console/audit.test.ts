@@ -64,6 +64,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
       actor_type: 'key',
       actor_id: keyId,
       actor_name: 'checkout',
+      actor_source: null,
       targets: [`capture:${captureId}`],
       detail: [],
     });

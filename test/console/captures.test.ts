@@ -33,7 +33,7 @@ describe('captures in the console', { timeout: 120_000 }, () => {
     const [{ created_at, expires_at, ...rest }] = captures;
     assert.match(created_at, TIME);
     assert.equal(Date.parse(expires_at) - Date.parse(created_at), 60 * MINUTE);
-    const expected = { id, card: '411111******1111', has_sensitive: true, amount: 12500, currency: 'USD' };
+    const expected = { id, card: '411111******1111', has_sad: true, amount: 12500, currency: 'USD' };
     assert.deepEqual(rest, { ...expected, is_damaged: false });
   });
 

@@ -8,6 +8,8 @@ export interface Client {
   readonly house: House;
   /** Undefined: signed out. */
   cookie: string | undefined;
+  /** The cookie by which the browser is known after a sign-in; it outlasts sessions. */
+  browser: string | undefined;
   csrf: string;
   /** A path with its parameters filled in; to everything but GET the word against forgery goes along. */
   send(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
@@ -51,6 +53,7 @@ export function newClient(house: House): Client {
   const client: Client = {
     house,
     cookie: undefined,
+    browser: undefined,
     csrf: '',
     async send(method, path, body, headers = {}) {
       const host = `localhost:${house.ports.console}`;
@@ -61,7 +64,7 @@ export function newClient(house: House): Client {
           host,
           'user-agent': 'test',
           ...(method !== 'GET' && { origin: `https://${host}`, 'x-csrf-token': client.csrf }),
-          ...(client.cookie !== undefined && { cookie: client.cookie }),
+          ...cookiesOf(client),
           ...headers,
         },
       });
@@ -73,10 +76,17 @@ export function newClient(house: House): Client {
   return client;
 }
 
+function cookiesOf({ cookie, browser }: Client): { cookie?: string } {
+  const pairs = [cookie, browser].filter((pair) => pair !== undefined);
+  return pairs.length === 0 ? {} : { cookie: pairs.join('; ') };
+}
+
 function keepCookie(client: Client, { headers }: Answer): void {
   for (const line of headers['set-cookie'] ?? []) {
     const [pair = ''] = line.split(';');
-    client.cookie = pair.endsWith('=') ? undefined : pair;
+    const value = pair.endsWith('=') ? undefined : pair;
+    if (pair.startsWith(`${COOKIE}=`)) client.cookie = value;
+    else client.browser = value;
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createKey, editKey, listKeys, revokeKey, rotateKey } from '../../src/console/wire/keys.ts';
+import { createKey, editKey, listKeys, revokeKey, rotateKey, showKey } from '../../src/console/wire/keys.ts';
+import { commitAll, write } from '../../src/storage/database.ts';
 import { type House, startHouse } from '../house.ts';
 import { newPerson, type PersonClient } from './client.ts';
 
@@ -156,5 +157,45 @@ describe('keys of others', () => {
         assert.equal(sent.text, none.text);
       }
     assert.equal((await house.core.accounts.key(key.id)).revision, 1);
+  });
+});
+
+describe('a key that was altered in the database', () => {
+  const altered = async () => {
+    const { key, secret } = await made();
+    const sql = 'update api_keys set permissions = ? where id = ?';
+    await commitAll(house.core.database, { writes: [write(sql, ['["captures:retrieve"]', key.id], 1)] });
+    return { params: { ...sandbox(), id: key.id }, secret };
+  };
+
+  test('is named as altered in the list and in its details', async () => {
+    const { params } = await altered();
+    const { keys } = (await owner.call(listKeys, { params: sandbox() })).json;
+    assert.equal(keys.find(({ id }: { id: string }) => id === params.id)?.state, 'altered');
+    assert.equal((await owner.call(showKey, { params })).json.key.state, 'altered');
+    const [record] = (await events('record.altered')).slice(-1);
+    assert.deepEqual([record.targets, record.actor], [[`key:${params.id}`], { type: 'service' }]);
+  });
+
+  test('does not become genuine by being edited or rotated, and is revoked for good', async () => {
+    const { params, secret } = await altered();
+    const body = {
+      ...TRAITS,
+      permissions: ['captures:retrieve'],
+      description: 'more',
+      revision: 1,
+      overlap_minutes: 5,
+    };
+    for (const definition of [editKey, rotateKey]) {
+      const refused = await owner.call(definition, { params, body });
+      assert.deepEqual([refused.status, refused.json.code], [400, 'not_possible']);
+      assert.match(refused.json.message, /^the key was altered in the database: it can only be revoked/);
+    }
+    assert.equal((await owner.call(showKey, { params })).json.key.state, 'altered');
+    assert.equal((await house.call('GET', '/v1/account', { key: secret })).status, 403);
+    const { key } = (await owner.call(revokeKey, { params })).json;
+    assert.deepEqual([key.state, key.permissions, key.allow_list], ['revoked', [], []]);
+    assert.equal((await owner.call(editKey, { params, body })).json.code, 'not_possible');
+    assert.equal((await house.call('GET', '/v1/account', { key: secret })).status, 403);
   });
 });

@@ -150,7 +150,7 @@ describe('a request for activation', () => {
     const enabling = { processor: 'simulator', settings: {}, force: false };
     const tenant = { account, environment: 'sandbox' } as const;
     await assert.rejects(
-      core.activations.enable(tenant, enabling, acting.origin, decision),
+      core.activations.enable(tenant, enabling, acting.origin, { along: decision }),
       (error) => error instanceof Failure && error.code === 'changed_meanwhile',
     );
     assert.equal(await core.activations.enabled(tenant), undefined);
@@ -254,6 +254,6 @@ describe('payments of an account', () => {
     const refused = await operator.call(enablePayments, { params, body: { processor: 'simulator' } });
     assert.deepEqual([refused.status, refused.json.code], [400, 'not_possible']);
     const forced = await operator.call(enablePayments, { params, body: { processor: 'simulator', force: true } });
-    assert.equal(forced.json.payments.enabled, true);
+    assert.equal(forced.json.result.payments.enabled, true);
   });
 });

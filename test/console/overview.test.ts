@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { showOverview } from '../../src/console/wire/overview.ts';
+import { configureProxy } from '../../src/console/wire/proxy.ts';
 import { DAY, HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { Statistics } from '../../src/storage/statistics.ts';
 import { type House, startHouse } from '../house.ts';
@@ -45,6 +46,37 @@ describe('the overview', { timeout: 120_000 }, () => {
         Array.from({ length: number }, (_, index) => now - (now % step) - (number - 1 - index) * step),
       );
     }
+  });
+
+  test('says for 30 days what an operator changed in the settings, and nothing of what members change', async () => {
+    const desk = await newDesk(house, await house.newAccount());
+    const { account } = desk;
+    const changes = async (environment = 'sandbox') =>
+      given(await desk.call(showOverview, { params: { environment } })).operator_changes;
+    await desk.person.stepUp();
+    const body = { settings: [{ name: 'jose.payload', value: 'plain' }] };
+    given(await desk.call(configureProxy, { body }));
+    assert.deepEqual(await changes(), []);
+    await house.enablePayments(account);
+    house.advance(MINUTE);
+    const by = { actor: { type: 'operator' } } as const;
+    const tenant = { account, environment: 'sandbox' } as const;
+    await house.core.configurations.configure(
+      tenant,
+      { settings: { 'jose.payload': 'nested' }, overlapMinutes: 0 },
+      by,
+    );
+    await house.enablePayments(account, { 'payment-scheme': '3' });
+    const shown = await changes();
+    assert.deepEqual(
+      shown.map(({ action }: { action: string }) => action),
+      ['payments.enabled', 'proxy.configured'],
+    );
+    assert.ok(Math.abs(Date.parse(shown[0].at) - house.now()) < MINUTE);
+    assert.deepEqual(await changes('production'), []);
+    house.advance(31 * DAY);
+    const later = await newDesk(house, account);
+    assert.deepEqual(given(await later.call(showOverview)).operator_changes, []);
   });
 
   test('puts what was counted where it belongs, and adds it up', async () => {

@@ -3,14 +3,17 @@ import { after, before, describe, test } from 'node:test';
 import { createKey, listKeys } from '../../src/console/wire/keys.ts';
 import { changeEmail, changePassword } from '../../src/console/wire/profile.ts';
 import {
+  beginPasskeyAlone,
   showSession,
   signInByCode,
+  signInByPasskeyAlone,
   signIn as signInCall,
   signOut,
   stepUpByCode,
 } from '../../src/console/wire/session.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { ROLES } from '../../src/people/roles.ts';
+import { Authenticator } from '../authenticator.ts';
 import { type House, startHouse } from '../house.ts';
 import { type Client, newClient, newPerson, type PersonClient, signIn } from './client.ts';
 
@@ -207,6 +210,63 @@ describe('stepping up', () => {
     const answer = await client.call(stepUpByCode, { body: { code: ana.code() } });
     assert.equal(answer.status, 200);
     assert.ok(Date.parse(answer.json.stepped_up_until) > house.now());
+  });
+});
+
+describe('a stranger with wrong passwords', () => {
+  test('refuses neither the step-up of who is signed in, nor the browser they signed in with, nor a passkey', async () => {
+    const eva = await newPerson(house, account, 'developer', 'Eva');
+    const { signIn: by, ownFactors, sessions } = house.core.people;
+    const visitor = { address: '127.0.0.1', userAgent: 'test' };
+    const origin = `https://localhost:${house.ports.console}`;
+    const relyingParty = { id: 'localhost', name: 'cardvault', origin };
+    const found = async () => {
+      const session = await sessions.find(eva.cookie?.split('=')[1]);
+      assert.ok(session);
+      return session;
+    };
+    const key = new Authenticator(origin);
+    const options = await ownFactors.passkeyOptions(await found(), relyingParty);
+    const made = { response: key.create(options), label: 'Laptop' };
+    await ownFactors.confirmPasskey(await found(), made, relyingParty, visitor);
+    const client = await signIn(eva);
+    const [name, secret] = client.browser?.split('=') ?? [];
+    assert.equal(name, '__Host-cardvault-browser');
+    const wrong = { email: eva.email, password: 'not the password at all' };
+    for (let index = 0; index < LIMITS.signInFailures; index++)
+      await assert.rejects(by.givePassword(wrong, visitor), { code: 'sign_in_refused' });
+
+    const locked = await password(newClient(house), { email: eva.email, password: eva.password });
+    assert.deepEqual([locked.status, locked.json.code], [403, 'sign_in_refused']);
+    house.advance(5 * 60_000);
+    assert.equal((await client.call(stepUpByCode, { body: { code: eva.code() } })).status, 200);
+    const known = Object.assign(newClient(house), { browser: client.browser });
+    assert.equal((await password(known, { email: eva.email, password: eva.password })).status, 200);
+    const other = newClient(house);
+    const asked = await other.call(beginPasskeyAlone);
+    assert.equal(other.cookie, undefined, 'nothing is kept for a visitor who has shown nothing');
+    const credential = key.get(asked.json.options);
+    const entered = await other.call(signInByPasskeyAlone, { body: { credential } });
+    assert.equal(entered.status, 200, entered.text);
+    assert.equal(entered.json.person.email, eva.email);
+    assert.equal((await newClient(house).call(signInByPasskeyAlone, { body: { credential } })).status, 403);
+    const [, own = ''] = other.browser?.split('=') ?? [];
+    assert.ok(own.length === 43 && own !== secret);
+    for (const word of [secret ?? '', own]) assert.ok(!house.log.join('\n').includes(word));
+  });
+
+  test('the cookie of a known browser is out of reach of scripts and other sites, and lasts', async () => {
+    const client = newClient(house);
+    client.csrf = (await password(client, { email: ana.email, password: ana.password })).json.csrf_token;
+    const { headers, json } = await client.call(signInByCode, { body: { code: ana.code() } });
+    client.csrf = json.csrf_token;
+    const traits = 'Max-Age=15552000; Path=/; Secure; HttpOnly; SameSite=Strict';
+    const [, line = ''] = headers['set-cookie'] ?? [];
+    assert.match(line, /^__Host-cardvault-browser=[A-Za-z0-9_-]{43}; /);
+    assert.equal(line.slice(line.indexOf(';') + 2), traits);
+    const { browser } = client;
+    assert.equal((await client.call(signOut)).status, 200);
+    assert.equal(client.browser, browser, 'signing out leaves it');
   });
 });
 

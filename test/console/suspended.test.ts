@@ -76,7 +76,7 @@ describe('the people of a suspended account', () => {
     const key = await house.newKey(account, { environment: 'production' });
     const to = { account, role: 'auditor', email: 'link@example.com' } as const;
     const link = await house.core.people.invitations.invite(to, { account, role: 'owner' }, OPERATOR);
-    await house.core.accounts.setProductionByTwo(account, true, OPERATOR);
+    await house.core.accounts.setDualControl(account, true, OPERATOR);
     await house.core.accounts.suspend(account, OPERATOR);
     const production = { account, environment: 'production', id: key.id };
     assert.equal(given(await owner.call(revokeKey, { params: production })).key.state, 'revoked');

@@ -48,8 +48,8 @@ describe('a team', () => {
     const { people } = await team();
     const [first, second] = people;
     assert.deepEqual(
-      [first.id, first.name, first.email, first.role, first.is_you, first.is_locked, first.may_reset],
-      [owner.id, 'Ana', owner.email, 'owner', true, false, true],
+      [first.id, first.name, first.email, first.role, first.is_you, first.sign_in, first.may_reset],
+      [owner.id, 'Ana', owner.email, 'owner', true, 'active', true],
     );
     assert.deepEqual([second.id, second.is_you, second.may_reset], [developer.id, false, true]);
     assert.ok(Math.abs(Date.parse(second.last_seen_at) - house.now()) < 600_000);
@@ -148,7 +148,7 @@ describe('invitations', () => {
 
   test('are for addresses that read as what they are', async () => {
     const params = { account };
-    for (const local of ['ana\u200b', 'a\u202ena', '4111111111111111', '4111.1111.1111.1111', '\u0430na', 'an\u03b1']) {
+    for (const local of ['ana\u200b', 'a\u202ena', '4111111111111111', '4111-1111-1111-1111', '\u0430na', 'an\u03b1']) {
       const email = `${local}@example.com`;
       const answer = await owner.call(inviteToTeam, { params, body: { email, role: 'analyst' } });
       assertRefused(answer, 'invalid_field', 'email', local);

@@ -55,6 +55,9 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     const [shown] = given(answer).tokens;
     assert.deepEqual([shown.name, shown.tags], ['Ana 411111******1111', ['of 411111******1111']]);
     assert.ok(!answer.text.includes(VISA));
+    const byTag = async (value: string) => given(await other.call(listTokens, { body: { by: 'tag', value } })).tokens;
+    assert.deepEqual(await byTag(`of ${VISA}`), [shown]);
+    assert.deepEqual(await byTag('of 411111******1111'), []);
   });
 
   test('tokens are found by token, tag, last four and BIN', async () => {

@@ -200,10 +200,16 @@ describe('POST /transactions/requests/{transactionID}/tokenize', () => {
       });
     }
 
-    test('a card for which there is no token', async () => {
-      const id = await me.capture({ chd: { card: luhnPan('455667', 12) } });
-      const body = { tags: [], scheme: 1, isEightDigitsBin: true };
-      assertRefused(await tokenize(id, body), 'No card of the request can be tokenized.');
+    test('a card for which no token is free', async () => {
+      const owner = await newCaller(house);
+      const card = luhnPan('455667', 12);
+      const id = await owner.capture({ chd: { card } });
+      const body = { tags: [], scheme: 8 };
+      const answers = await Promise.all(Array.from({ length: 6 }, () => tokenize(id, body, owner)));
+      const refused = answers.filter(({ status }) => status !== 200);
+      assert.ok(refused.length === 1 || refused.length === 2);
+      for (const answer of refused)
+        assertRefused(answer, 'No free token is left for the cards of the request.', { card });
     });
   });
 

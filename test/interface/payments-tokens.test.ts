@@ -125,7 +125,7 @@ describe('the token of a payment', () => {
 
   test('that cannot be made, because no value is free, makes no payment either', async () => {
     const own = await newMerchant(house, { 'payment-scheme': '8' });
-    // Two hidden digits: ten card numbers that pass the Luhn check, and ten such values.
+    // Two hidden digits: ten card numbers that pass the Luhn check, and five values that may be issued.
     const pans = Array.from({ length: 100 }, (_, hidden) => `411111${String(hidden).padStart(2, '0')}1111`).filter(
       passesLuhn,
     );

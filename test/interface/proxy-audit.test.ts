@@ -143,13 +143,18 @@ async function configured({ account }: Sender) {
   return records.filter(({ action }) => action === 'proxy.configured');
 }
 
-test('configuring settings is in the audit log, with names and no value', async () => {
+test('configuring settings is in the audit log, with the values of those that are no secrets', async () => {
   const secret = 'PasswordOfTheCanary';
-  const own = await newSender(house, { setup: { settings: { 'wssec.username': 'u', 'wssec.password': secret } } });
+  const settings = { 'jose.payload': 'plain', 'wssec.username': secret, 'wssec.password': secret };
+  const own = await newSender(house, { setup: { settings } });
   const [record, ...more] = await configured(own);
   assert.deepEqual(more, []);
   assert.equal(record.outcome, 'success');
-  assert.deepEqual(record.detail, { settings: ['wssec.username', 'wssec.password'], overlap_minutes: 0 });
+  assert.deepEqual(record.detail, {
+    settings: ['jose.payload', 'wssec.username', 'wssec.password'],
+    new_values: ['jose.payload=plain', 'wssec.username=(changed)', 'wssec.password=(changed)'],
+    overlap_minutes: 0,
+  });
   assert.ok(!JSON.stringify(record).includes(secret));
 });
 

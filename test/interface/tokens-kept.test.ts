@@ -69,6 +69,35 @@ describe('GET /v1/tokens/{token}/inspect', () => {
     });
   });
 
+  describe('200, a card number in the name', () => {
+    const name = `Ana ${VISA} Lopez 4111-1111 1111 1111`;
+    const truncated = 'Ana 411111******1111 Lopez 411111******1111';
+
+    test('is truncated for keys without tokens:detokenize, and whole for the others', async () => {
+      const account = await house.newAccount();
+      const creator = await newCaller(house, { account, permissions: ['tokens:create'] });
+      const inspector = await newCaller(house, { account, permissions: ['tokens:inspect'] });
+      const reader = await newCaller(house, { account, permissions: ['tokens:inspect', 'tokens:detokenize'] });
+      const [token = ''] = tokensIn(await creator.tokenize({ chd: [card(VISA, { name })], tags: [], scheme: 7 }));
+      const answer = await inspector.send('GET', inspection(token));
+      assert.equal(dataOf(answer).name, truncated);
+      assert.ok(!answer.text.includes(VISA));
+      assert.equal(dataOf(await reader.send('GET', inspection(token))).name, name);
+    });
+
+    test('creation returns its own tags as they were sent, and those of earlier requests truncated', async () => {
+      const account = await house.newAccount();
+      const creator = await newCaller(house, { account, permissions: ['tokens:create'] });
+      const reader = await newCaller(house, { account, permissions: ['tokens:create', 'tokens:detokenize'] });
+      const tagged = async (caller: Caller, tags: readonly string[]): Promise<string[]> =>
+        dataOf(await caller.tokenize(cards([VISA], { tags, scheme: 7, type: 'persistent' }))).tokens[0].tags;
+      assert.deepEqual(await tagged(creator, [`of ${VISA}`]), [`of ${VISA}`]);
+      assert.deepEqual(await tagged(creator, ['web']), ['of 411111******1111', 'web']);
+      assert.deepEqual(await tagged(reader, ['web']), [`of ${VISA}`, 'web']);
+      assert.deepEqual(await tagged(creator, [`of ${VISA}`]), [`of ${VISA}`, 'web']);
+    });
+  });
+
   describe('400', () => {
     test('a token that does not exist', async () => {
       for (const token of [...STRANGERS, 'x'.repeat(2000)])

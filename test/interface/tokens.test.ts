@@ -62,22 +62,33 @@ describe('POST /v1/tokenization/simple', () => {
 
     for (const scheme of [1, 3, 8]) {
       test(`scheme ${scheme} with an 8-digit BIN keeps eight digits and the last four`, async () => {
-        const pans = LENGTHS.filter((length) => length >= 14).map((length) => luhnPan('45566712', length));
+        const pans = LENGTHS.filter((length) => length >= 16).map((length) => luhnPan('45566712', length));
         const tokens = tokensIn(await me.tokenize(cards(pans, { scheme, isEightDigitsBin: true })));
         for (const [index, pan] of pans.entries()) assertForm(tokens[index] ?? '', pan, scheme, 8);
       });
     }
 
-    test('without a value to give, an 8-digit BIN leaves the item untokenized', async () => {
-      const [twelve, thirteen, sixteen] = [luhnPan('45566712', 12), luhnPan('45566712', 13), luhnPan('45566712')];
-      const body = { isEightDigitsBin: true };
-      const statuses = async (scheme: number) =>
-        dataOf(await me.tokenize(cards([twelve, thirteen, sixteen], { ...body, scheme }))).tokens.map(
-          ({ status }: { status: number }) => status,
-        );
-      assert.deepEqual(await statuses(1), [0, 1, 1]);
-      assert.deepEqual(await statuses(3), [0, 1, 1]);
-      assert.deepEqual(await statuses(8), [0, 0, 1]);
+    for (const scheme of [1, 3, 8]) {
+      test(`scheme ${scheme}: an 8-digit BIN of a card with fewer than 16 digits keeps six`, async () => {
+        const pans = LENGTHS.filter((length) => length < 16).map((length) => luhnPan('45566712', length));
+        const tokens = tokensIn(await me.tokenize(cards(pans, { scheme, isEightDigitsBin: true })));
+        for (const [index, pan] of pans.entries()) assertForm(tokens[index] ?? '', pan, scheme, 6);
+      });
+    }
+
+    test('a card with fewer than 16 digits has one persistent token for both BIN widths, a longer one has two', async () => {
+      for (const [length, count] of [
+        [12, 1],
+        [15, 1],
+        [16, 2],
+        [19, 2],
+      ] as const) {
+        const pan = luhnPan('45566712', length);
+        const tokens = [];
+        for (const isEightDigitsBin of [false, true, false])
+          tokens.push(...tokensIn(await me.tokenize(cards([pan], { type: 'persistent', isEightDigitsBin }))));
+        assert.equal(new Set(tokens).size, count, `${length} digits`);
+      }
     });
 
     test('isEightDigitsBin false keeps six digits and goes with every scheme', async () => {

@@ -16,6 +16,7 @@ import type {
   ProcessorCall,
   Subject,
 } from '../../src/payments/processor.ts';
+import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
 import { Connections } from '../../src/payments/processors/connection.ts';
 import { CyberSource } from '../../src/payments/processors/cybersource/cybersource.ts';
 import { settingsInForce } from '../../src/payments/settings.ts';
@@ -53,7 +54,7 @@ export async function openDesk({ auth = 'jwt', clock = Date.now, ...options }: D
   const { url } = await standIn.start();
   const random = systemRandom();
   const ids = new AscendingIds(clock, random);
-  const connections = new Connections();
+  const connections = new Connections(new ProcessorHosts());
   const cybersource = new CyberSource({ connections, clock, random });
   const given = {
     'base-url': url,

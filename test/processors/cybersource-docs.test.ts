@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { CYBERSOURCE_SETTINGS } from '../../src/payments/processors/cybersource/client.ts';
+import { CYBERSOURCE_HOSTS, CYBERSOURCE_SETTINGS } from '../../src/payments/processors/cybersource/client.ts';
 import { ACCEPTED, HTTP_STATUSES, REASONS } from '../../src/payments/processors/cybersource/mapping.ts';
 import { failedFor, type Reason } from '../../src/payments/transitions.ts';
 
@@ -62,6 +62,12 @@ describe('docs/processors/cybersource.md', () => {
       if (required) assert.equal(rows[name], 'required');
       if (fallback !== undefined) assert.equal(rows[name], `\`${fallback}\``);
     }
+  });
+
+  test('names exactly the hosts that production sends cards to', () => {
+    const [, section = ''] = /^Hosts in production: (.*)$/m.exec(text) ?? [];
+    const hosts = [...section.matchAll(/`([^`]+)`/g)].map(([, host]) => `https://${host}`);
+    assert.deepEqual(hosts, CYBERSOURCE_HOSTS.production);
   });
 
   test('names every status that means yes', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { systemRandom } from '../../src/crypto/random.ts';
 import type { Approved } from '../../src/payments/processor.ts';
+import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
 import { Connections } from '../../src/payments/processors/connection.ts';
 import { CyberSource } from '../../src/payments/processors/cybersource/cybersource.ts';
 import { approvedId, card, history, money, openDesk, order, PAN, subject } from './cybersource-desk.ts';
@@ -141,7 +142,11 @@ for (const auth of ['jwt', 'http-signature']) {
 }
 
 test('encrypted messages go with JWT only, and the operator is told', () => {
-  const processor = new CyberSource({ connections: new Connections(), clock: () => 0, random: systemRandom() });
+  const processor = new CyberSource({
+    connections: new Connections(new ProcessorHosts()),
+    clock: () => 0,
+    random: systemRandom(),
+  });
   const both = { 'mle-certificate': 'MIIB', auth: 'http-signature' };
   assert.match(processor.conflict(both) ?? '', /^mle-certificate: goes with auth=jwt only$/);
   assert.equal(processor.conflict({ ...both, auth: 'jwt' }), undefined);

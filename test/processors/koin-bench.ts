@@ -12,6 +12,7 @@ import type {
   ProcessorSettings,
   Subject,
 } from '../../src/payments/processor.ts';
+import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
 import { Connections } from '../../src/payments/processors/connection.ts';
 import { Koin } from '../../src/payments/processors/koin/koin.ts';
 import { settingsInForce } from '../../src/payments/settings.ts';
@@ -53,7 +54,7 @@ export const GUARDED: Order = { ...ORDER, fingerprintSessionId: 'session-1', lin
 export class KoinBench {
   readonly standIn: KoinStandIn;
   readonly koin: Koin;
-  readonly #connections = new Connections();
+  readonly #connections = new Connections(new ProcessorHosts());
   #url = '';
   #keys = 0;
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { KOIN_SETTINGS } from '../../src/payments/processors/koin/client.ts';
+import { KOIN_HOSTS, KOIN_SETTINGS } from '../../src/payments/processors/koin/client.ts';
 import { FAILURE_REASONS, ORDER_STATUSES } from '../../src/payments/processors/koin/mapping.ts';
 import type { Setting, SettingTable } from '../../src/payments/settings.ts';
 import { failedFor, RESPONSE_CODES } from '../../src/payments/transitions.ts';
@@ -45,6 +45,12 @@ describe('docs/processors/koin.md', () => {
         RESPONSE_CODES[reason],
       ]),
     );
+  });
+
+  it('names exactly the hosts that production sends cards to', () => {
+    const [, section = ''] = /^Hosts in production: (.*)$/m.exec(text) ?? [];
+    const hosts = [...section.matchAll(/`([^`]+)`/g)].map(([, host]) => `https://${host}`);
+    assert.deepEqual(hosts, Object.values(KOIN_HOSTS.production));
   });
 
   it('has every setting, with its default', () => {

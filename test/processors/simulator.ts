@@ -21,6 +21,7 @@ import type {
 import { Simulator } from '../../src/payments/processors/simulator/simulator.ts';
 import type { Driver } from '../../src/storage/database.ts';
 import { dropDatabase, openFolder, storedBytes } from '../database.ts';
+import { beginJournal } from '../journals.ts';
 import { bareOrder } from '../payment-pieces.ts';
 
 /** 2026-11-21T12:00:00Z. */
@@ -81,8 +82,8 @@ export class Bench {
   static async open(): Promise<Bench> {
     const directory = mkdtempSync(join(tmpdir(), 'cardvault-simulator-'));
     const bench = new Bench(directory, await openFolder(directory));
-    await bench.database.useJournalKey(createSecretKey(randomBytes(32)));
     await bench.database.migrate(() => bench.now);
+    await beginJournal(bench.database, createSecretKey(randomBytes(32)));
     return bench;
   }
 

@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import fastJson from 'fast-json-stringify';
 import { Captures } from '../../src/captures/captures.ts';
 import { Keyring } from '../../src/crypto/keyring.ts';
+import { SadKeys } from '../../src/crypto/sad-keys.ts';
 import type { Endpoint, Services } from '../../src/http/endpoint.ts';
 import { capturePayment } from '../../src/http/endpoints/capture-payment.ts';
 import { createPayment } from '../../src/http/endpoints/create-payment.ts';
@@ -16,14 +17,17 @@ import { failureOf, PROBLEMS } from '../../src/http/problems.ts';
 import { Idempotency } from '../../src/idempotency/idempotency.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
+import type { TrustedTime } from '../../src/kernel/time-guard.ts';
 import { Activations, type Processors } from '../../src/payments/activations.ts';
 import { Books } from '../../src/payments/books.ts';
 import { Notifications } from '../../src/payments/notifications.ts';
 import { Payments } from '../../src/payments/payments.ts';
+import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
 import { Recovery } from '../../src/payments/recovery.ts';
 import { Placeholders } from '../../src/placeholders/placeholders.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { wrappedKeyStore } from '../../src/storage/key-store.ts';
+import { sadKeyTable } from '../../src/storage/sad-key-table.ts';
 import { Turns } from '../../src/storage/turns.ts';
 import { Vault } from '../../src/vault/vault.ts';
 
@@ -64,6 +68,9 @@ function serializerOf(endpoint: Endpoint): (envelope: unknown) => string {
   return made;
 }
 
+/** Accounts of the simulation are not under dual control. */
+const NO_APPROVALS = { permit: () => Promise.resolve({ writes: [], journal: [] }) };
+
 const PERMISSIONS = ['payments:write', 'payments:read', 'tokens:detokenize', 'captures:retrieve'] as const;
 
 /** The payments of one process, put together as the service does, without its listeners. */
@@ -77,11 +84,14 @@ export class Machine {
   readonly #performers: Readonly<Record<EndpointName, Performer>>;
   readonly #tenant: Tenant;
   readonly #clock: Clock;
+  readonly #time: TrustedTime;
+  readonly #idempotency: Idempotency;
 
   constructor(options: {
     database: Database;
     root: KeyObject;
     clock: Clock;
+    time: TrustedTime;
     random: Random;
     processors: Processors;
     tenant: Tenant;
@@ -89,11 +99,13 @@ export class Machine {
   }) {
     const { database, root, clock, random, processors, tenant, failed } = options;
     const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });
-    const parts = { database, keyring, clock, random };
+    const time = options.time;
+    const parts = { database, keyring, clock, time, random };
+    const sadKeys = new SadKeys({ keyring, store: sadKeyTable(database), time, random });
     const vault = new Vault(parts);
-    const captures = new Captures({ ...parts, vault });
+    const captures = new Captures({ ...parts, sadKeys, vault });
     const placeholders = new Placeholders({ database, vault, captures, clock });
-    const activations = new Activations({ ...parts, processors });
+    const activations = new Activations({ ...parts, processors, hosts: new ProcessorHosts(), approvals: NO_APPROVALS });
     const books = new Books({ ...parts, observe: () => undefined });
     const notifications = new Notifications({ ...parts, processors, books });
     const payments = new Payments({ ...parts, vault, placeholders, activations, books, notifications });
@@ -104,7 +116,7 @@ export class Machine {
       new Performer({ endpoint, services, idempotency, clock, turns, serialize: serializerOf(endpoint) });
     const performers = Object.entries(ENDPOINTS).map(([name, endpoint]) => [name, performerOf(endpoint)] as const);
     this.#performers = Object.fromEntries(performers) as Record<EndpointName, Performer>;
-    this.recovery = new Recovery({ database, activations, books, payments, idempotency, clock, failed });
+    this.recovery = new Recovery({ database, activations, books, payments, idempotency, clock, time, failed });
     this.activations = activations;
     this.books = books;
     this.captures = captures;
@@ -112,12 +124,22 @@ export class Machine {
     this.keyring = keyring;
     this.#tenant = tenant;
     this.#clock = clock;
+    this.#time = time;
+    this.#idempotency = idempotency;
   }
 
   /** What the clockwork of the service does once a second. */
   async round(): Promise<void> {
     await this.notifications.gather();
     await this.recovery.round();
+  }
+
+  /** What the sweeper of the service does every 5 seconds. */
+  async sweep(): Promise<void> {
+    const now = this.#time.trustedNow();
+    if (now === undefined) return;
+    await this.captures.sweep(now);
+    await this.#idempotency.sweep(now);
   }
 
   /** A request of a caller who was let in. */

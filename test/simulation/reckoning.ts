@@ -159,8 +159,10 @@ async function keptSecrets({ clients, database }: Look, known: ReadonlyMap<strin
   for (const { reference, capture } of clients.requests) {
     const paid = [...known.values()].find(({ operations }) => operations[0]?.referenceCode === reference);
     if (capture === undefined || paid === undefined || !ANSWERED.includes(paid.payment.status)) continue;
-    const [row] = await database.read('select sensitive from captures where id = ?', capture);
-    if (row?.['sensitive'] !== null) faults.push(`${paid.payment.id} left the verification code of ${capture}`);
+    const [row] = await database.read('select sad from captures where id = ?', capture);
+    // One whose ttl has ended is gone, where it is swept.
+    if (row !== undefined && row['sad'] !== null)
+      faults.push(`${paid.payment.id} left the verification code of ${capture}`);
   }
   return faults;
 }

@@ -37,6 +37,27 @@ describe('payments agree with the books of', { timeout: 240_000 }, () => {
     });
 });
 
+describe('clocks that jump by hours for seconds', { timeout: 240_000 }, () => {
+  for (const processor of PROCESSORS)
+    test(`destroy nothing with the ${processor}`, async () => {
+      let jumps = 0;
+      for (const seed of SEEDS.slice(-2)) {
+        const { trace } = await run({ seed, processor, requests: REQUESTS, clockJumps: 'noticed' });
+        jumps += trace.filter((line) => line.includes('clocks are wrong')).length;
+      }
+      assert.ok(jumps > 1, `${jumps} jumps prove nothing`);
+    });
+
+  test('destroy much where nodes do not notice', async () => {
+    const { faults } = await simulate({ seed: 5, processor: 'acquirer', requests: REQUESTS, clockJumps: 'trusted' });
+    for (const expected of [/captures were destroyed/, /expiry [a-z]+ began early/])
+      assert.ok(
+        faults.some((fault) => expected.test(fault)),
+        faults.join('\n'),
+      );
+  });
+});
+
 describe('payments agree over HTTP with the books of', { timeout: 240_000 }, () => {
   for (const processor of STAND_INS)
     test(`${processor}, after crashes, broken connections and answers at fault`, async () => {

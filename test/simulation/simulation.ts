@@ -2,11 +2,15 @@ import { createSecretKey } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Clock, HOUR } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Pan } from '../../src/kernel/pan.ts';
+import { TimeGuard, type TrustedTime } from '../../src/kernel/time-guard.ts';
 import type { Lane } from '../../src/payments/lane.ts';
 import type { Driver } from '../../src/storage/database.ts';
+import { trusting } from '../clocks.ts';
 import { dropDatabase, openFolder } from '../database.ts';
+import { beginJournal } from '../journals.ts';
 import { memoryFolder } from '../postgres-server.ts';
 import type { Spoilt } from './acquirer.ts';
 import { acquirerBackend, type Backend, simulatorBackend } from './backend.ts';
@@ -25,6 +29,8 @@ export interface Plan {
   readonly requests: number;
   /** Of the acquirer. */
   readonly spoilt?: Spoilt;
+  /** The clocks of both nodes jump by hours for seconds. `trusted`: the nodes do not notice. */
+  readonly clockJumps?: 'noticed' | 'trusted';
 }
 
 export interface Report {
@@ -49,6 +55,12 @@ const OPERATOR = { actor: { type: 'operator' as const, name: 'simulation' } };
 const CRASHES = 12;
 /** Of a thousand steps. */
 const HOLD_UPS = 4;
+/** Of a thousand steps. */
+const CLOCK_JUMPS = 10;
+const CLOCK_JUMPS_MS = [200, -200, 12, -12].map((hours) => hours * HOUR);
+const REPEATS_IN_A_JUMP = 3;
+/** Where the clock jumps no payment expires before the simulation is calm, unless the nodes go by the jump. */
+const LONG_LIFETIMES = { 'opened-expiry': '12h', 'authorization-expiry': '7d' };
 /** Looks at the clock until payments must have ended. */
 const PATIENCE = 3000;
 const NO_PATIENCE = 30;
@@ -106,6 +118,10 @@ class Simulation {
   readonly #faults: string[] = [];
   #crashes = 0;
   #isCalm = false;
+  /** What is added to the clocks of all nodes. */
+  #wrongBy = 0;
+  /** As the nodes store it in their database. */
+  #lastTrusted: number;
 
   private constructor(plan: Plan, parts: Parts) {
     this.#plan = plan;
@@ -117,6 +133,7 @@ class Simulation {
     this.#real = parts.real;
     this.#disk = new Disk(this.#real, this.#dice.branch());
     this.#root = createSecretKey(this.#dice.bytes(32));
+    this.#lastTrusted = this.#time.now;
   }
 
   static async open(plan: Plan): Promise<Simulation> {
@@ -169,10 +186,11 @@ class Simulation {
   async #prepare(): Promise<Machine> {
     const clock = () => this.#time.now;
     await this.#real.migrate(clock);
-    await this.#real.useJournalKey(createSecretKey(this.#dice.bytes(32)));
-    const desk = this.#machine({ database: this.#real, clock, random: this.#dice.branch(), isDead: () => false });
-    await desk.keyring.prepare(['service', 'sandbox']);
-    const { name, settings } = this.#backend;
+    await beginJournal(this.#real, createSecretKey(this.#dice.bytes(32)));
+    const process = { database: this.#real, clock, random: this.#dice.branch(), isDead: () => false };
+    const desk = this.#machine(process, clock, trusting(clock));
+    const { name } = this.#backend;
+    const settings = { ...this.#backend.settings, ...(this.#plan.clockJumps !== undefined && LONG_LIFETIMES) };
     await desk.activations.enable(TENANT, { processor: name, settings, force: false }, OPERATOR);
     return desk;
   }
@@ -181,32 +199,39 @@ class Simulation {
     const ids: string[] = [];
     const card = { pan: '4111111111111111' as Pan, name: 'Ana Lopez', expiry: { month: '12', year: '29' } };
     const more = { amount: 100, currency: 'USD', additionalInfo: {}, ttlMinutes: 10_000 };
-    const request = { ...card, ...more, sensitive: { cvv: '737', track2: undefined } };
+    const request = { ...card, ...more, sad: { cvv: '737', track2: undefined } };
     for (let count = 0; count < CAPTURES; count++)
       ids.push(await desk.captures.create(TENANT, request, { origin: OPERATOR }));
     return ids;
   }
 
-  #machine(process: Parameters<Backend['seenBy']>[0]): Machine {
+  /** `clock`: that of the node; the processor has one of its own, which is right. */
+  #machine(process: Parameters<Backend['seenBy']>[0], clock: Clock, time: TrustedTime): Machine {
     const processors = { [this.#backend.name]: this.#backend.seenBy(process) };
-    const { database, clock, random } = process;
+    const { database, random } = process;
     const failed = (error: unknown): void => {
       this.#tell(`recovery failed: ${error}`);
       this.#faults.push(`recovery failed: ${error instanceof Error ? error.stack : error}`);
     };
-    return new Machine({ database, root: this.#root, clock, random, processors, tenant: TENANT, failed });
+    return new Machine({ database, root: this.#root, clock, time, random, processors, tenant: TENANT, failed });
   }
 
   #startNode(at: number): void {
     const database = new MortalDatabase(this.#disk);
     const skew = this.#dice.between(-200, 200);
-    const clock = (): number => this.#time.now + skew;
-    const machine = this.#machine({ database, clock, random: this.#dice.branch(), isDead: () => database.isDead });
+    const right = (): number => this.#time.now + skew;
+    const clock = (): number => right() + this.#wrongBy;
+    const guard = new TimeGuard({ clock, monotonic: () => this.#time.now });
+    guard.begin(this.#lastTrusted);
+    const process = { database, clock: right, random: this.#dice.branch(), isDead: () => database.isDead };
+    const machine = this.#machine(process, clock, this.#plan.clockJumps === 'trusted' ? trusting(clock) : guard);
     let running = false;
     const round = async (): Promise<void> => {
       if (running || database.isDead) return;
       running = true;
+      this.#lastTrusted = guard.trustedNow() ?? this.#lastTrusted;
       await machine.round();
+      if (this.#plan.clockJumps !== undefined) await machine.sweep();
       running = false;
     };
     const failed = (error: unknown): void => {
@@ -244,6 +269,29 @@ class Simulation {
     });
   }
 
+  /** Some requests are repeated before the clocks are right again. */
+  #jumpClock(clients: Clients): void {
+    const alive = this.#nodes.filter((node) => node !== undefined);
+    if (this.#wrongBy !== 0 || alive.length === 0) return;
+    this.#wrongBy = this.#dice.pick(CLOCK_JUMPS_MS);
+    this.#tell(`clocks are wrong by ${this.#wrongBy / HOUR} hours`);
+    const keyed = clients.requests.filter(({ asked, answers }) => asked.key !== undefined && answers.length > 0);
+    for (let count = 0; count < REPEATS_IN_A_JUMP && keyed.length > 0; count++)
+      clients.send(this.#dice.pick(keyed), this.#dice.pick(alive).machine);
+    this.#time.after(this.#dice.between(2000, 12_000), () => {
+      this.#wrongBy = 0;
+      this.#tell('clocks are right');
+    });
+  }
+
+  /** Nothing was due before the simulation is calm. */
+  async #checkNothingDestroyed(): Promise<void> {
+    const captures = await this.#real.read('select id from captures');
+    if (captures.length < CAPTURES) this.#faults.push(`${CAPTURES - captures.length} captures were destroyed`);
+    for (const { id } of await this.#real.read("select id from payment_operations where type = 'expiry'"))
+      this.#faults.push(`expiry ${id} began early`);
+  }
+
   #end(node: Node): void {
     node.database.isDead = true;
     node.stop();
@@ -276,6 +324,8 @@ class Simulation {
   async #step(clients: Clients): Promise<void> {
     await this.#quiet();
     if (!this.#isCalm && this.#dice.below(1000) < HOLD_UPS) this.#holdUp();
+    if (this.#plan.clockJumps !== undefined && !this.#isCalm && this.#dice.below(1000) < CLOCK_JUMPS)
+      this.#jumpClock(clients);
     if (this.#disk.ready > 0 && this.#dice.percent(this.#isCalm ? 95 : 85)) {
       const isLast = !this.#isCalm && this.#dice.below(1000) < CRASHES;
       await this.#disk.step(isLast ? (owner) => this.#crash(owner as MortalDatabase, clients) : undefined);
@@ -293,6 +343,7 @@ class Simulation {
     this.#backend.calmDown();
     this.#tell('calm');
     await this.#pass(NEWS_WITHIN, clients);
+    if (this.#plan.clockJumps !== undefined) await this.#checkNothingDestroyed();
   }
 
   /** So much time passes, and then as much as it takes until nothing is on its way. */
@@ -307,7 +358,8 @@ class Simulation {
     const look = { desk, clients, backend: this.#backend, database: this.#real, tenant: TENANT };
     const settle = () => this.#settle(clients, () => this.#nextDue(desk, isUnsettled, this.#backend.nextTurn()));
     const stuck = await settle();
-    await this.#repeat(clients);
+    // What was opened while the clock was ahead takes longer to settle than an Idempotency-Key holds.
+    if (this.#plan.clockJumps === undefined) await this.#repeat(clients);
     const stuckAgain = await settle();
     faults.push(...[stuck, stuckAgain].filter((each) => each !== undefined));
     faults.push(...(await reckon({ ...look, isOver: false })));
@@ -327,9 +379,14 @@ class Simulation {
     return dues.length === 0 ? undefined : Math.min(...dues);
   }
 
+  /** It is made to fail, so there is no end to wait for. */
+  get #isFaulty(): boolean {
+    return this.#plan.spoilt !== undefined || this.#plan.clockJumps === 'trusted';
+  }
+
   /** Lets time go on until nothing is left to wait for. */
   async #settle(clients: Clients, next: () => Promise<number | undefined>): Promise<string | undefined> {
-    for (let looks = 0; looks < (this.#plan.spoilt === undefined ? PATIENCE : NO_PATIENCE); looks++) {
+    for (let looks = 0; looks < (this.#isFaulty ? NO_PATIENCE : PATIENCE); looks++) {
       const due = await next();
       if (due === undefined) return undefined;
       this.#time.jumpTo(due);

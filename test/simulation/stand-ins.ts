@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Processor } from '../../src/payments/processor.ts';
+import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
 import { Connections } from '../../src/payments/processors/connection.ts';
 import { CyberSource } from '../../src/payments/processors/cybersource/cybersource.ts';
 import { Koin } from '../../src/payments/processors/koin/koin.ts';
@@ -103,7 +104,7 @@ class Wire {
 export async function koinBackend(parts: Parts): Promise<Backend> {
   const standIn = new KoinStandIn({ now: () => parts.time.now });
   const { url } = await standIn.start();
-  const connections = new Connections();
+  const connections = new Connections(new ProcessorHosts());
   const kinds = {
     authorize: ['tokenize', 'create'],
     capture: ['capture'],
@@ -176,7 +177,7 @@ export async function cyberSourceBackend(parts: Parts): Promise<Backend> {
   const indexDelayMs = parts.dice.pick([0, 4000]);
   const standIn = new CyberSourceStandIn({ ...keys, indexDelayMs, clock: () => parts.time.now });
   const { url } = await standIn.start();
-  const connections = new Connections();
+  const connections = new Connections(new ProcessorHosts());
   const kinds = {
     authorize: ['payment'],
     capture: ['capture'],

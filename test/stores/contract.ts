@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { exportJournal, verifyJournal } from '../../src/audit/verify.ts';
 import { type Database, StorageError, type Unit, type Value, type Write, write } from '../../src/storage/database.ts';
 import { isAnnouncement } from '../../src/storage/journal.ts';
+import { beginRegister } from '../../src/storage/lane-register.ts';
 
 /** An empty database that any number of instances can open. */
 export interface Store {
@@ -59,6 +60,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       store = await newStore();
       database = await store.open(journalKey);
       await database.migrate(clock);
+      await database.commit({ writes: [beginRegister(journalKey)] });
     });
     after(async () => {
       await database.close();
@@ -593,6 +595,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       const store = await newStore();
       const database = await store.open(journalKey);
       await database.migrate(clock);
+      await database.commit({ writes: [beginRegister(journalKey)] });
       const outcomes = Array.from({ length: 3000 }, (_, index) =>
         database.commit({ writes: [insert(`before close ${index}`)], journal: [entry(`"${index}"`)] }),
       );

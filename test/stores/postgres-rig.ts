@@ -6,6 +6,7 @@ import { systemRandom } from '../../src/crypto/random.ts';
 import { type Outcome, type Unit, type Value, type Write, write } from '../../src/storage/database.ts';
 import { readAddress } from '../../src/storage/postgres/address.ts';
 import { PostgresDatabase, type PostgresPool } from '../../src/storage/postgres/postgres.ts';
+import { beginJournal } from '../journals.ts';
 import { sharedPostgres } from '../postgres.ts';
 import { WireProxy } from './wire-proxy.ts';
 
@@ -42,7 +43,7 @@ export class Rig {
   static async on(address: string): Promise<Rig> {
     const rig = new Rig(address);
     await rig.eyes.migrate(() => NOW);
-    await rig.eyes.useJournalKey(rig.journalKey);
+    await beginJournal(rig.eyes, rig.journalKey);
     assert.deepEqual(await rig.eyes.commit({ writes: [insert('counter')] }), COMMITTED);
     return rig;
   }

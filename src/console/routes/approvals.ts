@@ -1,21 +1,22 @@
+import { type Approval, isOlderThan, type ListedApproval, statusAt } from '../../accounts/approval.ts';
 import { iso8601 } from '../../kernel/clock.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { type Capability, can } from '../../people/roles.ts';
-import { type Approval, isOlderThan, type ListedApproval, statusAt } from '../approval.ts';
+import { executeOperatorChange } from '../operator-changes.ts';
 import { type Call, type Change, carriedOut, type Route, route } from '../route.ts';
 import {
+  answerDualControlQuestion,
   approve,
   carryOut,
   decline,
   listApprovals,
   setProductionByTwo,
   showApproval,
+  showDualControlQuestion,
   withdrawApproval,
 } from '../wire/approvals.ts';
 
 type AnyCall = Call<unknown, unknown>;
-
-const DECIDERS_AT_LEAST = 2;
 
 export const approvalRoutes: readonly Route[] = [
   route(listApprovals, async (call) => {
@@ -32,8 +33,9 @@ export const approvalRoutes: readonly Route[] = [
   }),
 
   route(approve, async (call) => {
-    await call.services.approvals.decide(call, call.params['id'] ?? '', 'approved');
-    return { done: true };
+    const execution = await call.services.approvals.decide(call, call.params['id'] ?? '', 'approved');
+    if (execution !== undefined) await executeOperatorChange(call.services, execution);
+    return { executed: execution !== undefined };
   }),
 
   route(decline, async (call) => {
@@ -51,25 +53,35 @@ export const approvalRoutes: readonly Route[] = [
     const approval = await approvals.get(call.account, call.params['id'] ?? '');
     const change = changeOf(call, approval);
     await mustStillBeAgreed(call, approval);
-    const asked = await approvals.take(approval, call);
+    const { call: asked, consent } = await approvals.claimForExecution(approval, call);
     try {
-      return { action: approval.action, result: await change.run(call, asked, approval.environment) };
+      return { action: approval.action, result: await change.run(call, asked, approval.environment, consent) };
     } catch (error) {
-      await approvals.noteFailure(approval, error instanceof Failure ? error.code : 'failed', call.origin);
+      await approvals.recordFailure(approval, error instanceof Failure ? error.code : 'failed', call.origin);
       throw error;
     }
   }),
 
+  route(showDualControlQuestion, async ({ services, account }) => {
+    const { isAsked, isRecommended } = await services.dualControlQuestion.find(account);
+    return { is_asked: isAsked, is_recommended: isRecommended };
+  }),
+
+  route(answerDualControlQuestion, async ({ services, account, origin, body: { dual_control: isOn } }) => {
+    // The settings do the same when the rule is switched on.
+    const links = isOn ? await services.people.invitations.endOfAll(account, origin) : undefined;
+    await services.dualControlQuestion.answer(account, isOn, origin, links);
+    return { done: true };
+  }),
+
   route(
     setProductionByTwo,
-    async (call) => {
-      const { services, account, origin, body } = call;
+    async ({ services, account, origin, body }) => {
       const { production_by_two: isOn } = body;
-      if (isOn) await mustHaveDeciders(call);
       // One person alone made the links that are open, and could be who follows them.
       const links = isOn ? await services.people.invitations.endOfAll(account, origin) : undefined;
-      if ((await services.accounts.find(account))?.productionByTwo !== isOn)
-        await services.accounts.setProductionByTwo(account, isOn, origin, links);
+      if ((await services.accounts.find(account))?.dualControl !== isOn)
+        await services.approvals.setRequired(account, isOn, origin, links);
       return carriedOut({ production_by_two: isOn });
     },
     async ({ body }) => [{ name: 'production_by_two', value: String(body.production_by_two) }],
@@ -90,15 +102,6 @@ async function mustStillBeAgreed({ services, account }: AnyCall, { decidedBy }: 
   const role = await services.people.team.roleIn(account, decidedBy);
   if (role !== undefined && can(role, 'approvals:decide')) return;
   throw new Failure('not_possible', { message: 'Who approved this may not do so any more. Ask for it again.' });
-}
-
-/** Throws `not_possible`. */
-async function mustHaveDeciders({ services, account }: AnyCall): Promise<void> {
-  const members = await services.people.team.members(account);
-  if (members.filter(({ role }) => can(role, 'approvals:decide')).length >= DECIDERS_AT_LEAST) return;
-  throw new Failure('not_possible', {
-    message: 'This takes two people who may approve changes. Invite an owner or a developer first.',
-  });
 }
 
 type Emails = ReadonlyMap<string, string | undefined>;
@@ -138,6 +141,7 @@ function shown({ now, person, role }: AnyCall, approval: ListedApproval, since: 
     status,
     requested_by: requester,
     requested_by_email: emails.get(requestedBy) ?? null,
+    by_operator: approval.operator !== undefined,
     is_yours: isYours,
     may_decide: status === 'waiting' && isOthers && role !== undefined && can(role, 'approvals:decide'),
     decided_by: decider ?? null,

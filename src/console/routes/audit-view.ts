@@ -88,6 +88,7 @@ function shownRecord({ lane, sequence, at, environment, record, hash }: ReadReco
     actor_type: record?.actor.type ?? 'unknown',
     actor_id: record?.actor.id ?? null,
     actor_name: record?.actor.name ?? null,
+    actor_source: record?.actor.source ?? null,
     address: record?.address ?? null,
     request_id: record?.request_id ?? null,
     targets: record?.targets ?? [],

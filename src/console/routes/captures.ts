@@ -24,10 +24,10 @@ export const captureRoutes: readonly Route[] = [
   }),
 ];
 
-const shown = ({ id, card, hasSensitive, amount, currency, createdAt, expiresAt }: ListedCapture) => ({
+const shown = ({ id, card, hasSad, amount, currency, createdAt, expiresAt }: ListedCapture) => ({
   id,
   card: card?.truncated ?? null,
-  has_sensitive: hasSensitive,
+  has_sad: hasSad,
   amount,
   currency,
   created_at: iso8601(createdAt),

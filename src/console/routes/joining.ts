@@ -1,7 +1,7 @@
 import { iso8601 } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { Joined } from '../../people/admission.ts';
-import { type Route, route, type Visit, visitRoute } from '../route.ts';
+import { type ConsoleServices, type Route, route, type Visit, visitRoute } from '../route.ts';
 import {
   acceptInvitation,
   beginPasskeyJoining,
@@ -20,7 +20,7 @@ export const joiningRoutes: readonly Route[] = [
     const { kind, account, role, email, known, expiresAt } = await services.people.joining.look(body.invitation);
     return {
       kind: kind === 'reset' ? 'reset' : 'invite',
-      account_name: account === '' ? null : ((await services.accounts.find(account))?.name ?? null),
+      account_name: account === '' ? null : await certainName(services, account),
       role: role ?? null,
       email: email ?? null,
       is_known: known,
@@ -64,4 +64,10 @@ export const joiningRoutes: readonly Route[] = [
 
 async function joinedView(visit: Visit<unknown, unknown>, joined: Joined) {
   return { recovery_codes: joined.recoveryCodes, session: await enter(visit, joined) };
+}
+
+/** Not of an account that was altered in the database: the page would show a name that an attacker chose. */
+async function certainName({ accounts }: ConsoleServices, id: string): Promise<string | null> {
+  const account = await accounts.find(id);
+  return account === undefined || account.isTampered ? null : account.name;
 }

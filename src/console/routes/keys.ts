@@ -1,18 +1,20 @@
+import { KEY_ALTERED } from '../../accounts/accounts.ts';
 import { type AllowedNetwork, readCidr } from '../../accounts/allow-list.ts';
-import { type ApiKey, keyState } from '../../accounts/api-key.ts';
+import { type ApiKey, keyState, type StoredKey, type TamperedKey } from '../../accounts/api-key.ts';
+import type { SummaryLine } from '../../accounts/approval.ts';
+import { toSummaryLines } from '../../accounts/approval-summary.ts';
 import { type KeyTraits, mustBeReadableIn } from '../../accounts/new-key.ts';
 import { PERMISSIONS } from '../../accounts/permission.ts';
 import type { ReadBy } from '../../http/fields.ts';
 import { iso8601, timeOrNull } from '../../kernel/clock.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
 import { LIMITS } from '../../kernel/limits.ts';
-import type { SummaryLine } from '../approval.ts';
 import { type Call, carriedOut, type Route, route } from '../route.ts';
-import { linesOf } from '../summary.ts';
 import { typedTime } from '../typed.ts';
 import { createKey, editKey, listKeys, revokeKey, rotateKey, showKey } from '../wire/keys.ts';
 
 type AnyCall = Call<unknown, unknown>;
+
 type TraitsBody = ReadBy<NonNullable<typeof createKey.body>>;
 
 export const keyRoutes: readonly Route[] = [
@@ -24,7 +26,7 @@ export const keyRoutes: readonly Route[] = [
     };
   }),
 
-  route(showKey, async (call) => ({ key: keyView(await ownKey(call), call.now) })),
+  route(showKey, async (call) => ({ key: keyView(await storedKey(call), call.now) })),
 
   route(
     createKey,
@@ -44,7 +46,10 @@ export const keyRoutes: readonly Route[] = [
       const changes = changed(key, traitsOf(body, now, key.expiresAt));
       if (Object.keys(changes).length === 0 && key.revision === body.revision)
         return carriedOut({ key: keyView(key, now) });
-      const edited = await services.accounts.editKey(key.id, changes, origin, body.revision);
+      const edited = await services.accounts.editKey(key.id, changes, origin, {
+        account: key.account,
+        seen: body.revision,
+      });
       return carriedOut({ key: keyView(edited, now) });
     },
     async (call) => {
@@ -60,7 +65,7 @@ export const keyRoutes: readonly Route[] = [
     async (call) => {
       const { services, body, origin, now } = call;
       const old = await ownKey(call);
-      const { key, secret } = await services.accounts.rotateKey(old.id, body.overlap_minutes, origin);
+      const { key, secret } = await services.accounts.rotateKey(old.id, body.overlap_minutes, origin, old.account);
       return carriedOut({ key: keyView(key, now), secret });
     },
     async (call) => [
@@ -70,15 +75,23 @@ export const keyRoutes: readonly Route[] = [
   ),
 
   route(revokeKey, async (call) => {
-    const key = await ownKey(call);
-    return { key: keyView(await call.services.accounts.revokeKey(key.id, call.origin), call.now) };
+    const { services, account, origin, now } = call;
+    const { id } = await storedKey(call);
+    return { key: keyView(await services.accounts.revokeKey(id, origin, account), now) };
   }),
 ];
 
-/** The key of the path. What belongs to another account or environment is as good as none. Throws `unknown_record`. */
-async function ownKey({ services, tenant, params }: AnyCall): Promise<ApiKey> {
+/** The key of the path. A key of another account or environment does not exist for the caller. Throws `unknown_record`. */
+async function storedKey({ services, tenant, params }: AnyCall): Promise<StoredKey> {
   const key = await services.accounts.keyIn(tenant, params['id'] ?? '');
   if (key === undefined) throw new Failure('unknown_record');
+  return key;
+}
+
+/** The key of the path, to be changed. Throws `unknown_record`, and `not_possible` when its row was altered. */
+async function ownKey(call: AnyCall): Promise<ApiKey> {
+  const key = await storedKey(call);
+  if (key.isTampered) throw new Failure('not_possible', { message: KEY_ALTERED });
   return key;
 }
 
@@ -117,7 +130,7 @@ const inOrder = (name: string, value: unknown): unknown =>
   name === 'permissions' ? [...(value as readonly string[])].sort() : value;
 
 const keyLines = ({ name, prefix }: ApiKey): SummaryLine[] =>
-  linesOf([
+  toSummaryLines([
     ['key', name],
     ['prefix', prefix],
   ]);
@@ -127,7 +140,7 @@ const traitLines = (traits: Partial<KeyTraits>): SummaryLine[] => {
   mustBeReadableIn(traits);
   const { name, description, permissions, allowList } = traits;
   const hasEnd = Object.hasOwn(traits, 'expiresAt');
-  return linesOf([
+  return toSummaryLines([
     ['name', name],
     ['description', description],
     ['permissions', permissions?.join(', ')],
@@ -157,9 +170,9 @@ function packed(texts: readonly string[]): string[] {
   return lines.length === 0 ? [''] : lines;
 }
 
-const keyView = (key: ApiKey, now: number) => ({ ...traitsView(key, now), allow_list: key.allowList });
+const keyView = (key: StoredKey, now: number) => ({ ...traitsView(key, now), allow_list: key.allowList });
 
-function traitsView(key: Omit<ApiKey, 'allowList'>, now: number) {
+function traitsView(key: Omit<ApiKey, 'allowList'> | Omit<TamperedKey, 'allowList'>, now: number) {
   const state = keyState(key, now);
   return {
     id: key.id,

@@ -3,7 +3,6 @@ import { keyProgress } from '../../accounts/key-store.ts';
 import { iso8601, timeOrNull } from '../../kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../../kernel/environment.ts';
 import { Failure } from '../../kernel/failure.ts';
-import { truncateDisguisedPansIn } from '../../kernel/pan-disguised.ts';
 import { mustBeReadable } from '../../kernel/readable.ts';
 import type { ActivationRequest } from '../../payments/activation-request-store.ts';
 import { SIMULATOR } from '../../payments/activations.ts';
@@ -52,9 +51,9 @@ export const requestView = (request: ActivationRequest) => ({
   id: request.id,
   environment: request.environment,
   processor: request.processor,
-  note: truncateDisguisedPansIn(request.note),
+  note: request.note,
   status: request.status,
-  answer: truncateDisguisedPansIn(request.answer),
+  answer: request.answer,
   requested_by: request.requester,
   decided_by: request.decider ?? null,
   created_at: iso8601(request.createdAt),

@@ -5,6 +5,7 @@ import { Failure } from '../../kernel/failure.ts';
 import { readEmail } from '../../people/person.ts';
 import { type Figures, readFigures, tenantName } from '../figures-store.ts';
 import { shownStatus } from '../onboarding.ts';
+import { resultOrApproval } from '../operator-changes.ts';
 import { saidAs } from '../refusals.ts';
 import { type Call, type Route, route } from '../route.ts';
 import {
@@ -13,6 +14,7 @@ import {
   enablePayments,
   listAccounts,
   resumeAccount,
+  sealAccount,
   showAccount,
   suspendAccount,
 } from '../wire/operator.ts';
@@ -23,7 +25,7 @@ type AnyCall = Call<unknown, unknown>;
 
 export const operatorAccountRoutes: readonly Route[] = [
   route(listAccounts, async ({ services, now }) => {
-    const figures = await readFigures(services.database, now);
+    const figures = await readFigures(services.database, services.keyring, now);
     return { accounts: (await services.accounts.list()).reverse().map((account) => accountView(account, figures)) };
   }),
 
@@ -41,13 +43,18 @@ export const operatorAccountRoutes: readonly Route[] = [
 
   route(showAccount, async (call) => {
     const account = await accountOfPath(call);
-    const figures = await readFigures(call.services.database, call.now);
+    const figures = await readFigures(call.services.database, call.services.keyring, call.now);
     const payments = ENVIRONMENTS.map((environment) => paymentsView(call, { account: account.id, environment }));
     return { account: accountView(account, figures), payments: await Promise.all(payments) };
   }),
 
   route(suspendAccount, async (call) => {
     await call.services.accounts.suspend((await accountOfPath(call)).id, call.origin);
+    return { done: true };
+  }),
+
+  route(sealAccount, async (call) => {
+    await call.services.accounts.suspend((await accountOfPath(call)).id, call.origin, call.body.name);
     return { done: true };
   }),
 
@@ -58,13 +65,18 @@ export const operatorAccountRoutes: readonly Route[] = [
 
   route(enablePayments, async (call) => {
     const tenant = await tenantOfPath(call);
-    await saidAs({}, () => call.services.activations.enable(tenant, enablingOf(call.body), call.origin));
-    return { payments: await paymentsView(call, tenant) };
+    return resultOrApproval(async () => {
+      await call.services.activations.enable(tenant, enablingOf(call.body), call.origin);
+      return { payments: await paymentsView(call, tenant) };
+    });
   }),
 
   route(disablePayments, async (call) => {
-    await call.services.activations.disable(await tenantOfPath(call), call.origin);
-    return { done: true };
+    const tenant = await tenantOfPath(call);
+    return resultOrApproval(async () => {
+      await call.services.activations.disable(tenant, call.origin);
+      return { done: true };
+    });
   }),
 ];
 
@@ -82,7 +94,7 @@ async function tenantOfPath(call: AnyCall): Promise<Tenant> {
 }
 
 function accountView(account: Account, figures: Figures) {
-  const { id, name, createdAt } = account;
+  const { id, name, createdAt, isTampered } = account;
   const keys = (environment: Environment): number => figures.keys.get(tenantName(id, environment)) ?? 0;
   const processor = (environment: Environment): string | null =>
     figures.processors.get(tenantName(id, environment)) ?? null;
@@ -90,6 +102,7 @@ function accountView(account: Account, figures: Figures) {
     id,
     name,
     status: shownStatus(account, figures.usedInProduction.has(id)),
+    is_altered: isTampered,
     created_at: iso8601(createdAt),
     people: figures.people.get(id) ?? 0,
     sandbox_keys: keys('sandbox'),
@@ -101,11 +114,12 @@ function accountView(account: Account, figures: Figures) {
 }
 
 async function paymentsView({ services }: AnyCall, tenant: Tenant) {
-  const { processor, settings } = await services.activations.describe(tenant);
+  const { processor, settings, isAltered } = await services.activations.describe(tenant);
   return {
     environment: tenant.environment,
     enabled: processor !== undefined,
     processor: processor ?? null,
+    is_altered: isAltered,
     settings: settings.map(settingView),
   };
 }

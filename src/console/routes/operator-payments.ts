@@ -6,7 +6,7 @@ import { SIMULATOR } from '../../payments/activations.ts';
 import { doubtfulPayments } from '../../payments/payment-store.ts';
 import type { ShownSetting } from '../../payments/settings.ts';
 import { readFigures } from '../figures-store.ts';
-import { saidAs } from '../refusals.ts';
+import { resultOrApproval } from '../operator-changes.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { typedSettings } from '../typed.ts';
 import { listActivationRequests } from '../wire/onboarding.ts';
@@ -36,9 +36,12 @@ export const operatorPaymentRoutes: readonly Route[] = [
     const request = await requestOfPath(call);
     const { account, environment } = request;
     // In one unit, so that nobody withdraws what was enabled: when it fails, the request waits as before.
-    const decision = await services.requests.ending(request, 'approved', answer, call);
-    await saidAs({}, () => services.activations.enable({ account, environment }, enablingOf(body), origin, decision));
-    return { done: true };
+    const along = await services.requests.ending(request, 'approved', answer, call);
+    const more = { along, answered: { id: request.id, answer } };
+    return resultOrApproval(async () => {
+      await services.activations.enable({ account, environment }, enablingOf(body), origin, more);
+      return { done: true };
+    });
   }),
 
   route(declineActivation, async (call) => {
@@ -49,7 +52,7 @@ export const operatorPaymentRoutes: readonly Route[] = [
   }),
 
   route(listProcessors, async ({ services, now }) => {
-    const { processors } = await readFigures(services.database, now);
+    const { processors } = await readFigures(services.database, services.keyring, now);
     const names = await namesOf(services);
     const doubtful = await doubtfulPayments(services.database, services.keyring);
     return {

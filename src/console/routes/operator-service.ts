@@ -1,7 +1,10 @@
+import { AlteredRows } from '../../audit/altered-rows.ts';
 import { headOf, lanesWith } from '../../audit/chains.ts';
 import { iso8601, timeOrNull } from '../../kernel/clock.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import { countDoubtful } from '../../payments/payment-store.ts';
+import { INACTIVE_MS } from '../../people/inactivity.ts';
+import { countBlockedPasswords, countInactive } from '../../people/sign-in-state-store.ts';
 import { headIsSealed } from '../../storage/journal.ts';
 import { listWrappedKeys } from '../../storage/key-store.ts';
 import { schemaVersion } from '../../storage/migrate.ts';
@@ -27,12 +30,26 @@ export const operatorServiceRoutes: readonly Route[] = [
   })),
 
   route(showHealth, async ({ services, now }) => {
-    const { about, database } = services;
+    const { about, database, time } = services;
     const isReady = await database.isAlive();
     const doubtfulPayments = await countDoubtful(database);
+    const counts = await new AlteredRows(services).counts();
+    const alteredRows = [...counts.values()].reduce((sum, count) => sum + count, 0);
     const proxyCertificates = await proxyCertificatesOf(services);
     const certificateEnd = about.certificateEnd();
-    const vitals = { now, isReady, doubtfulPayments, certificateEnd, waitingWrites: database.waiting };
+    const isTimeTrusted = time.read().distrust === undefined;
+    const vitals = {
+      now,
+      isReady,
+      isTimeTrusted,
+      doubtfulPayments,
+      alteredRows,
+      inactiveUsers: await countInactive(database, now - INACTIVE_MS),
+      blockedPasswords: await countBlockedPasswords(database),
+      certificateEnd,
+      waitingWrites: database.waiting,
+      coreDumps: about.coreDumps,
+    };
     const proxyEnds = proxyCertificates.map(({ end }) => end);
     return {
       ready: isReady,

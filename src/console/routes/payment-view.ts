@@ -1,7 +1,7 @@
 import { reasonOf, stateOf } from '../../http/payment-answer.ts';
 import { iso8601, timeOrNull } from '../../kernel/clock.ts';
 import { decimalOf } from '../../kernel/money.ts';
-import { truncateDisguisedPansIn } from '../../kernel/pan-disguised.ts';
+import { truncatePans } from '../../kernel/pan.ts';
 import { allowanceOf } from '../../payments/allowance.ts';
 import type { Operation, Payment } from '../../payments/payment.ts';
 import type { PaymentDetail } from '../../payments/payment-listing.ts';
@@ -13,8 +13,7 @@ import type { Capabilities } from '../../payments/processor.ts';
 const decimal = ({ currency }: Payment, minor: bigint): string => decimalOf({ minor, currency });
 
 /** Some write a card number where a reference belongs. */
-const shownReference = (text: string | undefined): string | null =>
-  text === undefined ? null : truncateDisguisedPansIn(text);
+const shownReference = (text: string | undefined): string | null => (text === undefined ? null : truncatePans(text));
 
 export const listedPayment = ({ id, status, processor, createdAt, doubtfulAt, payment }: ListedPayment) => ({
   id,

@@ -1,19 +1,19 @@
+import type { SummaryLine } from '../../accounts/approval.ts';
+import { toSummaryLines } from '../../accounts/approval-summary.ts';
 import type { ReadBy } from '../../http/fields.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { decimalOf } from '../../kernel/money.ts';
-import { truncateDisguisedPansIn } from '../../kernel/pan-disguised.ts';
+import { truncatePans } from '../../kernel/pan.ts';
 import { type AskedAmount, admit, type Command } from '../../payments/payment.ts';
-import type { SummaryLine } from '../approval.ts';
 import { saidAs } from '../refusals.ts';
 import { type Call, carriedOut, type Route, route } from '../route.ts';
-import { linesOf } from '../summary.ts';
 import type { Definition } from '../wire/definition.ts';
 import { captureByHand, refundByHand, voidByHand } from '../wire/payments.ts';
 import { paymentOf } from './payment-found.ts';
 import { shownPayment } from './payment-view.ts';
 
 type Asked = ReadBy<NonNullable<typeof voidByHand.body>>;
-type AskedCall = Call<Asked, undefined>;
+type RequestedCall = Call<Asked, undefined>;
 
 /** What people have done with a payment. An outcome that nobody knows is no failure: the payment in the answer tells it. */
 const byHand = <Body extends Asked>(
@@ -39,7 +39,7 @@ export const paymentByHandRoutes: readonly Route[] = [
 ];
 
 /** So that it is done once, to the payment that the person looked at. */
-const withSeen = ({ body: { seen } }: AskedCall, command: Command): Command => ({ ...command, seen });
+const withSeen = ({ body: { seen } }: RequestedCall, command: Command): Command => ({ ...command, seen });
 
 /** As the use case calls what the caller gave. */
 const NAMES = {
@@ -51,7 +51,7 @@ const notEnabled = (cause?: unknown): Failure =>
   new Failure('not_possible', { message: 'Payments are not enabled for this account in this environment.', cause });
 
 /** Begins the operation and carries it out. Throws what `Payments.operate` throws. */
-async function operate({ services, tenant, params, origin, body }: AskedCall, command: Command): Promise<void> {
+async function operate({ services, tenant, params, origin, body }: RequestedCall, command: Command): Promise<void> {
   const id = params['id'] ?? '';
   try {
     await saidAs(NAMES, () =>
@@ -63,17 +63,17 @@ async function operate({ services, tenant, params, origin, body }: AskedCall, co
 }
 
 /** For the second person. Throws what would be thrown now if it were carried out. */
-async function summaryOf(call: AskedCall, command: Command): Promise<SummaryLine[]> {
+async function summaryOf(call: RequestedCall, command: Command): Promise<SummaryLine[]> {
   const [{ payment }, can] = await paymentOf(call);
   if (payment.id !== call.params['id']) throw new Failure('unknown_record');
   if (can === undefined) throw notEnabled();
   const minor = await saidAs(NAMES, async () => admit(payment, command, can));
   const { currency, card } = payment;
   const { reference_code: reference } = call.body;
-  return linesOf([
+  return toSummaryLines([
     ['payment', payment.id],
     ['card', card.truncated],
     ['amount', `${decimalOf({ minor, currency })} ${currency}`],
-    ['reference_code', reference && truncateDisguisedPansIn(reference)],
+    ['reference_code', reference && truncatePans(reference)],
   ]);
 }

@@ -3,10 +3,9 @@ import { Failure } from '../../kernel/failure.ts';
 import type { Configuration } from '../../proxy/configuration.ts';
 import type { Changes } from '../../proxy/configurations.ts';
 import { describeConfiguration } from '../../proxy/description.ts';
-import { type GivenSettings, settingsTable } from '../../proxy/settings.ts';
+import { settingsTable } from '../../proxy/settings.ts';
 import { saidAs } from '../refusals.ts';
 import { carriedOut, type Route, route } from '../route.ts';
-import { linesOf } from '../summary.ts';
 import { typedSettings } from '../typed.ts';
 import { configureProxy, removeProxy, showProxy } from '../wire/proxy.ts';
 
@@ -17,20 +16,17 @@ export const proxyRoutes: readonly Route[] = [
 
   route(
     configureProxy,
-    async ({ services: { configurations }, tenant, body, origin, now }) => {
+    async ({ services: { configurations }, tenant, body, origin, now, consent }) => {
       const changes = changesOf(body);
-      return carriedOut(shown(await saidAs({}, () => configurations.configure(tenant, changes, origin)), now));
+      const right = { consent, isMember: true };
+      return carriedOut(shown(await saidAs({}, () => configurations.configure(tenant, changes, origin, right)), now));
     },
-    async ({ services: { configurations }, tenant, body }) => {
-      const changes = changesOf(body);
-      const fingerprints = await saidAs({}, () => configurations.preview(tenant, changes));
-      const overlap = ['overlap_minutes', `${changes.overlapMinutes}`] as const;
-      return linesOf([...Object.entries(fingerprints), ...publicSettings(changes.settings), overlap]);
-    },
+    async ({ services: { configurations }, tenant, body }) =>
+      saidAs({}, () => configurations.preview(tenant, changesOf(body))),
   ),
 
-  route(removeProxy, async ({ services: { configurations }, tenant, origin }) => {
-    await configurations.remove(tenant, origin);
+  route(removeProxy, async ({ services: { configurations }, tenant, origin, consent }) => {
+    await configurations.remove(tenant, origin, { consent, isMember: true });
     return carriedOut({ done: true });
   }),
 ];
@@ -52,13 +48,6 @@ function changesOf(body: Body): Changes {
     });
   return { ...files, passphrase: body.passphrase, settings, overlapMinutes: body.overlap_minutes ?? 0 };
 }
-
-/** Of a secret it is told that it changes, and of any that it is removed. */
-const publicSettings = (settings: GivenSettings): [string, string][] =>
-  settingsTable(settings).flatMap(({ name, isSet, value }) => {
-    if (!isSet) return [];
-    return [[name, settings[name] === '' ? '(removed)' : (value ?? '(secret)')]];
-  });
 
 /** As a file on disk would hold it. */
 const bytesOf = (text: string | undefined): Uint8Array | undefined =>

@@ -12,12 +12,14 @@ import type { Grant } from '../../people/sessions.ts';
 import { shownStatus } from '../onboarding.ts';
 import { type ConsoleServices, type Route, route, type Visit, visitRoute } from '../route.ts';
 import {
+  beginPasskeyAlone,
   beginPasskeySignIn,
   beginPasskeyStepUp,
   showSession,
   signIn,
   signInByCode,
   signInByPasskey,
+  signInByPasskeyAlone,
   signOut,
   stepUpByCode,
   stepUpByPasskey,
@@ -51,6 +53,16 @@ export const sessionRoutes: readonly Route[] = [
   visitRoute(beginPasskeySignIn, async (visit) => challenge(visit)),
 
   visitRoute(signInByPasskey, (visit) => signedIn(visit, passkeyProof(visit, visit.body.credential))),
+
+  visitRoute(beginPasskeyAlone, async ({ services, relyingParty }) => {
+    const options = await services.people.signIn.passkeyChallenge(relyingParty);
+    return { options: options as unknown as Json };
+  }),
+
+  visitRoute(signInByPasskeyAlone, async (visit) => {
+    const { services, relyingParty, visitor, body } = visit;
+    return enter(visit, await services.people.signIn.givePasskey(body.credential, relyingParty, visitor));
+  }),
 
   visitRoute(signOut, async ({ services, session, visitor, forget }) => {
     if (session !== undefined) await services.people.signIn.signOut(session, visitor);
@@ -142,9 +154,9 @@ async function membershipViews({ accounts, database }: ConsoleServices, membersh
   const views = memberships.map(async ({ account: id, role }) => {
     const account = id === OPERATOR.account ? undefined : await accounts.find(id);
     if (account === undefined) return [];
-    const { name, productionByTwo } = account;
+    const { name, dualControl } = account;
     const status = shownStatus(account, (await keyProgress(database, id)).get('production')?.isUsed === true);
-    return [{ account: id, name, status, role, capabilities: ROLES[role], production_by_two: productionByTwo }];
+    return [{ account: id, name, status, role, capabilities: ROLES[role], production_by_two: dualControl }];
   });
   return (await Promise.all(views)).flat();
 }

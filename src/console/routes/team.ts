@@ -1,3 +1,4 @@
+import { toSummaryLines } from '../../accounts/approval-summary.ts';
 import { iso8601, timeOrNull } from '../../kernel/clock.ts';
 import { Failure } from '../../kernel/failure.ts';
 import type { Invitation } from '../../people/invitation-store.ts';
@@ -5,7 +6,6 @@ import type { Link } from '../../people/invitations.ts';
 import { type Authority, mayReset } from '../../people/roles.ts';
 import type { Member } from '../../people/team.ts';
 import { type Call, carriedOut, type Route, route } from '../route.ts';
-import { linesOf } from '../summary.ts';
 import { changeRole, inviteToTeam, removeFromTeam, resetPerson, showTeam, withdrawInvitation } from '../wire/team.ts';
 
 type AnyCall = Call<unknown, unknown>;
@@ -20,7 +20,7 @@ export const teamRoutes: readonly Route[] = [
       const { services, account, body } = call;
       const to = { account, ...body };
       const email = await services.people.invitations.checked(to, authorityOf(call));
-      return linesOf(Object.entries({ email, role: to.role }));
+      return toSummaryLines(Object.entries({ email, role: to.role }));
     },
   ),
 
@@ -37,7 +37,7 @@ export const teamRoutes: readonly Route[] = [
     },
     async (call) => {
       const { name, email, role } = await memberOf(call);
-      return linesOf(Object.entries({ person: name, email, role_now: role, role: call.body.role }));
+      return toSummaryLines(Object.entries({ person: name, email, role_now: role, role: call.body.role }));
     },
   ),
 
@@ -52,7 +52,7 @@ export const teamRoutes: readonly Route[] = [
     async (call) => {
       const { person, name, email, role } = await memberOf(call);
       await call.services.people.invitations.mustBeResettable(person, authorityOf(call));
-      return linesOf(Object.entries({ person: name, email, role }));
+      return toSummaryLines(Object.entries({ person: name, email, role }));
     },
   ),
 ];
@@ -102,7 +102,7 @@ export async function teamView(call: AnyCall, account: string) {
 }
 
 async function memberView(call: AnyCall, member: Member, seenAt: number | undefined) {
-  const { person, name, email, role, locked, createdAt } = member;
+  const { person, name, email, role, signIn, lockedUntil, createdAt } = member;
   const { team } = call.services.people;
   return {
     id: person,
@@ -110,7 +110,8 @@ async function memberView(call: AnyCall, member: Member, seenAt: number | undefi
     email,
     role,
     is_you: person === call.person.id,
-    is_locked: locked,
+    sign_in: signIn,
+    locked_until: timeOrNull(lockedUntil),
     may_reset: mayReset(authorityOf(call), await team.membershipsOf(person)),
     last_seen_at: timeOrNull(seenAt),
     joined_at: iso8601(createdAt),

@@ -1,12 +1,12 @@
+import { toSummaryLines } from '../../accounts/approval-summary.ts';
 import { iso8601 } from '../../kernel/clock.ts';
 import { longExpiry } from '../../kernel/expiry.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
-import { truncateDisguisedPansIn } from '../../kernel/pan-disguised.ts';
+import { truncatePans } from '../../kernel/pan.ts';
 import type { ListedToken } from '../../vault/token-listing.ts';
 import type { TokenSearch } from '../../vault/token-search.ts';
 import { saidAs } from '../refusals.ts';
 import { type Call, carriedOut, type Route, route } from '../route.ts';
-import { linesOf } from '../summary.ts';
 import { deleteToken, listTokens, showToken, type TOKEN_SEARCHES } from '../wire/records.ts';
 
 const SEARCHES: Readonly<Record<(typeof TOKEN_SEARCHES)[number], TokenSearch['by']>> = {
@@ -39,7 +39,7 @@ export const tokenRoutes: readonly Route[] = [
     },
     async (call) => {
       const { token, details } = await tokenOf(call);
-      return linesOf(Object.entries({ token, card: details?.truncated }));
+      return toSummaryLines(Object.entries({ token, card: details?.truncated }));
     },
   ),
 ];
@@ -75,9 +75,9 @@ const shown = ({ token, scheme, isPersistent, createdAt, details }: ListedToken)
   card: details?.truncated ?? '',
   scheme,
   is_persistent: isPersistent,
-  name: details?.name === undefined ? null : truncateDisguisedPansIn(details.name),
+  name: details?.name === undefined ? null : truncatePans(details.name),
   expiration: details?.expiry === undefined ? null : longExpiry(details.expiry),
-  tags: (details?.tags ?? []).map(truncateDisguisedPansIn),
+  tags: (details?.tags ?? []).map(truncatePans),
   created_by: details?.createdBy.name ?? '',
   created_at: iso8601(createdAt),
   is_damaged: details === undefined,

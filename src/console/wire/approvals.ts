@@ -1,6 +1,6 @@
+import { APPROVAL_STATUSES } from '../../accounts/approval.ts';
 import { type Field, object, reply, truth } from '../../http/fields.ts';
 import { ENVIRONMENTS } from '../../kernel/environment.ts';
-import { APPROVAL_STATUSES } from '../approval.ts';
 import { define, done, orNull } from './definition.ts';
 
 /** Changes in production by two people, and what an account sets for itself. */
@@ -25,6 +25,7 @@ const approval = object({
   requested_by: reply.text('Name of who asked'),
   /** Anybody may take anybody's name. */
   requested_by_email: reply.nullableText('E-mail address of who asked; null for who is no member any more'),
+  by_operator: reply.truth('An operator asked; it takes effect as soon as it is approved'),
   is_yours: reply.truth('The caller asked'),
   may_decide: reply.truth('The caller may approve or decline it'),
   decided_by: reply.nullableText('Name of who decided'),
@@ -54,7 +55,7 @@ export const approve = define({
   path: '/api/accounts/:account/approvals/:id/approve',
   access: 'approvals:decide',
   stepUp: true,
-  data: object({ done }),
+  data: object({ executed: reply.truth('It took effect now, because an operator asked for it') }),
 });
 
 export const decline = define({
@@ -80,6 +81,28 @@ export const carryOut = define({
   access: 'approvals:read',
   stepUp: true,
   data: object({ action: reply.text('What was done'), result: reply.json('The answer of the call itself') }),
+});
+
+const question = '/api/accounts/:account/dual-control-question';
+
+/** Asked once a second person may approve changes, until it is decided. */
+export const showDualControlQuestion = define({
+  method: 'GET',
+  path: question,
+  access: 'account:settings',
+  data: object({
+    is_asked: reply.truth('Whether production changes take two people has not been decided, and can be'),
+    is_recommended: reply.truth('Yes is the suggested answer, because keys of the account may read cards'),
+  }),
+});
+
+export const answerDualControlQuestion = define({
+  method: 'POST',
+  path: question,
+  access: 'account:settings',
+  stepUp: true,
+  body: object({ dual_control: truth('Changes in production take two people from now on') }),
+  data: object({ done }),
 });
 
 /** Switching it off is itself a change that takes two. */

@@ -29,6 +29,7 @@ const page = object({
       actor_type: reply.text('key, person, operator, service or unknown'),
       actor_id: reply.nullableText('Id'),
       actor_name: reply.nullableText('Name then'),
+      actor_source: reply.nullableText('How the name of an operator of a command is known: setting or os-user'),
       address: reply.nullableText('From where'),
       request_id: reply.nullableText('Request'),
       targets: reply.texts('Records concerned'),

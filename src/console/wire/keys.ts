@@ -12,7 +12,10 @@ const shownTraits = {
   description: reply.text('Description'),
   prefix: reply.text('Readable beginning of the key'),
   permissions: reply.list(reply.word(PERMISSIONS, 'One'), 'What it may do'),
-  state: reply.word(['active', 'ending', 'expired', 'revoked'] as const, 'ending: rotated, and still good for a while'),
+  state: reply.word(
+    ['active', 'ending', 'expired', 'revoked', 'altered'] as const,
+    'ending: rotated, and works until the overlap ends. altered: changed in the database itself, so refused; it can only be revoked, and what is shown of it is not what was set',
+  ),
   successor: reply.nullableText('Id of the key that replaces it'),
   created_at: reply.time('When it was made'),
   expires_at: reply.nullableTime('When it ends'),

@@ -2,6 +2,7 @@ import { STATUSES } from '../../accounts/account.ts';
 import { list, object, optional, plainText, reply, truth } from '../../http/fields.ts';
 import { ENVIRONMENTS } from '../../kernel/environment.ts';
 import { LIMITS } from '../../kernel/limits.ts';
+import { approvalOr } from './approvals.ts';
 import { define, done, orNull } from './definition.ts';
 
 /** What operators look after. They see no token, capture or payment of an account beyond what is in doubt. */
@@ -21,6 +22,9 @@ const payments = object({
   environment: reply.word(ENVIRONMENTS, 'Where'),
   enabled: reply.truth('Payments are enabled'),
   processor: reply.nullableText('By which processor'),
+  is_altered: reply.truth(
+    'What was enabled was changed in the database itself: no payment is taken until it is enabled again',
+  ),
   settings: reply.list(setting, 'Of the enabled processor'),
 });
 
@@ -28,6 +32,9 @@ const account = {
   id: reply.text('Id'),
   name: reply.text('Name'),
   status: reply.word(STATUSES, 'How far it is'),
+  is_altered: reply.truth(
+    'Its row was changed in the database itself: it counts as suspended, and its name is not certain',
+  ),
   created_at: reply.time('When it was made'),
   people: reply.integer('People who belong to it'),
   sandbox_keys: reply.integer('Keys that work in the sandbox'),
@@ -74,6 +81,16 @@ export const suspendAccount = define({
   data: object({ done }),
 });
 
+/** Seals an altered account again: suspended, with dual control on, under this name. */
+export const sealAccount = define({
+  method: 'POST',
+  path: '/api/operator/accounts/:id/seal',
+  access: 'operate',
+  stepUp: true,
+  body: object({ name: plainText(LIMITS.accountNameCharacters, 'Name') }),
+  data: object({ done }),
+});
+
 export const resumeAccount = define({
   method: 'POST',
   path: '/api/operator/accounts/:id/resume',
@@ -104,7 +121,7 @@ export const enablePayments = define({
   stepUp: true,
   longBody: true,
   body: object(given),
-  data: object({ payments }),
+  data: approvalOr(object({ payments })),
 });
 
 export const disablePayments = define({
@@ -112,7 +129,7 @@ export const disablePayments = define({
   path: '/api/operator/accounts/:id/payments/:where',
   access: 'operate',
   stepUp: true,
-  data: object({ done }),
+  data: approvalOr(object({ done })),
 });
 
 /** Enables payments and answers the request. */
@@ -123,7 +140,7 @@ export const approveActivation = define({
   stepUp: true,
   longBody: true,
   body: object({ ...given, answer: optional(plainText(LIMITS.noteCharacters, 'What the merchant should know')) }),
-  data: object({ done }),
+  data: approvalOr(object({ done })),
 });
 
 export const declineActivation = define({

@@ -1,3 +1,4 @@
+import { OPERATOR_CHANGES } from '../../accounts/account.ts';
 import { integer, object, optional, reply } from '../../http/fields.ts';
 import { define, orNull } from './definition.ts';
 
@@ -29,6 +30,14 @@ export const showOverview = define({
       payments: reply.integer('Payments ever'),
       doubtful: reply.integer('Payments whose outcome is not known'),
     }),
+    /** The last change of each kind in the last 30 days. */
+    operator_changes: reply.list(
+      object({
+        action: reply.word(OPERATOR_CHANGES, 'What an operator changed, as the audit log calls it'),
+        at: reply.time('When it took effect'),
+      }),
+      'Newest first',
+    ),
     /** Of the time asked for. */
     period: object(figures),
     /** Of the time before it, which is as long: the present hour is the last of both. */

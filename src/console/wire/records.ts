@@ -56,7 +56,7 @@ export const deleteToken = define({
 const capture = {
   id: reply.text('Id'),
   card: reply.nullableText('Truncated card number; null without one'),
-  has_sensitive: reply.truth('A cvv or track 2 is kept'),
+  has_sad: reply.truth('A cvv or track 2 is stored'),
   amount: reply.integer('Amount as it was sent'),
   currency: reply.text('Currency'),
   created_at: reply.time('When it was made'),

@@ -100,6 +100,22 @@ export const signInByPasskey = define({
   data: session,
 });
 
+/** A passkey alone, without e-mail address and password: the browser offers those that it has for this site. */
+export const beginPasskeyAlone = define({
+  method: 'POST',
+  path: '/api/sign-in/passkey-alone/options',
+  access: 'anybody',
+  data: passkeyOptions,
+});
+
+export const signInByPasskeyAlone = define({
+  method: 'POST',
+  path: '/api/sign-in/passkey-alone',
+  access: 'anybody',
+  body: object({ credential }),
+  data: session,
+});
+
 /** At any stage, with the token of the session if there is one; nobody signs out in vain. */
 export const signOut = define({ method: 'POST', path: '/api/sign-out', access: 'anybody', data: object({ done }) });
 

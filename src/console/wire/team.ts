@@ -1,6 +1,7 @@
 import { choice, object, omissible, plainText, reply } from '../../http/fields.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import { ACCOUNT_ROLES, ROLE_NAMES } from '../../people/roles.ts';
+import { SIGN_IN_STATUSES } from '../../people/sign-in-state.ts';
 import { approvalOr } from './approvals.ts';
 import { define, done, orNull } from './definition.ts';
 
@@ -21,7 +22,8 @@ const team = object({
       email: reply.text('E-mail address'),
       role: reply.word(ROLE_NAMES, 'Role'),
       is_you: reply.truth('The caller'),
-      is_locked: reply.truth('Locked after failed sign-ins'),
+      sign_in: reply.word(SIGN_IN_STATUSES, 'Whether the person can sign in'),
+      locked_until: reply.nullableTime('When the last lock after failed sign-ins ends; null without one'),
       /** Otherwise only operators may. */
       may_reset: reply.truth('The caller may make a new way in for this person'),
       last_seen_at: reply.nullableTime('When a session of the person was used last; null without a session'),

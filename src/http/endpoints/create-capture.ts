@@ -27,7 +27,7 @@ const body = object({
 
 type Body = ReadBy<typeof body>;
 
-function cardOf({ chd }: Body): Pick<NewCapture, 'pan' | 'name' | 'expiry' | 'sensitive'> {
+function cardOf({ chd }: Body): Pick<NewCapture, 'pan' | 'name' | 'expiry' | 'sad'> {
   const { card, name, exp, cvv, track_2: track } = chd;
   if (card === undefined && cvv === undefined && track === undefined) {
     throw new Mismatch('at least one of card, cvv and track_2 is required', 'chd');
@@ -41,7 +41,7 @@ function cardOf({ chd }: Body): Pick<NewCapture, 'pan' | 'name' | 'expiry' | 'se
       card === undefined ? 'chd.track_2' : 'chd.card',
     );
   }
-  return { pan, name, expiry: exp ?? track?.expiry, sensitive: { cvv, track2: track?.data } };
+  return { pan, name, expiry: exp ?? track?.expiry, sad: { cvv, track2: track?.data } };
 }
 
 function ttlOf({ ttl: lower, TTL: upper }: Body): number {

@@ -1,7 +1,7 @@
 import type { AdditionalInfo } from '../../captures/capture.ts';
 import { isUuid } from '../../kernel/ids.ts';
 import { truncatePansInJson } from '../../kernel/json-masking.ts';
-import { truncatePansIn } from '../../kernel/pan.ts';
+import { truncatePans } from '../../kernel/pan.ts';
 import { defineEndpoint, param } from '../endpoint.ts';
 import { anyObject, object, optional, reply } from '../fields.ts';
 import { ADDITIONAL_INFO, withPanIndex } from './pan-index.ts';
@@ -52,4 +52,4 @@ export const inspectCapture = defineEndpoint({
 });
 
 /** An id of another form is whatever the caller put into the path; a card number among it is not repeated. */
-const truncatedId = (id: string): string => (isUuid(id) ? id : truncatePansIn(id));
+const truncatedId = (id: string): string => (isUuid(id) ? id : truncatePans(id));

@@ -3,6 +3,7 @@ import { longExpiry } from '../../kernel/expiry.ts';
 import { truncatePan } from '../../kernel/pan.ts';
 import { defineEndpoint, param } from '../endpoint.ts';
 import { object, optional, reply } from '../fields.ts';
+import { textForKey } from './token-record.ts';
 
 /** GET /v1/tokens/{token}/inspect (interface: Permanent tokens). */
 export const inspectToken = defineEndpoint({
@@ -14,7 +15,8 @@ export const inspectToken = defineEndpoint({
   operationId: 'inspectToken',
   permission: 'tokens:inspect',
   summary: 'Inspect a token',
-  description: 'What a token stands for, without the card number. A token that does not exist is 400.',
+  description:
+    'What a token stands for, without the card number. A card number in the name comes back truncated to keys without tokens:detokenize. A token that does not exist is 400.',
   data: object({
     token: reply.text('The token'),
     card_truncated: reply.text('Card number, first 6 and last 4 digits'),
@@ -42,7 +44,7 @@ export const inspectToken = defineEndpoint({
       token,
       card_truncated: truncatePan(card.pan),
       exp: card.expiry && longExpiry(card.expiry),
-      name: card.name,
+      name: card.name && textForKey(card.name, call.key),
       status: 1,
       created_by: createdBy.name,
       createdAt: iso8601(createdAt),

@@ -1,7 +1,7 @@
 import type { ApiKey } from '../../accounts/api-key.ts';
 import { iso8601 } from '../../kernel/clock.ts';
 import { LIMITS } from '../../kernel/limits.ts';
-import { truncatePan } from '../../kernel/pan.ts';
+import { truncatePan, truncatePans } from '../../kernel/pan.ts';
 import { isScheme, SCHEMES, type Scheme, type TokenFormat } from '../../vault/scheme.ts';
 import type { Tokenization, TokenizationResult } from '../../vault/tokenization.ts';
 import {
@@ -52,7 +52,11 @@ const tags = list(
 export const formatMembers = {
   tags,
   scheme,
-  isEightDigitsBin: optional(truth(`Keep the first 8 digits instead of 6; schemes ${EIGHT_DIGIT_SCHEMES} only`)),
+  isEightDigitsBin: optional(
+    truth(
+      `Keep the first 8 digits instead of 6 of card numbers with 16 digits or more; schemes ${EIGHT_DIGIT_SCHEMES} only`,
+    ),
+  ),
   type: optional(word('persistent', 'Give the same token for the same card number')),
 };
 
@@ -86,9 +90,14 @@ export const tokensData = object({
 
 type TokensData = ReadBy<typeof tokensData>;
 
+/** Truncates card numbers in a stored text for keys that may not read card numbers. */
+export const textForKey = (text: string, { permissions }: Pick<ApiKey, 'permissions'>): string =>
+  permissions.includes('tokens:detokenize') ? text : truncatePans(text);
+
+/** The tags of the request are returned as they were sent, those that the token had before as the key may read them. */
 export function renderTokens(
   request: Omit<Tokenization, 'cards'>,
-  now: number,
+  { now, key }: { readonly now: number; readonly key: ApiKey },
 ): (results: TokenizationResult[]) => TokensData {
   return (results) => ({
     tokens: results.map(({ card, token }) => {
@@ -96,7 +105,7 @@ export function renderTokens(
       return {
         card: truncatePan(card.pan),
         token: token?.token ?? '',
-        tags: token?.tags ?? request.tags,
+        tags: (token?.tags ?? request.tags).map((tag) => (request.tags.includes(tag) ? tag : textForKey(tag, key))),
         scheme: request.format.scheme,
         status: token === undefined ? 0 : 1,
         created_by: { user_id: creator.id, name: creator.name },

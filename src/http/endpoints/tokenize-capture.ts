@@ -20,7 +20,7 @@ export const tokenizeCapture = defineEndpoint({
   example: { body: { tags: ['web'], scheme: '1' }, data: { tokens: [tokenExample] } },
   async handle(call) {
     const format = tokenFormat(call.body, call.key);
-    const render = renderTokens(format, call.now);
+    const render = renderTokens(format, call);
     return render(
       await call.services.captures.tokenize(call.tenant, param(call, 'id'), format, effectOf(call, render)),
     );

@@ -33,7 +33,7 @@ export const tokenizeCards = defineEndpoint({
     const { services, tenant, body, key } = call;
     const format = tokenFormat(body, key);
     const cards = body.chd.map(({ card, name, exp }) => ({ pan: card, name, expiry: exp }));
-    const render = renderTokens(format, call.now);
+    const render = renderTokens(format, call);
     return render(await services.vault.tokenize(tenant, { ...format, cards }, effectOf(call, render)));
   },
 });

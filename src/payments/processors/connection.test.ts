@@ -1,11 +1,31 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { after, describe, test } from 'node:test';
-import { Connections, type Reply } from './connection.ts';
+import { ProcessorHosts } from '../processor-hosts.ts';
+import { Connections, type ProcessorRequest, type Reply } from './connection.ts';
 
-const connections = new Connections();
+const connections = new Connections(new ProcessorHosts());
 after(() => connections.close());
+
+const TO = { processor: 'koin', documented: ['https://pay.example'] };
+
+const requestTo = (url: string, environment: 'sandbox' | 'production' = 'sandbox'): ProcessorRequest => ({
+  tenant: { account: 'acct_1', environment },
+  to: TO,
+  method: 'POST',
+  url: new URL(url),
+  headers: {},
+  body: '{}',
+  signal: AbortSignal.timeout(5000),
+});
+
+async function listening(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 /** What comes of a request to somebody who answers these bytes and keeps the connection open. */
 async function askOf(bytes: string): Promise<Reply> {
@@ -13,13 +33,9 @@ async function askOf(bytes: string): Promise<Reply> {
     socket.on('error', () => undefined);
     socket.once('data', () => socket.write(bytes));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  assert.ok(typeof address === 'object' && address !== null);
-  const url = new URL(`http://127.0.0.1:${address.port}/`);
+  const host = await listening(server);
   try {
-    return await connections.send({ method: 'POST', url, headers: {}, body: '{}', signal: AbortSignal.timeout(5000) });
+    return await connections.send(requestTo(`http://${host}/`));
   } finally {
     server.close();
   }
@@ -43,8 +59,47 @@ describe('a connection to a processor', () => {
     assert.deepEqual(await askOf(bytes), { kind: 'answered', status: 201, body: '{}' });
   });
 
-  test('follows no redirect', async () => {
-    const reply = await askOf('HTTP/1.1 307 T\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n');
-    assert.deepEqual(reply, { kind: 'answered', status: 307, body: '' });
+  for (const status of [302, 307])
+    test(`follows no redirect of status ${status}`, async () => {
+      let visits = 0;
+      const target = createHttpServer((_request, response) => {
+        visits++;
+        response.end('{}');
+      });
+      const location = `http://${await listening(target)}/`;
+      const origin = createHttpServer((_request, response) => response.writeHead(status, { location }).end());
+      try {
+        const reply = await connections.send(requestTo(`http://${await listening(origin)}/`));
+        assert.deepEqual([reply, visits], [{ kind: 'answered', status, body: '' }, 0]);
+      } finally {
+        target.close();
+        origin.close();
+      }
+    });
+});
+
+describe('the host of a request in production', () => {
+  test('receives nothing unless it is documented or listed, also on a connection that is open', async () => {
+    let visits = 0;
+    const server = createHttpServer((_request, response) => {
+      visits++;
+      response.end('{}');
+    });
+    const host = await listening(server);
+    const reported: string[] = [];
+    const [listing, strict] = [new Connections(new ProcessorHosts([host])), connections];
+    for (const each of [listing, strict])
+      each.onHostRefused((tenant, processor) => reported.push(`${tenant.account} ${processor}`));
+    try {
+      assert.equal((await strict.send(requestTo(`http://${host}/`))).kind, 'answered');
+      const refused = await strict.send(requestTo(`http://${host}/`, 'production'));
+      assert.deepEqual(refused, { kind: 'not-sent', why: 'host-refused' });
+      assert.deepEqual([visits, reported], [1, ['acct_1 koin']]);
+      assert.equal((await listing.send(requestTo(`http://${host}/`, 'production'))).kind, 'answered');
+      assert.equal(visits, 2);
+    } finally {
+      listing.close();
+      server.close();
+    }
   });
 });

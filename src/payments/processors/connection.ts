@@ -1,9 +1,21 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Tenant } from '../../kernel/environment.ts';
 import { LIMITS } from '../../kernel/limits.ts';
+import type { NotSent } from '../processor.ts';
+import type { ProcessorHosts } from '../processor-hosts.ts';
+import { failedFor } from '../transitions.ts';
+
+/** A processor as its requests name it, with the `https:` origins that its documentation names for production. */
+export interface Destination {
+  readonly processor: string;
+  readonly documented: readonly string[];
+}
 
 /** One HTTP request to a processor. */
 export interface ProcessorRequest {
+  readonly tenant: Tenant;
+  readonly to: Destination;
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly url: URL;
   /** Names in lower case. */
@@ -18,18 +30,44 @@ export type Reply =
   | { readonly kind: 'not-sent'; readonly why: string }
   | { readonly kind: 'unknown'; readonly why: string };
 
+/** Why a request to a host that is not allowed was not sent. */
+export const HOST_REFUSED = 'host-refused';
+
+/** A request that the processor certainly never saw. A refused host is a mistake in the configuration, and says so. */
+export const notSent = ({ why }: Extract<Reply, { kind: 'not-sent' }>): NotSent =>
+  why === HOST_REFUSED ? { kind: 'not-sent', failed: failedFor('InvalidConfiguration') } : { kind: 'not-sent' };
+
+/** Reports a request that was not sent because its host is not allowed. */
+export type OnHostRefused = (tenant: Tenant, processor: string) => void;
+
 /** Shorter than what servers and balancers usually allow an idle connection, so that few requests meet a closed one. */
 const IDLE_MS = 4000;
 
 /**
  * Connections to processors. A request is written once, on one connection, and never again: no retry, no redirect. What
- * failed before the connection stood was surely not sent; whatever fails later may have been.
+ * failed before the connection stood was surely not sent; whatever fails later may have been. In production the host of each
+ * request is checked: settings may be older than the list of allowed hosts, or come from a process with another list.
  */
 export class Connections {
+  readonly #hosts: ProcessorHosts;
+  #onHostRefused: OnHostRefused = () => undefined;
   readonly #https = new HttpsAgent({ keepAlive: true, timeout: IDLE_MS, minVersion: 'TLSv1.2' });
   readonly #http = new HttpAgent({ keepAlive: true, timeout: IDLE_MS });
 
+  constructor(hosts: ProcessorHosts) {
+    this.#hosts = hosts;
+  }
+
+  onHostRefused(report: OnHostRefused): void {
+    this.#onHostRefused = report;
+  }
+
   send(request: ProcessorRequest): Promise<Reply> {
+    const { tenant, to, url } = request;
+    if (!this.#hosts.isAllowed(tenant.environment, to.documented, url)) {
+      this.#onHostRefused(tenant, to.processor);
+      return Promise.resolve({ kind: 'not-sent', why: HOST_REFUSED });
+    }
     if (request.signal.aborted) return Promise.resolve({ kind: 'not-sent', why: 'timeout' });
     return new Promise((resolve) => this.#exchange(request, resolve));
   }

@@ -13,7 +13,11 @@ const inPostgresTypes = (sql: string): string =>
     type === 'blob' ? `${before}${column} bytea` : `${before}${column} text collate "C"`,
   );
 
-/** Applies what is missing in one transaction. */
+const HAS_LOG = `select to_regclass('schema_migrations')::text as name`;
+/** insufficient_privilege */
+const DENIED = '42501';
+
+/** Applies what is missing in one transaction. A schema that is up to date is only read: a service need not own it. */
 export async function applyMigrations(
   connection: Connection,
   migrations: readonly Migration[],
@@ -21,6 +25,7 @@ export async function applyMigrations(
 ): Promise<void> {
   const numberOf = async (sql: string, column: string): Promise<number> =>
     Number((await connection.run(plain(sql, [])))[0]?.[column]);
+  if (await isUpToDate(connection, migrations)) return;
   await connection.begin();
   try {
     await connection.command(LOCK);
@@ -37,6 +42,14 @@ export async function applyMigrations(
   } catch (error) {
     if (!connection.isLost) await connection.command('rollback');
     if (error instanceof StorageError) throw error;
-    throw new StorageError(`the schema could not be brought up to date: ${sqlState(error) ?? 'unknown'}`);
+    const hint = sqlState(error) === DENIED ? '; run cardvault migrate as the owner of the database' : '';
+    throw new StorageError(`the schema could not be brought up to date: ${sqlState(error) ?? 'unknown'}${hint}`);
   }
+}
+
+async function isUpToDate(connection: Connection, migrations: readonly Migration[]): Promise<boolean> {
+  const [log] = await connection.run(plain(HAS_LOG, []));
+  if (log?.['name'] == null) return false;
+  const [row] = await connection.run(plain(PRESENT, []));
+  return Number(row?.['version']) === migrations.at(-1)?.version;
 }

@@ -1,18 +1,25 @@
 import type { KeyObject } from 'node:crypto';
-import { integer, type JournalEntry, type Row, text } from '../database.ts';
-import { type Chain, emptyHead, extendChains, type Head, type Link, type SealedHead } from '../journal.ts';
+import { integer, type JournalEntry, text } from '../database.ts';
+import { emptyHead, extendChains, FIRST_LANE, type Head, type Link, type SealedHead } from '../journal.ts';
+import {
+  READ_REGISTER,
+  REPLACE_REGISTER,
+  type RegisteredLane,
+  registerLane,
+  registerWithout,
+} from '../lane-register.ts';
 import { encodeArray } from './arrays.ts';
 import type { Connection } from './connection.ts';
-import { checkedRuns, plain, type Statement, statement } from './statements.ts';
+import { checkedRun, checkedRuns, plain, type Statement, statement } from './statements.ts';
 
 /** Lanes that writers spread over. Two in one lane are no fault: one of them finds out and takes another. */
-const FIRST_LANE = 2;
 const LANES = 64;
 const MAX_REMEMBERED = 10_000;
 
 const HEADS = `select account, sequence, hash from journal_heads
   where lane = $1 and account = any($2::text[])`;
-const OF_NOBODY = `select account, lane from journal_heads where account = '' order by lane`;
+/** Nodes that start at the same time register their lanes one after the other. */
+const LOCK_REGISTER = `${READ_REGISTER} for update`;
 const INSERT_HEAD = `insert into journal_heads (account, lane, sequence, hash, seal) values (?, ?, ?, ?, ?)
   on conflict do nothing`;
 const MOVE_HEAD = `update journal_heads set sequence = ?, hash = ?, seal = ?
@@ -28,6 +35,9 @@ export interface Extension {
   readonly heads: readonly SealedHead[];
 }
 
+/** Thrown for a group with which the lane begins: it has to be prepared inside its transaction. */
+export class LaneBegins extends Error {}
+
 /** The chains of the lane that a writer appends to, with their newest heads as far as they are known. */
 export class Chains {
   readonly #key: () => KeyObject;
@@ -42,12 +52,23 @@ export class Chains {
     this.#lane = FIRST_LANE + pick(LANES);
   }
 
-  async extend(connection: Connection, entries: readonly JournalEntry[], merge: boolean): Promise<Extension> {
+  /** `isInTransaction`: the connection has begun that of the group. Throws `LaneBegins` when it has to. */
+  async extend(
+    connection: Connection,
+    entries: readonly JournalEntry[],
+    { merge, isInTransaction }: { merge: boolean; isInTransaction: boolean },
+  ): Promise<Extension> {
     await this.#learn(connection, entries);
-    const begins = this.#heads.get('')?.sequence === 0;
-    const earlier = begins ? (await connection.run(plain(OF_NOBODY, []))).map(chainOf) : [];
-    const { links, heads } = extendChains(this.#key(), this.#lane, this.#heads, entries, earlier);
-    return { moves: movesOf(heads, merge), inserts: insertsOf(links, merge), heads };
+    const { links, heads, begun } = extendChains(this.#key(), this.#lane, this.#heads, entries);
+    if (begun !== undefined && !isInTransaction) throw new LaneBegins();
+    const registration = begun === undefined ? [] : await this.#registration(connection, begun);
+    return { moves: [...registration, ...movesOf(heads, merge)], inserts: insertsOf(links, merge), heads };
+  }
+
+  async #registration(connection: Connection, lane: RegisteredLane): Promise<Statement[]> {
+    const [row] = await connection.run(plain(LOCK_REGISTER, []));
+    const present = registerWithout(lane.lane, this.#key(), row);
+    return present === undefined ? [] : [checkedRun(REPLACE_REGISTER, registerLane(this.#key(), present, lane), 1)];
   }
 
   committed({ heads }: Extension): void {
@@ -79,8 +100,6 @@ export class Chains {
     }
   }
 }
-
-const chainOf = (row: Row): Chain => ({ account: text(row, 'account'), lane: integer(row, 'lane') });
 
 const valuesOf = (head: SealedHead) => [head.sequence, head.hash, head.seal] as const;
 

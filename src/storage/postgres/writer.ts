@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, SECOND } from '../../kernel/clock.ts';
 import { integer, StorageError, type Unit } from '../database.ts';
 import type { GroupResult } from '../group.ts';
-import type { Chains, Extension } from './chains.ts';
+import { type Chains, type Extension, LaneBegins } from './chains.ts';
 import { type Connection, ConnectionLost } from './connection.ts';
 import { type Line, REST_MS } from './line.ts';
 import { runOneByOne } from './one-by-one.ts';
@@ -152,7 +152,10 @@ export class Writer {
   /** All units with as few statements as there are kinds of them, in one round trip. */
   async #atOnce(connection: Connection, task: Task): Promise<readonly GroupResult[]> {
     const statements = planGroup(task.units, this.#merge);
-    const extension = await this.#extension(connection, task.units);
+    const extension = await this.#extension(connection, task.units, false).catch((error: unknown) => {
+      if (error instanceof LaneBegins) return this.#inOneTransaction(task);
+      throw error;
+    });
     const { number, mark } = this.#mark(task.account);
     const results = task.units.map((): GroupResult => ({ committed: true }));
     this.#doubt = { number, results };
@@ -183,6 +186,10 @@ export class Writer {
   /** One of the units met something unexpected, or is at fault: which one, shows when they are run one by one. */
   #unitFailed(task: Task, reason: unknown): never {
     if (concernsAll(reason)) throw reason;
+    return this.#inOneTransaction(task);
+  }
+
+  #inOneTransaction(task: Task): never {
     task.careful = true;
     throw new Again();
   }
@@ -212,7 +219,7 @@ export class Writer {
   async #unitByUnit(connection: Connection, task: Task): Promise<Attempt & { readonly extension: Extension }> {
     const results = await runOneByOne(connection, task.units);
     const kept = task.units.filter((_, index) => isCommitted(results[index]));
-    const extension = await this.#extension(connection, kept);
+    const extension = await this.#extension(connection, kept, true);
     const { number, mark } = this.#mark(task.account);
     for (const statement of [...extension.moves, ...extension.inserts]) await this.#orElse(connection, statement, true);
     await this.#orElse(connection, mark, false);
@@ -225,10 +232,10 @@ export class Writer {
     });
   }
 
-  async #extension(connection: Connection, units: readonly Unit[]): Promise<Extension> {
+  async #extension(connection: Connection, units: readonly Unit[], isInTransaction: boolean): Promise<Extension> {
     const entries = units.flatMap(({ journal = [] }) => journal);
     if (entries.length === 0) return { moves: [], inserts: [], heads: [] };
-    return this.#chains.extend(connection, entries, this.#merge);
+    return this.#chains.extend(connection, entries, { merge: this.#merge, isInTransaction });
   }
 
   #done(extension: Extension, results: readonly GroupResult[]): readonly GroupResult[] {

@@ -1,14 +1,20 @@
 import type { KeyObject } from 'node:crypto';
-import type { JournalEntry, Outcome, Unit } from '../database.ts';
+import type { JournalEntry, Outcome, Row, Unit } from '../database.ts';
 import type { GroupResult } from '../group.ts';
-import { type Chain, extendChains, type Head, MIXED_LANE } from '../journal.ts';
+import { extendChains, FIRST_LANE, type Head } from '../journal.ts';
+import {
+  READ_REGISTER,
+  REPLACE_REGISTER,
+  type RegisteredLane,
+  registerLane,
+  registerWithout,
+} from '../lane-register.ts';
 import type { Connection } from './open.ts';
 
-/** SQLite has one writer at a time, so all chains that grow are of one lane: the first behind the mixed one. */
-const LANE = MIXED_LANE + 1;
+/** SQLite has one writer at a time, so all chains that grow are of one lane. */
+const LANE = FIRST_LANE;
 
 const HEAD = 'select sequence, hash from journal_heads where account = ? and lane = ?';
-const EARLIER = "select lane from journal_heads where account = '' order by lane";
 const LINK =
   'insert into journal (account, lane, sequence, environment, at, record, hash) values (?, ?, ?, ?, ?, ?, ?)';
 const SEAL = `insert into journal_heads (account, lane, sequence, hash, seal) values (?, ?, ?, ?, ?)
@@ -86,12 +92,19 @@ function runWrites(connection: Connection, unit: Unit): Outcome {
 function appendToJournal(connection: Connection, key: KeyObject | undefined, entries: readonly JournalEntry[]): void {
   if (key === undefined) throw new Error('the journal is written before its key is known');
   const heads = headsOf(connection, entries);
-  const grown = extendChains(key, LANE, heads, entries, heads.has('') ? [] : earlierChains(connection));
+  const grown = extendChains(key, LANE, heads, entries);
   const insert = connection.statement(LINK);
   for (const { account, lane, sequence, environment, at, record, hash } of grown.links)
     insert.run(account, lane, sequence, environment, at, record, hash);
   const seal = connection.statement(SEAL);
   for (const head of grown.heads) seal.run(head.account, head.lane, head.sequence, head.hash, head.seal);
+  if (grown.begun !== undefined) register(connection, key, grown.begun);
+}
+
+function register(connection: Connection, key: KeyObject, lane: RegisteredLane): void {
+  const row = connection.statement(READ_REGISTER).get() as Row | undefined;
+  const present = registerWithout(lane.lane, key, row);
+  if (present !== undefined) connection.statement(REPLACE_REGISTER).run(...registerLane(key, present, lane));
 }
 
 /** Read within the transaction, never remembered: a command is another process that writes the same lane. */
@@ -105,9 +118,3 @@ function headsOf(connection: Connection, entries: readonly JournalEntry[]): Map<
   }
   return heads;
 }
-
-const earlierChains = (connection: Connection): Chain[] =>
-  connection
-    .statement(EARLIER)
-    .all()
-    .map(({ lane }) => ({ account: '', lane: Number(lane) }));

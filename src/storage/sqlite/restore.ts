@@ -4,14 +4,17 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readSync,
   renameSync,
+  rmdirSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { syncDirectory } from '../../crypto/secret-file.ts';
 import { StorageError } from '../database.ts';
+import { removeSadKeys, sadKeyFolder } from './sad-key-files.ts';
 
 /** A database with its log and index: the three belong together. */
 const PARTS = ['', '-wal', '-shm'];
@@ -20,46 +23,117 @@ const USER_ONLY_FILE = 0o600;
 const USER_ONLY_DIRECTORY = 0o700;
 
 /** Copies a backup beside the database, durably; the database itself is not touched. */
-export function makeDraft(from: string, databaseFile: string): string {
-  const draft = `${databaseFile}.restoring`;
+export function stageBackup(from: string, databaseFile: string): string {
+  const staged = `${databaseFile}.restoring`;
   try {
     mkdirSync(dirname(databaseFile), { recursive: true, mode: USER_ONLY_DIRECTORY });
-    // What a crash left.
-    dropDraft(draft);
-    copyWhole(from, draft);
+    // A crash may have left one.
+    discardStaged(staged);
+    copyWhole(from, staged);
   } catch (cause) {
-    throw new StorageError(`${from} cannot be copied to ${draft}: ${codeOf(cause)}`);
+    throw new StorageError(`${from} cannot be copied to ${staged}: ${codeOf(cause)}`);
   }
-  return draft;
+  return staged;
 }
 
-export function dropDraft(draft: string): void {
-  for (const part of PARTS) rmSync(draft + part, { force: true });
+export function discardStaged(staged: string): void {
+  for (const part of PARTS) rmSync(staged + part, { force: true });
 }
 
-/** Puts the present database aside, if there is one, and the draft in its place. Returns where the present one went. */
-export function takeIntoUse(draft: string, databaseFile: string, time: string): string | undefined {
-  const aside = `${databaseFile}.${time}`;
-  // A log that stayed behind would be applied to the restored file.
+interface Promotion {
+  /** The folder that the present database is moved to. Absent: it is removed. */
+  readonly keepOld: string | undefined;
+  /** Throws when a process has the present database open. */
+  refuseInUse(): void;
+}
+
+/**
+ * Puts the staged database, which was verified and closed, in the place of the present one. Returns where the present one
+ * was moved to.
+ *
+ * The staged file first takes the name that `refuseInterruptedRestore` finds. From then on it is the vault: a crash leaves
+ * it whole, and nothing opens what is left of the old database. The log of the old one must never be applied to the new one,
+ * and its keys of sensitive authentication data must not open what the backup holds of it. The file takes that name before
+ * the last check for other processes, because a service opens its database before it looks for the name.
+ */
+export function promoteStaged(staged: string, databaseFile: string, promotion: Promotion): string | undefined {
   const present = PARTS.filter((part) => existsSync(databaseFile + part));
+  const { keepOld, refuseInUse } = promotion;
+  if (existsSync(`${staged}-wal`))
+    throw new StorageError(`${staged} could not be written completely; make room, and run the restore again`);
   try {
-    for (const part of present) renameSync(databaseFile + part, aside + part);
-    renameSync(draft, databaseFile);
+    if (keepOld !== undefined) prepareFolder(keepOld, databaseFile, present);
+    syncFile(staged);
+    renameSync(staged, verifiedName(databaseFile));
+    syncDirectory(dirname(databaseFile));
+    try {
+      refuseInUse();
+    } catch (cause) {
+      renameSync(verifiedName(databaseFile), staged);
+      throw cause;
+    }
+    const keys = sadKeyFolder(databaseFile);
+    if (keepOld === undefined) removeSadKeys(keys);
+    else if (existsSync(keys)) moveFolderDurably(keys, sadKeyFolder(keptName(keepOld, databaseFile)));
+    for (const part of present) {
+      if (keepOld !== undefined) moveDurably(databaseFile + part, keptName(keepOld, databaseFile) + part);
+      else if (part !== '') rmSync(databaseFile + part, { force: true });
+    }
+    syncDirectory(dirname(databaseFile));
+    renameSync(verifiedName(databaseFile), databaseFile);
+    syncDirectory(dirname(databaseFile));
   } catch (cause) {
-    for (const part of present) if (existsSync(aside + part)) renameSync(aside + part, databaseFile + part);
+    if (!isSystemError(cause)) throw cause;
     throw new StorageError(`${databaseFile} cannot be replaced: ${codeOf(cause)}`);
   }
-  syncDirectory(dirname(databaseFile));
-  return present.includes('') ? aside : undefined;
+  return keepOld !== undefined && present.includes('') ? keptName(keepOld, databaseFile) : undefined;
 }
 
-function copyWhole(from: string, draft: string): void {
+/** Throws when a restore was interrupted while it replaced this database. */
+export function refuseInterruptedRestore(databaseFile: string): void {
+  const verified = verifiedName(databaseFile);
+  if (!existsSync(verified)) return;
+  const advice = `run the same cardvault restore again, or: cardvault restore --from ${verified} --force`;
+  throw new StorageError(`a restore of ${databaseFile} was interrupted; ${advice}`);
+}
+
+/** The name of a database that was restored and verified, while the old one is removed. */
+const verifiedName = (databaseFile: string): string => `${databaseFile}.restored`;
+const keptName = (folder: string, databaseFile: string): string => join(folder, basename(databaseFile));
+
+function prepareFolder(folder: string, databaseFile: string, parts: readonly string[]): void {
+  mkdirSync(folder, { recursive: true, mode: USER_ONLY_DIRECTORY });
+  const taken = parts.map((part) => keptName(folder, databaseFile) + part).find((path) => existsSync(path));
+  if (taken !== undefined) throw new StorageError(`${taken} exists already; name another folder`);
+}
+
+/** Keeps the source until the whole file stands at its new place, on another file system too. */
+function moveDurably(from: string, to: string): void {
   try {
-    copyDurably(from, draft);
-    // A database that was put aside may have its newest records in its log.
-    if (existsSync(`${from}-wal`)) copyDurably(`${from}-wal`, `${draft}-wal`);
+    renameSync(from, to);
+    syncDirectory(dirname(to));
   } catch (cause) {
-    dropDraft(draft);
+    if (codeOf(cause) !== 'EXDEV') throw cause;
+    copyDurably(from, `${to}.partial`);
+    renameSync(`${to}.partial`, to);
+    syncDirectory(dirname(to));
+    rmSync(from);
+  }
+}
+
+function moveFolderDurably(from: string, to: string): void {
+  mkdirSync(to, { recursive: true, mode: USER_ONLY_DIRECTORY });
+  for (const name of readdirSync(from)) moveDurably(join(from, name), join(to, name));
+  rmdirSync(from);
+}
+
+function copyWhole(from: string, staged: string): void {
+  try {
+    copyDurably(from, staged);
+    // A database that was moved elsewhere may have its newest records in its log.
+    if (existsSync(`${from}-wal`)) copyDurably(`${from}-wal`, `${staged}-wal`);
+  } catch (cause) {
+    discardStaged(staged);
     throw cause;
   }
 }
@@ -68,7 +142,7 @@ function copyWhole(from: string, draft: string): void {
 function copyDurably(from: string, to: string): void {
   const source = openSync(from, 'r');
   try {
-    const target = openSync(to, 'wx', USER_ONLY_FILE);
+    const target = openSync(to, 'w', USER_ONLY_FILE);
     try {
       const chunk = Buffer.alloc(CHUNK_BYTES);
       for (let size = readSync(source, chunk); size > 0; size = readSync(source, chunk)) {
@@ -83,4 +157,15 @@ function copyDurably(from: string, to: string): void {
   }
 }
 
+function syncFile(path: string): void {
+  const handle = openSync(path, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+const isSystemError = (cause: unknown): boolean =>
+  cause instanceof Error && (cause as NodeJS.ErrnoException).syscall !== undefined;
 const codeOf = (cause: unknown): string => (cause as NodeJS.ErrnoException).code ?? 'unknown';

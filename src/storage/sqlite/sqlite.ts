@@ -3,11 +3,21 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { backup } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
-import { type Driver, isWellFormed, type Outcome, type Row, StorageError, type Unit, type Value } from '../database.ts';
+import {
+  type Driver,
+  isWellFormed,
+  MalformedRowError,
+  type Outcome,
+  type Row,
+  StorageError,
+  type Unit,
+  type Value,
+} from '../database.ts';
 import { GroupCommit, type GroupResult } from '../group.ts';
 import { readMigrations } from '../migrate.ts';
 import { Connection } from './open.ts';
 import { pack } from './packing.ts';
+import { refuseInterruptedRestore } from './restore.ts';
 import type { Reply, Request } from './writer.ts';
 
 const USER_ONLY_FILE = 0o600;
@@ -30,6 +40,7 @@ export class SqliteDatabase implements Driver {
 
   constructor(path: string) {
     this.#path = path;
+    refuseInterruptedRestore(path);
     mkdirSync(dirname(path), { recursive: true, mode: USER_ONLY_DIRECTORY });
     // SQLite would make the file readable by others; its log and index files copy this mode.
     if (!existsSync(path)) closeSync(openSync(path, 'a', USER_ONLY_FILE));
@@ -67,6 +78,8 @@ export class SqliteDatabase implements Driver {
 
   async migrate(clock: () => number): Promise<void> {
     await this.#ask({ kind: 'migrate', migrations: readMigrations(), now: clock() });
+    // A restore may have begun before this process had the file open.
+    refuseInterruptedRestore(this.#path);
   }
 
   async read(sql: string, ...values: readonly Value[]): Promise<Row[]> {
@@ -75,7 +88,9 @@ export class SqliteDatabase implements Driver {
       this.#reader ??= new Connection(this.#path, { readOnly: true });
       return this.#reader.statement(sql).all(...values) as Row[];
     } catch (cause) {
-      throw new StorageError(`a read failed: ${(cause as Error).message}`);
+      const { code, message } = cause as NodeJS.ErrnoException;
+      if (code === 'ERR_OUT_OF_RANGE') throw new MalformedRowError('a column holds a number that is too large');
+      throw new StorageError(`a read failed: ${message}`);
     }
   }
 

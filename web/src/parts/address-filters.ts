@@ -1,8 +1,6 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation, useSearchParams } from 'react-router';
-import { LIMITS } from '../../../src/kernel/limits.ts';
-import { passesLuhn } from '../../../src/kernel/pan.ts';
 
 /**
  * Filters of a list. Words and days stand in the address: it can be passed on, and the browser's back leads through them.
@@ -45,15 +43,6 @@ function keepTexts(client: QueryClient, key: readonly string[], texts: object): 
   // Nothing observes it, which must not make it old.
   client.setQueryDefaults(key, { gcTime: Number.POSITIVE_INFINITY });
   client.setQueryData(key, texts);
-}
-
-/** Does the text hold what may be a card number? */
-export function looksLikeCard(text: string): boolean {
-  const runs = text.match(/\d(?:[ -]*\d)+/g) ?? [];
-  const { min, max } = LIMITS.panDigits;
-  return runs
-    .map((run) => run.replace(/[ -]/g, ''))
-    .some((digits) => digits.length >= min && digits.length <= max && passesLuhn(digits));
 }
 
 /** Without the blanks that copying brings along. */

@@ -38,6 +38,9 @@ const TONES: Readonly<Record<StatusWord, Tone>> = {
   bad: 'bad',
   success: 'good',
   locked: 'bad',
+  'password-blocked': 'bad',
+  disabled: 'quiet',
+  altered: 'bad',
   doubtful: 'attention',
   damaged: 'bad',
 };

@@ -3,8 +3,9 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listPayments } from '../../../src/console/wire/payments.ts';
 import { listTokens } from '../../../src/console/wire/records.ts';
+import { containsIssuedPan } from '../../../src/kernel/pan.ts';
 import { CallError, call } from '../api/call.ts';
-import { looksLikeCard, useFiltersOf } from '../parts/address-filters.ts';
+import { useFiltersOf } from '../parts/address-filters.ts';
 import { useErrorText } from '../parts/error-alert.tsx';
 import { useSession } from '../session/session.tsx';
 import { ACCOUNT_PLACES, ENVIRONMENT_PLACES, OPERATOR_PLACES, type Place } from './places.ts';
@@ -75,7 +76,7 @@ export function useFindOptions(text: string) {
   const filterPayments = useFiltersOf(`${base}/payments`);
   const clear = (): void => setNote(undefined);
   if (membership === undefined || text === '') return { options: [], note, clear };
-  if (looksLikeCard(text)) return { options: [], note: t('looksLikeCard'), clear };
+  if (containsIssuedPan(text)) return { options: [], note: t('looksLikeCard'), clear };
   const params = { account: membership.account, environment: lastEnvironment };
   const find = async (look: () => Promise<string | undefined>): Promise<string | undefined> => {
     setNote(t('searching'));

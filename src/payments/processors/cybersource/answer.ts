@@ -1,6 +1,6 @@
 import { isExactNumber, isJsonObject, type Json, parseJson } from '../../../kernel/json.ts';
 import { type Money, readAmount } from '../../../kernel/money.ts';
-import { holdsPan } from '../../../kernel/pan.ts';
+import { containsPan } from '../../../kernel/pan.ts';
 import type { Particulars } from '../../processor.ts';
 
 /**
@@ -88,7 +88,7 @@ export function particularsOf(body: Json): Particulars {
  */
 function told(body: Json, path: string, form: RegExp): string | undefined {
   const text = textAt(body, path, form);
-  return text === undefined || UUID.test(text) || !holdsPan(text) ? text : undefined;
+  return text === undefined || UUID.test(text) || !containsPan(text) ? text : undefined;
 }
 
 /** Does it speak of another request than ours? What it leaves out is no contradiction. */

@@ -6,16 +6,23 @@ import type { Clock, Random } from '../../../kernel/clock.ts';
 import type { Environment } from '../../../kernel/environment.ts';
 import type { ProcessorCall } from '../../processor.ts';
 import { oneOf, type SettingTable, text, url } from '../../settings.ts';
-import type { Connections, Reply } from '../connection.ts';
+import type { Connections, Destination, Reply } from '../connection.ts';
 import { jwtHeaders, secretOf, signatureHeaders } from './signature.ts';
 
-const HOSTS: Readonly<Record<Environment, string>> = {
-  production: 'https://api.cybersource.com',
-  sandbox: 'https://apitest.cybersource.com',
-};
+/** The hosts that `docs/processors/cybersource.md` names; the first is the default. */
+export const CYBERSOURCE_HOSTS = {
+  production: ['https://api.cybersource.com', 'https://api.in.cybersource.com'],
+  sandbox: ['https://apitest.cybersource.com'],
+} as const satisfies Record<Environment, readonly string[]>;
+
+const [DEFAULT_HOST] = CYBERSOURCE_HOSTS.production;
+const [SANDBOX_HOST] = CYBERSOURCE_HOSTS.sandbox;
+const DESTINATION: Destination = { processor: 'cybersource', documented: CYBERSOURCE_HOSTS.production };
 
 export const CYBERSOURCE_SETTINGS = {
-  'base-url': url(`Where CyberSource answers; ${HOSTS.production}, in the sandbox ${HOSTS.sandbox}, when not set`, {}),
+  'base-url': url(`Where CyberSource answers; ${DEFAULT_HOST}, in the sandbox ${SANDBOX_HOST}, when not set`, {
+    destination: true,
+  }),
   'merchant-id': text('The merchant id of the transactions', /^[A-Za-z0-9_.-]{1,64}$/, '1 to 64 of A-Z a-z 0-9 _ . -', {
     required: true,
   }),
@@ -41,7 +48,7 @@ export const CYBERSOURCE_SETTINGS = {
 
 /** Without a slash at the end. */
 export const baseUrl = (setting: string | undefined, environment: Environment): string =>
-  (setting ?? HOSTS[environment]).replace(/\/+$/, '');
+  (setting ?? CYBERSOURCE_HOSTS[environment][0]).replace(/\/+$/, '');
 
 export interface ClientOptions {
   readonly connections: Connections;
@@ -97,7 +104,15 @@ export class CyberSourceClient {
       accept: 'application/hal+json;charset=utf-8',
       ...(body === undefined ? {} : { 'content-type': MEDIA_TYPE }),
     };
-    return connections.send({ method, url, headers, signal, ...(body === undefined ? {} : { body }) });
+    return connections.send({
+      tenant,
+      to: DESTINATION,
+      method,
+      url,
+      headers,
+      signal,
+      ...(body === undefined ? {} : { body }),
+    });
   }
 }
 

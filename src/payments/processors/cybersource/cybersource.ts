@@ -17,10 +17,10 @@ import {
   type Subject,
   unknown,
 } from '../../processor.ts';
-import type { Reply } from '../connection.ts';
+import { notSent, type Reply } from '../connection.ts';
 import { type Answer, type Asked, authorizedIn, readAnswer } from './answer.ts';
 import { amountBody, paymentBody, reversalBody, timeoutVoidBody } from './bodies.ts';
-import { type ClientOptions, CYBERSOURCE_SETTINGS, CyberSourceClient } from './client.ts';
+import { type ClientOptions, CYBERSOURCE_HOSTS, CYBERSOURCE_SETTINGS, CyberSourceClient } from './client.ts';
 import { Inquiry } from './inquiry.ts';
 import { type Call, namesKey, type SoftDecline, type Verdict, verdictOf } from './mapping.ts';
 
@@ -48,6 +48,7 @@ export class CyberSource implements Processor {
   // How long its search takes to know a transaction is not documented: not found says little.
   readonly capabilities: Capabilities = { sale: true, partialCapture: true, absences: Number.POSITIVE_INFINITY };
   readonly settings = CYBERSOURCE_SETTINGS;
+  readonly productionHosts = CYBERSOURCE_HOSTS.production;
   readonly #client: CyberSourceClient;
   readonly #inquiry: Inquiry;
 
@@ -211,7 +212,7 @@ function judge(
   asked: Asked,
   call: ProcessorCall,
 ): readonly [Verdict | NotSent, Answer | undefined] {
-  if (reply.kind === 'not-sent') return [{ kind: 'not-sent' }, undefined];
+  if (reply.kind === 'not-sent') return [notSent(reply), undefined];
   if (reply.kind === 'unknown') return [unknown(reply.why), undefined];
   const answer = readAnswer(reply.body);
   const softDecline: SoftDecline = call.settings['soft-decline'] === 'accept' ? 'accept' : 'reverse';

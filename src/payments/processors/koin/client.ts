@@ -10,15 +10,17 @@ import {
   unknown,
 } from '../../processor.ts';
 import { oneOf, type SettingTable, text, url } from '../../settings.ts';
-import type { Connections, ProcessorRequest } from '../connection.ts';
+import { type Connections, type Destination, HOST_REFUSED, notSent, type ProcessorRequest } from '../connection.ts';
 import { at } from './fields.ts';
 import { type KoinOrder, type KoinRefund, readOrder, readRefund } from './mapping.ts';
 
 const WORD = /^[\x21-\x7e]{1,64}$/;
 
 export const KOIN_SETTINGS = {
-  'base-url': url('KOIN payments API; absent: that of the environment', {}),
-  'tokenize-url': url('Where cards are exchanged for a secure token; absent: base-url, or that of the environment', {}),
+  'base-url': url('KOIN payments API; absent: that of the environment', { destination: true }),
+  'tokenize-url': url('Where cards are exchanged for a secure token; absent: base-url, or that of the environment', {
+    destination: true,
+  }),
   'private-key': text('Private key that KOIN issued', /^[\x21-\x7e]{1,512}$/, 'visible ASCII without blanks', {
     required: true,
     secret: true,
@@ -36,17 +38,20 @@ export const KOIN_SETTINGS = {
   antifraud: oneOf("Payments go through KOIN's antifraud", ['true', 'false'], { fallback: 'false' }),
 } satisfies SettingTable;
 
-const HOSTS: Readonly<Record<Environment, { readonly payments: string; readonly tokenize: string }>> = {
+/** The hosts that `docs/processors/koin.md` names. */
+export const KOIN_HOSTS: Readonly<Record<Environment, { readonly payments: string; readonly tokenize: string }>> = {
   sandbox: { payments: 'https://api-sandbox.koin.com.br', tokenize: 'https://api-sandbox.koin.com.br' },
   production: { payments: 'https://api-payments.koin.com.br', tokenize: 'https://api-secure.koin.com.br' },
 };
 
-type Api = keyof (typeof HOSTS)['sandbox'];
+type Api = keyof (typeof KOIN_HOSTS)['sandbox'];
+
+const DESTINATION: Destination = { processor: 'koin', documented: Object.values(KOIN_HOSTS.production) };
 
 /** The address of a path, which begins with a slash and may hold a query. */
 export function addressOf({ settings, tenant }: ProcessorCall, api: Api, path: string): URL {
   const own = api === 'tokenize' ? (settings['tokenize-url'] ?? settings['base-url']) : settings['base-url'];
-  const base = own ?? HOSTS[tenant.environment][api];
+  const base = own ?? KOIN_HOSTS[tenant.environment][api];
   return new URL(`${base.replace(/\/+$/, '')}${path}`);
 }
 
@@ -122,7 +127,7 @@ export class KoinClient {
 
   async #read(call: ProcessorCall, path: string): Promise<{ found: Json | undefined } | Absent | Unknown> {
     const answer = await this.#send(call, 'GET', 'payments', path);
-    if (answer.kind === 'not-sent') return unknown('not-reached');
+    if (answer.kind === 'not-sent') return unknown(answer.failed === undefined ? 'not-reached' : HOST_REFUSED);
     if (answer.kind === 'unknown') return answer;
     if (isOk(answer)) return { found: answer.body };
     return isMissing(answer) ? { kind: 'absent' } : unknown(`http-${answer.status}`);
@@ -136,6 +141,8 @@ export class KoinClient {
     body?: Json,
   ): Promise<Answer> {
     const reply = await this.#connections.send({
+      tenant: call.tenant,
+      to: DESTINATION,
       method,
       url: addressOf(call, api, `/v1/payment${path}`),
       headers: {
@@ -146,7 +153,7 @@ export class KoinClient {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: call.signal,
     });
-    if (reply.kind === 'not-sent') return { kind: 'not-sent' };
+    if (reply.kind === 'not-sent') return notSent(reply);
     return reply.kind === 'unknown' ? unknown(reply.why) : { ...reply, body: jsonOf(reply.body) };
   }
 }

@@ -1,7 +1,7 @@
 import { type Currency, placesOf, readCurrency } from '../../../kernel/currency.ts';
 import { type ExactNumber, isExactNumber, isJsonObject, type Json } from '../../../kernel/json.ts';
 import { type Money, numberOf } from '../../../kernel/money.ts';
-import { holdsPan } from '../../../kernel/pan.ts';
+import { containsPan } from '../../../kernel/pan.ts';
 
 /** Reading and writing the small forms of KOIN's JSON: amounts, ids, texts at a place. Pure. */
 
@@ -56,7 +56,7 @@ export function idAt(body: Json | undefined, ...path: readonly string[]): string
   const value = at(body, ...path);
   const id = typeof value === 'number' ? String(value) : value;
   if (typeof id !== 'string') return undefined;
-  return UUID.test(id) || (/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id) && !holdsPan(id)) ? id : undefined;
+  return UUID.test(id) || (/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id) && !containsPan(id)) ? id : undefined;
 }
 
 /** ISO 8601 in milliseconds; without an offset it is read as UTC, not as the time of this machine. */

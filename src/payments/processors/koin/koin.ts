@@ -15,7 +15,17 @@ import {
 } from '../../processor.ts';
 import type { Connections } from '../connection.ts';
 import { checkOrder, orderBody, refundBody, tokenizeBody } from './bodies.ts';
-import { type Answered, isFinding, isOk, KOIN_SETTINGS, KoinClient, type Place, placeIn, placeOf } from './client.ts';
+import {
+  type Answered,
+  isFinding,
+  isOk,
+  KOIN_HOSTS,
+  KOIN_SETTINGS,
+  KoinClient,
+  type Place,
+  placeIn,
+  placeOf,
+} from './client.ts';
 import { at, textAt } from './fields.ts';
 import { abandon, inquire } from './inquiry.ts';
 import { captureFinding, paymentFinding, readOrder, readRefund, refundOutcome, voidFinding } from './mapping.ts';
@@ -27,6 +37,7 @@ import { captureFinding, paymentFinding, readOrder, readRefund, refundOutcome, v
 export class Koin implements Processor {
   readonly capabilities: Capabilities = { sale: false, partialCapture: false, absences: 3 };
   readonly settings = KOIN_SETTINGS;
+  readonly productionHosts = Object.values(KOIN_HOSTS.production);
   readonly check = checkOrder;
   readonly #client: KoinClient;
 
@@ -36,7 +47,7 @@ export class Koin implements Processor {
 
   async authorize(call: ProcessorCall, order: Order, card: CardData): Promise<Outcome> {
     const answer = await this.#client.tokenize(call, tokenizeBody(call.key, card));
-    if (answer.kind !== 'answered') return { kind: 'not-sent' };
+    if (answer.kind !== 'answered') return answer.kind === 'not-sent' ? answer : { kind: 'not-sent' };
     const token = isOk(answer) ? textAt(answer.body, 'secure_token') : undefined;
     return token ? this.#create(call, order, orderBody(call, order, token)) : withoutToken(answer);
   }

@@ -19,7 +19,7 @@ export function ApprovalCard({ approval, onDecide }: ApprovalCardProps) {
   const { t } = useTranslation('approvals');
   const nameOf = useActionName();
   const id = useId();
-  const { environment, action, status, requested_by, is_yours, decided_by } = approval;
+  const { environment, action, status, requested_by, is_yours, by_operator, decided_by } = approval;
   const asker = whoIs(requested_by, approval.requested_by_email);
   const decider = whoIs(decided_by, approval.decided_by_email);
   return (
@@ -35,7 +35,7 @@ export function ApprovalCard({ approval, onDecide }: ApprovalCardProps) {
           <StatusBadge status={status} />
         </Group>
         <Text size="sm" c="dimmed" component="div">
-          {is_yours ? t('askedByYou') : t('askedBy', { name: asker })}
+          {is_yours ? t('askedByYou') : t(by_operator ? 'askedByOperator' : 'askedBy', { name: asker })}
           {' · '}
           <Time value={approval.created_at} />
           {decided_by !== null && ` · ${t('decidedBy', { name: decider })}`}

@@ -33,6 +33,7 @@ export function DecisionDialog({ opened, about, onClose, onMade }: DecisionDialo
   if (about === undefined) return null;
   const { decision, approval } = about;
   const { change, name } = decisions[decision];
+  const isByOperator = decision === 'approve' && approval.by_operator;
   const close = (): void => {
     change.reset();
     onClose();
@@ -41,7 +42,7 @@ export function DecisionDialog({ opened, about, onClose, onMade }: DecisionDialo
     decisions[decision].send((result) => {
       close();
       const made = madeBy(approval, result);
-      if (made === undefined) noteDone(t(`${decision}.done`, { name }));
+      if (made === undefined) noteDone(isByOperator ? t('approve.doneOperator') : t(`${decision}.done`, { name }));
       else onMade(made);
     });
   return (
@@ -61,7 +62,7 @@ export function DecisionDialog({ opened, about, onClose, onMade }: DecisionDialo
           {nameOf(approval.action)}
         </Text>
         <WholeSummary {...whole} />
-        <Text size="sm">{t(`${decision}.text`, { name })}</Text>
+        <Text size="sm">{isByOperator ? t('approve.textOperator') : t(`${decision}.text`, { name })}</Text>
       </Stack>
     </ConfirmDialog>
   );

@@ -20,8 +20,10 @@ const WORDS: Readonly<Partial<Record<Name, string>>> = {
   kind: 'audit:values.kind',
   of: 'audit:values.of',
   operation: 'payments:operation',
-  production_by_two: 'audit:values.answer',
+  altered: 'audit:values.answer',
+  dual_control: 'audit:values.answer',
   role: 'team:role',
+  scope: 'audit:values.scope',
   to: 'team:role',
   use: 'audit:values.use',
 };

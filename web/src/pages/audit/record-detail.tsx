@@ -11,7 +11,7 @@ import { Raw } from './raw.tsx';
 export function RecordDetail({ record }: { readonly record: AuditRecord }) {
   const { t, i18n } = useTranslation('audit');
   const words = useDetailWords();
-  const { lane, sequence, address, request_id, actor_id, targets, detail, hash } = record;
+  const { lane, sequence, address, request_id, actor_id, actor_source, targets, detail, hash } = record;
   const copied = (label: string, value: string | null) =>
     value === null ? undefined : { label, value: <CopyField value={value} what={label} /> };
   return (
@@ -32,6 +32,9 @@ export function RecordDetail({ record }: { readonly record: AuditRecord }) {
             },
         copied(t('detail.address'), address),
         copied(t('detail.actorId'), actor_id),
+        isSource(actor_source)
+          ? { label: t('detail.actorSource'), value: t(`actorSource.${actor_source}`) }
+          : undefined,
         copied(t('detail.request'), request_id),
         { label: t('detail.place'), value: t('places.record', { lane, record: numberText(sequence, i18n.language) }) },
         copied(t('detail.hash'), hash),
@@ -39,6 +42,11 @@ export function RecordDetail({ record }: { readonly record: AuditRecord }) {
     />
   );
 }
+
+const SOURCES = ['setting', 'os-user'] as const;
+
+const isSource = (source: string | null): source is (typeof SOURCES)[number] =>
+  (SOURCES as readonly (string | null)[]).includes(source);
 
 const detailItem = (words: DetailWords, name: string, value: string) => ({
   name,

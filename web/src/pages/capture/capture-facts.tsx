@@ -19,8 +19,8 @@ type Capture = ReadBy<typeof showCapture.data>;
 /** A damaged one tells only what stands beside its sealed part. */
 export function CaptureFacts({ capture }: { readonly capture: Capture }) {
   const { t } = useTranslation('captures');
-  const { id, is_damaged, has_sensitive, created_at, expires_at } = capture;
-  const kept = has_sensitive ? (
+  const { id, is_damaged, has_sad, created_at, expires_at } = capture;
+  const kept = has_sad ? (
     <WithNote note={t('sensitiveTitle')}>
       <Badge tone="attention">{t('detail.keptYes')}</Badge>
     </WithNote>

@@ -36,8 +36,8 @@ function useColumns(): readonly Column<CaptureRow>[] {
       name: 'kept',
       header: t('list.kept'),
       from: 'md',
-      cell: ({ has_sensitive }) =>
-        has_sensitive ? (
+      cell: ({ has_sad }) =>
+        has_sad ? (
           <Badge tone="attention" title={t('sensitiveTitle')}>
             {t('sensitive')}
           </Badge>

@@ -68,6 +68,7 @@ export function KeyDrawer({ id, keys, yourAddress, onClose, onReadAnew, onShow }
         ) : (
           <Stack gap="lg" ref={inside} tabIndex={-1}>
             <Actions apiKey={key} onAct={setAction} />
+            {key.state === 'altered' && <Alert color="red">{t('detail.altered')}</Alert>}
             {key.state === 'ending' && <Text size="sm">{t('detail.ending')}</Text>}
             <KeyFacts apiKey={key} keys={keys ?? []} />
           </Stack>
@@ -127,17 +128,20 @@ function Actions({ apiKey, onAct }: { readonly apiKey: Key; readonly onAct: (act
   const isSuspended = useMembership().status === 'suspended';
   const isOver = apiKey.state === 'revoked' || apiKey.state === 'expired';
   if (!mayWrite || isOver) return null;
+  const isAltered = apiKey.state === 'altered';
   return (
     <Group gap="xs">
-      <Button
-        variant="default"
-        leftSection={<Pencil size={14} aria-hidden />}
-        disabled={isSuspended}
-        onClick={() => onAct('edit')}
-      >
-        {t('detail.edit')}
-      </Button>
-      {apiKey.successor === null && (
+      {!isAltered && (
+        <Button
+          variant="default"
+          leftSection={<Pencil size={14} aria-hidden />}
+          disabled={isSuspended}
+          onClick={() => onAct('edit')}
+        >
+          {t('detail.edit')}
+        </Button>
+      )}
+      {!isAltered && apiKey.successor === null && (
         <Button
           variant="default"
           leftSection={<RefreshCw size={14} aria-hidden />}

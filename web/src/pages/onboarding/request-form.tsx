@@ -5,8 +5,8 @@ import { useTranslation } from 'react-i18next';
 import { requestActivation } from '../../../../src/console/wire/onboarding.ts';
 import type { Environment } from '../../../../src/kernel/environment.ts';
 import { LIMITS } from '../../../../src/kernel/limits.ts';
+import { containsIssuedPan } from '../../../../src/kernel/pan.ts';
 import { useChange } from '../../api/hooks.ts';
-import { looksLikeCard } from '../../parts/address-filters.ts';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { DialogForm, FormDialog } from '../../parts/form-dialog.tsx';
 import { noteDone } from '../../parts/notices.tsx';
@@ -47,7 +47,8 @@ function RequestForm({ onClose, processors, suggested }: Omit<RequestDialogProps
     initialValues: { environment: suggested, processor: '', note: '' },
     validate: {
       processor: (processor) => (processor === '' ? t('form.missing') : null),
-      note: (note) => (looksLikeCard(note) ? t('form.card') : [...note].length > max ? t('form.long', { max }) : null),
+      note: (note) =>
+        containsIssuedPan(note) ? t('form.card') : [...note].length > max ? t('form.long', { max }) : null,
     },
   });
   const faults = useFieldErrors(form);

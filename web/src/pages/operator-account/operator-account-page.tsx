@@ -1,8 +1,8 @@
-import { Alert, Button, SimpleGrid, Skeleton, Stack } from '@mantine/core';
+import { Alert, Button, SimpleGrid, Skeleton, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useParams } from 'react-router';
-import { resumeAccount, showAccount, suspendAccount } from '../../../../src/console/wire/operator.ts';
+import { resumeAccount, sealAccount, showAccount, suspendAccount } from '../../../../src/console/wire/operator.ts';
 import type { ReadBy } from '../../../../src/http/fields.ts';
 import { useChange, useRead } from '../../api/hooks.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
@@ -48,11 +48,14 @@ function Whole({ view: { account, payments }, back }: WholeProps) {
       <PageHeader
         title={account.name}
         back={back}
-        beside={<StatusBadge status={account.status} />}
-        actions={<StandingButton account={account} />}
+        beside={<StatusBadge status={account.is_altered ? 'altered' : account.status} />}
+        actions={account.is_altered ? <SealButton account={account} /> : <StandingButton account={account} />}
       />
       <Stack gap="md">
-        {account.status === 'suspended' && <Alert color="red">{t('account.suspendedNotice')}</Alert>}
+        {account.is_altered && <Alert color="red">{t('account.alteredNotice')}</Alert>}
+        {account.status === 'suspended' && !account.is_altered && (
+          <Alert color="red">{t('account.suspendedNotice')}</Alert>
+        )}
         {account.open_requests > 0 && <AccountRequests account={account} />}
         <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
           {sandboxFirst(payments).map((each) => (
@@ -126,6 +129,55 @@ function StandingButton({ account: { id, name, status } }: { readonly account: A
         isDangerous={!isSuspended}
       >
         {isSuspended ? t('account.resumeText') : t('account.suspendText')}
+      </ConfirmDialog>
+    </>
+  );
+}
+
+/** Seals an account that was altered in the database again, under the name that the operator confirms. */
+function SealButton({ account: { id, name } }: { readonly account: Account }) {
+  const { t } = useTranslation('operator');
+  const [isAsking, setAsking] = useState(false);
+  const [text, setText] = useState(name);
+  const change = useChange(sealAccount);
+  const ask = (): void => {
+    change.reset();
+    setText(name);
+    setAsking(true);
+  };
+  const confirm = (): void =>
+    change.mutate(
+      { params: { id }, body: { name: text } },
+      {
+        onSuccess: () => {
+          setAsking(false);
+          noteDone(t('account.sealed'));
+        },
+      },
+    );
+  return (
+    <>
+      <Button variant="default" onClick={ask}>
+        {t('account.seal')}
+      </Button>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={() => setAsking(false)}
+        title={t('account.sealTitle')}
+        confirmLabel={t('account.seal')}
+        onConfirm={confirm}
+        isBusy={change.isPending}
+        error={change.error}
+      >
+        {t('account.sealText')}
+        <TextInput
+          mt="md"
+          label={t('account.sealName')}
+          description={t('account.sealNameHint')}
+          autoComplete="off"
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
       </ConfirmDialog>
     </>
   );

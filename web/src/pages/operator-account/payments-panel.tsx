@@ -1,4 +1,4 @@
-import { Button, Group, Text } from '@mantine/core';
+import { Alert, Button, Group, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { disablePayments, enablePayments } from '../../../../src/console/wire/operator.ts';
@@ -21,7 +21,7 @@ interface PaymentsPanelProps {
 /** Which processor gets the payments of one environment, and with what settings. */
 export function PaymentsPanel({ account, payments }: PaymentsPanelProps) {
   const { t } = useTranslation('operator');
-  const { environment, enabled, processor, settings } = payments;
+  const { environment, enabled, processor, settings, is_altered } = payments;
   const [isChanging, setChanging] = useState(false);
   const title = t('account.enableTitle', { environment: t(`environment.${environment}`) });
   return (
@@ -34,6 +34,7 @@ export function PaymentsPanel({ account, payments }: PaymentsPanelProps) {
         </>
       }
     >
+      {is_altered && <Alert color="red">{t('account.paymentsAltered')}</Alert>}
       {processor === null ? (
         <Text size="sm" c="dimmed">
           {t('account.paymentsText')}
@@ -89,9 +90,9 @@ function ChangeForm({ account, payments, onDone }: PaymentsPanelProps & { readon
         change.mutate(
           { params: { id: account.id, where: payments.environment }, body },
           {
-            onSuccess: () => {
+            onSuccess: ({ approval }) => {
               onDone();
-              noteDone(t('account.enabledDone'));
+              noteDone(t(approval === null ? 'account.enabledDone' : 'account.approvalNeeded'));
             },
           },
         )
@@ -112,9 +113,9 @@ function DisableButton({ account, payments: { environment } }: PaymentsPanelProp
     change.mutate(
       { params: { id: account.id, where: environment } },
       {
-        onSuccess: () => {
+        onSuccess: ({ approval }) => {
           setAsking(false);
-          noteDone(t('account.disabledDone'));
+          noteDone(t(approval === null ? 'account.disabledDone' : 'account.approvalNeeded'));
         },
       },
     );

@@ -75,7 +75,11 @@ function useColumns(): readonly Column<Account>[] {
         </Text>
       ),
     },
-    { name: 'status', header: t('accounts.columns.status'), cell: ({ status }) => <StatusBadge status={status} /> },
+    {
+      name: 'status',
+      header: t('accounts.columns.status'),
+      cell: ({ status, is_altered }) => <StatusBadge status={is_altered ? 'altered' : status} />,
+    },
     {
       name: 'payments',
       header: t('accounts.columns.payments'),

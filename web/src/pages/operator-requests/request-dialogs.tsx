@@ -63,9 +63,9 @@ function ApproveForm({ asked, onDone }: FormProps) {
           change.mutate(
             { params: paramsOf(asked), body: { ...given, ...(text !== '' && { answer: text }) } },
             {
-              onSuccess: () => {
+              onSuccess: ({ approval }) => {
                 onDone();
-                noteDone(t('requests.approved'));
+                noteDone(t(approval === null ? 'requests.approved' : 'account.approvalNeeded'));
               },
             },
           )

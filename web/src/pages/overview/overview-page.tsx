@@ -4,10 +4,12 @@ import { useTranslation } from 'react-i18next';
 import { Link, useSearchParams } from 'react-router';
 import { showOverview } from '../../../../src/console/wire/overview.ts';
 import { useRead } from '../../api/hooks.ts';
+import { DualControlQuestion } from '../../parts/dual-control-question.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { FirstSteps } from './first-steps.tsx';
+import { OperatorChanges } from './operator-changes.tsx';
 import { hasNothing } from './series.ts';
 import { StatCards } from './stat-cards.tsx';
 import { UsageCharts } from './usage-charts.tsx';
@@ -46,6 +48,8 @@ export function OverviewPage() {
       <Stack gap="xl">
         {error && <ErrorAlert error={error} onRetry={() => void reading.refetch()} />}
         {overview !== undefined && overview.totals.doubtful > 0 && <Doubtful count={overview.totals.doubtful} />}
+        {overview !== undefined && <OperatorChanges changes={overview.operator_changes} />}
+        <DualControlQuestion />
         {isEmpty && <FirstSteps />}
         {!isEmpty && !(error && overview === undefined) && (
           <>

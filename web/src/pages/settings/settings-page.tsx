@@ -14,7 +14,7 @@ import { Badge } from '../../parts/status-badge.tsx';
 import { useVisit } from '../../session/session.tsx';
 import { useCan, useMembership } from '../../session/tenant.ts';
 
-const COVERED = ['keys', 'payments', 'proxy', 'tokens', 'team', 'settings'] as const;
+const COVERED = ['keys', 'payments', 'proxy', 'tokens', 'team', 'operator', 'settings'] as const;
 
 export function SettingsPage() {
   const { t } = useTranslation('settings');

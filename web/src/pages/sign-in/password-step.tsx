@@ -1,12 +1,15 @@
-import { Button, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Divider, Stack, Text, TextInput } from '@mantine/core';
+import { KeyRound } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { signIn } from '../../../../src/console/wire/session.ts';
+import { beginPasskeyAlone, signIn, signInByPasskeyAlone } from '../../../../src/console/wire/session.ts';
 import type { ReadBy } from '../../../../src/http/fields.ts';
 import { call, setCsrfToken } from '../../api/call.ts';
 import { useOnce } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { PasswordField } from '../../parts/password-field.tsx';
+import { askForPasskey, canUsePasskeys } from '../../session/passkey.ts';
+import { type Session, useVisit } from '../../session/session.tsx';
 import type { Methods } from './second-step.tsx';
 
 export function PasswordStep({ onGiven }: { readonly onGiven: (methods: Methods) => void }) {
@@ -20,14 +23,24 @@ export function PasswordStep({ onGiven }: { readonly onGiven: (methods: Methods)
       onGiven(methods);
     },
   });
+  const { adopt } = useVisit();
+  const byPasskey = useOnce<Session>({
+    mutationFn: async () => {
+      const begun = await call(beginPasskeyAlone);
+      return call(signInByPasskeyAlone, { body: { credential: await askForPasskey(begun.options) } });
+    },
+    onSuccess: adopt,
+  });
+  const error = give.error ?? (byPasskey.error?.code === 'cancelled' ? null : byPasskey.error);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
+    byPasskey.reset();
     give.mutate();
   };
   return (
     <form onSubmit={submit}>
       <Stack gap="md">
-        {give.error && <ErrorAlert error={give.error} isFocused />}
+        {error && <ErrorAlert error={error} isFocused />}
         {give.error?.code === 'sign_in_refused' && (
           <Text size="sm" c="dimmed">
             {t('locks')}
@@ -57,9 +70,27 @@ export function PasswordStep({ onGiven }: { readonly onGiven: (methods: Methods)
           value={password}
           onChange={(event) => setPassword(event.currentTarget.value)}
         />
-        <Button type="submit" size="md" mt={4} loading={give.isPending}>
+        <Button type="submit" size="md" mt={4} loading={give.isPending} disabled={byPasskey.isPending}>
           {t('goOn')}
         </Button>
+        {canUsePasskeys() && (
+          <>
+            <Divider label={t('or')} />
+            <Button
+              variant="default"
+              size="md"
+              leftSection={<KeyRound size={18} aria-hidden />}
+              loading={byPasskey.isPending}
+              disabled={give.isPending}
+              onClick={() => {
+                give.reset();
+                byPasskey.mutate();
+              }}
+            >
+              {t('byPasskey')}
+            </Button>
+          </>
+        )}
         <Text size="sm" c="dimmed">
           {t('passwordLost')}
         </Text>

@@ -6,7 +6,7 @@ import type { CallError } from '../../api/call.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
-import { Time } from '../../parts/time.tsx';
+import { Time, timeText } from '../../parts/time.tsx';
 import type { Person } from './team-calls.ts';
 
 export type PersonAction = 'change' | 'reset' | 'remove';
@@ -65,8 +65,9 @@ export function PeopleTable({ people, isInvited, error, onRetry, actionsFor, onA
   );
 }
 
-function Who({ name, email, is_you, is_locked }: Person) {
-  const { t } = useTranslation('team');
+function Who({ name, email, is_you, sign_in, locked_until }: Person) {
+  const { t, i18n } = useTranslation('team');
+  const until = locked_until === null ? '' : timeText(locked_until, i18n.language, true);
   return (
     <Stack gap={0} miw={0}>
       <Group gap={8}>
@@ -74,7 +75,7 @@ function Who({ name, email, is_you, is_locked }: Person) {
           {name}
         </Text>
         {is_you && <Badge tone="quiet">{t('you')}</Badge>}
-        {is_locked && <StatusBadge status="locked" title={t('lockedHint')} />}
+        {sign_in !== 'active' && <StatusBadge status={sign_in} title={t(`signInHint.${sign_in}`, { time: until })} />}
       </Group>
       <Text span size="xs" c="dimmed" truncate maw={280} title={email}>
         {email}

@@ -11,6 +11,7 @@ import {
   withdrawInvitation,
 } from '../../../../src/console/wire/team.ts';
 import { useRead } from '../../api/hooks.ts';
+import { DualControlQuestion } from '../../parts/dual-control-question.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { useCan, useMembership } from '../../session/tenant.ts';
 import type { AccountRole } from './role-choice.tsx';
@@ -45,6 +46,7 @@ export function TeamPage() {
             {t('alone.text')}
           </Alert>
         )}
+        <DualControlQuestion />
         <TeamView
           team={team}
           calls={mayWrite ? calls : { removeText: 'remove.text' }}

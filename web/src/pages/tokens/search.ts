@@ -1,6 +1,6 @@
 import type { TOKEN_SEARCHES } from '../../../../src/console/wire/records.ts';
 import { LIMITS } from '../../../../src/kernel/limits.ts';
-import { looksLikeCard } from '../../parts/address-filters.ts';
+import { containsPan } from '../../../../src/kernel/pan.ts';
 
 export type SearchKind = (typeof TOKEN_SEARCHES)[number];
 
@@ -19,10 +19,10 @@ export const searchOf = (by: SearchKind, typed: string): Search => ({
   value: isDigits(by) ? typed.replace(/[\s-]/g, '') : typed.trim(),
 });
 
-/** Some tokens pass for card numbers, so what is looked for as a token is not judged. */
+/** Some tokens read as card numbers, and a tag may hold one that should not be there and has to be found. */
 export function faultOf({ by, value }: Search): SearchFault | undefined {
   if (value === '') return 'empty';
-  if (by !== 'token' && looksLikeCard(value)) return 'card';
+  if (isDigits(by) && containsPan(value)) return 'card';
   if (by === 'last_four' && !/^\d{4}$/.test(value)) return 'last_four';
   if (by === 'bin' && !/^\d{6}(\d{2})?$/.test(value)) return 'bin';
   return [...value].length > LIMITS.tagCharacters ? 'long' : undefined;

@@ -6,6 +6,7 @@ export const approvals = {
   action: {
     key: { create: 'Create an API key', edit: 'Change an API key', rotate: 'Rotate an API key' },
     payment: { capture: 'Capture a payment', refund: 'Refund a payment', void: 'Void a payment' },
+    payments: { enable: 'Enable payments or change their settings', disable: 'Disable payments' },
     proxy: { configure: 'Change the proxy', remove: 'Remove the proxy' },
     token: { delete: 'Delete a token' },
     account: { settings: 'Change the settings of the account' },
@@ -13,6 +14,8 @@ export const approvals = {
     other: 'A change',
   },
   line: {
+    processor: 'Processor',
+    forced: 'Simulator allowed in production',
     id: 'Id',
     key: 'Key',
     prefix: 'Begins with',
@@ -41,6 +44,7 @@ export const approvals = {
   moreLines_other: 'Show {{count}} more lines',
   reading: 'Reading all that it changes',
   askedBy: 'Asked by {{name}}',
+  askedByOperator: 'Requested by {{name}}, an operator',
   askedByYou: 'Asked by you',
   decidedBy: 'Decided by {{name}}',
   ends: 'Request expires',
@@ -50,6 +54,8 @@ export const approvals = {
     text: '{{name}} can then carry it out. Compare what it changes with what you were told.',
     confirm: 'Approve',
     done: 'Approved. {{name}} can carry it out now.',
+    textOperator: 'An operator requested this. It takes effect as soon as you approve it.',
+    doneOperator: 'Approved. It applies on every node within 5 seconds.',
   },
   decline: {
     button: 'Decline',

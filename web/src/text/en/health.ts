@@ -33,6 +33,11 @@ export const health = {
     certificate: 'Certificate of the listeners',
     proxies: 'Certificates of proxies',
     payments: 'Payments',
+    users: 'Inactive users',
+    passwords: 'Blocked passwords',
+    time: 'Clock',
+    rows: 'Accounts and API keys',
+    dumps: 'Core dumps',
   },
   findings: {
     'database-works': 'It reads and writes.',
@@ -51,8 +56,26 @@ export const health = {
     'proxies-near_other': '{{number}} certificates expire within 30 days.',
     'proxies-ended_one': '{{number}} certificate has expired.',
     'proxies-ended_other': '{{number}} certificates have expired.',
+    'rows-sealed': 'No altered row is known.',
+    'rows-altered_one': '{{number}} row was changed in the database. See “Record altered” in the audit log.',
+    'rows-altered_other': '{{number}} rows were changed in the database. See “Record altered” in the audit log.',
     'payments-known': 'Every outcome is known, or is being asked for.',
     'payments-doubtful_one': 'Nobody knows the outcome of {{number}} payment. See Processors.',
     'payments-doubtful_other': 'Nobody knows the outcome of {{number}} payments. See Processors.',
+    'users-active': 'Every user who did not sign in for 90 days is disabled.',
+    'users-inactive_one':
+      '{{number}} user did not sign in for 90 days, and stays enabled as the last owner or operator.',
+    'users-inactive_other': '{{number}} users did not sign in for 90 days, and stay enabled as last owner or operator.',
+    'passwords-accepted': 'No password is blocked for wrong second factors.',
+    'passwords-blocked_one':
+      '{{number}} password is blocked: the second factor was wrong 100 times. Find the user under Team, and make a new way in.',
+    'passwords-blocked_other':
+      '{{number}} passwords are blocked: the second factor was wrong 100 times. Find the users under Team, and make new ways in.',
+    'time-trusted': 'It agrees with the time that has passed.',
+    'time-untrusted':
+      'It does not agree with the time that has passed, so nothing expires or is deleted. Run on the server: cardvault clock status',
+    'dumps-off': 'A crash of the service writes none.',
+    'dumps-on':
+      'A crash can write the memory of the service, with keys and card numbers, to a file. Start it with npm start or bin/cardvault.mjs, which set the limit to 0.',
   },
 };

@@ -37,6 +37,8 @@ export const keys = {
     addresses: 'Allowed addresses',
     addressesNone: 'No address is listed. The key is refused from everywhere.',
     successor: 'Replaced by',
+    altered:
+      'This key was altered in the database, so it is refused. What is shown here may not be what was set. Revoke it, and tell your operator.',
     ending: 'This key was rotated. It keeps working until it expires.',
     edit: 'Edit',
     rotate: 'Rotate',

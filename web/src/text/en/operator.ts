@@ -51,6 +51,17 @@ export const operator = {
     resumeText: 'The API keys of this account work again at once.',
     suspended: 'The account is suspended.',
     resumed: 'The account works again.',
+    paymentsAltered:
+      'What was enabled here was altered in the database, so no payment is taken. Enable payments again, with the processor and all settings.',
+    alteredNotice:
+      'This account was altered in the database. It counts as suspended, and its name may be wrong. Find out who can write to the database, then seal it again.',
+    seal: 'Seal account',
+    sealTitle: 'Seal this account again?',
+    sealText:
+      'The account is suspended, and changes in production need two people. Nothing else of the altered record is used. You can reactivate it afterwards.',
+    sealName: 'Name',
+    sealNameHint: 'As the record says now. Correct it if it is not the right one.',
+    sealed: 'The account was sealed. It is suspended.',
     suspendedNotice: 'This account is suspended. All its API keys are refused.',
     paymentsText: 'Which processor gets the payments of this account.',
     enabled: 'Enabled',
@@ -63,6 +74,7 @@ export const operator = {
     disableText: 'New payments are refused. Payments already begun are finished. The settings stay.',
     disableConfirm: 'Disable',
     disabledDone: 'Payments were disabled.',
+    approvalNeeded: 'Nothing has changed yet. A member of the account has to approve it; then it takes effect.',
     enableTitle: 'Payments: {{environment}}',
     enabledDone: 'Saved. It applies everywhere within 5 seconds.',
     settingSet: 'Set',
@@ -180,6 +192,7 @@ export const operator = {
       captures: 'Captures',
       'sensitive-authentication-data': 'Verification codes of captures',
       fingerprints: 'Recognizes cards',
+      'row-macs': 'Accounts, API keys and enabled payments',
       'api-keys': 'API keys',
       payments: 'Payments',
       idempotency: 'Answers kept for repeats',

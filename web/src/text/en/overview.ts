@@ -9,6 +9,14 @@ export const overview = {
     text: 'The processor has not answered clearly. The service keeps asking it and never charges twice. Have a look before you try again.',
     action: 'Show these payments',
   },
+  operatorChanges: {
+    title: 'An operator changed settings of this account',
+    text: 'In the last 30 days an operator changed settings that decide where card data goes. The audit log shows who and which values.',
+    action: {
+      payments: { enabled: 'Payments enabled or their settings changed', disabled: 'Payments disabled' },
+      proxy: { configured: 'Proxy changed', removed: 'Proxy removed' },
+    },
+  },
   first: {
     title: 'Nothing has happened here yet',
     text: 'Make a key, store a first card, and this page fills up. Onboarding takes about ten minutes.',

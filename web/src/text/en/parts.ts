@@ -17,6 +17,18 @@ export const parts = {
   more: 'Show more',
   noCard: 'No card',
   production: 'Production',
+  question: {
+    title: 'Should changes in production take two people from now on?',
+    text: 'A second person of this account may now approve changes. With two people, no single mistake and no single stolen sign-in changes production.',
+    textRecommended:
+      'A second person of this account may now approve changes. Keys of this account may read card numbers: two people are recommended.',
+    yes: 'Yes, a second person approves changes in production. Pending invitation links end.',
+    no: 'No, one person may change production',
+    save: 'Save decision',
+    later: 'Decide later',
+    doneYes: 'Changes in production take two people from now on.',
+    doneNo: 'One person may change production. You can change this under Settings.',
+  },
   productionWarning: 'This changes your live environment.',
   retry: 'Try again',
   sandbox: 'Sandbox',

@@ -13,6 +13,7 @@ export const settings = {
       proxy: 'Keys and settings of the proxy',
       tokens: 'Deleting tokens',
       team: 'Inviting people, changing roles and making a new way in',
+      operator: 'Processor and proxy settings that an operator changes, also by command',
       settings: 'Switching this off again',
     },
     never:

@@ -1,7 +1,10 @@
 export const signIn = {
   ended: 'Your session has ended. Sign in to go on.',
   email: 'E-mail',
-  locks: 'After ten wrong attempts in a row, signing in is locked for half an hour, also with the right password.',
+  locks:
+    'After 10 wrong attempts in a row, signing in with a password is locked for 30 minutes here, also with the right password. A passkey still works.',
+  byPasskey: 'Sign in with a passkey',
+  or: 'or',
   goOn: 'Continue',
   otherPerson: 'Sign in as someone else',
   password: 'Password',

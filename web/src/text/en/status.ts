@@ -30,6 +30,9 @@ export const status = {
   bad: 'Problem',
   success: 'Success',
   locked: 'Locked',
+  'password-blocked': 'Password blocked',
+  disabled: 'Disabled',
+  altered: 'Record altered',
   doubtful: 'Outcome unknown',
   damaged: 'Damaged',
 };

@@ -17,7 +17,14 @@ export const team = {
     expires: 'Ends',
   },
   you: 'You',
-  lockedHint: 'Too many failed sign-ins. It opens by itself after a while; a new way in opens it at once.',
+  signInHint: {
+    locked:
+      'Locked until {{time}} after too many failed sign-ins from one network or browser. Sessions and passkeys still work. A new way in ends the lock.',
+    'password-blocked':
+      'The password was right, and the second factor wrong too often. The password is not accepted any more: make a new way in. Passkeys still work.',
+    disabled: 'Disabled: no sign-in for 90 days. A new way in enables the user.',
+    altered: 'The sign-in record was changed in the database, so sign-ins are refused. Make a new way in.',
+  },
   noSession: 'Not signed in',
   anybody: 'Whoever has the link',
   newWayIn: 'New way in',

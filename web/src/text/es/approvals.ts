@@ -8,6 +8,7 @@ export const approvals: typeof english = {
   action: {
     key: { create: 'Crear una clave de API', edit: 'Cambiar una clave de API', rotate: 'Rotar una clave de API' },
     payment: { capture: 'Capturar un pago', refund: 'Devolver un pago', void: 'Anular un pago' },
+    payments: { enable: 'Habilitar pagos o cambiar su configuración', disable: 'Deshabilitar pagos' },
     proxy: { configure: 'Cambiar el proxy', remove: 'Quitar el proxy' },
     token: { delete: 'Eliminar un token' },
     account: { settings: 'Cambiar los ajustes de la cuenta' },
@@ -15,6 +16,8 @@ export const approvals: typeof english = {
     other: 'Un cambio',
   },
   line: {
+    processor: 'Procesador',
+    forced: 'Simulador permitido en producción',
     id: 'Id',
     key: 'Clave',
     prefix: 'Empieza por',
@@ -43,6 +46,7 @@ export const approvals: typeof english = {
   moreLines_other: 'Mostrar {{count}} líneas más',
   reading: 'Leyendo todo lo que cambia',
   askedBy: 'Lo pidió {{name}}',
+  askedByOperator: 'Lo solicitó {{name}}, un operador',
   askedByYou: 'Lo pidió usted',
   decidedBy: 'Lo decidió {{name}}',
   ends: 'La solicitud vence',
@@ -52,6 +56,8 @@ export const approvals: typeof english = {
     text: '{{name}} podrá ejecutarlo después. Compare lo que cambia con lo que le han dicho.',
     confirm: 'Aprobar',
     done: 'Aprobado. {{name}} ya puede ejecutarlo.',
+    textOperator: 'Lo solicitó un operador. Se aplica en cuanto usted lo apruebe.',
+    doneOperator: 'Aprobado. Se aplica en todos los nodos en 5 segundos.',
   },
   decline: {
     button: 'Rechazar',

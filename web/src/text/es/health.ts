@@ -34,6 +34,11 @@ export const health: typeof english = {
     certificate: 'Certificado de los puertos',
     proxies: 'Certificados de los proxies',
     payments: 'Pagos',
+    users: 'Usuarios inactivos',
+    passwords: 'Contraseñas bloqueadas',
+    time: 'Reloj',
+    rows: 'Cuentas y claves de API',
+    dumps: 'Volcados de memoria',
   },
   findings: {
     'database-works': 'Lee y escribe.',
@@ -54,8 +59,29 @@ export const health: typeof english = {
     'proxies-near_other': '{{number}} certificados vencen en los próximos 30 días.',
     'proxies-ended_one': '{{number}} certificado ha vencido.',
     'proxies-ended_other': '{{number}} certificados han vencido.',
+    'rows-sealed': 'No se conoce ninguna fila alterada.',
+    'rows-altered_one':
+      'Se cambió {{number}} fila en la base de datos. Vea “Datos alterados” en el registro de auditoría.',
+    'rows-altered_other':
+      'Se cambiaron {{number}} filas en la base de datos. Vea “Datos alterados” en el registro de auditoría.',
     'payments-known': 'Se conocen todos los resultados, o se están preguntando.',
     'payments-doubtful_one': 'Nadie conoce el resultado de {{number}} pago. Vea Procesadores.',
     'payments-doubtful_other': 'Nadie conoce el resultado de {{number}} pagos. Vea Procesadores.',
+    'users-active': 'Todo usuario que no inició sesión en 90 días está deshabilitado.',
+    'users-inactive_one':
+      '{{number}} usuario no inició sesión en 90 días y sigue habilitado por ser el último propietario u operador.',
+    'users-inactive_other':
+      '{{number}} usuarios no iniciaron sesión en 90 días y siguen habilitados por ser último propietario u operador.',
+    'passwords-accepted': 'Ninguna contraseña está bloqueada por segundos factores incorrectos.',
+    'passwords-blocked_one':
+      '{{number}} contraseña está bloqueada: el segundo factor falló 100 veces. Busque al usuario en Equipo y cree un nuevo acceso.',
+    'passwords-blocked_other':
+      '{{number}} contraseñas están bloqueadas: el segundo factor falló 100 veces. Busque a los usuarios en Equipo y cree nuevos accesos.',
+    'time-trusted': 'Coincide con el tiempo transcurrido.',
+    'time-untrusted':
+      'No coincide con el tiempo transcurrido, por lo que nada vence ni se elimina. Ejecute en el servidor: cardvault clock status',
+    'dumps-off': 'Una falla del servicio no escribe ninguno.',
+    'dumps-on':
+      'Una falla puede escribir en un archivo la memoria del servicio, con claves y números de tarjeta. Inícielo con npm start o bin/cardvault.mjs, que fijan el límite en 0.',
   },
 };

@@ -38,6 +38,8 @@ export const keys: typeof english = {
     addresses: 'Direcciones permitidas',
     addressesNone: 'No hay ninguna dirección en la lista. La clave se rechaza desde cualquier lugar.',
     successor: 'Reemplazada por',
+    altered:
+      'Esta clave fue alterada en la base de datos, por eso se rechaza. Lo que se muestra aquí puede no ser lo que se configuró. Revóquela y avise a su operador.',
     ending: 'Esta clave se rotó. Sigue funcionando hasta que venza.',
     edit: 'Editar',
     rotate: 'Rotar',

@@ -52,6 +52,17 @@ export const operator: typeof english = {
     resumeText: 'Las claves de API de esta cuenta vuelven a funcionar enseguida.',
     suspended: 'La cuenta está suspendida.',
     resumed: 'La cuenta vuelve a funcionar.',
+    paymentsAltered:
+      'Lo que estaba activado aquí fue alterado en la base de datos, por eso no se acepta ningún pago. Active los pagos de nuevo, con el procesador y toda la configuración.',
+    alteredNotice:
+      'Esta cuenta fue alterada en la base de datos. Cuenta como suspendida y su nombre puede ser incorrecto. Averigüe quién puede escribir en la base de datos y después séllela de nuevo.',
+    seal: 'Sellar cuenta',
+    sealTitle: '¿Sellar esta cuenta de nuevo?',
+    sealText:
+      'La cuenta queda suspendida y los cambios en producción requieren dos personas. No se usa nada más de los datos alterados. Después puede reactivarla.',
+    sealName: 'Nombre',
+    sealNameHint: 'Como está ahora en los datos. Corríjalo si no es el correcto.',
+    sealed: 'La cuenta se selló. Está suspendida.',
     suspendedNotice: 'Esta cuenta está suspendida. Se rechazan todas sus claves de API.',
     paymentsText: 'Qué procesador recibe los pagos de esta cuenta.',
     enabled: 'Habilitados',
@@ -64,6 +75,7 @@ export const operator: typeof english = {
     disableText: 'Se rechazan los pagos nuevos. Los ya iniciados se terminan. Los ajustes se conservan.',
     disableConfirm: 'Deshabilitar',
     disabledDone: 'Los pagos se han deshabilitado.',
+    approvalNeeded: 'Todavía no cambió nada. Una persona de la cuenta tiene que aprobarlo; entonces se aplica.',
     enableTitle: 'Pagos: {{environment}}',
     enabledDone: 'Guardado. Vale en todas partes en 5 segundos.',
     settingSet: 'Definido',
@@ -181,6 +193,7 @@ export const operator: typeof english = {
       captures: 'Capturas',
       'sensitive-authentication-data': 'Códigos de verificación de las capturas',
       fingerprints: 'Reconoce tarjetas',
+      'row-macs': 'Cuentas, claves de API y pagos activados',
       'api-keys': 'Claves de API',
       payments: 'Pagos',
       idempotency: 'Respuestas guardadas para repeticiones',

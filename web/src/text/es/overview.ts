@@ -10,6 +10,14 @@ export const overview: typeof english = {
     text: 'El procesador no ha respondido con claridad. El servicio sigue consultándolo y nunca cobra dos veces. Revíselos antes de volver a intentarlo.',
     action: 'Ver estos pagos',
   },
+  operatorChanges: {
+    title: 'Un operador cambió la configuración de esta cuenta',
+    text: 'En los últimos 30 días un operador cambió la configuración que decide a dónde van los datos de tarjetas. El registro de auditoría muestra quién y qué valores.',
+    action: {
+      payments: { enabled: 'Pagos habilitados o su configuración cambiada', disabled: 'Pagos deshabilitados' },
+      proxy: { configured: 'Proxy cambiado', removed: 'Proxy quitado' },
+    },
+  },
   first: {
     title: 'Aquí todavía no ha pasado nada',
     text: 'Cree una clave, guarde una primera tarjeta y esta página empezará a llenarse. Los primeros pasos toman unos diez minutos.',

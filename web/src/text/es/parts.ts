@@ -20,6 +20,18 @@ export const parts: typeof english = {
   more: 'Ver más',
   noCard: 'Sin tarjeta',
   production: 'Producción',
+  question: {
+    title: '¿Los cambios en producción requieren dos personas desde ahora?',
+    text: 'Ahora una segunda persona de esta cuenta puede aprobar cambios. Con dos personas, ni un solo error ni un solo acceso robado cambia producción.',
+    textRecommended:
+      'Ahora una segunda persona de esta cuenta puede aprobar cambios. Hay claves de esta cuenta que pueden leer números de tarjeta: se recomiendan dos personas.',
+    yes: 'Sí, una segunda persona aprueba los cambios en producción. Los enlaces de invitación pendientes terminan.',
+    no: 'No, una sola persona puede cambiar producción',
+    save: 'Guardar decisión',
+    later: 'Decidir después',
+    doneYes: 'Desde ahora los cambios en producción requieren dos personas.',
+    doneNo: 'Una sola persona puede cambiar producción. Puede cambiarlo en la configuración.',
+  },
   productionWarning: 'Este cambio afecta a su entorno real.',
   retry: 'Reintentar',
   sandbox: 'Pruebas',

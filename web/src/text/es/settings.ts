@@ -15,6 +15,7 @@ export const settings: typeof english = {
       proxy: 'Claves y ajustes del proxy',
       tokens: 'Eliminar tokens',
       team: 'Invitar a personas, cambiar roles y crear un nuevo acceso',
+      operator: 'Configuración del procesador y del proxy que cambia un operador, también por comando',
       settings: 'Desactivar esta misma opción',
     },
     never:

@@ -4,7 +4,9 @@ export const signIn: typeof english = {
   ended: 'Su sesión ha terminado. Inicie sesión para continuar.',
   email: 'Correo electrónico',
   locks:
-    'Tras diez intentos fallidos seguidos, el acceso se bloquea durante media hora, aunque la contraseña sea correcta.',
+    'Tras 10 intentos fallidos seguidos, el acceso con contraseña se bloquea aquí durante 30 minutos, aunque la contraseña sea correcta. Una llave de acceso sigue funcionando.',
+  byPasskey: 'Iniciar sesión con una llave de acceso',
+  or: 'o',
   goOn: 'Continuar',
   otherPerson: 'Entrar como otra persona',
   password: 'Contraseña',

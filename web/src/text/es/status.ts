@@ -30,7 +30,10 @@ export const status: typeof english = {
   warning: 'Requiere atención',
   bad: 'Problema',
   success: 'Correcto',
-  locked: 'Bloqueada',
+  locked: 'Bloqueado',
+  'password-blocked': 'Contraseña bloqueada',
+  disabled: 'Deshabilitado',
+  altered: 'Datos alterados',
   doubtful: 'Resultado desconocido',
   damaged: 'Dañado',
 };

@@ -18,7 +18,15 @@ export const team: typeof english = {
     expires: 'Termina',
   },
   you: 'Usted',
-  lockedHint: 'Demasiados intentos fallidos. Se abre sola al cabo de un rato; un nuevo acceso la abre enseguida.',
+  signInHint: {
+    locked:
+      'Bloqueado hasta {{time}} tras demasiados intentos fallidos desde una red o un navegador. Las sesiones y las llaves de acceso siguen funcionando. Un nuevo acceso pone fin al bloqueo.',
+    'password-blocked':
+      'La contraseña era correcta y el segundo factor falló demasiadas veces. La contraseña ya no se acepta: cree un nuevo acceso. Las llaves de acceso siguen funcionando.',
+    disabled: 'Deshabilitado: no inició sesión en 90 días. Un nuevo acceso vuelve a habilitar al usuario.',
+    altered:
+      'Los datos de acceso se alteraron en la base de datos y se rechaza todo inicio de sesión. Cree un nuevo acceso.',
+  },
   noSession: 'Sin sesión',
   anybody: 'Quien tenga el enlace',
   newWayIn: 'Nuevo acceso',

@@ -1,0 +1,43 @@
+import type { Environment, Tenant } from '../kernel/environment.ts';
+import { type Database, integer, text, type Write, write } from '../storage/database.ts';
+import { OPERATOR_CHANGES, type OperatorChange } from './account.ts';
+
+/** The last change of its kind by an operator. The audit log has them all. */
+interface OperatorNotice {
+  readonly action: OperatorChange;
+  readonly at: number;
+}
+
+/** Recorded once it is decided whether changes in production take two people. */
+const DUAL_CONTROL_DECIDED = 'dual-control.decided';
+
+const LIST = 'select kind, at from account_notices where account = ? and environment = ? and at >= ? order by at desc';
+const FIND = 'select at from account_notices where account = ? and environment = ? and kind = ?';
+const UPSERT = `insert into account_notices (account, environment, kind, at) values (?, ?, ?, ?)
+  on conflict (account, environment, kind) do update set at = excluded.at`;
+
+export const upsertOperatorNotice = (tenant: Tenant, action: OperatorChange, at: number): Write =>
+  upsertNotice(tenant.account, tenant.environment, action, at);
+
+/** The newest first. */
+export async function listOperatorNotices(
+  database: Database,
+  { account, environment }: Tenant,
+  since: number,
+): Promise<OperatorNotice[]> {
+  const rows = await database.read(LIST, account, environment, since);
+  return rows.flatMap((row) => {
+    const kind = text(row, 'kind');
+    const action = OPERATOR_CHANGES.find((each) => each === kind);
+    return action === undefined ? [] : [{ action, at: integer(row, 'at') }];
+  });
+}
+
+export const upsertDualControlDecision = (account: string, at: number): Write =>
+  upsertNotice(account, '', DUAL_CONTROL_DECIDED, at);
+
+export const isDualControlDecided = async (database: Database, account: string): Promise<boolean> =>
+  (await database.read(FIND, account, '', DUAL_CONTROL_DECIDED)).length > 0;
+
+const upsertNotice = (account: string, environment: Environment | '', kind: string, at: number): Write =>
+  write(UPSERT, [account, environment, kind, at]);

@@ -1,0 +1,235 @@
+import type { Keyring } from '../crypto/keyring.ts';
+import { type Place, placeOf } from '../crypto/seal.ts';
+import { openJson, sealJson } from '../crypto/sealed-json.ts';
+import { DAY } from '../kernel/clock.ts';
+import type { Environment } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import {
+  blob,
+  blobOrNull,
+  type Database,
+  integer,
+  type Row,
+  text,
+  textOrNull,
+  type Write,
+  write,
+} from '../storage/database.ts';
+import { turnToLook } from '../storage/turns.ts';
+import { type Approval, type ApprovalStatus, isPending, type ListedApproval, type RequestedCall } from './approval.ts';
+import { truncateSummary } from './approval-summary.ts';
+
+/** Without the call, which may be long and is of use only to whoever carries it out. */
+const COLUMNS = 'account, environment, id, status, requested_by, decided_by, record, created_at, expires_at';
+const OPEN = "status in ('waiting', 'approved') and expires_at > ?";
+/** What is found of those that are listed, before any of them is read. */
+const FOUND = 'environment, id, octet_length(record) as bytes';
+const OPEN_OF = `select ${FOUND} from approvals where account = ? and ${OPEN}`;
+const ENDED_OF = `select ${FOUND} from approvals where account = ? and not (${OPEN})
+  order by created_at desc, id desc limit ${LIMITS.endedApprovalsListed}`;
+const READ = `select ${COLUMNS} from approvals where account = ? and environment = ? and id = ?`;
+const FIND = `select ${COLUMNS} from approvals where account = ? and id = ?`;
+const FIND_CALL = 'select call from approvals where account = ? and environment = ? and id = ?';
+const WAITING = `from approvals where account = ? and environment = ? and ${OPEN}`;
+const INSERT = `insert into approvals (${COLUMNS}, call) select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+  where (select count(*) ${WAITING}) < ${LIMITS.waitingApprovals}
+    and (select coalesce(sum(octet_length(call) + octet_length(record)), 0) ${WAITING}) < ${LIMITS.waitingApprovalBytes}
+    and (select count(*) from approvals where account = ? and environment = ? and created_at > ?)
+      < ${LIMITS.approvalsPerDay}`;
+const ASKED_OF_LATE = `select count(*) as asked from approvals
+  where account = ? and environment = ? and created_at > ?`;
+const updating = (more: string): string => `update approvals set status = ?, decided_by = ?, record = ?${more}
+  where account = ? and environment = ? and id = ? and status = ?`;
+const UPDATE = updating('');
+const END = updating(', call = null');
+const DELETE = 'delete from approvals where account = ? and environment = ? and id = ? and status = ?';
+const VOID = `select ${COLUMNS} from approvals where status in ('waiting', 'approved') and expires_at <= ? limit ?`;
+const OLD = 'select account, environment, id, status from approvals where expires_at <= ? limit ?';
+
+/** What a record holds sealed. */
+type Sealed = Pick<Approval, 'requester' | 'operator' | 'decider' | 'action' | 'summary'>;
+type Bound = Omit<Approval, keyof Sealed>;
+
+/** Everything in clear: nobody approves anything by writing to the database. */
+const placeOfRecord = ({
+  account,
+  environment,
+  id,
+  status,
+  requestedBy,
+  decidedBy,
+  createdAt,
+  expiresAt,
+}: Bound): Place =>
+  placeOf(
+    environment,
+    account,
+    'approvals',
+    id,
+    'record',
+    status,
+    requestedBy,
+    decidedBy ?? '',
+    String(createdAt),
+    String(expiresAt),
+  );
+
+/** Written once, whatever status the approval gets; it is of this one alone. */
+const placeOfCall = ({ account, environment, id, requestedBy, createdAt, expiresAt }: Bound): Place =>
+  placeOf(environment, account, 'approvals', id, 'call', requestedBy, String(createdAt), String(expiresAt));
+
+/** All that are open and the newest of the others, the newest first; without those that were changed in the database. */
+export async function listApprovals(
+  database: Database,
+  keyring: Keyring,
+  account: string,
+  now: number,
+): Promise<ListedApproval[]> {
+  const found = [...(await database.read(OPEN_OF, account, now)), ...(await database.read(ENDED_OF, account, now))];
+  const approvals = new Map<string, ListedApproval>();
+  for (const some of inPortions(found)) {
+    await turnToLook();
+    const read = some.map((row) => database.read(READ, account, text(row, 'environment'), text(row, 'id')));
+    for (const { summary, ...rest } of await readable(keyring, (await Promise.all(read)).flat())) {
+      const first = truncateSummary(summary);
+      approvals.set(rest.id, { ...rest, firstLines: first, moreLines: summary.length - first.length });
+    }
+  }
+  return [...approvals.values()].sort((one, other) => other.createdAt - one.createdAt || (one.id < other.id ? 1 : -1));
+}
+
+/** Summaries may be long, so few of them are in memory at once, whatever the list holds. */
+function inPortions(found: readonly Row[]): Row[][] {
+  const portions: Row[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const row of found) {
+    bytes += integer(row, 'bytes');
+    if (bytes <= LIMITS.smallBodyBytes) portions.at(-1)?.push(row);
+    else {
+      portions.push([row]);
+      bytes = integer(row, 'bytes');
+    }
+  }
+  return portions;
+}
+
+export const findApproval = async (
+  database: Database,
+  keyring: Keyring,
+  account: string,
+  id: string,
+): Promise<Approval | undefined> => (await readable(keyring, await database.read(FIND, account, id)))[0];
+
+/** What it would do; undefined when it is over, or somebody changed it in the database. */
+export async function findCall(
+  database: Database,
+  keyring: Keyring,
+  approval: Approval,
+): Promise<RequestedCall | undefined> {
+  const { account, environment, id } = approval;
+  const [row] = await database.read(FIND_CALL, account, environment, id);
+  const sealed = row && blobOrNull(row, 'call');
+  return sealed && openJson<RequestedCall>(keyring, approval, 'requests', placeOfCall(approval), sealed);
+}
+
+/** The key of a row, whatever else the row holds. */
+type RowKey = Pick<Approval, 'account' | 'id'> & { readonly environment: string; readonly status: string };
+
+const toRowKey = (row: Row): RowKey => ({
+  account: text(row, 'account'),
+  environment: text(row, 'environment'),
+  id: text(row, 'id'),
+  status: text(row, 'status'),
+});
+
+/** Pending approvals whose time is over; those that were changed in the database apart. */
+export async function listLapsedApprovals(
+  database: Database,
+  keyring: Keyring,
+  now: number,
+  limit: number,
+): Promise<{ lapsed: Approval[]; tampered: RowKey[] }> {
+  const rows = await database.read(VOID, now, limit);
+  const lapsed = await readable(keyring, rows);
+  const isGenuine = (key: RowKey): boolean =>
+    lapsed.some(
+      ({ account, environment, id }) => account === key.account && environment === key.environment && id === key.id,
+    );
+  return { lapsed, tampered: rows.map(toRowKey).filter((key) => !isGenuine(key)) };
+}
+
+/** Conflicts when as many are open as may be, or as much, or when too many were asked for of late. */
+export async function insertApproval(keyring: Keyring, approval: Approval, asked: RequestedCall): Promise<Write> {
+  const { account, environment, id, status, requestedBy, createdAt, expiresAt } = approval;
+  const record = await sealed(keyring, approval);
+  const call = await sealJson(keyring, approval, 'requests', placeOfCall(approval), asked);
+  const values = [account, environment, id, status, requestedBy, null, record, createdAt, expiresAt, call];
+  const waiting = [account, environment, createdAt];
+  return write(INSERT, [...values, ...waiting, ...waiting, account, environment, createdAt - DAY], 1);
+}
+
+/** Whether more cannot be asked for before a day is over. */
+export async function isDailyLimitReached(
+  database: Database,
+  { account, environment, createdAt }: Approval,
+): Promise<boolean> {
+  const [row] = await database.read(ASKED_OF_LATE, account, environment, createdAt - DAY);
+  return row !== undefined && integer(row, 'asked') >= LIMITS.approvalsPerDay;
+}
+
+/** Conflicts when its status is another by now. The call of one that is over goes: it may hold a private key. */
+export async function updateApproval(keyring: Keyring, before: Approval, after: Approval): Promise<Write> {
+  const { account, environment, id } = before;
+  const values = [after.status, after.decidedBy ?? null, await sealed(keyring, after)];
+  return write(isPending(after) ? UPDATE : END, [...values, account, environment, id, before.status], 1);
+}
+
+/** Conflicts as `updateApproval`. */
+export const deleteApproval = ({ account, environment, id, status }: Approval): Write =>
+  write(DELETE, [account, environment, id, status], 1);
+
+/** Erases the row with its call, without a look at what it says. */
+export const deleteTamperedApproval = ({ account, environment, id, status }: RowKey): Write =>
+  write(DELETE, [account, environment, id, status]);
+
+/** Removes those that ended before, whatever they were; returns how many. */
+export async function purgeApprovals(database: Database, before: number, limit: number): Promise<number> {
+  const old = await database.read(OLD, before, limit);
+  if (old.length === 0) return 0;
+  const rows = old.map((row) => ['account', 'environment', 'id', 'status'].map((column) => text(row, column)));
+  await database.commit({ writes: [{ sql: DELETE, rows }] });
+  return rows.length;
+}
+
+async function sealed(keyring: Keyring, approval: Approval): Promise<Uint8Array> {
+  const { requester, operator, decider, action, summary } = approval;
+  const record: Sealed = { requester, operator, decider, action, summary };
+  return sealJson(keyring, approval, 'requests', placeOfRecord(approval), record);
+}
+
+async function readable(keyring: Keyring, rows: readonly Row[]): Promise<Approval[]> {
+  const approvals: Approval[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const bound: Bound = {
+      account: text(row, 'account'),
+      environment: text(row, 'environment') as Environment,
+      id: text(row, 'id'),
+      status: text(row, 'status') as ApprovalStatus,
+      requestedBy: text(row, 'requested_by'),
+      decidedBy: textOrNull(row, 'decided_by'),
+      createdAt: integer(row, 'created_at'),
+      expiresAt: integer(row, 'expires_at'),
+    };
+    const sealedRecord = blob(row, 'record');
+    bytes += sealedRecord.length;
+    // Other requests go on between large ones.
+    if (bytes > LIMITS.smallBodyBytes) {
+      bytes = 0;
+      await turnToLook();
+    }
+    const record = await openJson<Sealed>(keyring, bound, 'requests', placeOfRecord(bound), sealedRecord);
+    if (record !== undefined) approvals.push({ ...bound, ...record });
+  }
+  return approvals;
+}

@@ -1,0 +1,404 @@
+import { type AuditAction, auditEntry, type Origin } from '../audit/audit.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import { type Clock, DAY, type Random } from '../kernel/clock.ts';
+import type { Environment, Tenant } from '../kernel/environment.ts';
+import { Failure } from '../kernel/failure.ts';
+import { newId } from '../kernel/ids.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
+import type { Database, JournalEntry, Unit } from '../storage/database.ts';
+import { upsertDualControlDecision } from './account-notices.ts';
+import { keepsUncontrolled } from './account-store.ts';
+import type { Accounts } from './accounts.ts';
+import {
+  APPROVAL_LASTS_MS,
+  type Approval,
+  isOlderThan,
+  isOpen,
+  isPending,
+  type ListedApproval,
+  type RequestedCall,
+  type RequestingOperator,
+  type SummaryLine,
+  withStatus,
+} from './approval.ts';
+import {
+  deleteApproval,
+  deleteTamperedApproval,
+  findApproval,
+  findCall,
+  insertApproval,
+  isDailyLimitReached,
+  listApprovals,
+  listLapsedApprovals,
+  purgeApprovals,
+  updateApproval,
+} from './approval-store.ts';
+
+/** A member who acts in an account. */
+interface Acting {
+  readonly account: string;
+  readonly person: { readonly id: string; readonly name: string };
+  readonly origin: Origin;
+}
+
+interface ApprovalRequest {
+  readonly environment: Environment;
+  /** A word of `byTwo`. */
+  readonly action: string;
+  readonly summary: readonly SummaryLine[];
+  readonly call: RequestedCall;
+}
+
+/** The members of an account, as far as approvals need them. */
+export interface Approvers {
+  /** Returns the ids of the members who may approve changes at present. */
+  listApprovers(account: string): Promise<readonly string[]>;
+  /** As `Team.settledSince`. */
+  settledSince(account: string, person: string): Promise<number | undefined>;
+}
+
+/** Writes and records that are committed together with a change, or not at all. */
+export type Along = Required<Pick<Unit, 'writes' | 'journal'>>;
+
+const NOTHING: Along = { writes: [], journal: [] };
+
+/** Proof that a second person agreed to one change. Good for one use, and only when `Approvals` made it. */
+export interface Consent {
+  readonly approval: Approval;
+  /** The end of the approval where it ends with the change itself. */
+  readonly along: Along;
+}
+
+/** An approved change of an operator, to be executed now. */
+export interface Execution {
+  readonly approval: Approval;
+  readonly call: RequestedCall;
+  readonly consent: Consent;
+  /** The operator, as the audit log names who made the change. */
+  readonly origin: Origin;
+}
+
+/** Changes of the settings that decide where card data goes. */
+export const RESTRICTED_ACTIONS = ['payments.enable', 'payments.disable', 'proxy.configure', 'proxy.remove'] as const;
+
+export interface RestrictedChange {
+  readonly action: (typeof RESTRICTED_ACTIONS)[number];
+  readonly summary: readonly SummaryLine[];
+  /** The data that its execution needs. May hold secrets; it is sealed, and erased with the decision. */
+  readonly body: string;
+}
+
+/** By what right a change is made; without either an operator makes it. */
+export interface ChangeRight {
+  readonly consent?: Consent | undefined;
+  /** A member makes it, whose call waits for approval before it gets here. */
+  readonly isMember?: boolean;
+}
+
+/** Thrown when the change of an operator was stored as a request; nothing else has changed. */
+export class ApprovalRequired extends OperatorError {
+  override readonly name = 'ApprovalRequired';
+  override readonly details: Readonly<Record<string, string>>;
+  override readonly hint = 'A member of the account approves it in the console within 24 hours; then it takes effect.';
+  readonly approval: string;
+
+  constructor(approval: string) {
+    super('approval required');
+    this.approval = approval;
+    this.details = { approval_id: approval };
+  }
+}
+
+class ApprovalError extends OperatorError {
+  override readonly name = 'ApprovalError';
+}
+
+const NO_APPROVER = 'Nobody else in this account may approve this. An operator can invite an owner.';
+const TWO_NEEDED = 'This takes two people who may approve changes. Invite an owner or a developer first.';
+const CAME_LATER =
+  'This was asked for before you came, or before you had your present second factor. Have it asked for again.';
+const APPROVERS_AT_LEAST = 2;
+
+const DECISIONS = { approved: 'approval.approved', declined: 'approval.declined' } as const;
+
+const ID_CHARACTERS = 14;
+/** How long an approval is listed after its end; the audit log keeps it permanently. */
+const LISTED_MS = 90 * DAY;
+
+/**
+ * Dual control of changes in production: one person requests a change, another one approves it, the first executes it. The
+ * request of an operator, who is no member, is executed by the approval itself.
+ */
+export class Approvals {
+  readonly #accounts: Accounts;
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #approvers: Approvers;
+  readonly #consents = new WeakSet<Consent>();
+
+  constructor(options: {
+    accounts: Accounts;
+    database: Database;
+    keyring: Keyring;
+    clock: Clock;
+    random: Random;
+    approvers: Approvers;
+  }) {
+    this.#accounts = options.accounts;
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#approvers = options.approvers;
+  }
+
+  /** Read each time, so that a change of the flag holds at once on every node. */
+  async isRequired(account: string): Promise<boolean> {
+    return (await this.#accounts.find(account))?.dualControl === true;
+  }
+
+  /** True when two members may approve, so that one of them can request. */
+  async arePossible(account: string): Promise<boolean> {
+    return (await this.#approvers.listApprovers(account)).length >= APPROVERS_AT_LEAST;
+  }
+
+  /** Sets the flag of the account. `more` is committed with it. Throws `not_possible` where too few could approve. */
+  async setRequired(account: string, isOn: boolean, origin: Origin, more?: Unit): Promise<void> {
+    if (isOn && !(await this.arePossible(account))) throw new Failure('not_possible', { message: TWO_NEEDED });
+    const writes = [...(more?.writes ?? []), upsertDualControlDecision(account, this.#clock())];
+    await this.#accounts.setDualControl(account, isOn, origin, { ...more, writes });
+  }
+
+  /**
+   * Returns the id. Throws `not_possible` when no other member could approve, when too many wait and for a call that is too long,
+   * and `rate_limited`.
+   */
+  async request({ account, person, origin }: Acting, request: ApprovalRequest): Promise<string> {
+    if (!(await this.#canApprove(account, person.id))) throw new Failure('not_possible', { message: NO_APPROVER });
+    return this.#insert(account, request, { requestedBy: person.id, requester: person.name }, origin);
+  }
+
+  /**
+   * Returns what has to be committed with the change. Throws `ApprovalRequired` when an operator makes it and the account
+   * wants a second person, after it stored the request, and `ApprovalError` when no member could approve it.
+   */
+  async permit(
+    tenant: Tenant,
+    change: RestrictedChange,
+    origin: Origin,
+    { consent, isMember = false }: ChangeRight,
+  ): Promise<Along> {
+    if (consent !== undefined) return this.#use(consent, tenant, change.action);
+    if (tenant.environment !== 'production') return NOTHING;
+    if (!(await this.isRequired(tenant.account))) return { writes: [keepsUncontrolled(tenant.account)], journal: [] };
+    // Its account came under dual control after the call was let through.
+    if (isMember) throw new Failure('changed_meanwhile');
+    const { action, summary, body } = change;
+    const { actor } = origin;
+    if (!(await this.#canApprove(tenant.account, actor.id))) throw new ApprovalError(NO_APPROVER);
+    const requester = actor.name ?? 'operator';
+    const requestedBy = actor.id ?? `operator:${requester}`;
+    const request = { environment: tenant.environment, action, summary, call: { params: {}, body } };
+    const type = actor.type === 'person' ? 'person' : 'operator';
+    const operator = { requestedBy, requester, operator: { ...actor, type } } as const;
+    throw new ApprovalRequired(
+      await this.#insert(tenant.account, request, operator, origin).catch((error: unknown) => {
+        if (error instanceof Failure) throw new ApprovalError(error.message, { cause: error });
+        throw error;
+      }),
+    );
+  }
+
+  /** All that are open and the newest of the others, the newest first. */
+  list(account: string): Promise<ListedApproval[]> {
+    return listApprovals(this.#database, this.#keyring, account, this.#clock());
+  }
+
+  /** Throws `unknown_record`. */
+  async get(account: string, id: string): Promise<Approval> {
+    const approval = await findApproval(this.#database, this.#keyring, account, id);
+    if (approval === undefined) throw new Failure('unknown_record');
+    return approval;
+  }
+
+  /**
+   * Returns what is to be executed now when an operator requested it: the decision is committed with that change, or not at
+   * all. Throws `unknown_record`, `not_allowed` for the requester and for members who came later, `changed_meanwhile` when it
+   * is decided already.
+   */
+  async decide(
+    { account, person, origin }: Acting,
+    id: string,
+    verdict: keyof typeof DECISIONS,
+  ): Promise<Execution | undefined> {
+    const approval = await this.get(account, id);
+    if (approval.requestedBy === person.id)
+      throw new Failure('not_allowed', { message: 'Somebody else has to decide this.' });
+    this.#assertStatus('waiting', approval);
+    if (isOlderThan(approval, await this.#approvers.settledSince(account, person.id)))
+      throw new Failure('not_allowed', { message: CAME_LATER });
+    if (verdict === 'approved' && approval.operator !== undefined)
+      return this.#execution(approval, approval.operator, { account, person, origin });
+    const decided = withStatus(approval, verdict, person);
+    await this.#change(approval, decided, this.#event(DECISIONS[verdict], approval, origin));
+    return undefined;
+  }
+
+  async #execution(approval: Approval, operator: RequestingOperator, { person, origin }: Acting): Promise<Execution> {
+    const call = await this.#call(approval);
+    const done = await updateApproval(this.#keyring, approval, withStatus(approval, 'done', person));
+    const journal = (['approval.approved', 'approval.carried-out'] as const).map((action) =>
+      this.#event(action, approval, origin),
+    );
+    const consent = this.#consent(approval, { writes: [done], journal });
+    const { requestId } = origin;
+    return { approval, call, consent, origin: { actor: operator, ...(requestId !== undefined && { requestId }) } };
+  }
+
+  /** Takes back what was asked for. Throws `unknown_record`, `not_allowed` for others, `changed_meanwhile`. */
+  async withdraw({ account, person, origin }: Acting, id: string): Promise<void> {
+    const approval = await this.get(account, id);
+    assertRequestedBy(approval, person);
+    if (!isOpen(approval, this.#clock())) throw new Failure('changed_meanwhile');
+    const journal = [this.#event('approval.withdrawn', approval, origin)];
+    await this.#commit({ account, writes: [deleteApproval(approval)], journal, erases: true });
+  }
+
+  /**
+   * Begins the execution of an approved change, which only one caller ever can: whatever comes of it, the approval is over.
+   * Throws `not_allowed` for others than the requester, `changed_meanwhile` when it is not approved, or no longer.
+   */
+  async claimForExecution(
+    approval: Approval,
+    { person, origin }: Acting,
+  ): Promise<{ call: RequestedCall; consent: Consent }> {
+    assertRequestedBy(approval, person);
+    this.#assertStatus('approved', approval);
+    const call = await this.#call(approval);
+    await this.#change(approval, withStatus(approval, 'done'), this.#event('approval.carried-out', approval, origin));
+    return { call, consent: this.#consent(approval, NOTHING) };
+  }
+
+  /** Records the failure of a change that was begun to be executed. */
+  async recordFailure(approval: Approval, outcome: string, origin: Origin): Promise<void> {
+    const journal = [this.#event('approval.carried-out', approval, origin, outcome)];
+    await this.#commit({ account: approval.account, writes: [], journal });
+  }
+
+  /**
+   * Erases what a change that lapsed would have done, and after `LISTED_MS` all of it. A row that was changed in the database is
+   * never sealed again: it is deleted with the call that it holds, on record. Returns how many rows were handled.
+   */
+  async sweep(now: number): Promise<number> {
+    const { lapsed, tampered } = await listLapsedApprovals(this.#database, this.#keyring, now, LIMITS.rowsPerSweep);
+    for (const approval of lapsed) {
+      const writes = [await updateApproval(this.#keyring, approval, withStatus(approval, 'expired'))];
+      await this.#database.commit({ account: approval.account, writes, erases: true });
+    }
+    for (const place of tampered) {
+      const journal = [this.#tamperedEvent(place)];
+      await this.#database.commit({ writes: [deleteTamperedApproval(place)], journal, erases: true });
+    }
+    const handled = lapsed.length + tampered.length;
+    return handled + (await purgeApprovals(this.#database, now - LISTED_MS, LIMITS.rowsPerSweep));
+  }
+
+  async #canApprove(account: string, requester: string | undefined): Promise<boolean> {
+    return (await this.#approvers.listApprovers(account)).some((person) => person !== requester);
+  }
+
+  async #insert(
+    account: string,
+    { call, ...request }: ApprovalRequest,
+    by: Pick<Approval, 'requestedBy' | 'requester' | 'operator'>,
+    origin: Origin,
+  ): Promise<string> {
+    if (call.body.length > LIMITS.waitingCallCharacters)
+      throw new Failure('not_possible', { message: 'This is too long to wait for approval. Do it in parts.' });
+    const now = this.#clock();
+    const approval: Approval = {
+      ...request,
+      ...by,
+      account,
+      id: newId('approval', ID_CHARACTERS, this.#random),
+      status: 'waiting',
+      decidedBy: undefined,
+      decider: undefined,
+      createdAt: now,
+      expiresAt: now + APPROVAL_LASTS_MS,
+    };
+    const writes = [await insertApproval(this.#keyring, approval, call)];
+    const journal = [this.#event('approval.requested', approval, origin)];
+    if (!(await this.#database.commit({ account, writes, journal })).committed) throw await this.#tooMany(approval);
+    return approval.id;
+  }
+
+  /** Returns why a request was refused: too many are open, they are too long, or too many were requested in a day. */
+  async #tooMany(approval: Approval): Promise<Failure> {
+    if (await isDailyLimitReached(this.#database, approval)) return new Failure('rate_limited');
+    return new Failure('not_possible', { message: 'Too many changes wait for approval already.' });
+  }
+
+  #consent(approval: Approval, along: Along): Consent {
+    const consent = { approval, along };
+    this.#consents.add(consent);
+    return consent;
+  }
+
+  /** Throws `changed_meanwhile` for a consent that was used, or is about another change. */
+  #use(consent: Consent, { account, environment }: Tenant, action: string): Along {
+    const { approval, along } = consent;
+    const isOfThis = approval.account === account && approval.environment === environment && approval.action === action;
+    if (!isOfThis || !this.#consents.delete(consent)) throw new Failure('changed_meanwhile');
+    return along;
+  }
+
+  /** Throws `changed_meanwhile` when it is erased, or was changed in the database. */
+  async #call(approval: Approval): Promise<RequestedCall> {
+    const call = await findCall(this.#database, this.#keyring, approval);
+    if (call === undefined) throw new Failure('changed_meanwhile');
+    return call;
+  }
+
+  #assertStatus(status: 'waiting' | 'approved', approval: Approval): void {
+    if (approval.status !== status || !isOpen(approval, this.#clock())) throw new Failure('changed_meanwhile');
+  }
+
+  async #change(before: Approval, after: Approval, entry: JournalEntry): Promise<void> {
+    const writes = [await updateApproval(this.#keyring, before, after)];
+    await this.#commit({ account: before.account, writes, journal: [entry], erases: !isPending(after) });
+  }
+
+  async #commit(unit: Unit): Promise<void> {
+    if (!(await this.#database.commit(unit)).committed) throw new Failure('changed_meanwhile');
+  }
+
+  #event(action: AuditAction, approval: Approval, origin: Origin, outcome = 'success'): JournalEntry {
+    const { account, environment, id } = approval;
+    const detail = { change: approval.action };
+    return auditEntry(this.#clock, origin, {
+      action,
+      outcome,
+      account,
+      environment,
+      targets: [`approval:${id}`],
+      detail,
+    });
+  }
+
+  /** In the log of no account: of such a row only its key is known. */
+  #tamperedEvent({ id }: Pick<Approval, 'id'>): JournalEntry {
+    // A text that is no id of this service is untrusted.
+    const targets = /^approval_[a-z0-9]{1,32}$/.test(id) ? [`approval:${id}`] : [];
+    const what = { outcome: 'removed', targets, detail: { table: 'approvals' } } as const;
+    const event = { action: 'record.altered', account: '', environment: '', ...what } as const;
+    return auditEntry(this.#clock, { actor: { type: 'service' } }, event);
+  }
+}
+
+function assertRequestedBy({ requestedBy }: Approval, { id }: Acting['person']): void {
+  if (requestedBy !== id) throw new Failure('not_allowed', { message: 'Only who asked for this can do that.' });
+}

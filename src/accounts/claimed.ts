@@ -1,0 +1,26 @@
+import { withUnseenShown } from '../kernel/readable.ts';
+import type { Value } from '../storage/database.ts';
+
+/** Columns of a row whose MAC is wrong, made safe to show whatever they hold. */
+
+const MAX_CHARACTERS = 255;
+/** The last time that a date can have. */
+const MAX_TIME = 8.64e15;
+
+export const claimedText = (value: Value | undefined): string =>
+  typeof value === 'string' ? withUnseenShown(value).slice(0, MAX_CHARACTERS) : '';
+
+export const claimedTime = (value: Value | undefined): number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_TIME ? value : 0;
+
+export const claimedTimeOrNone = (value: Value | undefined): number | undefined =>
+  typeof value === 'number' ? claimedTime(value) : undefined;
+
+export function claimedList(value: Value | undefined): readonly unknown[] {
+  try {
+    const list: unknown = JSON.parse(typeof value === 'string' ? value : '');
+    return Array.isArray(list) ? list : [];
+  } catch {
+    return [];
+  }
+}

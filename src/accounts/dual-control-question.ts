@@ -1,0 +1,65 @@
+import type { Origin } from '../audit/audit.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { Failure } from '../kernel/failure.ts';
+import type { Database, Unit } from '../storage/database.ts';
+import { accountEvent } from './account-events.ts';
+import { isDualControlDecided, upsertDualControlDecision } from './account-notices.ts';
+import type { Accounts } from './accounts.ts';
+import { keyState } from './api-key.ts';
+import type { Approvals } from './approvals.ts';
+import type { Permission } from './permission.ts';
+
+/** Permissions that let a key read whole card numbers. */
+const READS_CARDS: readonly Permission[] = ['tokens:detokenize', 'captures:retrieve'];
+
+interface Question {
+  readonly isAsked: boolean;
+  /** Yes is the suggested answer: keys of the account may read cards. */
+  readonly isRecommended: boolean;
+}
+
+/**
+ * Asks the owner of an account, once a second person may approve changes there, whether changes in production take two people
+ * from now on. It is asked until it is decided, here or by the setting itself.
+ */
+export class DualControlQuestion {
+  readonly #accounts: Accounts;
+  readonly #approvals: Approvals;
+  readonly #database: Database;
+  readonly #clock: Clock;
+
+  constructor(options: { accounts: Accounts; approvals: Approvals; database: Database; clock: Clock }) {
+    this.#accounts = options.accounts;
+    this.#approvals = options.approvals;
+    this.#database = options.database;
+    this.#clock = options.clock;
+  }
+
+  async find(account: string): Promise<Question> {
+    const isAsked = await this.#isAsked(account);
+    return { isAsked, isRecommended: isAsked && (await this.#mayKeysReadCards(account)) };
+  }
+
+  /** `links`: what ends when two people are required. Throws `changed_meanwhile` when the question is not asked. */
+  async answer(account: string, isOn: boolean, origin: Origin, links?: Unit): Promise<void> {
+    if (!(await this.#isAsked(account))) throw new Failure('changed_meanwhile');
+    if (isOn) return this.#approvals.setRequired(account, true, origin, links);
+    const detail = { dual_control: 'no' };
+    const journal = [accountEvent(this.#clock, 'account.edited', await this.#accounts.get(account), origin, detail)];
+    const writes = [upsertDualControlDecision(account, this.#clock())];
+    if (!(await this.#database.commit({ account, writes, journal })).committed) throw new Failure('changed_meanwhile');
+  }
+
+  async #isAsked(account: string): Promise<boolean> {
+    const found = await this.#accounts.find(account);
+    if (found === undefined || found.isTampered || found.dualControl) return false;
+    return !(await isDualControlDecided(this.#database, account)) && (await this.#approvals.arePossible(account));
+  }
+
+  async #mayKeysReadCards(account: string): Promise<boolean> {
+    const now = this.#clock();
+    return (await this.#accounts.keys(account)).some(
+      (key) => keyState(key, now) === 'active' && key.permissions.some((each) => READS_CARDS.includes(each)),
+    );
+  }
+}

@@ -1,0 +1,52 @@
+import type { MacTable } from '../storage/mac-table.ts';
+
+/** Every column decides something or is shown to the people who decide. */
+export const ACCOUNTS: MacTable = {
+  name: 'accounts',
+  key: ['id'],
+  sealed: {
+    id: 'text',
+    name: 'text',
+    suspended_at: 'integer',
+    dual_control: 'integer',
+    created_at: 'integer',
+    revision: 'integer',
+  },
+  mac: 'mac',
+  target: ({ id }) => `account:${id}`,
+};
+
+/** The time of last use alone is not under the MAC: it changes without the key being changed, and decides nothing. */
+export const API_KEYS: MacTable = {
+  name: 'api_keys',
+  key: ['account', 'id'],
+  sealed: {
+    account: 'text',
+    id: 'text',
+    environment: 'text',
+    digest: 'blob',
+    prefix: 'text',
+    name: 'text',
+    description: 'text',
+    permissions: 'text',
+    allow_list: 'text',
+    created_at: 'integer',
+    expires_at: 'integer',
+    revoked_at: 'integer',
+    successor: 'text',
+    revision: 'integer',
+  },
+  mac: 'seal',
+  target: ({ id }) => `key:${id}`,
+};
+
+/** Which processor gets the payments of an account: an attacker could otherwise send them to the simulator. */
+export const ENABLEMENTS: MacTable = {
+  name: 'enablements',
+  key: ['account', 'environment', 'capability'],
+  sealed: { account: 'text', environment: 'text', capability: 'text', processor: 'text', enabled_at: 'integer' },
+  mac: 'mac',
+  target: ({ capability }) => `enablement:${capability}`,
+};
+
+export const MAC_TABLES: readonly MacTable[] = [ACCOUNTS, API_KEYS, ENABLEMENTS];

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { beginJournal, entryOf } from '../../test/journals.ts';
+import { DAY } from '../kernel/clock.ts';
+import { SqliteDatabase } from '../storage/sqlite/sqlite.ts';
+import { PeriodicVerification } from './periodic-verification.ts';
+import { listVerifications } from './verified-heads.ts';
+
+describe('the periodic verification', () => {
+  const key = createSecretKey(randomBytes(32));
+  let directory: string;
+  let database: SqliteDatabase;
+  let now: number;
+  let isOurs: boolean;
+  let faults: string[];
+  let paused: number;
+  let verification: PeriodicVerification;
+  const sql = (text: string) => database.commit({ writes: [{ sql: text, rows: [[]] }] });
+  const write = (account: string, count = 1) =>
+    database.commit({ writes: [], journal: Array.from({ length: count }, (_, index) => entryOf(account, index)) });
+  const results = async () =>
+    (await listVerifications(database, key)).map(({ kind, records, fault }) => [kind, records, fault]);
+  const nextDay = async (): Promise<void> => {
+    now += DAY;
+    await verification.run();
+  };
+
+  beforeEach(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'cardvault-periodic-'));
+    [now, isOurs, faults, paused] = [Date.UTC(2026, 0, 1), true, [], 0];
+    database = new SqliteDatabase(join(directory, 'vault.db'));
+    await database.migrate(() => now);
+    await beginJournal(database, key);
+    verification = new PeriodicVerification({
+      database,
+      journalKey: key,
+      clock: () => now,
+      isOurTurn: () => Promise.resolve(isOurs),
+      pause: (milliseconds) => {
+        paused += milliseconds;
+        return Promise.resolve();
+      },
+      onFault: ({ fault }) => faults.push(fault),
+    });
+    await write('acct_a', 10);
+    await verification.run();
+  });
+  afterEach(async () => {
+    await database.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  for (const [what, change] of [
+    ['a text', "'x'"],
+    ['a number that is too large', '9200000000000000000'],
+  ] as const)
+    test(`takes a record with ${what} as its time for a fault`, async () => {
+      await write('acct_a');
+      await sql(`update journal set at = ${change} where account = 'acct_a' and sequence = 11`);
+      await nextDay();
+      assert.match(faults.join(), /^a row cannot be read: (a column holds a number|column at)/);
+      assert.deepEqual((await results())[0]?.slice(0, 2), ['daily', 0]);
+    });
+
+  test('goes on when its own rows hold what cannot be read', async () => {
+    await sql("update verified_heads set sequence = 9200000000000000000 where account = ''");
+    await sql("update verified_heads set account = x'00', seal = 'x' where account = 'acct_a'");
+    await sql("update verifications set at = 9200000000000000000, fault = x'00', seal = 'x'");
+    await nextDay();
+    assert.deepEqual(await results(), [['full', 11, '']]);
+  });
+
+  test('is full at first, then daily from the last verified records, and full after a week', async () => {
+    assert.deepEqual(await results(), [['full', 11, '']]);
+    await verification.run();
+    await write('acct_a', 3);
+    await write('acct_b', 2);
+    await nextDay();
+    assert.deepEqual(await results(), [
+      ['daily', 6, ''],
+      ['full', 11, ''],
+    ]);
+    for (let day = 0; day < 6; day++) await nextDay();
+    assert.deepEqual(await results(), [
+      ['daily', 0, ''],
+      ['full', 17, ''],
+    ]);
+    assert.ok(paused > 0);
+    assert.deepEqual(faults, []);
+  });
+
+  test('finds what was changed since daily, and what was changed before in full', async () => {
+    await write('acct_a', 3);
+    await sql("update journal set record = '{}' where account = 'acct_a' and sequence = 12");
+    await nextDay();
+    assert.deepEqual(faults, ['account acct_a, lane 1, record 12: changed']);
+    await sql("update journal set record = '{}' where account = 'acct_a' and sequence = 2");
+    for (let day = 0; day < 6; day++) await nextDay();
+    assert.equal(faults.at(-1), 'account acct_a, lane 1, record 2: changed');
+    const [, full] = await listVerifications(database, key);
+    assert.equal(full?.succeededAt, Date.UTC(2026, 0, 1));
+  });
+
+  test('finds a chain that was removed, with its head, and one that was put back', async () => {
+    await database.backup(join(directory, 'older.db'));
+    await write('acct_a', 3);
+    await nextDay();
+    await sql('create table kept as select * from journal');
+    await sql('create table kept_heads as select * from journal_heads');
+    await sql("delete from journal where account = 'acct_a'");
+    await sql("delete from journal_heads where account = 'acct_a'");
+    await nextDay();
+    assert.deepEqual(faults, ['account acct_a, lane 1: the chain was announced and is missing']);
+    await sql(`attach database '${join(directory, 'older.db')}' as older`);
+    await sql("insert into journal select * from older.journal where account = 'acct_a'");
+    await sql("insert into journal_heads select * from older.journal_heads where account = 'acct_a'");
+    await nextDay();
+    assert.equal(faults.at(-1), 'account acct_a, lane 1, record 11: missing');
+  });
+
+  test('is not misled by a verified record that was moved, or removed', async () => {
+    await sql("update journal set record = '{}' where account = 'acct_a' and sequence = 2");
+    await write('acct_a', 2);
+    await sql("update verified_heads set sequence = 12 where account = 'acct_a'");
+    await nextDay();
+    assert.deepEqual(faults, ['account acct_a, lane 1, record 2: changed']);
+    await sql("update verifications set at = at + 9, fault = ''");
+    await sql('delete from verified_heads');
+    assert.deepEqual(await results(), []);
+    await verification.run();
+    assert.equal(faults.length, 2);
+  });
+
+  test('is done by one node, and is given up when that stops', async () => {
+    isOurs = false;
+    await nextDay();
+    assert.deepEqual(await results(), [['full', 11, '']]);
+    isOurs = true;
+    verification.stop();
+    await nextDay();
+    assert.deepEqual(await results(), [['full', 11, '']]);
+  });
+});

@@ -1,0 +1,113 @@
+import type { KeyObject } from 'node:crypto';
+import { type Clock, DAY, SECOND } from '../kernel/clock.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import type { Database } from '../storage/database.ts';
+import type { Head } from '../storage/journal.ts';
+import {
+  listVerifications,
+  putVerification,
+  putVerifiedHeads,
+  type StoredVerification,
+  type VerificationKind,
+  verifiedHeads,
+} from './verified-heads.ts';
+import { type Verification, verifyJournal } from './verify.ts';
+
+const PERIODS: Readonly<Record<VerificationKind, number>> = { daily: DAY, full: 7 * DAY };
+/** Verified heads that are stored in one commit. */
+const HEADS_PER_COMMIT = 200;
+
+/** Thrown inside a verification that ends early: the service stops, or another node does the work. */
+class Interrupted extends Error {}
+
+/**
+ * Verifies the log every day from where the last verification ended, and every week from its beginning. It reads no faster
+ * than `verifiedRecordsPerSecond`. What was found in order is stored chain by chain, so an interrupted verification
+ * leaves less for the next daily one.
+ */
+export class PeriodicVerification {
+  readonly #database: Database;
+  readonly #key: KeyObject;
+  readonly #clock: Clock;
+  readonly #isOurTurn: () => Promise<boolean>;
+  readonly #pause: (milliseconds: number) => Promise<void>;
+  readonly #onFault: (verification: StoredVerification) => void;
+  #isStopped = false;
+
+  constructor(options: {
+    database: Database;
+    journalKey: KeyObject;
+    clock: Clock;
+    /** Asked before the work and during it. */
+    isOurTurn: () => Promise<boolean>;
+    pause: (milliseconds: number) => Promise<void>;
+    onFault: (verification: StoredVerification) => void;
+  }) {
+    this.#database = options.database;
+    this.#key = options.journalKey;
+    this.#clock = options.clock;
+    this.#isOurTurn = options.isOurTurn;
+    this.#pause = options.pause;
+    this.#onFault = options.onFault;
+  }
+
+  /** Ends a verification within one page of records. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** Verifies the log when that is due. */
+  async run(): Promise<void> {
+    if (this.#isStopped || !(await this.#isOurTurn())) return;
+    const stored = await listVerifications(this.#database, this.#key);
+    const kind = (['full', 'daily'] as const).find((each) => this.#isDue(each, stored));
+    if (kind === undefined) return;
+    try {
+      await this.#store(kind, await this.#verify(kind), stored);
+    } catch (error) {
+      if (!(error instanceof Interrupted)) throw error;
+    }
+  }
+
+  /** A full verification counts as a daily one. A time in the future is none that was reached. */
+  #isDue(kind: VerificationKind, stored: readonly StoredVerification[]): boolean {
+    const now = this.#clock();
+    const times = stored.filter((each) => each.kind === kind || each.kind === 'full').map(({ at }) => at);
+    return !times.some((at) => at <= now && now < at + PERIODS[kind]);
+  }
+
+  async #verify(kind: VerificationKind): Promise<Verification> {
+    const pending: Head[] = [];
+    const flush = (): Promise<void> => putVerifiedHeads(this.#database, this.#key, pending.splice(0));
+    const onVerified = async ({ account, lane, sequence, hash }: Head): Promise<void> => {
+      pending.push({ account, lane, sequence, hash });
+      if (pending.length >= HEADS_PER_COMMIT) await flush();
+    };
+    const since = (lane: number) => verifiedHeads(this.#database, this.#key, lane);
+    const pace = (records: number): Promise<void> => this.#pace(records);
+    const verification = await verifyJournal(this.#database, this.#key, {
+      pace,
+      onVerified,
+      ...(kind === 'daily' && { since }),
+    });
+    await flush();
+    return verification;
+  }
+
+  async #pace(records: number): Promise<void> {
+    await this.#pause((records * SECOND) / LIMITS.verifiedRecordsPerSecond);
+    if (this.#isStopped || !(await this.#isOurTurn())) throw new Interrupted();
+  }
+
+  async #store(
+    kind: VerificationKind,
+    { records, fault = '' }: Verification,
+    stored: readonly StoredVerification[],
+  ): Promise<void> {
+    const at = this.#clock();
+    const before = stored.find((each) => each.kind === kind)?.succeededAt ?? 0;
+    const verification = { kind, at, succeededAt: fault === '' ? at : before, records, fault };
+    await putVerification(this.#database, this.#key, verification);
+    if (fault !== '') this.#onFault(verification);
+  }
+}

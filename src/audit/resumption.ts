@@ -1,0 +1,124 @@
+import { type Clock, iso8601 } from '../kernel/clock.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { commitAll, type Database } from '../storage/database.ts';
+import type { Chain, Link } from '../storage/journal.ts';
+import { type AuditRecord, auditEntry, type Origin } from './audit.ts';
+import { journalHeads } from './chains.ts';
+
+/**
+ * A place where the log goes on from an older state of itself: the vault was restored from a backup, or copied. The record
+ * of it names the end of every chain at that moment. A head that was noted elsewhere before it, and lies behind such an end,
+ * was lost with the state that was replaced; any other head that the log does not hold was removed.
+ */
+export type ResumptionAction = 'vault.restored' | 'vault.copied';
+
+export interface Resumption {
+  readonly action: ResumptionAction;
+  readonly at: number;
+  readonly lane: number;
+  readonly sequence: number;
+  readonly operator: string;
+  /** What was restored, or where it was copied to. */
+  readonly what: string;
+  /** The sequence with which each chain ended, by `nameOfChain`. A chain that is not named had not begun. */
+  readonly ends: ReadonlyMap<string, number>;
+}
+
+export const nameOfChain = ({ account, lane }: Chain): string => `${account}/${lane}`;
+
+/** One record may not hold the ends of any number of chains; those that belong together have one id. */
+const ENDS_PER_RECORD = LIMITS.chainEndsPerRecord;
+
+export interface ResumptionOptions {
+  readonly action: ResumptionAction;
+  readonly origin: Origin;
+  /** Identifies the records that belong together. */
+  readonly id: string;
+  /** What was restored, or where it was copied to. */
+  readonly what: string;
+  readonly detail?: Readonly<Record<string, string>>;
+}
+
+/** Records a restore or a copy in the log that goes on from here, with the end of each of its chains. */
+export async function recordResumption(
+  { database, clock }: { database: Database; clock: Clock },
+  { action, origin, id, what, detail }: ResumptionOptions,
+): Promise<void> {
+  const ends: string[] = [];
+  for await (const { account, lane, sequence, hash } of journalHeads(database))
+    ends.push(`${nameOfChain({ account, lane })} ${sequence} ${hash}`);
+  const parts = Math.max(1, Math.ceil(ends.length / ENDS_PER_RECORD));
+  const journal = Array.from({ length: parts }, (_, index) =>
+    auditEntry(clock, origin, {
+      action,
+      outcome: 'success',
+      account: '',
+      environment: '',
+      detail: {
+        ...detail,
+        what,
+        id,
+        part: index + 1,
+        parts,
+        ends: ends.slice(index * ENDS_PER_RECORD, (index + 1) * ENDS_PER_RECORD),
+      },
+    }),
+  );
+  await commitAll(database, { writes: [], journal });
+}
+
+export const isResumption = ({ account, record }: Link): boolean =>
+  account === '' && /^\{"action":"vault\.(restored|copied)"/.test(record);
+
+/** Reads records whose chain was found in order; no others. */
+export function readResumptions(links: readonly Link[]): Resumption[] {
+  const found = new Map<string, Resumption & { readonly ends: Map<string, number> }>();
+  for (const { at, lane, sequence, record } of links) {
+    const { action, actor, detail = {} } = JSON.parse(record) as AuditRecord;
+    const id = `${action} ${detail['id']}`;
+    const resumption = found.get(id) ?? {
+      action: action as ResumptionAction,
+      at,
+      lane,
+      sequence,
+      operator: actor.name ?? '',
+      what: String(detail['what']),
+      ends: new Map<string, number>(),
+    };
+    found.set(id, resumption);
+    for (const end of detail['ends'] as readonly string[]) {
+      const [name = '', last = '0'] = end.split(' ');
+      resumption.ends.set(name, Number(last));
+    }
+  }
+  return [...found.values()];
+}
+
+/** Records that a copy of the database was made, before it is made: the copy holds the record. */
+export const recordBackup = ({ database, clock }: { database: Database; clock: Clock }, origin: Origin, file: string) =>
+  commitAll(database, {
+    writes: [],
+    journal: [
+      auditEntry(clock, origin, {
+        action: 'vault.backed-up',
+        outcome: 'success',
+        account: '',
+        environment: '',
+        detail: { what: file },
+      }),
+    ],
+  });
+
+/** For programs. */
+export const resumptionView = ({ action, at, lane, sequence, operator, what }: Resumption) => ({
+  action,
+  time: iso8601(at),
+  operator,
+  what,
+  lane,
+  sequence,
+});
+
+/** For people: one line. */
+export const describeResumption = ({ action, at, operator, what }: Resumption): string =>
+  `${action === 'vault.restored' ? 'restored from the backup' : 'copied to'} ${what} at ${iso8601(at)} by ${operator}`;

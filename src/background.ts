@@ -1,0 +1,203 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Authentication } from './accounts/authentication.ts';
+import { MAC_TABLES } from './accounts/mac-tables.ts';
+import type { AlteredRows } from './audit/altered-rows.ts';
+import { HeadNotes } from './audit/head-notes.ts';
+import { PeriodicVerification } from './audit/periodic-verification.ts';
+import { RowCheck } from './audit/row-check.ts';
+import type { Captures } from './captures/captures.ts';
+import type { Config } from './config.ts';
+import type { Clocks, OpenCore } from './core.ts';
+import { describeError, type Log } from './http/log.ts';
+import type { Metrics } from './http/metrics.ts';
+import type { Idempotency } from './idempotency/idempotency.ts';
+import { MINUTE } from './kernel/clock.ts';
+import { LIMITS } from './kernel/limits.ts';
+import type { TimeReading } from './kernel/time-guard.ts';
+import { hasDuePayments } from './payments/payment-store.ts';
+import { Inactivity } from './people/inactivity.ts';
+import type { Statistics } from './storage/statistics.ts';
+import { type Chore, SWEEP_EVERY_MS, type Sweep, Sweeper } from './storage/sweeper.ts';
+import { TimeWatch } from './storage/time-watch.ts';
+import { Marking } from './vault/marking.ts';
+import type { Vault } from './vault/vault.ts';
+
+/** How often it is asked whether a verification of the audit log is due. */
+const VERIFY_EVERY_MS = MINUTE;
+
+/** The leases of the work that one node does for all of them. */
+export interface Leases {
+  isOurTurn(work: 'sweeper' | 'payments' | 'verification'): () => Promise<boolean>;
+  giveBack(onError: (error: unknown) => void): Promise<void>;
+}
+
+interface Round {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+interface Parts {
+  readonly core: OpenCore;
+  readonly clocks: Clocks;
+  readonly config: Config;
+  readonly log: Log;
+  readonly leases: Leases;
+  readonly vault: Vault;
+  readonly captures: Captures;
+  readonly idempotency: Idempotency;
+  readonly statistics: Statistics;
+  readonly authentications: readonly Authentication[];
+  readonly alteredRows: AlteredRows;
+  readonly metrics: Metrics;
+  /** Recovery of payments. */
+  readonly clockwork: Round;
+}
+
+/** The periodic work of a node. */
+export interface Background {
+  start(): Promise<void>;
+  /** Ends all of it, and writes what this process still holds in memory. */
+  stop(): Promise<void>;
+}
+
+/** Builds the periodic work of a node. Time was compared once when this resolves. */
+export async function wireBackground(parts: Parts): Promise<Background> {
+  const { core, config, log, leases, captures, statistics, metrics, clockwork } = parts;
+  const { database, opened, clock, time, people } = core;
+  const failed = (sweep: string, error: unknown): void => log.error('sweep failed', { ...describeError(error), sweep });
+  const removed = (kind: string, count: number): void => metrics.swept(kind, count);
+  const sweeps = sweepsOf(parts);
+  const timeWatch = await watchTime(parts, sweeps, failed);
+  const headNotes = new HeadNotes({
+    database,
+    clock,
+    file: config.auditHeadsFile,
+    onNote: ({ chains, digest }) => log.info('audit heads', { count: chains, digest }),
+  });
+  const verification = new PeriodicVerification({
+    ...core,
+    isOurTurn: leases.isOurTurn('verification'),
+    pause: (milliseconds) => pause(milliseconds, undefined, { ref: false }),
+    onFault: ({ fault, kind }) => log.error('audit log not in order', { reason: fault, sweep: kind }),
+  });
+  const reportMissingSadKeys = reportOf(captures, log);
+  const flushUses = async (): Promise<void> => {
+    for (const authentication of parts.authentications) await authentication.flushUses();
+  };
+  const chores: Chore[] = [
+    { kind: 'uses', run: flushUses },
+    { kind: 'statistics', run: () => statistics.flush() },
+    { kind: 'repeated refusals', run: () => people.repeats.flush() },
+    { kind: 'scrub', run: () => database.scrub() },
+  ];
+  const each = (every: number, work: readonly Chore[]): Sweeper =>
+    new Sweeper({ every, sweeps: [], chores: work, time, removed, failed });
+  const sole = soleChoresOf(parts, reportMissingSadKeys);
+  const isOurTurn = leases.isOurTurn('sweeper');
+  const rounds: readonly Round[] = [
+    opened.watch(time, failed),
+    timeWatch,
+    new Sweeper({ every: SWEEP_EVERY_MS, sweeps, chores: sole, time, isOurTurn, removed, failed }),
+    each(SWEEP_EVERY_MS, chores),
+    each(LIMITS.headNotesEveryMs, [{ kind: 'audit heads', run: () => headNotes.note() }]),
+    each(VERIFY_EVERY_MS, [{ kind: 'verification', run: () => verification.run() }]),
+    clockwork,
+  ];
+  const reporting = (event: string) => (error: unknown) => log.error(event, describeError(error));
+  return {
+    start: async () => {
+      await reportMissingSadKeys().catch((error: unknown) => failed('missing sad keys', error));
+      for (const round of rounds) round.start();
+    },
+    stop: async () => {
+      verification.stop();
+      for (const round of rounds) await round.stop();
+      await leases.giveBack(reporting('lease not given back'));
+      await flushUses().catch(reporting('uses not written'));
+      await statistics.flush().catch(reporting('counts not written'));
+      await people.repeats.flush({ all: true }).catch(reporting('repeated refusals not written'));
+      await headNotes.note().catch(reporting('audit heads not noted'));
+    },
+  };
+}
+
+/** Work beside the sweeps that one node does for all of them. */
+function soleChoresOf({ core, statistics, alteredRows }: Parts, reportMissingSadKeys: () => Promise<void>): Chore[] {
+  const { database, keyring, clock, time } = core;
+  const marking = new Marking({ database, keyring });
+  const rowCheck = new RowCheck({ database, keyring, clock, alteredRows, tables: MAC_TABLES });
+  const forgetOldStatistics = async (now: number | undefined): Promise<void> => {
+    if (now !== undefined) await statistics.forgetOld(now);
+  };
+  return [
+    { kind: 'marks', run: () => marking.round() },
+    { kind: 'row check', run: () => rowCheck.runOnce() },
+    { kind: 'missing sad keys', run: reportMissingSadKeys },
+    { kind: 'old statistics', run: () => forgetOldStatistics(time.trustedNow()) },
+  ];
+}
+
+/** Everything that destroys records when their time has come. */
+function sweepsOf({ core, log, captures, vault, idempotency }: Parts): Sweep[] {
+  const { approvals, people } = core;
+  const inactivity = new Inactivity(core, (count) => log.warn('inactive users stay enabled', { count }));
+  return [
+    { kind: 'captures', isDue: (now) => captures.isSweepDue(now), run: (now) => captures.sweep(now) },
+    { kind: 'sad keys', run: (now) => captures.sweepSadKeys(now) },
+    { kind: 'tokens', isDue: (now) => vault.isSweepDue(now), run: (now) => vault.sweep(now) },
+    { kind: 'answers', isDue: (now) => idempotency.isSweepDue(now), run: (now) => idempotency.sweep(now) },
+    { kind: 'sessions', run: (now) => people.sessions.sweep(now) },
+    { kind: 'approvals', run: (now) => approvals.sweep(now) },
+    { kind: 'inactive users', isDue: (now) => inactivity.isDue(now), run: (now) => inactivity.run(now) },
+  ];
+}
+
+/** Compares time once and then periodically, and logs whenever it begins or ceases to be trusted. */
+async function watchTime(
+  { core, clocks, log }: Parts,
+  sweeps: readonly Sweep[],
+  failed: (task: string, error: unknown) => void,
+): Promise<TimeWatch> {
+  const { database, opened, time, clockRecords } = core;
+  const isDestructionDue = async (now: number): Promise<boolean> => {
+    for (const sweep of sweeps) if ((await sweep.isDue?.(now)) === true) return true;
+    return hasDuePayments(database, now);
+  };
+  const timeWatch = new TimeWatch({
+    database,
+    records: clockRecords,
+    guard: time,
+    monotonic: clocks.monotonic,
+    hasPeers: opened.hasSharedClock,
+    isDestructionDue,
+    onError: failed,
+  });
+  const checkTime = (): Promise<void> => timeWatch.check().catch((error: unknown) => failed('clock', error));
+  // A start often trusts the clock only in its first check, because nothing is due: that is no change to report.
+  await checkTime();
+  time.onChange((reading) => {
+    logTimeTrust(log, reading);
+    void checkTime();
+  });
+  return timeWatch;
+}
+
+function logTimeTrust(log: Log, { distrust, time, expected }: TimeReading): void {
+  if (distrust === undefined) log.info('time trusted');
+  else
+    log.error('time not trusted', {
+      reason: distrust,
+      ...(expected !== undefined && { difference_ms: Math.round(time - expected) }),
+    });
+}
+
+/** Returns a check that logs missing keys of sensitive authentication data whenever more of them are missing than before. */
+function reportOf(captures: Captures, log: Log): () => Promise<void> {
+  let reported = 0;
+  return async () => {
+    const count = await captures.countMissingSadKeys();
+    const reason = `${count} keys that captures name are not here; those captures have lost security code and track data`;
+    if (count > reported) log.error('sad keys missing', { reason });
+    reported = count;
+  };
+}

@@ -1,0 +1,114 @@
+import type { Command } from 'commander';
+import { auditEntry } from '../audit/audit.ts';
+import { iso8601, SECOND, timeOrNull } from '../kernel/clock.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { DISTRUST_TEXTS, type Distrust } from '../kernel/time-guard.ts';
+import { commitAll } from '../storage/database.ts';
+import { type Core, type Tools, withCore } from './core.ts';
+import { details, print } from './output.ts';
+
+/** The clock that decides, and what the service finds wrong with it. Times in milliseconds. */
+interface ClockState {
+  readonly time: number;
+  readonly distrust: Distrust | undefined;
+  /** A service reported it; otherwise this command compared the clock with the last trusted time. */
+  readonly isReported: boolean;
+  readonly lastTrusted: number | undefined;
+  /** The last trusted time and what has passed since; undefined while time is trusted, and without a last trusted time. */
+  readonly expected: number | undefined;
+}
+
+export function clockCommands(program: Command, tools: Tools): void {
+  const clock = program.command('clock').description('the clock that decides what expires');
+
+  clock
+    .command('status')
+    .description('show whether time is trusted; while it is not, no expired record is deleted or voided')
+    .option('--json', 'print JSON')
+    .action(({ json }: { json?: boolean }) =>
+      withCore(tools, async (core) => {
+        const state = await readState(core);
+        print(tools, json, toView(state), toText(state));
+      }),
+    );
+
+  clock
+    .command('confirm')
+    .description('trust the present time; compare it with another clock first')
+    .option('--json', 'print JSON')
+    .action(({ json }: { json?: boolean }) =>
+      withCore(tools, async (core) => {
+        const state = await readState(core);
+        const isConfirmed = state.distrust !== undefined;
+        if (isConfirmed) await confirm(core, state, tools);
+        const result = isConfirmed
+          ? 'confirmed; it takes effect on every node within 5 seconds'
+          : 'nothing to confirm: time is trusted';
+        print(tools, json, { confirmed: isConfirmed, ...toView(state) }, `${toText(state)}\n\n${result}`);
+      }),
+    );
+}
+
+async function readState({ clock, time, clockRecords }: Core): Promise<ClockState> {
+  const { trusted, distrust } = await clockRecords.list();
+  const now = clock();
+  // A service renews its report every 2 seconds: an older one was left by a process that ended, or by another clock.
+  if (distrust !== undefined && Math.abs(now - distrust.at) <= LIMITS.clockToleranceMs) {
+    const expected = distrust.expected === null ? undefined : distrust.expected + now - distrust.at;
+    return { time: now, distrust: distrust.reason, isReported: true, lastTrusted: trusted?.at, expected };
+  }
+  const reading = time.read();
+  // While time is trusted, the difference to the last trusted time is the age of that record, and nothing is wrong with it.
+  const expected = reading.distrust === undefined ? undefined : reading.expected;
+  return { time: now, distrust: reading.distrust, isReported: false, lastTrusted: trusted?.at, expected };
+}
+
+/** Stores the time for the nodes, which poll it while they do not trust theirs, and for the next start. */
+async function confirm({ database, clock, clockRecords }: Core, state: ClockState, tools: Tools): Promise<void> {
+  const { time: at, distrust = '' } = state;
+  const { time, expected, difference_seconds: difference } = toView(state);
+  const detail = {
+    time,
+    reason: distrust,
+    ...(expected !== null && { expected, difference_seconds: difference ?? 0 }),
+  };
+  const event = { action: 'clock.confirmed', outcome: 'success', account: '', environment: '', detail } as const;
+  await commitAll(database, {
+    writes: [
+      clockRecords.upsert('confirmed', { at }),
+      clockRecords.upsert('trusted', { at, since: at }),
+      clockRecords.delete('distrust'),
+    ],
+    journal: [auditEntry(clock, tools.operator(), event)],
+  });
+}
+
+const toView = ({ time, distrust, lastTrusted, expected }: ClockState) => ({
+  trusted: distrust === undefined,
+  reason: distrust ?? null,
+  time: iso8601(time),
+  last_trusted: timeOrNull(lastTrusted),
+  expected: timeOrNull(expected),
+  difference_seconds: expected === undefined ? null : Math.round((time - expected) / SECOND),
+});
+
+function toText(state: ClockState): string {
+  const { time, last_trusted, expected, difference_seconds } = toView(state);
+  return details([
+    ['time', time],
+    ['trusted', trustText(state)],
+    ['last trusted', last_trusted ?? 'unknown'],
+    ...(expected === null ? [] : [['expected', expected] as const]),
+    ...(difference_seconds === null ? [] : [['difference', `${difference_seconds} s`] as const]),
+  ]);
+}
+
+/** Only a service knows whether records are due, on which its start decides after a long stop and without a stored time. */
+function trustText({ distrust, isReported }: ClockState): string {
+  if (distrust === undefined) return 'yes';
+  if (!isReported && distrust === 'long-stop') return `not yet: no service ran for long; ${NEXT_START}`;
+  if (!isReported && distrust === 'no-record') return `not yet: no trusted time is stored; ${NEXT_START}`;
+  return `no: ${DISTRUST_TEXTS[distrust]}`;
+}
+
+const NEXT_START = 'the next start trusts the time unless records are due to be deleted or voided';

@@ -1,0 +1,212 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import { HOUR, type Random, SECOND } from '../kernel/clock.ts';
+import type { Environment } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import type { TrustedTime } from '../kernel/time-guard.ts';
+import { deriveKey } from './custody.ts';
+import type { Keyring } from './keyring.ts';
+import type { SadKeyStore, WrappedSadKey } from './sad-key.ts';
+import { KEY_ID_BYTES, keyIdOf, NONCE_BYTES, type Place, placeOf, seal, UnsealError, unseal } from './seal.ts';
+
+const KEY_BYTES = 32;
+/** How long a process seals with a key before it asks again whether the key is still open. */
+const ASK_AGAIN_AFTER_MS = 2 * SECOND;
+/** For how long a closed key stays for captures whose commit is still under way. */
+const GRACE_MS = 30 * SECOND;
+/** A capture that was not committed within this time does not rely on the grace. */
+const LATE_AFTER_MS = GRACE_MS / 3;
+
+/** Sensitive authentication data as it is stored. */
+export interface SealedSad {
+  readonly bytes: Uint8Array;
+  /** Names the key of the period, hexadecimal. */
+  readonly keyId: string;
+  /** When the key of the period was last known to be open. */
+  readonly keyOpenAt: number;
+}
+
+/** Sensitive authentication data to seal, and when its capture expires. */
+interface SadToSeal {
+  readonly environment: Environment;
+  readonly expiresAt: number;
+  readonly place: Place;
+  readonly plaintext: string;
+}
+
+interface OpenKey {
+  readonly id: string;
+  readonly key: KeyObject;
+}
+
+interface CurrentKey extends OpenKey {
+  readonly askedAt: number;
+}
+
+/**
+ * Keys of periods of expiry. Captures of one environment that expire in the same hour share a key; each capture is sealed
+ * under a key of its own that is derived from it, so that no number of captures wears the key of the period out and that of
+ * one account opens nothing of another. The key of the period is destroyed when the last of them has expired or was erased,
+ * and what a backup, an archive or a copy of the write-ahead log still holds of them can no longer be opened.
+ *
+ * A key that no capture names is closed first, and destroyed after a grace that is longer than any process relies on what
+ * it read of the key. So a key can be destroyed before its period ends, while nodes go on creating captures.
+ */
+export class SadKeys {
+  readonly #keyring: Keyring;
+  readonly #store: SadKeyStore;
+  readonly #time: TrustedTime;
+  readonly #random: Random;
+  /** By environment and period. */
+  readonly #current = new Map<string, Promise<CurrentKey>>();
+  readonly #opened = new Map<string, KeyObject>();
+
+  constructor(options: { keyring: Keyring; store: SadKeyStore; time: TrustedTime; random: Random }) {
+    this.#keyring = options.keyring;
+    this.#store = options.store;
+    this.#time = options.time;
+    this.#random = options.random;
+  }
+
+  /** The key of the period is durable before this resolves. */
+  async seal({ environment, expiresAt, place, plaintext }: SadToSeal): Promise<SealedSad> {
+    const { id, key, askedAt } = await this.#currentKey(environment, periodOf(expiresAt));
+    const own = { id: Buffer.from(id, 'hex'), key: deriveKey(key, place) };
+    const bytes = seal(own, this.#random.bytes(NONCE_BYTES), place, plaintext);
+    return { bytes, keyId: id, keyOpenAt: askedAt };
+  }
+
+  /** Undefined when its key is not here: it was destroyed, or the database comes from a backup. Throws `UnsealError`. */
+  async unseal(place: Place, sealed: Uint8Array): Promise<Buffer | undefined> {
+    const key = await this.#openById(keyIdOf(sealed));
+    return key && unseal(deriveKey(key, place), place, sealed);
+  }
+
+  /** True when the key that it names is here and intact. */
+  async canUnseal(sealed: Uint8Array): Promise<boolean> {
+    try {
+      return (await this.#openById(keyIdOf(sealed))) !== undefined;
+    } catch (error) {
+      if (error instanceof UnsealError) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Call once the capture is committed. Returns true when that took so long that the key may have been closed and
+   * destroyed meanwhile; then it has to be sealed again.
+   */
+  async mayBeDestroyed({ keyId, keyOpenAt }: SealedSad, environment: Environment, expiresAt: number): Promise<boolean> {
+    const now = this.#time.steadyNow();
+    if (Math.abs(now - keyOpenAt) < LATE_AFTER_MS || now >= expiresAt) return false;
+    return (await this.#store.findOpen(environment, periodOf(expiresAt)))?.id !== keyId;
+  }
+
+  /**
+   * Closes and destroys keys that no capture names any more at this trusted time; returns how many were destroyed.
+   * `listUsed` is called for the ids that captures name after the keys were read, so that a new key is never taken for an
+   * unused one.
+   */
+  async destroyUnused(now: number, listUsed: () => Promise<ReadonlySet<string>>): Promise<number> {
+    const keys = await this.#store.list();
+    const used = keys.length === 0 ? new Set<string>() : await listUsed();
+    let destroyed = 0;
+    for (const key of keys.filter(({ id }) => !used.has(id))) {
+      // Nothing is sealed with the key of a period that has ended; a commit of that time may still be under way.
+      const unusedSince = Math.min(key.closedAt ?? Number.POSITIVE_INFINITY, (key.period + 1) * HOUR);
+      if (now - unusedSince >= GRACE_MS) {
+        await this.#store.destroy(key);
+        this.#forget(key);
+        destroyed++;
+      } else if (key.closedAt === undefined && now < unusedSince) {
+        await this.#store.close(key, now);
+        this.#forget(key);
+      }
+    }
+    return destroyed;
+  }
+
+  /** How many of these ids name a key that is not here. */
+  async countMissing(ids: ReadonlySet<string>): Promise<number> {
+    if (ids.size === 0) return 0;
+    const present = new Set((await this.#store.list()).map(({ id }) => id));
+    return [...ids].filter((id) => !present.has(id)).length;
+  }
+
+  #forget({ environment, period, id }: WrappedSadKey): void {
+    this.#current.delete(nameOf(environment, period));
+    this.#opened.delete(id);
+  }
+
+  /** One question at a time for each period, whatever number of captures waits for it. */
+  async #currentKey(environment: Environment, period: number): Promise<CurrentKey> {
+    const name = nameOf(environment, period);
+    const known = this.#current.get(name);
+    if (known !== undefined) {
+      const current = await known;
+      if (Math.abs(this.#time.steadyNow() - current.askedAt) < ASK_AGAIN_AFTER_MS) return current;
+      // Another caller may be asking already.
+      if (this.#current.get(name) === known) this.#current.delete(name);
+      return this.#currentKey(environment, period);
+    }
+    if (this.#current.size >= LIMITS.sadKeysInMemory) this.#current.clear();
+    const asked = this.#findOrCreate(environment, period);
+    this.#current.set(name, asked);
+    asked.catch(() => this.#current.get(name) === asked && this.#current.delete(name));
+    return asked;
+  }
+
+  /** The first process to store a key for a period wins; a key that cannot be opened is closed and replaced. */
+  async #findOrCreate(environment: Environment, period: number): Promise<CurrentKey> {
+    for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
+      const askedAt = this.#time.steadyNow();
+      const stored = await this.#store.findOpen(environment, period);
+      if (stored === undefined) {
+        await this.#create(environment, period);
+        continue;
+      }
+      try {
+        const key = this.#opened.get(stored.id) ?? (await this.#unwrap(stored));
+        return { id: stored.id, key, askedAt };
+      } catch (error) {
+        if (!(error instanceof UnsealError)) throw error;
+        await this.#store.close(stored, askedAt);
+      }
+    }
+    throw new Error('the key of a period is closed as often as it is made');
+  }
+
+  async #create(environment: Environment, period: number): Promise<void> {
+    const id = Buffer.from(this.#random.bytes(KEY_ID_BYTES)).toString('hex');
+    const material = this.#random.bytes(KEY_BYTES);
+    const sealOne = await this.#keyring.sealer(scopeOf(environment), PURPOSE, 1);
+    const wrapped = sealOne(placeOfKey({ environment, period, id }), material);
+    material.fill(0);
+    await this.#store.insert({ environment, period, id, wrapped, closedAt: undefined });
+  }
+
+  async #openById(id: string): Promise<KeyObject | undefined> {
+    const known = this.#opened.get(id);
+    if (known !== undefined) return known;
+    const stored = await this.#store.findById(id);
+    return stored && this.#unwrap(stored);
+  }
+
+  async #unwrap(stored: WrappedSadKey): Promise<KeyObject> {
+    const { environment, id, wrapped } = stored;
+    const material = await this.#keyring.open(scopeOf(environment), PURPOSE, placeOfKey(stored), wrapped);
+    const key = createSecretKey(material);
+    material.fill(0);
+    if (this.#opened.size >= LIMITS.sadKeysInMemory) this.#opened.clear();
+    this.#opened.set(id, key);
+    return key;
+  }
+}
+
+const PURPOSE = 'sensitive-authentication-data';
+const scopeOf = (environment: Environment) => ({ account: '', environment });
+
+const periodOf = (expiresAt: number): number => Math.floor(expiresAt / HOUR);
+const nameOf = (environment: Environment, period: number): string => `${environment}/${period}`;
+
+const placeOfKey = ({ environment, period, id }: Pick<WrappedSadKey, 'environment' | 'period' | 'id'>): Place =>
+  placeOf('sad-keys', environment, String(period), id);

@@ -1,0 +1,87 @@
+import { isAllowed, readAddress } from '../accounts/allow-list.ts';
+import { type Clock, MINUTE } from '../kernel/clock.ts';
+import { subscriberNetwork } from '../kernel/network.ts';
+
+/** Addresses of this machine: tests, health checks and reverse proxies beside the service. */
+const LOOPBACK = ['127.0.0.0/8', '::1'];
+
+/** A log line at most this often for each listener: a client that is refused comes again thousands of times. */
+const REPORTED_EVERY_MS = MINUTE;
+
+export interface ConnectionLimitOptions {
+  /** Connections of one address at the same time; 0 is no limit. */
+  readonly perAddress: number;
+  /** Returns whether the connections of an address are not counted. */
+  readonly isExempt: (address: string) => boolean;
+  readonly clock: Clock;
+  /** Called for each connection that is refused. */
+  readonly onRefused: () => void;
+  /** Called at most once a minute, with the address and how many connections were refused since the last call. */
+  readonly onReport: (address: string, count: number) => void;
+}
+
+/** Returns a check for addresses whose connections are not counted: this machine, and proxies that speak for many clients. */
+export const exemptAddresses =
+  (trustedProxies: readonly string[]): ((address: string) => boolean) =>
+  (address) =>
+    isAllowed(LOOPBACK, address) || isAllowed(trustedProxies, address);
+
+/** Bounds the connections that one address has open at a listener. */
+export class ConnectionLimit {
+  readonly #options: ConnectionLimitOptions;
+  readonly #open = new Map<string, number>();
+  #refused = 0;
+  #reportedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ConnectionLimitOptions) {
+    this.#options = options;
+  }
+
+  /** Networks with connections that are counted. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Counts a connection and returns how to end the count; undefined when the connection must be refused. */
+  admit(address: string): (() => void) | undefined {
+    const { perAddress, isExempt } = this.#options;
+    if (perAddress === 0 || isExempt(address)) return () => undefined;
+    const network = networkOf(address);
+    const open = this.#open.get(network) ?? 0;
+    if (open >= perAddress) {
+      this.#refuse(address);
+      return undefined;
+    }
+    this.#open.set(network, open + 1);
+    let isOpen = true;
+    return () => {
+      if (isOpen) this.#end(network);
+      isOpen = false;
+    };
+  }
+
+  #end(network: string): void {
+    const left = (this.#open.get(network) ?? 0) - 1;
+    if (left > 0) this.#open.set(network, left);
+    else this.#open.delete(network);
+  }
+
+  #refuse(address: string): void {
+    const { clock, onRefused, onReport } = this.#options;
+    onRefused();
+    this.#refused++;
+    const now = clock();
+    // A clock that was set back reports rather too often than never.
+    if (Math.abs(now - this.#reportedAt) < REPORTED_EVERY_MS) return;
+    onReport(address, this.#refused);
+    this.#refused = 0;
+    this.#reportedAt = now;
+  }
+}
+
+/** Returns the network that is counted as one, for the address of a socket in any form. */
+function networkOf(address: string): string {
+  // The zone of a link-local address names an interface of this machine.
+  const usual = readAddress(address.replace(/%.*$/, ''));
+  return usual === undefined ? address : subscriberNetwork(usual);
+}

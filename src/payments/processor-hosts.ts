@@ -1,0 +1,35 @@
+import type { Environment } from '../kernel/environment.ts';
+
+/** A name or IPv4 address, or an IPv6 address in brackets; no wildcards. */
+const ENTRY = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\]):[1-9][0-9]{0,4}$/i;
+const HTTPS_PORT = 443;
+const HTTP_PORT = 80;
+
+/** Decides which hosts may receive live cards: those that a processor documents, and those that the operator listed. */
+export class ProcessorHosts {
+  readonly #listed: ReadonlySet<string>;
+
+  /** `listed`: entries as `parseHostEntry` returns them. */
+  constructor(listed: readonly string[] = []) {
+    this.#listed = new Set(listed);
+  }
+
+  /** In the sandbox every host is allowed: it holds no live cards. `documented`: `https:` origins of the processor. */
+  isAllowed(environment: Environment, documented: readonly string[], url: URL): boolean {
+    if (environment === 'sandbox' || documented.includes(url.origin)) return true;
+    return this.#listed.has(hostAndPort(url));
+  }
+}
+
+/** Returns an entry of `CARDVAULT_PROCESSOR_HOSTS` in its one form, `host:port`; undefined when it is malformed. */
+export function parseHostEntry(text: string): string | undefined {
+  const url = ENTRY.test(text) ? URL.parse(`https://${text}/`) : null;
+  if (url === null) return undefined;
+  const entry = hostAndPort(url);
+  // A user, a path or an address in another notation would not be read as it is written.
+  return entry === text.toLowerCase() ? entry : undefined;
+}
+
+function hostAndPort({ protocol, hostname, port }: URL): string {
+  return `${hostname}:${port || (protocol === 'https:' ? HTTPS_PORT : HTTP_PORT)}`;
+}

@@ -1,0 +1,70 @@
+import type { KeyObject } from 'node:crypto';
+import type { Keyring } from '../crypto/keyring.ts';
+import { computeRowMac, isRowMacValid } from '../crypto/row-mac.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import type { Distrust, KnownJump } from '../kernel/time-guard.ts';
+import { type Database, type Row, text, type Write, write } from './database.ts';
+
+/** The records of the clock; all times in milliseconds of the deciding clock. */
+export interface ClockRecords {
+  /** The last trusted time, and from when on the node that wrote it compared time without a gap. */
+  readonly trusted: { readonly at: number; readonly since: number };
+  /** The fault that a node finds; renewed as long as it lasts. */
+  readonly distrust: {
+    readonly reason: Distrust;
+    readonly at: number;
+    readonly expected: number | null;
+  };
+  /** The time that an operator confirmed. */
+  readonly confirmed: { readonly at: number };
+}
+
+export type ClockRecordName = keyof ClockRecords;
+
+/** Returns what was found when the clock was ahead, unless a process has trusted the same clock since. */
+export function knownJump({ trusted, distrust }: Partial<ClockRecords>): KnownJump | undefined {
+  if (distrust?.reason !== 'ahead' || distrust.expected === null) return undefined;
+  if (trusted !== undefined && trusted.at >= distrust.at - LIMITS.clockToleranceMs) return undefined;
+  return { at: distrust.at, expected: distrust.expected };
+}
+
+const TABLE = 'clock_records';
+const FIND = 'select name, record, mac from clock_records';
+const UPSERT = `insert into clock_records (name, record, mac) values (?, ?, ?)
+  on conflict (name) do update set record = excluded.record, mac = excluded.mac`;
+const DELETE = 'delete from clock_records where name = ?';
+
+/** Stores the records of the clock. Each carries a MAC: one that was changed in the database counts as missing. */
+export class ClockRecordStore {
+  readonly #database: Database;
+  readonly #macKey: KeyObject;
+
+  private constructor(database: Database, macKey: KeyObject) {
+    this.#database = database;
+    this.#macKey = macKey;
+  }
+
+  static async open(database: Database, keyring: Keyring): Promise<ClockRecordStore> {
+    const macKey = await keyring.digestKey({ account: '', environment: 'service', purpose: 'clock' });
+    return new ClockRecordStore(database, macKey);
+  }
+
+  /** Returns the records that are there and genuine. */
+  async list(): Promise<Partial<ClockRecords>> {
+    const genuine = (await this.#database.read(FIND)).filter((row) => this.#isMacValid(row));
+    return Object.fromEntries(genuine.map((row) => [text(row, 'name'), JSON.parse(text(row, 'record'))]));
+  }
+
+  upsert<Name extends ClockRecordName>(name: Name, record: ClockRecords[Name]): Write {
+    const json = JSON.stringify(record);
+    return write(UPSERT, [name, json, computeRowMac(this.#macKey, TABLE, [name, json])]);
+  }
+
+  delete(name: ClockRecordName): Write {
+    return write(DELETE, [name]);
+  }
+
+  #isMacValid(row: Row): boolean {
+    return isRowMacValid(this.#macKey, TABLE, [text(row, 'name'), text(row, 'record')], row['mac']);
+  }
+}

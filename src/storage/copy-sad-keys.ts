@@ -1,0 +1,23 @@
+import type { SadKeyStore, WrappedSadKey } from '../crypto/sad-key.ts';
+import { CopyError } from './copy.ts';
+
+/** Copies the keys of sensitive authentication data, still wrapped; returns how many. An interrupted copy can be repeated. */
+export async function copySadKeys(source: SadKeyStore, target: SadKeyStore): Promise<number> {
+  const keys = await source.list();
+  for (const key of keys) await target.insert(key);
+  const copied = new Set((await target.list()).map(textOf));
+  if (copied.size === keys.length && keys.every((key) => copied.has(textOf(key)))) return keys.length;
+  throw new CopyError('the target holds other keys of sensitive authentication data than the source', {
+    wrongUse: false,
+    problems: ['remove what an earlier vault left beside the target, and begin again'],
+  });
+}
+
+/** A target that is a backup holds none, also when an earlier, interrupted copy was to be none. Throws `CopyError`. */
+export async function refuseSadKeys(target: SadKeyStore): Promise<void> {
+  if ((await target.list()).length === 0) return;
+  throw new CopyError('the target holds keys of sensitive authentication data; empty it, and begin again');
+}
+
+const textOf = ({ wrapped, ...key }: WrappedSadKey): string =>
+  JSON.stringify([key.id, key.environment, key.period, key.closedAt, Buffer.from(wrapped).toString('hex')]);

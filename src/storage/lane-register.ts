@@ -1,0 +1,67 @@
+import type { KeyObject } from 'node:crypto';
+import { keyedDigest, sameDigest } from '../crypto/fingerprint.ts';
+import { blob, type Database, type Row, text, type Write, write } from './database.ts';
+
+/**
+ * The register of lanes: one sealed row that names every lane of the journal with its first record. It begins in the commit
+ * of the vault's first keys, and a lane is added in the commit of its first record. So removed records, heads and lanes are
+ * found although nothing refers to them any more: the register cannot be made without the journal key, and a vault without
+ * that key does not open.
+ */
+export interface RegisteredLane {
+  readonly lane: number;
+  /** Time of the first record. */
+  readonly at: number;
+  /** Hash of the first record of the lane's chain of no account. */
+  readonly first: string;
+}
+
+/** A register as it was read; the text is what the seal covers. */
+export interface LaneRegister {
+  readonly lanes: readonly RegisteredLane[];
+  readonly seal: Uint8Array;
+}
+
+export const READ_REGISTER = "select lanes, seal from lane_register where account = ''";
+const INSERT = "insert into lane_register (account, lanes, seal) values ('', ?, ?) on conflict do nothing";
+/** Must touch the row that was read. */
+export const REPLACE_REGISTER = "update lane_register set lanes = ?, seal = ? where account = '' and seal = ?";
+
+/** HMAC-SHA-256; its first line is no account, so that it is never the seal of a head. */
+const sealOf = (key: KeyObject, lanes: string): Uint8Array =>
+  new Uint8Array(keyedDigest(key, `lane register\n${lanes}`));
+
+/** Belongs in the unit of the journal's first record: an empty register is never in order. */
+export const beginRegister = (key: KeyObject): Write => write(INSERT, ['[]', sealOf(key, '[]')], 1);
+
+/** The values of `REPLACE_REGISTER` that add a lane. */
+export function registerLane(
+  key: KeyObject,
+  { lanes, seal }: LaneRegister,
+  lane: RegisteredLane,
+): readonly [string, Uint8Array, Uint8Array] {
+  const all = JSON.stringify([...lanes, lane]);
+  return [all, sealOf(key, all), seal];
+}
+
+/** Returns the register, or what is wrong with it. */
+function openRegister(key: KeyObject, row: Row | undefined): LaneRegister | 'missing' | 'changed' {
+  if (row === undefined) return 'missing';
+  const lanes = text(row, 'lanes');
+  const seal = blob(row, 'seal');
+  if (!sameDigest(sealOf(key, lanes), seal)) return 'changed';
+  return { lanes: JSON.parse(lanes) as RegisteredLane[], seal };
+}
+
+export const readRegister = async (database: Database, key: KeyObject): Promise<ReturnType<typeof openRegister>> =>
+  openRegister(key, (await database.read(READ_REGISTER))[0]);
+
+/**
+ * Returns the register when a lane is still to be added to it. One that is missing or changed is left as it is, and so is
+ * one that has the lane already, whose records were then removed: records are still written, and the verification finds it.
+ */
+export function registerWithout(lane: number, key: KeyObject, row: Row | undefined): LaneRegister | undefined {
+  const register = openRegister(key, row);
+  if (typeof register === 'string' || register.lanes.some((each) => each.lane === lane)) return undefined;
+  return register;
+}

@@ -1,0 +1,57 @@
+import type { KeyObject } from 'node:crypto';
+import type { Keyring } from '../crypto/keyring.ts';
+import { computeRowMac, isRowMacValid } from '../crypto/row-mac.ts';
+import type { Row, Value } from './database.ts';
+import type { Kind } from './table.ts';
+
+/** A table whose rows stand in clear and carry a MAC, so that a row that was changed in the database itself is found. */
+export interface MacTable {
+  readonly name: string;
+  /** Columns of the primary key; the first one names the account. */
+  readonly key: readonly [account: string, ...others: string[]];
+  /** The columns under the MAC, in the order in which it covers them. */
+  readonly sealed: Readonly<Record<string, Kind>>;
+  /** The column of the MAC. */
+  readonly mac: string;
+  /** Names a row in the audit log, for example `key:ID`. */
+  readonly target: (row: Row) => string;
+}
+
+export const rowMacKey = (keyring: Keyring): Promise<KeyObject> =>
+  keyring.digestKey({ account: '', environment: 'service', purpose: 'row-macs' });
+
+/** Stands for what JavaScript does not hold exactly, or is no number at all; this service writes neither it nor those. */
+const UNSAFE = Number.MIN_SAFE_INTEGER;
+
+/**
+ * Reads a column of whole numbers, whatever an attacker wrote there. A value that cannot be read is never read as null: the
+ * row would be authentic here, and another one in a condition on the column.
+ */
+export const safeInteger = (column: string): string =>
+  `case when ${column} is null or ${column} between ${UNSAFE} and ${Number.MAX_SAFE_INTEGER} then ${column} else ${UNSAFE} end`;
+
+/** Returns the columns that `isRowAuthentic` needs, for a query. In a join `alias` names the table, and `prefix` goes before each name. */
+export function macColumns({ sealed, mac }: MacTable, alias = '', prefix = ''): string {
+  const from = alias === '' ? '' : `${alias}.`;
+  return Object.entries({ ...sealed, [mac]: 'blob' })
+    .map(([column, kind]) => {
+      const name = from + column;
+      const value = kind === 'integer' ? safeInteger(name) : name;
+      return `${value} as ${prefix}${column}`;
+    })
+    .join(', ');
+}
+
+/** Checks a row of `macColumns`. Nothing of a row may be used, and nothing sealed again, before this returned true. */
+export const isRowAuthentic = (key: KeyObject, table: MacTable, row: Row, prefix = ''): boolean =>
+  isRowMacValid(key, table.name, valuesOf(table, row, prefix), row[prefix + table.mac]);
+
+export const computeMac = (key: KeyObject, table: MacTable, row: Row): Uint8Array =>
+  computeRowMac(key, table.name, valuesOf(table, row));
+
+/** Identifies what an altered row holds. Keyed, so that it reveals nothing, and an attacker cannot compute it. */
+export const computeRowState = (key: KeyObject, table: MacTable, row: Row, prefix = ''): Uint8Array =>
+  computeRowMac(key, `state of ${table.name}`, [...valuesOf(table, row, prefix), row[prefix + table.mac] ?? null]);
+
+const valuesOf = ({ sealed }: MacTable, row: Row, prefix = ''): Value[] =>
+  Object.keys(sealed).map((column) => row[prefix + column] ?? null);

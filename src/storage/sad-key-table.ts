@@ -1,0 +1,36 @@
+import type { SadKeyStore, WrappedSadKey } from '../crypto/sad-key.ts';
+import type { Environment } from '../kernel/environment.ts';
+import { blob, commitAll, type Database, integer, integerOrNull, type Row, text, write } from './database.ts';
+
+const COLUMNS = 'id, environment, period, wrapped, closed_at';
+const FIND_OPEN = `select ${COLUMNS} from sad_keys where environment = ? and period = ? and closed_at is null`;
+const FIND_BY_ID = `select ${COLUMNS} from sad_keys where id = ?`;
+const LIST = `select ${COLUMNS} from sad_keys`;
+const INSERT = `insert into sad_keys (${COLUMNS}) values (?, ?, ?, ?, ?) on conflict do nothing`;
+const CLOSE = 'update sad_keys set closed_at = ? where id = ? and closed_at is null';
+const DESTROY = 'delete from sad_keys where id = ?';
+
+/** Keys of periods of expiry in a table that all nodes share, and that dumps have to leave out. */
+export function sadKeyTable(database: Database): SadKeyStore {
+  const find = async (sql: string, ...values: (string | number)[]): Promise<WrappedSadKey | undefined> =>
+    (await database.read(sql, ...values)).map(wrappedSadKey)[0];
+  return {
+    findOpen: (environment, period) => find(FIND_OPEN, environment, period),
+    findById: (id) => find(FIND_BY_ID, id),
+    list: async () => (await database.read(LIST)).map(wrappedSadKey),
+    insert: async ({ id, environment, period, wrapped, closedAt }) => {
+      const values = [id, environment, period, wrapped, closedAt ?? null];
+      return (await database.commit({ writes: [write(INSERT, values, 1)] })).committed;
+    },
+    close: ({ id }, at) => commitAll(database, { writes: [write(CLOSE, [at, id])] }),
+    destroy: ({ id }) => commitAll(database, { writes: [write(DESTROY, [id])], erases: true }),
+  };
+}
+
+const wrappedSadKey = (row: Row): WrappedSadKey => ({
+  id: text(row, 'id'),
+  environment: text(row, 'environment') as Environment,
+  period: integer(row, 'period'),
+  wrapped: blob(row, 'wrapped'),
+  closedAt: integerOrNull(row, 'closed_at'),
+});

@@ -1,0 +1,224 @@
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { link, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { SadKeyStore, WrappedSadKey } from '../../crypto/sad-key.ts';
+import type { Environment } from '../../kernel/environment.ts';
+import { StorageError } from '../database.ts';
+
+const USER_ONLY_FILE = 0o600;
+const USER_ONLY_DIRECTORY = 0o700;
+/** Each of the processes that may start together clears drafts once. */
+const INSERT_ATTEMPTS = 20;
+const OPEN = /^(production|sandbox)-([0-9]+)$/;
+const CLOSED = /^(production|sandbox)-([0-9]+)-([0-9]+)-[0-9a-f]{16}$/;
+const DRAFT = /^[0-9a-f]{16}\.new$/;
+
+/** The folder beside a database that holds the keys of its sensitive authentication data. */
+export const sadKeyFolder = (databaseFile: string): string => `${databaseFile}.sad-keys`;
+
+/**
+ * Keys of periods of expiry, each in a file of its own: `sandbox-493021` while it is open, and with the time of closing and
+ * its id once it is closed. A file gets its name when all of it is on disk, by a link that fails when the name is taken: so
+ * the first of several processes wins, and no crash leaves half of a key. A key is overwritten before its file is removed.
+ */
+export class SadKeyFiles implements SadKeyStore {
+  readonly #folder: string;
+  #clearedDrafts: Promise<void> | undefined;
+
+  constructor(databaseFile: string) {
+    this.#folder = sadKeyFolder(databaseFile);
+  }
+
+  findOpen(environment: Environment, period: number): Promise<WrappedSadKey | undefined> {
+    return this.#guarded(async () => {
+      const name = openName({ environment, period });
+      const found = await this.#read(name);
+      // A damaged file must not stand in the way of the next key of the period.
+      if (found === 'damaged') await this.#moveOver(name, `${name}.damaged`);
+      return found === 'damaged' ? undefined : found;
+    });
+  }
+
+  async findById(id: string): Promise<WrappedSadKey | undefined> {
+    return (await this.list()).find((key) => key.id === id);
+  }
+
+  list(): Promise<WrappedSadKey[]> {
+    return this.#guarded(async () => {
+      const names = await readdir(this.#folder).catch(ifMissing([]));
+      const keys = await Promise.all(names.filter(isKeyName).map((name) => this.#read(name)));
+      return keys.filter((key) => key !== undefined && key !== 'damaged');
+    });
+  }
+
+  insert(key: WrappedSadKey): Promise<boolean> {
+    return this.#guarded(async () => {
+      for (let attempt = 1; ; attempt++) {
+        await this.#prepare();
+        try {
+          return await this.#insert(key);
+        } catch (cause) {
+          // The folder was removed, or another process that started took the draft for one of a crash.
+          if (codeOf(cause) !== 'ENOENT' || attempt === INSERT_ATTEMPTS) throw cause;
+        }
+      }
+    });
+  }
+
+  async #insert(key: WrappedSadKey): Promise<boolean> {
+    const draft = join(this.#folder, `${key.id}.new`);
+    const handle = await open(draft, 'wx', USER_ONLY_FILE);
+    try {
+      await handle.writeFile(contentOf(key));
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    try {
+      await link(draft, join(this.#folder, nameOf(key)));
+      return true;
+    } catch (cause) {
+      if (codeOf(cause) === 'EEXIST') return false;
+      throw cause;
+    } finally {
+      await rm(draft, { force: true });
+      await syncFolder(this.#folder);
+    }
+  }
+
+  close(key: WrappedSadKey, at: number): Promise<void> {
+    return this.#guarded(async () => {
+      const name = openName(key);
+      const found = await this.#read(name);
+      if (found === undefined || found === 'damaged' || found.id !== key.id) return;
+      await this.#moveOver(name, nameOf({ ...key, closedAt: at }));
+    });
+  }
+
+  destroy(key: WrappedSadKey): Promise<void> {
+    return this.#guarded(async () => {
+      await overwrite(join(this.#folder, nameOf(key)));
+      await rm(join(this.#folder, nameOf(key)), { force: true });
+      await syncFolder(this.#folder);
+    });
+  }
+
+  async #read(name: string): Promise<WrappedSadKey | 'damaged' | undefined> {
+    const content = await readFile(join(this.#folder, name), 'utf8').catch(ifMissing(undefined));
+    return content === undefined ? undefined : parseKey(name, content);
+  }
+
+  async #moveOver(from: string, to: string): Promise<void> {
+    await rename(join(this.#folder, from), join(this.#folder, to)).catch(ifMissing(undefined));
+    await syncFolder(this.#folder);
+  }
+
+  /** A crash may have left drafts, which hold keys that nothing was sealed with; they are cleared once for each process. */
+  async #prepare(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: USER_ONLY_DIRECTORY });
+    await syncFolder(dirname(this.#folder));
+    this.#clearedDrafts ??= this.#clearDrafts();
+    await this.#clearedDrafts;
+  }
+
+  async #clearDrafts(): Promise<void> {
+    for (const name of (await readdir(this.#folder)).filter((each) => DRAFT.test(each)))
+      await rm(join(this.#folder, name), { force: true });
+  }
+
+  async #guarded<T>(act: () => Promise<T>): Promise<T> {
+    try {
+      return await act();
+    } catch (cause) {
+      const advice = 'it must be writable for the user of the service and have room';
+      throw new StorageError(`${this.#folder} cannot be used: ${codeOf(cause)}; ${advice}`);
+    }
+  }
+}
+
+const isKeyName = (name: string): boolean => OPEN.test(name) || CLOSED.test(name);
+const openName = ({ environment, period }: Pick<WrappedSadKey, 'environment' | 'period'>): string =>
+  `${environment}-${period}`;
+const nameOf = (key: WrappedSadKey): string =>
+  key.closedAt === undefined ? openName(key) : `${openName(key)}-${key.closedAt}-${key.id}`;
+
+const contentOf = ({ id, wrapped }: WrappedSadKey): string =>
+  `${JSON.stringify({ id, wrapped: Buffer.from(wrapped).toString('base64') })}\n`;
+
+function parseKey(name: string, content: string): WrappedSadKey | 'damaged' {
+  const [, environment, period, closedAt] = OPEN.exec(name) ?? CLOSED.exec(name) ?? [];
+  const { id, wrapped } = objectIn(content);
+  if (typeof id !== 'string' || !/^[0-9a-f]{16}$/.test(id) || typeof wrapped !== 'string') return 'damaged';
+  return {
+    environment: environment as Environment,
+    period: Number(period),
+    id,
+    wrapped: Buffer.from(wrapped, 'base64'),
+    closedAt: closedAt === undefined ? undefined : Number(closedAt),
+  };
+}
+
+function objectIn(content: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(content);
+    return value !== null && typeof value === 'object' ? (value as Readonly<Record<string, unknown>>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Removes all keys of a database that is no longer used, overwriting each. */
+export function removeSadKeys(folder: string): void {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) {
+    const handle = openSync(join(folder, name), 'r+');
+    try {
+      writeSync(handle, Buffer.alloc(fstatSync(handle).size), 0, null, 0);
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+    rmSync(join(folder, name));
+  }
+  rmdirSync(folder);
+}
+
+async function overwrite(path: string): Promise<void> {
+  const handle = await open(path, 'r+').catch(ifMissing(undefined));
+  if (handle === undefined) return;
+  try {
+    const { size } = await handle.stat();
+    await handle.write(Buffer.alloc(size), 0, size, 0);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A new or removed name is durable only when its folder is. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(ifMissing(undefined));
+  try {
+    await handle?.sync();
+  } finally {
+    await handle?.close();
+  }
+}
+
+const codeOf = (cause: unknown): string => (cause as NodeJS.ErrnoException).code ?? 'unknown';
+const ifMissing =
+  <T>(value: T) =>
+  (cause: unknown): T => {
+    if (codeOf(cause) === 'ENOENT') return value;
+    throw cause;
+  };

@@ -1,0 +1,34 @@
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, realpathSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { shareWithGroup } from '../../crypto/group-access.ts';
+
+const USER_ONLY_FILE = 0o600;
+const USER_ONLY_DIRECTORY = 0o700;
+const GROUP_WRITES_FILE = 0o660;
+/** With the bit that gives new files in it, as the write-ahead log, the folder's group and not that of the user who creates them. */
+const GROUP_WRITES_FOLDER = 0o2770;
+
+interface Sharing {
+  /** Creates the file when there is none, so that SQLite creates its log and its index with the mode of a shared one. */
+  readonly make: boolean;
+  /** Shares the folder of the database too. */
+  readonly folder: boolean;
+}
+
+/**
+ * Lets the members of a group open a database beside the service: they write its log and its index as well as the file.
+ *
+ * This process must not have the database open: closing any other handle of a file ends the locks that SQLite holds on it.
+ */
+export function shareDatabase(file: string, group: number, { make, folder }: Sharing): void {
+  const directory = dirname(file);
+  if (make) {
+    mkdirSync(directory, { recursive: true, mode: USER_ONLY_DIRECTORY });
+    if (!existsSync(file)) closeSync(openSync(file, 'a', USER_ONLY_FILE));
+  }
+  if (!existsSync(file)) return;
+  if (folder) shareWithGroup(realpathSync(directory), group, GROUP_WRITES_FOLDER);
+  const base = basename(file);
+  const parts = readdirSync(directory).filter((name) => name === base || name.startsWith(`${base}-`));
+  for (const name of parts) shareWithGroup(join(directory, name), group, GROUP_WRITES_FILE);
+}

@@ -1,0 +1,313 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { ApprovalRequired, Approvals } from '../../src/accounts/approvals.ts';
+import { approve, carryOut, decline, listApprovals, showApproval } from '../../src/console/wire/approvals.ts';
+import { requestActivation, showOnboarding, withdrawActivationRequest } from '../../src/console/wire/onboarding.ts';
+import { approveActivation, disablePayments, enablePayments } from '../../src/console/wire/operator.ts';
+import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
+import { type Ran, Shell } from '../command.ts';
+import { type House, startHouse } from '../house.ts';
+import { newPair, privatePem } from '../rsa-pairs.ts';
+import { joinToo, newPerson, type PersonClient } from './client.ts';
+import { assertRefused, given } from './desk.ts';
+
+/** Under dual control of an account an operator alone changes none of its processor and proxy settings in production. */
+
+const BY_TEST = { actor: { type: 'operator', name: 'test' } } as const;
+const DAY = 86_400_000;
+const PAIR = newPair();
+
+let house: House;
+let shell: Shell;
+let account: string;
+let ana: PersonClient;
+let ben: PersonClient;
+let operator: PersonClient;
+
+before(async () => {
+  house = await startHouse();
+  shell = new Shell(house.directory, house.core);
+  const first = await house.newAccount();
+  ana = await newPerson(house, first, 'owner', 'Ana');
+  ben = await newPerson(house, first, 'developer', 'Ben');
+  operator = await newPerson(house, '', 'operator', 'Olga');
+});
+beforeEach(async () => {
+  account = await house.newAccount();
+  await joinToo(ana, account, 'owner');
+  await joinToo(ben, account, 'developer');
+  await house.core.accounts.setDualControl(account, true, BY_TEST);
+  for (const person of [ana, operator]) await person.stepUp();
+});
+after(async () => {
+  await house.stop();
+});
+
+const tenant = () => ({ account, environment: 'production' }) as const;
+const of = (id: string) => ({ params: { account, id } });
+const where = () => ({ id: account, where: 'production' });
+const isEnabled = async () => (await house.core.activations.show(tenant())).enabled;
+const run = (...args: string[]): Promise<Ran> =>
+  shell.run(...args, '--account', account, '--environment', 'production', '--json');
+const SIMULATOR = ['payments', 'enable', '--processor', 'simulator', '--force'];
+
+/** The id of the approval that a command waits for. */
+async function waits(ran: Promise<Ran>): Promise<string> {
+  const { code, out, err } = await ran;
+  assert.deepEqual([code, out], [1, '']);
+  const { approval_id: id } = JSON.parse(err);
+  assert.deepEqual(JSON.parse(err), { error: 'approval required', approval_id: id });
+  assert.match(id, /^approval_/);
+  return id;
+}
+
+const shown = async (id: string) => given(await ana.call(showApproval, of(id))).approval;
+
+async function isErased(id: string): Promise<boolean> {
+  const [row] = await house.core.database.read('select call from approvals where id = ?', id);
+  return row?.['call'] === null;
+}
+
+async function recorded(action: string) {
+  const rows = await house.core.database.read('select record from journal where account = ?', account);
+  return rows.map((row) => JSON.parse(String(row['record']))).filter((record) => record.action === action);
+}
+
+describe('a command of an operator', () => {
+  test('enables payments once a member approved it, and tells which approval it waits for', async () => {
+    const id = await waits(run(...SIMULATOR, '--setting', 'payment-scheme=3'));
+    assert.equal(await isEnabled(), false);
+    const { by_operator, may_decide, action, status, summary } = await shown(id);
+    assert.deepEqual([by_operator, may_decide, action, status], [true, true, 'payments.enable', 'waiting']);
+    assert.deepEqual(summary, [
+      { name: 'processor', value: 'simulator' },
+      { name: 'payment-scheme', value: '3' },
+      { name: 'forced', value: 'yes' },
+    ]);
+    assert.deepEqual(given(await ana.call(approve, of(id))), { executed: true });
+    assert.equal((await house.core.activations.show(tenant())).settings['payment-scheme'], '3');
+    const [record] = await recorded('payments.enabled');
+    assert.deepEqual([record.actor.type, record.targets], ['operator', [`approval:${id}`]]);
+    assert.deepEqual(record.detail.new_values, ['payment-scheme=3']);
+    const [approved] = await recorded('approval.approved');
+    assert.equal(approved.actor.id, ana.id);
+    assert.equal(await isErased(id), true);
+    assert.equal((await shown(id)).status, 'done');
+    assertRefused(await ana.call(approve, of(id)), 'changed_meanwhile');
+  });
+
+  test('that enables a processor again tells the settings that it had', async () => {
+    given(await ana.call(approve, of(await waits(run(...SIMULATOR, '--setting', 'payment-scheme=3')))));
+    const { summary } = await shown(await waits(run(...SIMULATOR, '--setting', 'timeout-ms=500')));
+    const names = (lines: readonly { readonly name: string }[]) => lines.map(({ name }) => name);
+    assert.deepEqual(names(summary), ['processor', 'timeout-ms', 'forced'], 'what stays is not told');
+    given(await ana.call(approve, of(await waits(run('payments', 'disable')))));
+    const again = await shown(await waits(run(...SIMULATOR, '--setting', 'timeout-ms=500')));
+    assert.deepEqual(again.summary, [
+      { name: 'processor', value: 'simulator' },
+      { name: 'payment-scheme', value: '3' },
+      { name: 'timeout-ms', value: '500' },
+      { name: 'forced', value: 'yes' },
+    ]);
+  });
+
+  test('says in words what happens next', async () => {
+    const { code, err } = await shell.run(...SIMULATOR, '--account', account, '--environment', 'production');
+    assert.equal(code, 1);
+    assert.match(err, /^cardvault: approval required\n {2}- approval_id: approval_[a-z0-9]+\nA member of the account /);
+  });
+
+  test('disables payments, configures and removes the proxy in the same way', async () => {
+    given(await ana.call(approve, of(await waits(run(...SIMULATOR)))));
+    const disabling = await waits(run('payments', 'disable'));
+    assert.equal(await isEnabled(), true);
+    given(await ana.call(approve, of(disabling)));
+    assert.equal(await isEnabled(), false);
+
+    const file = join(house.directory, 'merchant.pem');
+    writeFileSync(file, privatePem(PAIR));
+    const configuring = await waits(
+      run('proxy', 'configure', '--merchant-private-key', file, '--setting', 'jose.payload=plain'),
+    );
+    const { configurations } = house.core;
+    assert.equal((await configurations.get(tenant())).merchant, undefined);
+    assert.deepEqual((await shown(configuring)).summary, [
+      { name: 'merchant_private_key', value: keyFingerprint(PAIR.publicKey) },
+      { name: 'jose.payload', value: 'plain' },
+      { name: 'overlap_minutes', value: '0' },
+    ]);
+    given(await ana.call(approve, of(configuring)));
+    const { merchant, settings } = await configurations.get(tenant());
+    assert.ok(merchant?.current.key.equals(PAIR.privateKey));
+    assert.deepEqual(settings, { 'jose.payload': 'plain' });
+    assert.equal(await isErased(configuring), true);
+
+    const removing = await waits(run('proxy', 'remove', '--force'));
+    given(await ana.call(approve, of(removing)));
+    assert.equal((await configurations.get(tenant())).merchant, undefined);
+  });
+
+  test('has no effect when it is declined, and its private key is erased; in the sandbox it waits for nobody', async () => {
+    const file = join(house.directory, 'merchant.pem');
+    writeFileSync(file, privatePem(PAIR));
+    const id = await waits(run('proxy', 'configure', '--merchant-private-key', file));
+    assert.equal(await isErased(id), false);
+    given(await ben.call(decline, of(id)));
+    assert.equal(await isErased(id), true);
+    assert.equal((await house.core.configurations.get(tenant())).merchant, undefined);
+    const sandbox = ['--account', account, '--environment', 'sandbox', '--json'];
+    assert.equal((await shell.run('payments', 'enable', ...sandbox)).code, 0);
+  });
+
+  test('is refused with a mistake before anybody is asked, and where nobody may approve', async () => {
+    const wrong = await run('payments', 'enable', '--processor', 'koin', '--setting', 'base-url=https://evil.example');
+    assert.equal(wrong.code, 2);
+    const { team } = house.core.people;
+    await team.changeRole(account, ben.id, 'auditor', BY_TEST);
+    given(await ana.call(approve, of(await waits(run(...SIMULATOR)))));
+    const lonely = await house.newAccount();
+    await house.core.accounts.setDualControl(lonely, true, BY_TEST);
+    const ran = await shell.run(...SIMULATOR, '--account', lonely, '--environment', 'production', '--json');
+    assert.equal(ran.code, 1);
+    const error = 'Nobody else in this account may approve this. An operator can invite an owner.';
+    assert.deepEqual(JSON.parse(ran.err), { error });
+    assert.deepEqual(await house.core.approvals.list(lonely), []);
+  });
+});
+
+describe('an operator in the console', () => {
+  test('waits for a member as a command does', async () => {
+    const body = { processor: 'simulator', force: true };
+    const { approval, result } = given(await operator.call(enablePayments, { params: where(), body }));
+    assert.deepEqual([typeof approval, result], ['string', null]);
+    assert.equal((await shown(approval)).requested_by, 'Olga');
+    given(await ana.call(approve, of(approval)));
+    assert.equal(await isEnabled(), true);
+    const [record] = await recorded('payments.enabled');
+    assert.equal(record.actor.id, operator.id);
+    const disabling = given(await operator.call(disablePayments, { params: where() }));
+    assert.equal(await isEnabled(), true);
+    given(await ana.call(approve, of(disabling.approval)));
+    assert.equal(await isEnabled(), false);
+  });
+
+  test('does not approve what they asked for, whatever else they are, nor carries it out', async () => {
+    await joinToo(operator, account, 'owner');
+    await operator.stepUp();
+    const body = { processor: 'simulator', force: true };
+    const { approval } = given(await operator.call(enablePayments, { params: where(), body }));
+    assertRefused(await operator.call(approve, of(approval)), 'not_allowed');
+    assertRefused(await operator.call(carryOut, of(approval)), 'not_possible');
+    assert.equal(await isEnabled(), false);
+    await house.core.people.team.remove(account, operator.id, BY_TEST);
+  });
+
+  test('answers a request for activation when a member approved the settings, and not before', async () => {
+    const wanted = { environment: 'production', processor: 'simulator' };
+    const { id } = given(await ana.call(requestActivation, { params: { account }, body: wanted }));
+    const body = { processor: 'simulator', force: true, answer: 'Welcome' };
+    const params = { id: account, request: id };
+    const first = given(await operator.call(approveActivation, { params, body }));
+    const status = async () => given(await ana.call(showOnboarding, { params: { account } })).requests[0].status;
+    assert.equal(await status(), 'requested');
+    given(await ana.call(approve, of(first.approval)));
+    assert.deepEqual([await status(), await isEnabled()], ['approved', true]);
+  });
+
+  test('changes nothing when the request for activation was withdrawn; the approval still waits', async () => {
+    const wanted = { environment: 'production', processor: 'simulator' };
+    const { id } = given(await ana.call(requestActivation, { params: { account }, body: wanted }));
+    const body = { processor: 'simulator', force: true };
+    const { approval } = given(await operator.call(approveActivation, { params: { id: account, request: id }, body }));
+    given(await ana.call(withdrawActivationRequest, of(id)));
+    assertRefused(await ana.call(approve, of(approval)), 'changed_meanwhile');
+    assert.deepEqual([(await shown(approval)).status, await isEnabled()], ['waiting', false]);
+  });
+});
+
+describe('the use cases themselves', () => {
+  const request = { processor: 'simulator', settings: {}, force: true };
+
+  test('refuse without consent, with one that was made up, and with one of another change', async () => {
+    const { activations, configurations, approvals } = house.core;
+    await assert.rejects(activations.enable(tenant(), request, BY_TEST), ApprovalRequired);
+    await assert.rejects(configurations.remove(tenant(), BY_TEST), /no such configuration/);
+    const changes = { settings: { 'jose.payload': 'plain' }, overlapMinutes: 0 };
+    await assert.rejects(configurations.configure(tenant(), changes, BY_TEST, { isMember: true }), {
+      code: 'changed_meanwhile',
+    });
+    const [waiting] = await approvals.list(account);
+    const acting = { account, person: ana, origin: BY_TEST };
+    const execution = await approvals.decide(acting, waiting?.id ?? '', 'approved');
+    assert.ok(execution !== undefined);
+    const { consent } = execution;
+    const refused = { code: 'changed_meanwhile' };
+    await assert.rejects(activations.enable(tenant(), request, BY_TEST, { consent: { ...consent } }), refused);
+    await assert.rejects(configurations.configure(tenant(), changes, BY_TEST, { consent }), refused);
+    await activations.enable(tenant(), request, BY_TEST, { consent });
+    await assert.rejects(activations.enable(tenant(), request, BY_TEST, { consent }), refused);
+    assert.equal(await isEnabled(), true);
+  });
+
+  test('change nothing when the rule comes into force at the same moment', async () => {
+    const { accounts, people, database } = house.core;
+    const before = { ...(await accounts.get(account)), dualControl: false };
+    const stale = Object.assign(Object.create(accounts), { find: () => Promise.resolve(before) });
+    const approvals = new Approvals({ ...house.core, accounts: stale, approvers: people.team });
+    const change = { action: 'payments.disable', summary: [], body: '{}' } as const;
+    const along = await approvals.permit(tenant(), change, BY_TEST, {});
+    assert.equal((await database.commit(along)).committed, false);
+  });
+
+  test('one approval is executed once, however many approve it at the same moment', async () => {
+    const id = await waits(run(...SIMULATOR));
+    await ben.stepUp();
+    const answers = await Promise.all([ana, ben, ana].map((person) => person.call(approve, of(id))));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409, 409]);
+    assert.equal((await recorded('payments.enabled')).length, 1);
+  });
+});
+
+describe('an approval that was changed in the database', () => {
+  const CHANGES = [
+    "status = 'approved'",
+    "requested_by = 'person_00000000000000'",
+    "decided_by = 'person_00000000000000'",
+    'created_at = created_at - 1',
+    'expires_at = expires_at + 1000000000',
+    "environment = 'sandbox'",
+    "record = (select record from approvals where id = 'other')",
+  ];
+
+  test('is never approved, executed or sealed again, whatever column was changed', async () => {
+    const other = await waits(run('payments', 'enable', '--processor', 'simulator', '--force'));
+    for (const change of CHANGES) {
+      const id = await waits(run(...SIMULATOR));
+      const sql = `update approvals set ${change.replace("'other'", '?')} where id = ?`;
+      await house.core.database.commit({ writes: [{ sql, rows: [change.includes("'other'") ? [other, id] : [id]] }] });
+      const [row] = await house.core.database.read('select record from approvals where id = ?', id);
+      for (const verdict of [approve, decline]) assertRefused(await ana.call(verdict, of(id)), 'unknown_record');
+      const [after] = await house.core.database.read('select record from approvals where id = ?', id);
+      assert.deepEqual(after, row, change);
+      const { approvals } = given(await ana.call(listApprovals, { params: { account } }));
+      assert.ok(!approvals.some((each: { id: string }) => each.id === id), change);
+    }
+    assert.equal(await isEnabled(), false);
+  });
+
+  test('is deleted with what it holds when its time is over, on record, and keeps no other from its end', async () => {
+    const [changed, whole] = [await waits(run(...SIMULATOR)), await waits(run(...SIMULATOR))];
+    const sql = "update approvals set status = 'approved' where id = ?";
+    await house.core.database.commit({ writes: [{ sql, rows: [[changed]] }] });
+    house.advance(DAY + 1);
+    await house.core.approvals.sweep(house.now());
+    assert.deepEqual(await house.core.database.read('select id from approvals where id = ?', changed), []);
+    assert.equal(await isErased(whole), true);
+    const rows = await house.core.database.read("select record from journal where account = ''");
+    const records = rows.map((row) => JSON.parse(String(row['record'])));
+    const tampered = records.filter(({ action }) => action === 'record.altered');
+    assert.deepEqual(tampered.filter(({ targets }) => targets.includes(`approval:${changed}`)).length, 1);
+  });
+});

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Authentication } from '../../src/accounts/authentication.ts';
+import type { AuditRecord } from '../../src/audit/audit.ts';
+import { exportJournal } from '../../src/audit/verify.ts';
+import { readConfig } from '../../src/config.ts';
+import { type OpenCore, openCore } from '../../src/core.ts';
+import { SECOND } from '../../src/kernel/clock.ts';
+import { commitAll, type Value, write } from '../../src/storage/database.ts';
+import { evenClocks } from '../clocks.ts';
+import { databaseSettings, dropDatabase } from '../database.ts';
+
+const BY_OPERATOR = { actor: { type: 'operator' as const, name: 'test' } };
+const TRAITS = {
+  name: 'till',
+  description: '',
+  permissions: ['account:read'] as const,
+  allowList: [{ cidr: '192.0.2.1', note: '' }],
+  expiresAt: undefined,
+};
+
+/** An attacker who can write to the database, but does not hold the root key, changes rows of accounts. */
+describe('an account whose row was changed in the database', () => {
+  let directory: string;
+  let core: OpenCore;
+  let now = Date.UTC(2026, 0, 1);
+  before(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    const settings = { ...(await databaseSettings(directory)), CARDVAULT_CLOCK: 'system' };
+    core = await openCore(
+      readConfig({ CARDVAULT_DATA_DIR: directory, ...settings }),
+      evenClocks(() => now),
+    );
+  });
+  after(async () => {
+    await core.close();
+    rmSync(directory, { recursive: true, force: true });
+    await dropDatabase(directory);
+  });
+
+  const newAccount = async (name = 'Shop'): Promise<{ id: string; secret: string }> => {
+    const { id } = await core.accounts.create(name, BY_OPERATOR);
+    const { secret } = await core.accounts.createKey(id, 'sandbox', TRAITS, BY_OPERATOR);
+    return { id, secret };
+  };
+  const tamper = (id: string, change: string, ...values: Value[]): Promise<void> =>
+    commitAll(core.database, { writes: [write(`update accounts set ${change} where id = ?`, [...values, id], 1)] });
+  /** Undefined when the key is accepted. */
+  const denialOf = async (secret: string): Promise<string | undefined> => {
+    const { database, keyring, clock, random } = core;
+    const authentication = new Authentication({ database, keyring, clock, random, environment: 'sandbox' });
+    return (await authentication.authenticate(secret, '192.0.2.1', 'account:read')).refusal;
+  };
+  const recordsOf = async (account: string): Promise<AuditRecord[]> =>
+    (await Array.fromAsync(exportJournal(core.database)))
+      .filter((link) => link.account === account)
+      .map(({ record }) => JSON.parse(record));
+
+  for (const [what, change, value] of [
+    ['another name', 'name = ?', 'Other shop'],
+    ['no suspension', 'suspended_at = ?', null],
+    ['no dual control', 'dual_control = ?', 0],
+    ['another time of creation', 'created_at = ?', 5],
+    ['another revision', 'revision = ?', 9],
+    ['no MAC', 'mac = ?', null],
+    ['a MAC of its own', 'mac = ?', new Uint8Array(32)],
+  ] as const)
+    test(`is named as altered with ${what}, and its keys are refused`, async () => {
+      const { id, secret } = await newAccount();
+      assert.equal(await denialOf(secret), undefined);
+      await core.accounts.setDualControl(id, true, BY_OPERATOR);
+      await core.accounts.suspend(id, BY_OPERATOR);
+      assert.equal(await denialOf(secret), 'account_suspended');
+      await tamper(id, change, value);
+      assert.equal(await denialOf(secret), 'account_altered');
+      const found = await core.accounts.get(id);
+      assert.deepEqual([found.isTampered, found.status, found.dualControl], [true, 'suspended', true]);
+      const listed = (await core.accounts.list()).find((account) => account.id === id);
+      assert.deepEqual([listed?.isTampered, listed?.status, listed?.dualControl], [true, 'suspended', true]);
+    });
+
+  test('is one whose MAC was taken from another account, or whose row became that of another', async () => {
+    const [one, other] = [await newAccount('One'), await newAccount('Other')];
+    await tamper(one.id, 'mac = (select mac from accounts where id = ?)', other.id);
+    assert.equal((await core.accounts.get(one.id)).isTampered, true);
+    assert.equal((await core.accounts.get(other.id)).isTampered, false);
+    await tamper(other.id, 'id = ?', 'acct_stolen');
+    assert.equal((await core.accounts.get('acct_stolen')).isTampered, true);
+    assert.equal(await denialOf(other.secret), 'key_unknown');
+  });
+
+  test('cannot be changed, resumed or given a key, so that none of it is sealed', async () => {
+    const { id, secret } = await newAccount();
+    await core.accounts.suspend(id, BY_OPERATOR);
+    await tamper(id, 'suspended_at = null, name = ?', 'Other');
+    const refused = { message: /^the account was altered in the database/ };
+    await assert.rejects(core.accounts.resume(id, BY_OPERATOR), refused);
+    await assert.rejects(core.accounts.setDualControl(id, false, BY_OPERATOR), refused);
+    await assert.rejects(core.accounts.createKey(id, 'sandbox', TRAITS, BY_OPERATOR), refused);
+    await assert.rejects(core.accounts.suspend(id, BY_OPERATOR), refused);
+    assert.equal((await core.accounts.get(id)).isTampered, true);
+    assert.equal(await denialOf(secret), 'account_altered');
+  });
+
+  test('is sealed again by the operator: suspended, under dual control and with the name that they give', async () => {
+    const { id, secret } = await newAccount();
+    await tamper(id, 'name = ?, dual_control = 0', 'Other');
+    await assert.rejects(core.accounts.suspend(id, BY_OPERATOR, 'Shop \u202eX'), { code: 'invalid_field' });
+    const sealed = await core.accounts.suspend(id, BY_OPERATOR, 'Shop');
+    assert.deepEqual(
+      [sealed.isTampered, sealed.status, sealed.dualControl, sealed.name],
+      [false, 'suspended', true, 'Shop'],
+    );
+    assert.equal(await denialOf(secret), 'account_suspended');
+    await assert.rejects(core.accounts.suspend(id, BY_OPERATOR, 'Shop'), { message: /suspend it without a name$/ });
+    now += SECOND;
+    assert.equal((await core.accounts.resume(id, BY_OPERATOR)).status, 'sandbox');
+    assert.equal(await denialOf(secret), undefined);
+    const suspended = (await recordsOf(id)).find(({ action }) => action === 'account.suspended');
+    assert.deepEqual(suspended?.detail, { altered: 'yes', name: 'Shop' });
+  });
+
+  test('does not break a list, whatever its row holds', async () => {
+    const { id } = await newAccount();
+    await tamper(id, 'name = ?, created_at = ?, revision = ?', 'x\u001b[2J\u202e', -5, 2_000_000_000);
+    const listed = (await core.accounts.list()).find((account) => account.id === id);
+    assert.deepEqual([listed?.name, listed?.createdAt], ['x\\u{1b}[2J\\u{202e}', 0]);
+    await core.accounts.suspend(id, BY_OPERATOR, 'Shop');
+    assert.equal((await core.accounts.get(id)).isTampered, false);
+  });
+
+  test('two changes of an account at one moment do not overwrite one another', async () => {
+    const { id } = await newAccount();
+    const done = await Promise.allSettled([
+      core.accounts.suspend(id, BY_OPERATOR),
+      core.accounts.setDualControl(id, true, BY_OPERATOR),
+    ]);
+    const [suspended, controlled] = done.map(({ status }) => status === 'fulfilled');
+    const found = await core.accounts.get(id);
+    // Both are made when the second one reads what the first one wrote.
+    assert.ok(suspended || controlled);
+    assert.deepEqual(
+      [found.isTampered, found.status === 'suspended', found.dualControl],
+      [false, suspended, controlled],
+    );
+  });
+});

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { Activations } from '../../src/payments/activations.ts';
+import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
+import { newProcessors } from '../../src/payments/processors.ts';
+import { openDesk } from '../desk.ts';
+import { type House, startHouse } from '../house.ts';
+import { order, PAYMENTS } from '../interface/payments.ts';
+import { newCaller } from '../interface/vault.ts';
+import { KoinStandIn } from './koin-stand-in.ts';
+
+/** Live cards leave for hosts that a processor documents, or that the operator listed, and for no others. */
+
+const BY_OPERATOR = { actor: { type: 'operator', name: 'test' } } as const;
+const KOIN = { 'private-key': 'sk_test', account: 'ACC', 'country-code': 'BR' };
+
+let house: House;
+const standIn = new KoinStandIn();
+let url: string;
+before(async () => {
+  house = await startHouse();
+  ({ url } = await standIn.start());
+});
+after(async () => {
+  await standIn.stop();
+  await house.stop();
+});
+
+const enabling = (settings: Readonly<Record<string, string>>) => ({
+  processor: 'koin',
+  settings: { ...KOIN, ...settings },
+  force: false,
+});
+
+describe('a host that no one allowed', () => {
+  test('is refused when it is set, by console and command alike, and nothing changes', async () => {
+    const account = await house.newAccount();
+    const tenant = { account, environment: 'production' } as const;
+    const { activations } = house.core;
+    for (const [name, value] of [
+      ['base-url', url],
+      ['base-url', 'https://api-payments.koin.com.br.evil.example'],
+      ['tokenize-url', 'https://api-sandbox.koin.com.br'],
+    ] as const)
+      await assert.rejects(activations.enable(tenant, enabling({ [name]: value }), BY_OPERATOR), (error: Error) => {
+        assert.match(error.message, new RegExp(`^${name}: not a host that koin documents for production; .*HOSTS`));
+        assert.ok(!error.message.includes(value));
+        return true;
+      });
+    assert.equal((await activations.show(tenant)).enabled, false);
+    await activations.enable(tenant, enabling({ 'base-url': 'https://api-payments.koin.com.br/' }), BY_OPERATOR);
+    await activations.enable({ ...tenant, environment: 'sandbox' }, enabling({ 'base-url': url }), BY_OPERATOR);
+  });
+
+  test('gets no card of a payment, which ends as one that was surely not sent', async () => {
+    const me = await newCaller(house, { environment: 'production' });
+    const tenant = { account: me.account, environment: 'production' } as const;
+    // As a command whose own environment lists the host.
+    const hosts = new ProcessorHosts([new URL(url).host]);
+    const { byName: processors, close } = newProcessors({ ...house.core, hosts });
+    close();
+    await new Activations({ ...house.core, processors, hosts }).enable(
+      tenant,
+      enabling({ 'base-url': url }),
+      BY_OPERATOR,
+    );
+    const before = standIn.requests.length;
+    const body = order('authorization', { currency: 'BRL', amount: 10 });
+    const { json, status } = await me.send('POST', PAYMENTS, body);
+    assert.equal(status, 200);
+    const { transaction_info: shown } = json.data;
+    assert.deepEqual([shown.status, shown.reason], ['ProcessorError', 'InvalidConfiguration']);
+    assert.equal(standIn.requests.length, before);
+    const doubtful = await house.core.database.read('select count(*) as n from payments where doubtful_at is not null');
+    assert.equal(Number(doubtful[0]?.['n']), 0);
+    const line = house.log.map((each) => JSON.parse(each)).find(({ msg }) => msg === 'processor host refused');
+    assert.deepEqual([line.account, line.reason], [me.account, 'koin']);
+    const metrics = await house.call('GET', '/metrics', { environment: 'console' });
+    assert.match(
+      metrics.text,
+      /^cardvault_processor_hosts_refused_total\{environment="production",processor="koin"\} 1$/m,
+    );
+  });
+});
+
+test('a command reads the list of its own environment', async () => {
+  const desk = openDesk();
+  try {
+    const account = await desk.newAccount();
+    const settings = ['private-key=k', 'account=a', `base-url=${url}`].flatMap((pair) => ['--setting', pair]);
+    const where = ['--account', account, '--environment', 'production', '--processor', 'koin'];
+    const ran = await desk.run('payments', 'enable', ...where, ...settings, '--json');
+    assert.equal(ran.code, 2);
+    assert.match(
+      JSON.parse(ran.err).error,
+      /^base-url: .* CARDVAULT_PROCESSOR_HOSTS of this process and of every node/,
+    );
+  } finally {
+    await desk.close();
+  }
+});
