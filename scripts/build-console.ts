@@ -6,12 +6,12 @@ import { brotliCompress, constants, gzip as gzipCompress, type ZlibOptions } fro
 import type { Plugin } from 'vite';
 
 /**
- * Builds the console that browsers load: web/ becomes web/dist, with the compressed forms of its texts beside them.
+ * Builds the console that browsers load: console/web/ becomes console/web/dist, with the compressed forms of its texts beside them.
  * Run by `npm ci`, where it must never be in the way: without Vite (`npm ci --omit=dev`) there is nothing to do, and the
  * service works without a console.
  */
 const root = join(import.meta.dirname, '..');
-const web = join(root, 'web');
+const web = join(root, 'console', 'web');
 const dist = join(web, 'dist');
 /** Says what a build was made from, so that the same is not built twice. */
 const STAMP = '.made-from';
@@ -48,7 +48,11 @@ function digestOf(paths: readonly string[]): string {
 
 function digestOfOwn(): string {
   const own = filesIn(web).filter((path) => !path.startsWith('dist'));
-  return digestOf(['package-lock.json', 'scripts/build-console.ts', ...own.map((path) => join('web', path))]);
+  return digestOf([
+    'package-lock.json',
+    'scripts/build-console.ts',
+    ...own.map((path) => join('console', 'web', path)),
+  ]);
 }
 
 function isBuilt(): boolean {
@@ -95,7 +99,17 @@ async function build(vite: typeof import('vite')): Promise<void> {
       name: 'listing',
       buildEnd() {
         const paths = [...this.getModuleIds()].map((id) => relative(root, id));
-        shared.push(...paths.filter((path) => path.startsWith('src/')).sort());
+        shared.push(
+          ...paths
+            .filter(
+              (path) =>
+                path.startsWith('src/') ||
+                path.startsWith('console/wire/') ||
+                path.startsWith('console/people/') ||
+                path.startsWith('console/server/'),
+            )
+            .sort(),
+        );
       },
     };
     const settings = { outDir: made, emptyOutDir: false };
@@ -126,12 +140,12 @@ const vite = isThere ? undefined : await loadVite();
 if (isThere) {
   say('built already, from the same sources');
 } else if (vite === undefined) {
-  const left = existsSync(dist) ? 'the one in web/dist is of other sources' : 'the service works without it';
+  const left = existsSync(dist) ? 'the one in console/web/dist is of other sources' : 'the service works without it';
   say(`not built, because Vite is not installed or does not run here; ${left}`);
 } else {
   try {
     await build(vite);
-    say(`built into web/dist in ${((performance.now() - began) / 1000).toFixed(1)} s`);
+    say(`built into console/web/dist in ${((performance.now() - began) / 1000).toFixed(1)} s`);
   } catch (error) {
     say(`not built: ${(error as Error).message}`);
     process.exitCode = 1;

@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { consoleRoutes, PAGES } from '../console/server/console.ts';
+import type { About } from '../console/server/route.ts';
 import { Authentication } from './accounts/authentication.ts';
 import { AlteredRows } from './audit/altered-rows.ts';
 import { listVerifications } from './audit/verified-heads.ts';
@@ -6,8 +8,6 @@ import { type Leases, wireBackground } from './background.ts';
 import { Captures } from './captures/captures.ts';
 import type { Running } from './cli/core.ts';
 import type { Config } from './config.ts';
-import { consoleRoutes, PAGES } from './console/console.ts';
-import type { About } from './console/route.ts';
 import { type Clocks, type OpenCore, openCore } from './core.ts';
 import { mayDumpCore } from './crypto/core-dumps.ts';
 import { addAssets, loadAssets } from './http/assets.ts';
@@ -223,7 +223,7 @@ function wireApps({ core, config, log, services, endpoints, about, ready }: AppP
   return apps;
 }
 
-const BUILT_CONSOLE = join(import.meta.dirname, '..', 'web', 'dist');
+const BUILT_CONSOLE = join(import.meta.dirname, '..', 'console', 'web', 'dist');
 
 type Ports = Readonly<Record<Environment | 'console', number>>;
 

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { Inactivity } from '../console/people/inactivity.ts';
 import type { Authentication } from './accounts/authentication.ts';
 import { MAC_TABLES } from './accounts/mac-tables.ts';
 import type { AlteredRows } from './audit/altered-rows.ts';
@@ -15,7 +16,6 @@ import { MINUTE } from './kernel/clock.ts';
 import { LIMITS } from './kernel/limits.ts';
 import type { TimeReading } from './kernel/time-guard.ts';
 import { hasDuePayments } from './payments/payment-store.ts';
-import { Inactivity } from './people/inactivity.ts';
 import type { Statistics } from './storage/statistics.ts';
 import { type Chore, SWEEP_EVERY_MS, type Sweep, Sweeper } from './storage/sweeper.ts';
 import { TimeWatch } from './storage/time-watch.ts';

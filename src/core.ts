@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { openPeople } from '../console/people/open.ts';
 import { Accounts } from './accounts/accounts.ts';
 import { Approvals } from './accounts/approvals.ts';
 import { auditEntry } from './audit/audit.ts';
@@ -21,7 +22,6 @@ import { Activations, type Processors } from './payments/activations.ts';
 import { ProcessorHosts } from './payments/processor-hosts.ts';
 import type { OnHostRefused } from './payments/processors/connection.ts';
 import { newProcessors } from './payments/processors.ts';
-import { openPeople } from './people/open.ts';
 import { Configurations } from './proxy/configurations.ts';
 import { ClockRecordStore, knownJump } from './storage/clock-record-store.ts';
 import { unfinishedCopy } from './storage/copy.ts';

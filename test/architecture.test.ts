@@ -6,53 +6,57 @@ import { ENDPOINTS } from '../src/http/endpoints.ts';
 
 /** The reading order: a file imports from its own place and from places above it, never below. */
 const PLACES = [
-  'kernel',
-  'crypto',
-  'storage',
-  'audit',
-  'accounts',
-  'people',
-  'idempotency',
-  'vault',
-  'captures',
-  'placeholders',
-  'payments',
-  'proxy',
-  'http',
-  'console',
-  'version.ts',
-  'cli',
-  'config.ts',
-  'core.ts',
-  'background.ts',
-  'app.ts',
-  'main.ts',
+  'src/kernel',
+  'src/crypto',
+  'src/storage',
+  'src/audit',
+  'src/accounts',
+  'src/idempotency',
+  'src/vault',
+  'src/captures',
+  'src/placeholders',
+  'src/payments',
+  'src/proxy',
+  'src/http',
+  'console/people',
+  'console/wire',
+  'console/server',
+  'src/version.ts',
+  'src/cli',
+  'src/config.ts',
+  'src/core.ts',
+  'src/background.ts',
+  'src/app.ts',
+  'src/main.ts',
 ] as const;
 
 const ROOT = join(import.meta.dirname, '..');
-const SRC = join(ROOT, 'src');
 
 /** What may be written in one place only, and what to use elsewhere. */
 const BANNED: readonly { pattern: RegExp; home: string; instead: string }[] = [
-  { pattern: /\bDate\.now\b/, home: 'main.ts', instead: 'the clock that is passed in' },
+  { pattern: /\bDate\.now\b/, home: 'src/main.ts', instead: 'the clock that is passed in' },
   { pattern: /\bnew Date\(\s*\)/, home: '', instead: 'the clock that is passed in' },
   { pattern: /(?<!new )\bDate\(/, home: '', instead: 'the clock that is passed in' },
-  { pattern: /\bperformance\.now\b/, home: 'main.ts', instead: 'the clock that is passed in' },
+  { pattern: /\bperformance\.now\b/, home: 'src/main.ts', instead: 'the clock that is passed in' },
   { pattern: /\bMath\.random\b/, home: '', instead: 'the Random that is passed in' },
   {
     pattern: /\b(randomBytes|randomInt|randomUUID|randomFillSync|getRandomValues)\b/,
-    home: 'crypto/',
+    home: 'src/crypto/',
     instead: 'the Random that is passed in',
   },
-  { pattern: /\bprocess\.env\b/, home: 'main.ts', instead: 'the Config' },
+  { pattern: /\bprocess\.env\b/, home: 'src/main.ts', instead: 'the Config' },
   { pattern: /\bconsole\s*\.\s*[a-z]+\(/, home: '', instead: 'the Log, or the tools of the command line' },
-  { pattern: /\bprocess\.std(out|err)\b/, home: 'http/log.ts', instead: 'the Log, or the tools of the command line' },
-  { pattern: /\bprocess\.exit(Code)?\b/, home: 'main.ts', instead: 'an error' },
+  {
+    pattern: /\bprocess\.std(out|err)\b/,
+    home: 'src/http/log.ts',
+    instead: 'the Log, or the tools of the command line',
+  },
+  { pattern: /\bprocess\.exit(Code)?\b/, home: 'src/main.ts', instead: 'an error' },
   { pattern: /\b(eval|Function)\(/, home: '', instead: 'code' },
 ];
 
 interface Source {
-  /** From src/, with slashes. */
+  /** From the root of the repository, with slashes. */
   readonly path: string;
   readonly text: string;
   readonly imports: readonly Import[];
@@ -87,19 +91,19 @@ function importsOf(text: string): Import[] {
 }
 
 const read = (folder: string): Source[] =>
-  globSync('**/*.{ts,tsx}', { cwd: join(ROOT, folder), exclude: ['dist'] })
+  globSync(`${folder}/**/*.{ts,tsx}`, { cwd: ROOT, exclude: ['console/web/dist*'] })
     .sort()
     .map((path) => {
-      const text = readFileSync(join(ROOT, folder, path), 'utf8');
+      const text = readFileSync(join(ROOT, path), 'utf8');
       return { path, text, imports: importsOf(text) };
     });
 
 const isTest = ({ path }: Source): boolean => path.endsWith('.test.ts');
-const all = read('src');
+const all = ['src', 'console/people', 'console/server', 'console/wire'].flatMap(read);
 const sources = all.filter((source) => !isTest(source));
 
-const placeOf = (path: string): string => (path.split('/')[0] ?? '').replace('.test.ts', '.ts');
-const targetOf = (source: Source, from: string): string => relative(SRC, resolve(SRC, dirname(source.path), from));
+const placeOf = (path: string): string => path.split('/').slice(0, 2).join('/').replace('.test.ts', '.ts');
+const targetOf = (source: Source, from: string): string => relative(ROOT, resolve(ROOT, dirname(source.path), from));
 /** Code without comments, each line in its place. */
 const codeOf = (text: string): string =>
   text
@@ -109,7 +113,7 @@ const codeOf = (text: string): string =>
 describe('architecture', () => {
   test('the sources are found, with their imports', () => {
     assert.ok(sources.length > 60, `${sources.length}`);
-    const app = sources.find(({ path }) => path === 'app.ts');
+    const app = sources.find(({ path }) => path === 'src/app.ts');
     assert.ok(app?.imports.some(({ from, names }) => from === './http/server.ts' && names.includes('bareServer')));
   });
 
@@ -157,10 +161,10 @@ describe('architecture', () => {
 
   test('kernel imports nothing but itself, not even of Node', () => {
     const outside = sources
-      .filter(({ path }) => placeOf(path) === 'kernel')
+      .filter(({ path }) => placeOf(path) === 'src/kernel')
       .flatMap((source) =>
         source.imports
-          .filter(({ from }) => !from.startsWith('.') || placeOf(targetOf(source, from)) !== 'kernel')
+          .filter(({ from }) => !from.startsWith('.') || placeOf(targetOf(source, from)) !== 'src/kernel')
           .map(({ from }) => `${source.path} imports ${from}`),
       );
     assert.deepEqual(outside, []);
@@ -168,13 +172,13 @@ describe('architecture', () => {
 
   test('each library is known in one place only', () => {
     const homes: readonly [RegExp, ...string[]][] = [
-      [/^(@?fastify|fast-json-stringify|light-my-request|find-my-way)/, 'http/'],
-      [/^(node:)?https?$/, 'http/', 'payments/processors/connection.ts'],
-      [/^(pino|prom-client)/, 'http/'],
-      [/^(node:)?sqlite$/, 'storage/sqlite/'],
-      [/^commander$/, 'cli/'],
-      [/^saxes$/, 'proxy/wssec/'],
-      [/^(@simplewebauthn\/|@zxcvbn-ts\/|otpauth$)/, 'people/'],
+      [/^(@?fastify|fast-json-stringify|light-my-request|find-my-way)/, 'src/http/'],
+      [/^(node:)?https?$/, 'src/http/', 'src/payments/processors/connection.ts'],
+      [/^(pino|prom-client)/, 'src/http/'],
+      [/^(node:)?sqlite$/, 'src/storage/sqlite/'],
+      [/^commander$/, 'src/cli/'],
+      [/^saxes$/, 'src/proxy/wssec/'],
+      [/^(@simplewebauthn\/|@zxcvbn-ts\/|otpauth$)/, 'console/people/'],
     ];
     for (const [name, ...home] of homes) {
       const importers = sources.filter(({ imports }) => imports.some(({ from }) => name.test(from)));
@@ -246,16 +250,11 @@ describe('architecture', () => {
   });
 
   test('every export is used by another file', () => {
-    const users = [
-      ...all.map((source) => ({ source, base: SRC })),
-      ...['test', 'bench', 'scripts', 'web'].flatMap((folder) =>
-        read(folder).map((source) => ({ source, base: join(ROOT, folder) })),
-      ),
-    ];
+    const users = [...all, ...['test', 'bench', 'scripts', 'console/web'].flatMap(read)];
     const used = new Map<string, Set<string>>();
-    for (const { source, base } of users) {
+    for (const source of users) {
       for (const { from, names } of source.imports.filter((each) => each.from.startsWith('.'))) {
-        const target = relative(SRC, resolve(base, dirname(source.path), from));
+        const target = targetOf(source, from);
         const known = used.get(target) ?? new Set();
         for (const name of names) known.add(name);
         used.set(target, known);
@@ -277,9 +276,9 @@ describe('architecture', () => {
   });
 
   test('every endpoint file stands in the one array of endpoints', () => {
-    const array = readFileSync(join(SRC, 'http', 'endpoints.ts'), 'utf8');
+    const array = readFileSync(join(ROOT, 'src', 'http', 'endpoints.ts'), 'utf8');
     const files = sources.filter(
-      ({ path, text }) => path.startsWith('http/endpoints/') && /\bdefineEndpoint\(/.test(text),
+      ({ path, text }) => path.startsWith('src/http/endpoints/') && /\bdefineEndpoint\(/.test(text),
     );
     assert.ok(files.length >= 9);
     for (const { path, text } of files) {
@@ -297,9 +296,9 @@ describe('architecture', () => {
 
   test('nothing is left to do in the files', () => {
     const word = new RegExp(['TO', 'DO|FIX', 'ME'].join(''));
-    const files = globSync('{src,test,bench,scripts,bin,docs,web}/**/*.{ts,tsx,mjs,md,sql,css,html}', {
+    const files = globSync('{src,console,test,bench,scripts,bin,docs}/**/*.{ts,tsx,mjs,md,sql,css,html}', {
       cwd: ROOT,
-      exclude: ['web/dist*'],
+      exclude: ['console/web/dist*'],
     });
     assert.ok(files.length > 80);
     const found = files.filter((path) => word.test(readFileSync(join(ROOT, path), 'utf8')));
@@ -308,12 +307,11 @@ describe('architecture', () => {
 });
 
 describe('the console in the browser', () => {
-  const web = read('web');
-  const pages = web.filter(({ path }) => path.startsWith('src/'));
-  const filesOf = (source: Source, base: string): string[] =>
+  const pages = read('console/web/src');
+  const filesOf = (source: Source): string[] =>
     source.imports
       .filter(({ from, isType }) => from.startsWith('.') && !isType)
-      .map(({ from }) => relative(SRC, resolve(base, dirname(source.path), from)));
+      .map(({ from }) => targetOf(source, from));
 
   test('shares with the service only what needs neither Node nor a package', () => {
     const byPath = new Map(sources.map((source) => [source.path, source]));
@@ -322,9 +320,9 @@ describe('the console in the browser', () => {
       const source = byPath.get(path);
       if (source === undefined || shared.has(path)) return;
       shared.add(path);
-      for (const next of filesOf(source, SRC)) visit(next);
+      for (const next of filesOf(source)) visit(next);
     };
-    for (const source of pages) for (const path of filesOf(source, join(ROOT, 'web'))) visit(path);
+    for (const source of pages) for (const path of filesOf(source)) visit(path);
     assert.ok(shared.size > 0);
     const outside = [...shared].flatMap((path) =>
       (byPath.get(path)?.imports ?? [])

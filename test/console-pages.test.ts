@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { prettyJson } from '../console/web/src/pages/capture/pretty-json.ts';
+import { partsOf } from '../console/web/src/pages/captures/duration.ts';
+import { isAnyWide, joined, readPasted } from '../console/web/src/pages/keys/allow-list.ts';
+import { addressFault, NEW_KEY, traitsOf, valuesOf } from '../console/web/src/pages/keys/key-values.ts';
+import { isNetwork, meaningOf } from '../console/web/src/pages/keys/network.ts';
+import { GROUPS, isPreset, PRESETS, permissionsOf } from '../console/web/src/pages/keys/permissions.ts';
+import { commandsFor } from '../console/web/src/pages/onboarding/commands.ts';
+import { faultOf, searchOf } from '../console/web/src/pages/tokens/search.ts';
 import { readCidr } from '../src/accounts/allow-list.ts';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
-import { prettyJson } from '../web/src/pages/capture/pretty-json.ts';
-import { partsOf } from '../web/src/pages/captures/duration.ts';
-import { isAnyWide, joined, readPasted } from '../web/src/pages/keys/allow-list.ts';
-import { addressFault, NEW_KEY, traitsOf, valuesOf } from '../web/src/pages/keys/key-values.ts';
-import { isNetwork, meaningOf } from '../web/src/pages/keys/network.ts';
-import { GROUPS, isPreset, PRESETS, permissionsOf } from '../web/src/pages/keys/permissions.ts';
-import { commandsFor } from '../web/src/pages/onboarding/commands.ts';
-import { faultOf, searchOf } from '../web/src/pages/tokens/search.ts';
 
 /** What the pages of keys, tokens, captures and the first steps work out by themselves. */
 

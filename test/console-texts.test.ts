@@ -2,23 +2,23 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { ROLE_NAMES } from '../console/people/roles.ts';
+import { FINDINGS } from '../console/server/health.ts';
+import { routes } from '../console/server/routes.ts';
+import { en } from '../console/web/src/text/en.ts';
+import { es } from '../console/web/src/text/es.ts';
+import { expectedIn, faultIn, placeIn, refusalIn } from '../console/web/src/text/refusals.ts';
+import { listAuditOfService } from '../console/wire/audit.ts';
 import { RESTRICTED_ACTIONS } from '../src/accounts/approvals.ts';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
 import { AUDIT_ACTIONS } from '../src/audit/audit.ts';
-import { FINDINGS } from '../src/console/health.ts';
-import { routes } from '../src/console/routes.ts';
-import { listAuditOfService } from '../src/console/wire/audit.ts';
 import { systemRandom } from '../src/crypto/random.ts';
 import { FAILURES } from '../src/kernel/failure.ts';
 import { ProcessorHosts } from '../src/payments/processor-hosts.ts';
 import { newProcessors } from '../src/payments/processors.ts';
 import { COMMON_SETTINGS, settingsTable as settingsOf } from '../src/payments/settings.ts';
 import { REASONS, STATUSES } from '../src/payments/transitions.ts';
-import { ROLE_NAMES } from '../src/people/roles.ts';
 import { settingsTable as settingsOfProxy } from '../src/proxy/settings.ts';
-import { en } from '../web/src/text/en.ts';
-import { es } from '../web/src/text/es.ts';
-import { expectedIn, faultIn, placeIn, refusalIn } from '../web/src/text/refusals.ts';
 
 /** Whatever the service tells has words in every language of the console. */
 
@@ -187,12 +187,15 @@ describe('what the audit log tells as a word has a text', () => {
 });
 
 describe('what the service tells as a sentence has a text', () => {
-  const SRC = join(import.meta.dirname, '..', 'src');
+  const ROOT = join(import.meta.dirname, '..');
   /** Of the command line, of the start, of payloads, and of requests of merchants; the console meets none of it. */
   const ELSEWHERE =
-    /^(?:cli\/|audit\/noted-heads|config|core|main|app|storage\/(?:sqlite|postgres|copy|migrat|open|group|database)|crypto\/(?:custody|group-access|secret-file|keyring|seal)|placeholders\/|proxy\/(?:jose|wssec|proxy)|payments\/(?:by-hand|card-source|processors\/)|http\/(?!fields\.ts))/;
-  const files = globSync('**/*.ts', { cwd: SRC, exclude: ['**/*.test.ts'] }).filter((path) => !ELSEWHERE.test(path));
-  const sources = files.map((path) => ({ path, text: withoutComments(readFileSync(join(SRC, path), 'utf8')) }));
+    /^src\/(?:cli\/|audit\/noted-heads|config|core|main|app|storage\/(?:sqlite|postgres|copy|migrat|open|group|database)|crypto\/(?:custody|group-access|secret-file|keyring|seal)|placeholders\/|proxy\/(?:jose|wssec|proxy)|payments\/(?:by-hand|card-source|processors\/)|http\/(?!fields\.ts))/;
+  const files = globSync(['src/**/*.ts', 'console/{people,server,wire}/**/*.ts'], {
+    cwd: ROOT,
+    exclude: ['**/*.test.ts'],
+  }).filter((path) => !ELSEWHERE.test(path));
+  const sources = files.map((path) => ({ path, text: withoutComments(readFileSync(join(ROOT, path), 'utf8')) }));
   const constants = new Map(
     sources.flatMap(({ text }) =>
       [...text.matchAll(/\bconst ([A-Z_]+) =\s+(['"`])((?:(?!\2)[^\\]|\\.)*)\2/g)].map(
@@ -209,7 +212,7 @@ describe('what the service tells as a sentence has a text', () => {
   });
 
   it('every fault of the audit log, and where it lies', () => {
-    const source = withoutComments(readFileSync(join(SRC, 'audit/verify.ts'), 'utf8'));
+    const source = withoutComments(readFileSync(join(ROOT, 'src/audit/verify.ts'), 'utf8'));
     const faults = [...source.matchAll(/\bnew Fault\(/g)].map(({ index, 0: name }) =>
       withValues(literalsIn(parenthesized(source.slice(index + name.length))).join()),
     );

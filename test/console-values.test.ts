@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { scaleFor } from '../web/src/pages/overview/series.ts';
-import { placesOf, readAmount } from '../web/src/pages/payments/amount.ts';
-import { faultPlace } from '../web/src/pages/workbench/fault-place.ts';
-import { asSettings, settingAtFault, withChange } from '../web/src/parts/setting-changes.ts';
+import { scaleFor } from '../console/web/src/pages/overview/series.ts';
+import { placesOf, readAmount } from '../console/web/src/pages/payments/amount.ts';
+import { faultPlace } from '../console/web/src/pages/workbench/fault-place.ts';
+import { asSettings, settingAtFault, withChange } from '../console/web/src/parts/setting-changes.ts';
 
 describe('an amount that a person types', () => {
   it('is taken with point or comma, and gets all places of the currency', () => {

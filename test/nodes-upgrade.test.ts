@@ -41,7 +41,7 @@ describe('an upgrade without a stop', { timeout: 240_000 }, () => {
   async function newVersion(name: string, ...migrations: readonly string[]): Promise<Version> {
     const folder = join(nodes.folder, name);
     mkdirSync(folder);
-    for (const part of ['src', 'bin', 'package.json'])
+    for (const part of ['src', 'console', 'bin', 'package.json'])
       cpSync(join(ROOT, part), join(folder, part), { recursive: true });
     const isNeeded = (path: string): boolean => !path.endsWith('.test.ts');
     cpSync(join(ROOT, 'test'), join(folder, 'test'), { recursive: true, filter: isNeeded });

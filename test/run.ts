@@ -37,7 +37,7 @@ const IN_BROWSER = /^test\/browser\//;
 /** Files about one process and no other: as many of them share one, which loads the sources once. */
 const TOGETHER = [
   { files: IN_BROWSER, atMost: 8 },
-  { files: /^(src|test\/(interface|console|processors))\//, atMost: 12 },
+  { files: /^(src|console|test\/(interface|console|processors))\//, atMost: 12 },
 ];
 const CONCURRENCY = 3;
 const WITHIN_MS = 600_000;
@@ -134,7 +134,10 @@ process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 process.env['NODE_COMPILE_CACHE'] = join(scratch, 'compiled');
 
 async function runPasses(): Promise<void> {
-  const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'], { cwd: root })
+  const files = globSync(
+    ['src/**/*.test.ts', 'console/{people,server,wire}/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
+    { cwd: root },
+  )
     .sort()
     .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)));
   if (files.some((file) => IN_BROWSER.test(file))) {
@@ -160,7 +163,7 @@ async function runPasses(): Promise<void> {
   }
 }
 
-if (wanted.length > 0 || (check('tsc', []) && check('tsc', ['-p', 'web']) && check('biome', ['check', '.']))) {
+if (wanted.length > 0 || (check('tsc', []) && check('tsc', ['-p', 'console/web']) && check('biome', ['check', '.']))) {
   killOverdueChildren(DEADLINE, KILLED_AFTER_MS);
   // Before the files are run side by side; tests of what is still missing say so and are skipped.
   for (const tool of installReceivers()) say(`not on this machine: ${tool}`);

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import type { PeopleParts } from '../../console/people/open.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Approvals } from '../accounts/approvals.ts';
 import type { Actor, Origin } from '../audit/audit.ts';
@@ -7,7 +8,6 @@ import type { SadKeys } from '../crypto/sad-keys.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { TimeGuard } from '../kernel/time-guard.ts';
 import type { Activations } from '../payments/activations.ts';
-import type { PeopleParts } from '../people/open.ts';
 import type { Configurations } from '../proxy/configurations.ts';
 import type { ClockRecordStore } from '../storage/clock-record-store.ts';
 import type { Database } from '../storage/database.ts';

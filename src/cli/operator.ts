@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
+import type { Link } from '../../console/people/invitations.ts';
+import type { Profile } from '../../console/people/people.ts';
+import { OPERATOR } from '../../console/people/roles.ts';
+import type { Member } from '../../console/people/team.ts';
 import type { Origin } from '../audit/audit.ts';
 import { iso8601 } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import type { Link } from '../people/invitations.ts';
-import type { Profile } from '../people/people.ts';
-import { OPERATOR } from '../people/roles.ts';
-import type { Member } from '../people/team.ts';
 import { type Core, MAKES_VAULT, type Opening, type Paths, type Tools, withCore } from './core.ts';
 import { details, print, table } from './output.ts';
 

@@ -92,7 +92,7 @@ const policy = (nonce?: string): string =>
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    // The one policy that the console has (web/trusted-types.ts).
+    // The one policy that the console has (console/web/trusted-types.ts).
     'trusted-types default',
   ].join('; ');
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { showSession } from '../../src/console/wire/session.ts';
+import { showSession } from '../../console/wire/session.ts';
 import { noChromium } from '../chromium.ts';
 import { newClient, type PersonClient } from '../console/client.ts';
 import type { House } from '../house.ts';

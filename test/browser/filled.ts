@@ -1,11 +1,11 @@
+import { approve, carryOut, decline, listApprovals } from '../../console/wire/approvals.ts';
+import { createKey } from '../../console/wire/keys.ts';
+import { requestActivation, showOnboarding } from '../../console/wire/onboarding.ts';
+import { approveActivation, declineActivation } from '../../console/wire/operator.ts';
+import { captureByHand, refundByHand } from '../../console/wire/payments.ts';
+import { configureProxy } from '../../console/wire/proxy.ts';
+import { inviteToTeam } from '../../console/wire/team.ts';
 import type { Permission } from '../../src/accounts/permission.ts';
-import { approve, carryOut, decline, listApprovals } from '../../src/console/wire/approvals.ts';
-import { createKey } from '../../src/console/wire/keys.ts';
-import { requestActivation, showOnboarding } from '../../src/console/wire/onboarding.ts';
-import { approveActivation, declineActivation } from '../../src/console/wire/operator.ts';
-import { captureByHand, refundByHand } from '../../src/console/wire/payments.ts';
-import { configureProxy } from '../../src/console/wire/proxy.ts';
-import { inviteToTeam } from '../../src/console/wire/team.ts';
 import { DAY, HOUR } from '../../src/kernel/clock.ts';
 import { type House, startHouse } from '../house.ts';
 import { newPair, privatePem, publicPem } from '../rsa-pairs.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { OPERATOR } from '../../console/people/roles.ts';
 import { joinUrl } from '../../src/cli/operator.ts';
-import { OPERATOR } from '../../src/people/roles.ts';
 import { noChromium } from '../chromium.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { type FilledHouse, startFilledHouse } from './filled.ts';

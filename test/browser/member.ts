@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { BrowserContext } from 'playwright-core';
-import type { Definition } from '../../src/console/wire/definition.ts';
+import { OPERATOR, type Role } from '../../console/people/roles.ts';
+import type { Definition } from '../../console/wire/definition.ts';
 import { SECOND } from '../../src/kernel/clock.ts';
-import { OPERATOR, type Role } from '../../src/people/roles.ts';
 import { newClient, pathOf } from '../console/client.ts';
 import type { House } from '../house.ts';
 import type { TestBrowser, Visitor, VisitorOptions } from './browser.ts';

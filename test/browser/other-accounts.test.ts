@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Response } from 'playwright-core';
-import { routes } from '../../src/console/routes.ts';
+import { routes } from '../../console/server/routes.ts';
 import { noChromium } from '../chromium.ts';
 import { type PersonClient, pathOf } from '../console/client.ts';
 import type { House } from '../house.ts';

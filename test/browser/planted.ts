@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
+import { createKey } from '../../console/wire/keys.ts';
+import { requestActivation } from '../../console/wire/onboarding.ts';
+import { declineActivation } from '../../console/wire/operator.ts';
+import { inviteToTeam } from '../../console/wire/team.ts';
 import { PERMISSIONS } from '../../src/accounts/permission.ts';
 import { auditEntry } from '../../src/audit/audit.ts';
-import { createKey } from '../../src/console/wire/keys.ts';
-import { requestActivation } from '../../src/console/wire/onboarding.ts';
-import { declineActivation } from '../../src/console/wire/operator.ts';
-import { inviteToTeam } from '../../src/console/wire/team.ts';
 import { newClient } from '../console/client.ts';
 import { type Answer, type House, startHouse } from '../house.ts';
 import { order, PAYMENTS } from '../interface/payments.ts';

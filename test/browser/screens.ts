@@ -1,7 +1,7 @@
+import { OPERATOR } from '../../console/people/roles.ts';
+import { showHealth } from '../../console/wire/operator.ts';
 import { joinUrl } from '../../src/cli/operator.ts';
-import { showHealth } from '../../src/console/wire/operator.ts';
 import { DAY, iso8601 } from '../../src/kernel/clock.ts';
-import { OPERATOR } from '../../src/people/roles.ts';
 import { openBrowser, type Visitor } from './browser.ts';
 import { startFilledHouse } from './filled.ts';
 import { settled, stopsIn, visit, whoIs } from './tour.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { FINDINGS } from '../../src/console/health.ts';
-import { editProfile } from '../../src/console/wire/profile.ts';
+import { FINDINGS } from '../../console/server/health.ts';
+import { en } from '../../console/web/src/text/en.ts';
+import { es } from '../../console/web/src/text/es.ts';
+import { editProfile } from '../../console/wire/profile.ts';
 import { FAILURES } from '../../src/kernel/failure.ts';
-import { en } from '../../web/src/text/en.ts';
-import { es } from '../../web/src/text/es.ts';
 import { noChromium } from '../chromium.ts';
 import { dialogOf, press } from './acts.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { routes } from '../../src/console/routes.ts';
+import { routes } from '../../console/server/routes.ts';
 import {
   approve,
   carryOut,
@@ -9,8 +9,8 @@ import {
   setProductionByTwo,
   showApproval,
   withdrawApproval,
-} from '../../src/console/wire/approvals.ts';
-import { createKey, editKey, listKeys, revokeKey, rotateKey } from '../../src/console/wire/keys.ts';
+} from '../../console/wire/approvals.ts';
+import { createKey, editKey, listKeys, revokeKey, rotateKey } from '../../console/wire/keys.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { type House, startHouse } from '../house.ts';
 import { joinToo, newPerson, type PersonClient, signIn } from './client.ts';

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { exportedRecord } from '../../src/audit/exported.ts';
-import { exportJournal } from '../../src/audit/verify.ts';
-import { beginLook } from '../../src/console/looks.ts';
-import { oneAtATime } from '../../src/console/verifying.ts';
+import { beginLook } from '../../console/server/looks.ts';
+import { oneAtATime } from '../../console/server/verifying.ts';
 import {
   exportAudit,
   exportAuditOfService,
@@ -11,7 +9,9 @@ import {
   listAuditOfService,
   verifyAudit,
   verifyAuditOfService,
-} from '../../src/console/wire/audit.ts';
+} from '../../console/wire/audit.ts';
+import { exportedRecord } from '../../src/audit/exported.ts';
+import { exportJournal } from '../../src/audit/verify.ts';
 import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { routes } from '../../src/console/routes.ts';
-import type { Definition } from '../../src/console/wire/definition.ts';
-import { addPasskey } from '../../src/console/wire/profile.ts';
+import { routes } from '../../console/server/routes.ts';
+import type { Definition } from '../../console/wire/definition.ts';
+import { addPasskey } from '../../console/wire/profile.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { type House, startHouse } from '../house.ts';
 import { exchange, requestText, type WireAnswer } from '../wire.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
-import { listKeys, showKey } from '../../src/console/wire/keys.ts';
+import { listKeys, showKey } from '../../console/wire/keys.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { type House, startHouse } from '../house.ts';
 import { newPerson, type PersonClient, pathOf } from './client.ts';

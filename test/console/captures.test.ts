@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { listAudit } from '../../src/console/wire/audit.ts';
-import { deleteCapture, listCaptures, showCapture } from '../../src/console/wire/records.ts';
+import { listAudit } from '../../console/wire/audit.ts';
+import { deleteCapture, listCaptures, showCapture } from '../../console/wire/records.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { type House, startHouse } from '../house.ts';
 import { CAPTURES, capture, dataOf, newCaller, TIME, VISA } from '../interface/vault.ts';

@@ -1,5 +1,5 @@
-import type { Definition } from '../../src/console/wire/definition.ts';
-import { OPERATOR, type Role } from '../../src/people/roles.ts';
+import { OPERATOR, type Role } from '../../console/people/roles.ts';
+import type { Definition } from '../../console/wire/definition.ts';
 import { totp } from '../browser/totp.ts';
 import type { Answer, House } from '../house.ts';
 

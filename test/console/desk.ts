@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Definition } from '../../src/console/wire/definition.ts';
+import type { Role } from '../../console/people/roles.ts';
+import type { Definition } from '../../console/wire/definition.ts';
 import type { Environment } from '../../src/kernel/environment.ts';
-import type { Role } from '../../src/people/roles.ts';
 import type { Answer, House } from '../house.ts';
 import { newPerson, type PersonClient } from './client.ts';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { Permission } from '../../src/accounts/permission.ts';
 import {
   answerDualControlQuestion,
   setProductionByTwo,
   showDualControlQuestion,
-} from '../../src/console/wire/approvals.ts';
+} from '../../console/wire/approvals.ts';
+import type { Permission } from '../../src/accounts/permission.ts';
 import { type House, startHouse } from '../house.ts';
 import { joinToo, newPerson, type PersonClient } from './client.ts';
 import { assertRefused, given } from './desk.ts';

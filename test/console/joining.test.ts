@@ -8,8 +8,8 @@ import {
   joinByTotp,
   lookAtInvitation,
   showSession,
-} from '../../src/console/wire/session.ts';
-import { inviteToTeam, resetPerson } from '../../src/console/wire/team.ts';
+} from '../../console/wire/session.ts';
+import { inviteToTeam, resetPerson } from '../../console/wire/team.ts';
 import { totp } from '../browser/totp.ts';
 import { type House, startHouse } from '../house.ts';
 import { newClient, newPerson, PASSWORD, type PersonClient, signIn } from './client.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createKey, editKey, listKeys, revokeKey, rotateKey, showKey } from '../../src/console/wire/keys.ts';
+import { createKey, editKey, listKeys, revokeKey, rotateKey, showKey } from '../../console/wire/keys.ts';
 import { commitAll, write } from '../../src/storage/database.ts';
 import { type House, startHouse } from '../house.ts';
 import { newPerson, type PersonClient } from './client.ts';

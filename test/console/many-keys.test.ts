@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createKey, editKey, listKeys, rotateKey, showKey } from '../../src/console/wire/keys.ts';
+import { createKey, editKey, listKeys, rotateKey, showKey } from '../../console/wire/keys.ts';
 import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { type House, startHouse } from '../house.ts';

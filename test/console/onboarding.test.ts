@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { noteUses } from '../../src/accounts/key-store.ts';
 import {
   listActivationRequests,
   requestActivation,
   showOnboarding,
   withdrawActivationRequest,
-} from '../../src/console/wire/onboarding.ts';
-import { approveActivation, declineActivation, enablePayments, listAccounts } from '../../src/console/wire/operator.ts';
-import { showSession } from '../../src/console/wire/session.ts';
+} from '../../console/wire/onboarding.ts';
+import { approveActivation, declineActivation, enablePayments, listAccounts } from '../../console/wire/operator.ts';
+import { showSession } from '../../console/wire/session.ts';
+import { noteUses } from '../../src/accounts/key-store.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { ActivationRequests } from '../../src/payments/activation-requests.ts';

@@ -14,7 +14,7 @@ import {
   showHealth,
   showKeyring,
   suspendAccount,
-} from '../../src/console/wire/operator.ts';
+} from '../../console/wire/operator.ts';
 import { commitAll, write } from '../../src/storage/database.ts';
 import { type House, startHouse } from '../house.ts';
 import { newPerson, type PersonClient } from './client.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { showOverview } from '../../src/console/wire/overview.ts';
-import { configureProxy } from '../../src/console/wire/proxy.ts';
+import { showOverview } from '../../console/wire/overview.ts';
+import { configureProxy } from '../../console/wire/proxy.ts';
 import { DAY, HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { Statistics } from '../../src/storage/statistics.ts';
 import { type House, startHouse } from '../house.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { showSession } from '../../src/console/wire/session.ts';
+import { showSession } from '../../console/wire/session.ts';
 import { makeAuthority, makeServerIdentity } from '../../src/crypto/certificate.ts';
 import { type House, startHouse } from '../house.ts';
 import { newDirectory } from '../process.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { approve, carryOut, listApprovals, setProductionByTwo } from '../../src/console/wire/approvals.ts';
-import { listAudit } from '../../src/console/wire/audit.ts';
-import { captureByHand, listPayments, refundByHand, showPayment, voidByHand } from '../../src/console/wire/payments.ts';
-import { tryPayload } from '../../src/console/wire/proxy.ts';
-import { deleteCapture, deleteToken, showCapture, showToken } from '../../src/console/wire/records.ts';
+import { approve, carryOut, listApprovals, setProductionByTwo } from '../../console/wire/approvals.ts';
+import { listAudit } from '../../console/wire/audit.ts';
+import { captureByHand, listPayments, refundByHand, showPayment, voidByHand } from '../../console/wire/payments.ts';
+import { tryPayload } from '../../console/wire/proxy.ts';
+import { deleteCapture, deleteToken, showCapture, showToken } from '../../console/wire/records.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { type House, startHouse } from '../house.ts';
 import { type Merchant, newMerchant, order, PAYMENTS, REJECTED, TIMES_OUT } from '../interface/payments.ts';

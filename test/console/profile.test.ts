@@ -14,8 +14,8 @@ import {
   removeFactor,
   renamePasskey,
   showProfile,
-} from '../../src/console/wire/profile.ts';
-import { showSession } from '../../src/console/wire/session.ts';
+} from '../../console/wire/profile.ts';
+import { showSession } from '../../console/wire/session.ts';
 import { Authenticator } from '../authenticator.ts';
 import { totp } from '../browser/totp.ts';
 import { type House, startHouse } from '../house.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { approve, carryOut, listApprovals, setProductionByTwo } from '../../src/console/wire/approvals.ts';
-import { listAudit } from '../../src/console/wire/audit.ts';
-import { configureProxy, removeProxy, showProxy } from '../../src/console/wire/proxy.ts';
+import { approve, carryOut, listApprovals, setProductionByTwo } from '../../console/wire/approvals.ts';
+import { listAudit } from '../../console/wire/audit.ts';
+import { configureProxy, removeProxy, showProxy } from '../../console/wire/proxy.ts';
 import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
 import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { certificateFingerprint } from '../../src/proxy/configuration.ts';

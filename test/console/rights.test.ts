@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { routes } from '../../src/console/routes.ts';
-import type { Definition } from '../../src/console/wire/definition.ts';
-import { ACCOUNT_ROLES, CAPABILITIES, type Capability, can, ROLE_NAMES, type Role } from '../../src/people/roles.ts';
+import {
+  ACCOUNT_ROLES,
+  CAPABILITIES,
+  type Capability,
+  can,
+  ROLE_NAMES,
+  type Role,
+} from '../../console/people/roles.ts';
+import { routes } from '../../console/server/routes.ts';
+import type { Definition } from '../../console/wire/definition.ts';
 import { type House, startHouse } from '../house.ts';
 import { joinToo, newClient, newPerson, type PersonClient, pathOf } from './client.ts';
 

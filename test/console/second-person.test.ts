@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { newKey } from '../../src/accounts/new-key.ts';
-import { approve, carryOut, decline, listApprovals, setProductionByTwo } from '../../src/console/wire/approvals.ts';
-import { createKey, revokeKey, rotateKey } from '../../src/console/wire/keys.ts';
-import { addPasskey, beginPasskey, editProfile } from '../../src/console/wire/profile.ts';
-import { acceptInvitation, join, joinByTotp, lookAtInvitation } from '../../src/console/wire/session.ts';
+import type { Role } from '../../console/people/roles.ts';
+import { approve, carryOut, decline, listApprovals, setProductionByTwo } from '../../console/wire/approvals.ts';
+import { createKey, revokeKey, rotateKey } from '../../console/wire/keys.ts';
+import { addPasskey, beginPasskey, editProfile } from '../../console/wire/profile.ts';
+import { acceptInvitation, join, joinByTotp, lookAtInvitation } from '../../console/wire/session.ts';
 import {
   changeRole,
   inviteOwner,
@@ -14,8 +14,8 @@ import {
   resetPersonOf,
   showTeam,
   withdrawInvitation,
-} from '../../src/console/wire/team.ts';
-import type { Role } from '../../src/people/roles.ts';
+} from '../../console/wire/team.ts';
+import { newKey } from '../../src/accounts/new-key.ts';
 import { commitAll } from '../../src/storage/database.ts';
 import { Authenticator } from '../authenticator.ts';
 import { totp } from '../browser/totp.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createKey, listKeys } from '../../src/console/wire/keys.ts';
-import { changeEmail, changePassword } from '../../src/console/wire/profile.ts';
+import { ROLES } from '../../console/people/roles.ts';
+import { createKey, listKeys } from '../../console/wire/keys.ts';
+import { changeEmail, changePassword } from '../../console/wire/profile.ts';
 import {
   beginPasskeyAlone,
   showSession,
@@ -10,9 +11,8 @@ import {
   signIn as signInCall,
   signOut,
   stepUpByCode,
-} from '../../src/console/wire/session.ts';
+} from '../../console/wire/session.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { ROLES } from '../../src/people/roles.ts';
 import { Authenticator } from '../authenticator.ts';
 import { type House, startHouse } from '../house.ts';
 import { type Client, newClient, newPerson, type PersonClient, signIn } from './client.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { routes } from '../../src/console/routes.ts';
-import type { Definition } from '../../src/console/wire/definition.ts';
-import { revokeKey } from '../../src/console/wire/keys.ts';
-import { editProfile } from '../../src/console/wire/profile.ts';
-import { inviteOwner, removeFromTeam, withdrawInvitation } from '../../src/console/wire/team.ts';
-import { CAPABILITIES } from '../../src/people/roles.ts';
+import { CAPABILITIES } from '../../console/people/roles.ts';
+import { routes } from '../../console/server/routes.ts';
+import type { Definition } from '../../console/wire/definition.ts';
+import { revokeKey } from '../../console/wire/keys.ts';
+import { editProfile } from '../../console/wire/profile.ts';
+import { inviteOwner, removeFromTeam, withdrawInvitation } from '../../console/wire/team.ts';
 import { type House, startHouse } from '../house.ts';
 import { newPerson, type PersonClient } from './client.ts';
 import { given } from './desk.ts';

@@ -16,7 +16,7 @@ import {
   withdrawInvitation,
   withdrawInvitationOf,
   withdrawOperatorInvitation,
-} from '../../src/console/wire/team.ts';
+} from '../../console/wire/team.ts';
 import { type House, startHouse } from '../house.ts';
 import { joinToo, newPerson, type PersonClient, signIn } from './client.ts';
 import { assertRefused, carried } from './desk.ts';

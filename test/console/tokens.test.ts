@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { approve, carryOut, listApprovals, setProductionByTwo } from '../../src/console/wire/approvals.ts';
-import { listAudit } from '../../src/console/wire/audit.ts';
-import { deleteToken, listTokens, showToken } from '../../src/console/wire/records.ts';
+import { approve, carryOut, listApprovals, setProductionByTwo } from '../../console/wire/approvals.ts';
+import { listAudit } from '../../console/wire/audit.ts';
+import { deleteToken, listTokens, showToken } from '../../console/wire/records.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { type House, luhnPan, startHouse } from '../house.ts';
 import { cards, newCaller, TIME, tokensIn, VISA } from '../interface/vault.ts';

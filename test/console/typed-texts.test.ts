@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { createKey, editKey } from '../../console/wire/keys.ts';
+import { requestActivation, showOnboarding } from '../../console/wire/onboarding.ts';
+import { approveActivation, createAccount, declineActivation } from '../../console/wire/operator.ts';
+import { changeEmail, editProfile } from '../../console/wire/profile.ts';
+import { inviteToTeam } from '../../console/wire/team.ts';
 import { newKey } from '../../src/accounts/new-key.ts';
-import { createKey, editKey } from '../../src/console/wire/keys.ts';
-import { requestActivation, showOnboarding } from '../../src/console/wire/onboarding.ts';
-import { approveActivation, createAccount, declineActivation } from '../../src/console/wire/operator.ts';
-import { changeEmail, editProfile } from '../../src/console/wire/profile.ts';
-import { inviteToTeam } from '../../src/console/wire/team.ts';
 import { commitAll } from '../../src/storage/database.ts';
 import type { Answer, House } from '../house.ts';
 import { startHouse } from '../house.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { listAudit } from '../../src/console/wire/audit.ts';
-import { tryPayload } from '../../src/console/wire/proxy.ts';
+import { listAudit } from '../../console/wire/audit.ts';
+import { tryPayload } from '../../console/wire/proxy.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { type House, startHouse } from '../house.ts';
 import { newSender, openJose, openWssec, type Sender } from '../interface/proxy.ts';

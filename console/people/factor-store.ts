@@ -1,0 +1,105 @@
+import type { Keyring } from '../../src/crypto/keyring.ts';
+import type { Place } from '../../src/crypto/seal.ts';
+import {
+  blob,
+  type Database,
+  integer,
+  integerOrNull,
+  type Row,
+  text,
+  type Write,
+  write,
+} from '../../src/storage/database.ts';
+import type { Passkey } from './passkey.ts';
+import { openRecord, placeIn, sealRecord } from './sealing.ts';
+
+interface Records {
+  /** Base32. */
+  readonly totp: { readonly secret: string };
+  readonly passkey: Passkey;
+  /** Hexadecimal. */
+  readonly 'recovery-codes': { readonly digests: readonly string[] };
+}
+
+type FactorKind = keyof Records;
+
+interface NewFactorOf<K extends FactorKind> {
+  readonly person: string;
+  readonly id: string;
+  readonly kind: K;
+  readonly record: Records[K];
+  /** The newest time step whose code was used, the signature counter of a passkey, or which recovery codes are used. */
+  readonly counter: number;
+  readonly createdAt: number;
+  readonly lastUsedAt: number | undefined;
+}
+
+interface FactorOf<K extends FactorKind> extends NewFactorOf<K> {
+  /** The record as stored: the row has not changed since it was read as long as this is the same. */
+  readonly sealed: Uint8Array;
+}
+
+/** A factor that is not in the database yet. */
+export type NewFactor = { [K in FactorKind]: NewFactorOf<K> }[FactorKind];
+
+export type Factor = { [K in FactorKind]: FactorOf<K> }[FactorKind];
+
+const COLUMNS = 'person, id, kind, record, counter, created_at, last_used_at';
+const OF_PERSON = `select ${COLUMNS} from factors where person = ? order by created_at, id`;
+const INSERT = `insert into factors (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?)`;
+const UPDATE = `update factors set record = ?, counter = ?, last_used_at = ?
+  where person = ? and id = ? and record = ?`;
+const DELETE = 'delete from factors where person = ? and id = ?';
+const DELETE_ALL = 'delete from factors where person = ?';
+
+type Bound = Pick<NewFactor, 'person' | 'id' | 'kind' | 'counter' | 'createdAt' | 'lastUsedAt'>;
+
+/** Binds every column in clear: turning back a counter in the database makes the factor invalid. */
+const placeOfRecord = ({ person, id, kind, counter, createdAt, lastUsedAt }: Bound): Place =>
+  placeIn('factors', person, id, kind, ...[counter, createdAt, lastUsedAt ?? ''].map(String));
+
+/** Without those that were changed or moved in the database. */
+export async function factorsOf(database: Database, keyring: Keyring, person: string): Promise<Factor[]> {
+  const factors: Factor[] = [];
+  for (const row of await database.read(OF_PERSON, person)) {
+    const factor = await readFactor(keyring, row);
+    if (factor !== undefined) factors.push(factor);
+  }
+  return factors;
+}
+
+export async function insertFactor(keyring: Keyring, factor: NewFactor): Promise<Write> {
+  const { person, id, kind, counter, createdAt, lastUsedAt } = factor;
+  const record = await sealRecord(keyring, placeOfRecord(factor), factor.record);
+  return write(INSERT, [person, id, kind, record, counter, createdAt, lastUsedAt ?? null], 1);
+}
+
+/** Conflicts when the factor was used or changed since it was read, or is gone. */
+export const spendFactor = (keyring: Keyring, factor: Factor, counter: number, at: number): Promise<Write> =>
+  changeFactor(keyring, { ...factor, counter, lastUsedAt: at });
+
+/** Stores other values of a factor that was read. Conflicts as `spendFactor`. */
+export async function changeFactor(keyring: Keyring, factor: Factor): Promise<Write> {
+  const { person, id, counter, lastUsedAt, sealed } = factor;
+  const record = await sealRecord(keyring, placeOfRecord(factor), factor.record);
+  return write(UPDATE, [record, counter, lastUsedAt ?? null, person, id, sealed], 1);
+}
+
+/** Conflicts when it is gone. */
+export const deleteFactor = (person: string, id: string): Write => write(DELETE, [person, id], 1);
+
+export const deleteFactorsOf = (person: string): Write => write(DELETE_ALL, [person]);
+
+async function readFactor(keyring: Keyring, row: Row): Promise<Factor | undefined> {
+  const sealed = blob(row, 'record');
+  const bound = {
+    person: text(row, 'person'),
+    id: text(row, 'id'),
+    kind: text(row, 'kind') as FactorKind,
+    counter: integer(row, 'counter'),
+    createdAt: integer(row, 'created_at'),
+    lastUsedAt: integerOrNull(row, 'last_used_at'),
+  };
+  const record = await openRecord(keyring, placeOfRecord(bound), sealed);
+  return record === undefined ? undefined : ({ ...bound, record, sealed } as Factor);
+}

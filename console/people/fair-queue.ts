@@ -1,0 +1,81 @@
+import { Failure } from '../../src/kernel/failure.ts';
+
+interface Waiting {
+  start(): void;
+  reject(error: Failure): void;
+}
+
+/**
+ * Runs expensive tasks, a few at a time, in turn among the sources they come from. One source with many tasks delays its own
+ * tasks, and those of another source by one task for each turn.
+ */
+export class FairQueue {
+  readonly #concurrent: number;
+  readonly #perSource: number;
+  readonly #total: number;
+  /** By source, the one whose turn is next first. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  #running = 0;
+  #count = 0;
+
+  constructor(options: {
+    /** Tasks that run at the same time. */
+    readonly concurrent: number;
+    /** Tasks that wait, of one source and of all. */
+    readonly perSource: number;
+    readonly total: number;
+  }) {
+    this.#concurrent = options.concurrent;
+    this.#perSource = options.perSource;
+    this.#total = options.total;
+  }
+
+  /** Throws `unavailable` when too many tasks wait. */
+  async run<T>(source: string, task: () => Promise<T>): Promise<T> {
+    if (this.#running < this.#concurrent) this.#running++;
+    else await this.#wait(source);
+    try {
+      return await task();
+    } finally {
+      this.#startNext();
+    }
+  }
+
+  #wait(source: string): Promise<void> {
+    const own = this.#waiting.get(source) ?? [];
+    if (own.length >= this.#perSource || (this.#count >= this.#total && !this.#makeRoom(own.length)))
+      throw new Failure('unavailable');
+    this.#count++;
+    return new Promise((start, reject) => {
+      own.push({ start, reject });
+      this.#waiting.set(source, own);
+    });
+  }
+
+  /** Gives up the newest task of the source with the most, if that source would still have more than `own`. */
+  #makeRoom(own: number): boolean {
+    const [source, longest] = [...this.#waiting].reduce((one, other) =>
+      other[1].length > one[1].length ? other : one,
+    );
+    if (longest.length <= own + 1) return false;
+    longest.pop()?.reject(new Failure('unavailable'));
+    if (longest.length === 0) this.#waiting.delete(source);
+    this.#count--;
+    return true;
+  }
+
+  /** The next task takes over the place of the one that ended. */
+  #startNext(): void {
+    const [first] = this.#waiting;
+    if (first === undefined) {
+      this.#running--;
+      return;
+    }
+    const [source, tasks] = first;
+    this.#waiting.delete(source);
+    const next = tasks.shift();
+    if (tasks.length > 0) this.#waiting.set(source, tasks);
+    this.#count--;
+    next?.start();
+  }
+}

@@ -1,0 +1,126 @@
+import {
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  type PublicKeyCredentialCreationOptionsJSON,
+  type PublicKeyCredentialRequestOptionsJSON,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from '@simplewebauthn/server';
+import { MINUTE, type Random } from '../../src/kernel/clock.ts';
+import { madeCredential, usedCredential } from './credential.ts';
+import type { RelyingParty } from './visitor.ts';
+
+/** WebAuthn credentials (W3C WebAuthn Level 3), always with verification of the user: a finger, a face or a PIN. */
+
+export interface Passkey {
+  /** Of the credential; base64url. */
+  readonly credential: string;
+  /** COSE; base64url. */
+  readonly publicKey: string;
+  readonly transports: readonly string[];
+  readonly label: string;
+}
+
+/** COSE algorithms: Ed25519, ES256 and RS256, which every authenticator has one of. */
+const ALGORITHMS = [-8, -7, -257];
+const CHALLENGE_BYTES = 32;
+const TIMEOUT_MS = 5 * MINUTE;
+
+const descriptorOf = ({ credential, transports }: Passkey) => ({ id: credential, transports: [...transports] });
+
+/** What a browser needs to make a passkey; its challenge is to be kept. */
+export function creationOptions(
+  random: Random,
+  relyingParty: RelyingParty,
+  person: { readonly id: string; readonly email: string; readonly name: string },
+  present: readonly Passkey[],
+): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  return generateRegistrationOptions({
+    rpName: relyingParty.name,
+    rpID: relyingParty.id,
+    userID: new TextEncoder().encode(person.id),
+    userName: person.email,
+    userDisplayName: person.name,
+    challenge: new Uint8Array(random.bytes(CHALLENGE_BYTES)),
+    timeout: TIMEOUT_MS,
+    attestationType: 'none',
+    supportedAlgorithmIDs: ALGORITHMS,
+    excludeCredentials: present.map(descriptorOf),
+    authenticatorSelection: { residentKey: 'preferred', userVerification: 'required' },
+  });
+}
+
+/** What a browser needs to use one; its challenge is to be kept. */
+export const newRequestOptions = (
+  random: Random,
+  relyingParty: RelyingParty,
+  passkeys: readonly Passkey[],
+): Promise<PublicKeyCredentialRequestOptionsJSON> =>
+  requestOptions(new Uint8Array(random.bytes(CHALLENGE_BYTES)), relyingParty, passkeys);
+
+/** Without passkeys the browser offers those that it finds for this site. */
+export function requestOptions(
+  challenge: Uint8Array,
+  relyingParty: RelyingParty,
+  passkeys: readonly Passkey[],
+): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  return generateAuthenticationOptions({
+    rpID: relyingParty.id,
+    challenge: new Uint8Array(challenge),
+    timeout: TIMEOUT_MS,
+    allowCredentials: passkeys.map(descriptorOf),
+    userVerification: 'required',
+  });
+}
+
+/** The passkey that a browser made, and its signature counter; undefined when anything about it is wrong. */
+export async function readNewPasskey(
+  response: unknown,
+  { challenge, relyingParty, label }: { challenge: string; relyingParty: RelyingParty; label: string },
+): Promise<{ passkey: Passkey; counter: number } | undefined> {
+  try {
+    const { verified, registrationInfo } = await verifyRegistrationResponse({
+      response: madeCredential(response),
+      expectedChallenge: challenge,
+      expectedOrigin: relyingParty.origin,
+      expectedRPID: relyingParty.id,
+      requireUserVerification: true,
+      supportedAlgorithmIDs: ALGORITHMS,
+    });
+    if (!verified) return undefined;
+    const { id, publicKey, counter, transports = [] } = registrationInfo.credential;
+    const known = { credential: id, publicKey: Buffer.from(publicKey).toString('base64url') };
+    return { passkey: { ...known, transports, label }, counter };
+  } catch {
+    // The library throws for everything that is wrong with what the browser sent, with texts that quote it.
+    return undefined;
+  }
+}
+
+/** The id of the credential that a browser says it used. */
+export function credentialOf(response: unknown): string | undefined {
+  const id = (response as { id?: unknown } | null | undefined)?.id;
+  return typeof id === 'string' ? id : undefined;
+}
+
+/** The new signature counter; undefined when the signature is not by this passkey over this challenge, or the counter is old. */
+export async function readSignature(
+  response: unknown,
+  of: { passkey: Passkey; counter: number; challenge: string; relyingParty: RelyingParty },
+): Promise<number | undefined> {
+  const { passkey, counter, challenge, relyingParty } = of;
+  const publicKey = new Uint8Array(Buffer.from(passkey.publicKey, 'base64url'));
+  try {
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response: usedCredential(response),
+      expectedChallenge: challenge,
+      expectedOrigin: relyingParty.origin,
+      expectedRPID: relyingParty.id,
+      credential: { id: passkey.credential, publicKey, counter, transports: [...passkey.transports] },
+      requireUserVerification: true,
+    });
+    return verified ? authenticationInfo.newCounter : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { MINUTE } from '../../src/kernel/clock.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { Authenticator, type Wrongs } from '../../test/authenticator.ts';
+import {
+  BY_TEST,
+  CONSOLE,
+  openPeopleHouse,
+  PASSWORD,
+  type PeopleHouse,
+  refuses,
+  type Somebody,
+  VISITOR,
+} from '../../test/people-house.ts';
+import { OPERATOR } from './roles.ts';
+import type { Session } from './session.ts';
+
+let house: PeopleHouse;
+let ana: Somebody;
+let key: Authenticator;
+before(async () => {
+  house = await openPeopleHouse();
+});
+after(() => house.stop());
+beforeEach(async () => {
+  ana = await house.newPerson({ account: await house.newAccount(), role: 'owner' });
+  key = new Authenticator(CONSOLE.origin);
+});
+
+/** The session as the next request finds it. */
+const found = async (secret: string): Promise<Session> => {
+  const session = await house.parts.sessions.find(secret);
+  assert.ok(session !== undefined);
+  return session;
+};
+const add = async (wrongs: Wrongs = {}, label = 'Laptop', secret = ana.grant.secret): Promise<void> => {
+  const { ownFactors } = house.parts;
+  const options = await ownFactors.passkeyOptions(await found(secret), CONSOLE);
+  const response = key.create(options, wrongs);
+  await ownFactors.confirmPasskey(await found(secret), { response, label }, CONSOLE, VISITOR);
+};
+const password = async (): Promise<string> => (await house.parts.signIn.givePassword(ana, VISITOR)).secret;
+const give = async (secret: string, response: unknown) =>
+  house.parts.signIn.giveFactor(await found(secret), { kind: 'passkey', response, relyingParty: CONSOLE }, VISITOR);
+const signIn = async (wrongs: Wrongs = {}) => {
+  const secret = await password();
+  const options = await house.parts.signIn.challenge(await found(secret), CONSOLE);
+  return give(secret, key.get(options, wrongs));
+};
+
+const WRONGS: Readonly<Record<string, Wrongs>> = {
+  'of another origin': { origin: 'https://localhost:8446' },
+  'of another host': { rpId: 'evil.example' },
+  'over another challenge': { challenge: Buffer.from('x'.repeat(32)).toString('base64url') },
+  'without verification of the user': { verified: false },
+};
+
+describe('a passkey', () => {
+  test('is made by who is signed in, and then takes the place of a code', async () => {
+    await add();
+    const { factors } = await house.parts.ownFactors.list(ana.id);
+    assert.deepEqual(
+      factors.map(({ kind, label }) => [kind, label]),
+      [
+        ['totp', ''],
+        ['passkey', 'Laptop'],
+      ],
+    );
+    const { session } = await signIn();
+    assert.equal(session.stage, 'signed-in');
+    assert.equal(session.person, ana.id);
+    const used = (await house.parts.ownFactors.list(ana.id)).factors.find(({ kind }) => kind === 'passkey');
+    assert.ok(used?.lastUsedAt !== undefined);
+  });
+
+  for (const [name, wrongs] of Object.entries(WRONGS)) {
+    test(`${name} is neither taken nor made`, async () => {
+      await assert.rejects(add(wrongs), { code: 'not_possible' });
+      await add();
+      await refuses('sign_in_refused', signIn(wrongs));
+      await signIn();
+    });
+  }
+
+  test('answers each challenge once', async () => {
+    await add();
+    const secret = await password();
+    const options = await house.parts.signIn.challenge(await found(secret), CONSOLE);
+    await refuses('sign_in_refused', give(secret, key.get(options, { verified: false })));
+    await refuses('sign_in_refused', give(secret, key.get(options)));
+    const again = await house.parts.signIn.challenge(await found(secret), CONSOLE);
+    assert.notEqual(again.challenge, options.challenge);
+    const response = key.get(again);
+    const done = await Promise.allSettled([give(secret, response), give(secret, response)]);
+    assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+  });
+
+  test('answers no challenge of another session', async () => {
+    await add();
+    const [one, other] = [await password(), await password()];
+    const options = await house.parts.signIn.challenge(await found(one), CONSOLE);
+    await house.parts.signIn.challenge(await found(other), CONSOLE);
+    await refuses('sign_in_refused', give(other, key.get(options)));
+  });
+
+  test('whose counter goes back was copied, and is not taken', async () => {
+    key.counter = 7;
+    await add();
+    await refuses('sign_in_refused', signIn({ counter: 7 }));
+    await signIn({ counter: 8 });
+    await refuses('sign_in_refused', signIn({ counter: 8 }));
+    await refuses('sign_in_refused', signIn({ counter: 0 }));
+    await signIn({ counter: 100 });
+  });
+
+  test('of another person is none', async () => {
+    await add();
+    const bob = await house.newPerson(OPERATOR);
+    const own = key;
+    key = new Authenticator(CONSOLE.origin);
+    await add({}, 'Bob', bob.grant.secret);
+    await refuses('sign_in_refused', signIn());
+    key = own;
+    await signIn();
+  });
+
+  test('that is anything else is refused as wrong, and locks nothing, because it cannot be guessed', async () => {
+    await add();
+    const secret = await password();
+    for (const response of [undefined, null, 'x', 7, {}, { id: 7 }, { id: 'x', rawId: 'x', response: {} }, []])
+      await refuses('sign_in_refused', give(secret, response));
+    const options = await house.parts.signIn.challenge(await found(secret), CONSOLE);
+    const real = key.get(options) as { response: object };
+    await refuses('sign_in_refused', give(secret, { ...real, response: { ...real.response, signature: 'AAAA' } }));
+    await refuses('sign_in_refused', give(secret, { ...real, response: null }));
+    await signIn();
+  });
+
+  test('signs in alone, once for each challenge of ours, from wherever', async () => {
+    await add();
+    const { signIn: by } = house.parts;
+    const options = await by.passkeyChallenge(CONSOLE);
+    assert.deepEqual([options.allowCredentials, options.userVerification], [[], 'required']);
+    const response = key.get(options);
+    const abroad = { ...VISITOR, address: '198.51.100.4' };
+    const done = await Promise.allSettled([
+      by.givePasskey(response, CONSOLE, abroad),
+      by.givePasskey(response, CONSOLE, abroad),
+    ]);
+    assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+    await refuses('sign_in_refused', by.givePasskey(response, CONSOLE, abroad));
+    const late = key.get(await by.passkeyChallenge(CONSOLE));
+    house.advance(5 * MINUTE);
+    await refuses('sign_in_refused', by.givePasskey(late, CONSOLE, abroad));
+    await by.givePasskey(key.get(await by.passkeyChallenge(CONSOLE)), CONSOLE, abroad);
+  });
+
+  for (const [name, wrongs] of Object.entries({
+    ...WRONGS,
+    'of nobody': { user: Buffer.from('person_nobody').toString('base64url') },
+    'of a user that is none': { user: Buffer.from("'; \0").toString('base64url') },
+  }))
+    test(`alone ${name} is not taken`, async () => {
+      await add();
+      const options = await house.parts.signIn.passkeyChallenge(CONSOLE);
+      await refuses('sign_in_refused', house.parts.signIn.givePasskey(key.get(options, wrongs), CONSOLE, VISITOR));
+      await house.parts.signIn.givePasskey(key.get(options), CONSOLE, VISITOR);
+    });
+
+  test('alone of another person, or that says nothing, is none', async () => {
+    const { signIn: by } = house.parts;
+    const bob = await house.newPerson(OPERATOR);
+    await add();
+    const options = await by.passkeyChallenge(CONSOLE);
+    const asBob = { user: Buffer.from(bob.id).toString('base64url') };
+    await refuses('sign_in_refused', by.givePasskey(key.get(options, asBob), CONSOLE, VISITOR));
+    for (const response of [undefined, null, 'x', 7, {}, { response: {} }, { response: { userHandle: 'eA' } }])
+      await refuses('sign_in_refused', by.givePasskey(response, CONSOLE, VISITOR));
+  });
+
+  test('can be the first second factor of somebody who joins', async () => {
+    const link = await house.parts.invitations.invite({ ...OPERATOR, email: 'k@example.com' }, OPERATOR, BY_TEST);
+    const given = { secret: link.secret, name: 'Key', language: 'en', password: PASSWORD };
+    const { secret } = await house.parts.joining.begin(given, VISITOR);
+    const { joining } = house.parts;
+    const confirm = async (wrongs: Wrongs) => {
+      const options = await joining.passkeyOptions(await found(secret), CONSOLE);
+      const made = { response: key.create(options, wrongs), label: 'Phone' };
+      return joining.confirmPasskey(await found(secret), made, CONSOLE, VISITOR);
+    };
+    for (const wrongs of Object.values(WRONGS)) await refuses('not_possible', confirm(wrongs));
+    const { session, recoveryCodes } = await confirm({});
+    assert.equal(recoveryCodes.length, 10);
+    ana = { ...ana, id: session.person, email: 'k@example.com' };
+    assert.deepEqual(await house.parts.signIn.offered(session), { totp: false, passkeys: 1, recoveryCodes: 10 });
+    await signIn();
+  });
+
+  test('has a name, and there are not more than the limit', async () => {
+    await assert.rejects(add({}, ' '), { code: 'invalid_field', field: 'label' });
+    for (let index = 0; index < LIMITS.passkeysPerPerson; index++) {
+      key = new Authenticator(CONSOLE.origin);
+      await add();
+    }
+    await refuses('not_possible', add());
+  });
+});

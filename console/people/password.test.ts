@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Failure } from '../../src/kernel/failure.ts';
+import { mustBeGoodPassword } from './password.ts';
+
+const ANA = { email: 'ana.lopez@shop.example', name: 'Ana López' };
+
+const refusal = async (password: string): Promise<string> => {
+  const error = await mustBeGoodPassword(password, ANA).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error === undefined) return '';
+  assert.ok(error instanceof Failure);
+  assert.equal(error.code, 'invalid_field');
+  assert.equal(error.field, 'password');
+  assert.equal(error.message.includes(password), false);
+  return error.message;
+};
+
+describe('a password', () => {
+  test('has 12 to 128 characters, however many bytes they take', async () => {
+    assert.match(await refusal('xK9#mQ2$vL7'), /12 to 128/);
+    assert.equal(await refusal('xK9#mQ2$vL7!'), '');
+    assert.match(await refusal('🂡🂢🂣🂤🂥🂦🂧🂨🂩🂪🂫'), /12 to 128/);
+    const long = Array.from({ length: 128 }, (_, index) => String.fromCodePoint(0x4e00 + ((index * 7919) % 9000)));
+    assert.equal(await refusal(long.join('')), '');
+    assert.match(await refusal(`${long.join('')}x`), /12 to 128/);
+  });
+
+  test('is none of those that everybody tries', async () => {
+    for (const known of [
+      'password1234',
+      'qwertyuiop12',
+      '123456789012',
+      'aaaaaaaaaaaa',
+      'letmeinletmein',
+      'P@ssw0rd1234',
+    ])
+      assert.match(await refusal(known), /harder to guess/, known);
+  });
+
+  test('is not made of the person or the service', async () => {
+    for (const own of ['ana.lopez@shop.example', 'analopez2026', 'cardvault2026!', 'Cardvault1234'])
+      assert.match(await refusal(own), /harder to guess/, own);
+  });
+
+  test('is judged by its beginning, because a long one would keep the service busy', async () => {
+    const good = 'wide river 71 stones';
+    assert.equal(await refusal(`${good}${'a'.repeat(100)}`), '');
+    assert.match(await refusal(`${'a'.repeat(100)}${good}`), /harder to guess/);
+  });
+
+  test('may be words, without signs that nobody remembers', async () => {
+    assert.equal(await refusal('wide river 71 stones'), '');
+    assert.equal(await refusal('correct horse battery staple'), '');
+  });
+});

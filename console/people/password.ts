@@ -1,0 +1,56 @@
+import { type Failure, invalid } from '../../src/kernel/failure.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+
+/** Of 0 to 4; 3 is "safely unguessable: moderate protection from offline slow-hash scenario". */
+const SCORE_AT_LEAST = 3;
+
+/**
+ * Characters that are judged. The time it takes grows with the square of the length and more, seconds for some texts, and
+ * nothing else goes on meanwhile. What follows makes a good password no worse.
+ */
+const JUDGED = 32;
+
+/** The same password, however the keyboard composes its characters. */
+export const passwordForm = (password: string): string => password.normalize('NFKC');
+
+type Guesser = (password: string, words: string[]) => number;
+
+let guesser: Promise<Guesser> | undefined;
+
+/** Megabytes of bad passwords, which only who sets one needs. */
+async function loadGuesser(): Promise<Guesser> {
+  const { ZxcvbnFactory } = await import('@zxcvbn-ts/core');
+  const { dictionary, adjacencyGraphs } = await import('@zxcvbn-ts/language-common');
+  const factory = new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs });
+  return (password, words) => factory.check(password, words).score;
+}
+
+/** Throws `invalid_field` for a password that is too short, too long, or easy to guess for who knows whose it is. */
+export async function mustBeGoodPassword(password: string, of: { email: string; name: string }): Promise<void> {
+  const { passwordCharactersAtLeast: min, passwordCharacters: max } = LIMITS;
+  const form = passwordForm(password);
+  for (const text of [password, form])
+    if ([...text].length < min || [...text].length > max)
+      throw invalid('password', `expected ${min} to ${max} characters`);
+  guesser ??= loadGuesser();
+  const score = (await guesser)([...form].slice(0, JUDGED).join(''), [
+    'cardvault',
+    ...wordsOf(of.email),
+    ...wordsOf(of.name),
+  ]);
+  if (score < SCORE_AT_LEAST)
+    throw invalid('password', 'expected a password that is harder to guess: longer, or less usual');
+}
+
+/** For a new password that does not differ from the present one (PCI DSS 8.3.7). */
+export const samePassword = (): Failure => invalid('password', 'this is the present password; choose a different one');
+
+/** A text, its words, and all of them in one; with and without the marks on letters. */
+function wordsOf(text: string): string[] {
+  const forms = [text, text.normalize('NFKD').replace(/\p{M}/gu, '')];
+  const words = forms.flatMap((form) => {
+    const parts = form.split(/[^\p{L}\p{N}]+/u);
+    return [form, ...parts, parts.join(''), parts.slice(0, 2).join('')];
+  });
+  return [...new Set(words)].filter((word) => word !== '');
+}

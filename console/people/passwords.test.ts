@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { argon2Sync } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { openPeopleHouse, type PeopleHouse, refuses } from '../../test/people-house.ts';
+import { type HashSource, Passwords } from './passwords.ts';
+import { digestFor } from './sealing.ts';
+
+describe('hashes of passwords', () => {
+  let house: PeopleHouse;
+  let passwords: Passwords;
+  before(async () => {
+    house = await openPeopleHouse();
+    passwords = new Passwords(house.core);
+  });
+  after(() => house.stop());
+
+  test('are argon2id with the parameters of OWASP, over a keyed digest of the password', async () => {
+    const { tag, salt, ...parameters } = await passwords.hash('wide river 71 stones', 'network test');
+    assert.deepEqual(parameters, { memory: 47_104, passes: 1, parallelism: 1 });
+    const message = await digestFor(house.core.keyring, 'password', 'wide river 71 stones');
+    const nonce = Buffer.from(salt, 'base64');
+    assert.equal(nonce.length, 16);
+    const again = argon2Sync('argon2id', { message, nonce, ...parameters, tagLength: 32 });
+    assert.equal(tag, again.toString('base64'));
+  });
+
+  test('differ for the same password, and are right for it alone, however it is composed', async () => {
+    const composed = 'crème brûlée 71';
+    const [one, other] = [
+      await passwords.hash(composed, 'network test'),
+      await passwords.hash(composed, 'network test'),
+    ];
+    assert.notEqual(one.tag, other.tag);
+    assert.equal(await passwords.isRight(composed.normalize('NFD'), one, 'network test'), true);
+    assert.equal(await passwords.isRight('creme brulee 71', one, 'network test'), false);
+    assert.equal(await passwords.isRight(composed, { ...one, salt: other.salt }, 'network test'), false);
+    assert.equal(await passwords.isRight(composed, { ...one, tag: '' }, 'network test'), false);
+    assert.equal(await passwords.isRight(composed, undefined, 'network test'), false);
+  });
+
+  test('are checked with the parameters they were made with, which are seen to be old', async () => {
+    const today = await passwords.hash('x', 'network test');
+    const message = await digestFor(house.core.keyring, 'password', 'x');
+    const old = { memory: 8192, passes: 2, parallelism: 1, salt: today.salt };
+    const nonce = Buffer.from(old.salt, 'base64');
+    const tag = argon2Sync('argon2id', { message, nonce, memory: 8192, passes: 2, parallelism: 1, tagLength: 32 });
+    assert.equal(await passwords.isRight('x', { ...old, tag: tag.toString('base64') }, 'network test'), true);
+    assert.equal(passwords.isOutdated({ ...old, tag: '' }), true);
+    assert.equal(passwords.isOutdated(today), false);
+  });
+
+  test('wait for one another, and beyond the limit of a source are not made', async () => {
+    const cheap = { memory: 8, passes: 1, parallelism: 1, salt: Buffer.alloc(16).toString('base64'), tag: '' };
+    const most = LIMITS.hashesAtOnce + LIMITS.waitingHashesPerSource;
+    const all = await Promise.allSettled(
+      Array.from({ length: most + 3 }, () => passwords.isRight('x', cheap, 'network one')),
+    );
+    const refused = all.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+    assert.equal(refused.length, 3);
+    for (const reason of refused) await refuses('unavailable', Promise.reject(reason));
+    assert.equal(await passwords.isRight('x', cheap, 'network one'), false, 'the places are free again');
+  });
+
+  test('of one network do not delay those of another behind them', async () => {
+    const order: string[] = [];
+    const begun: (() => void)[] = [];
+    const derive = (): Promise<Buffer<ArrayBuffer>> =>
+      new Promise((resolve) => begun.push(() => resolve(Buffer.alloc(32))));
+    const fair = new Passwords({ ...house.core, derive });
+    const ask = (source: HashSource) => fair.isRight('x', undefined, source).then(() => order.push(source));
+    const all = [...Array.from({ length: 45 }, () => ask('network flood')), ask('network ana'), ask('network bob')];
+    for (let index = 0; index < all.length; index++) {
+      while (begun.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      begun.shift()?.();
+    }
+    await Promise.all(all);
+    assert.ok(order.indexOf('network ana') <= LIMITS.hashesAtOnce + 2, `${order.indexOf('network ana')}`);
+    assert.ok(order.indexOf('network bob') <= LIMITS.hashesAtOnce + 2, `${order.indexOf('network bob')}`);
+  });
+
+  test('of known browsers and of users wait behind no network, however many networks there are', async () => {
+    const begun: (() => void)[] = [];
+    const derive = (): Promise<Buffer<ArrayBuffer>> =>
+      new Promise((resolve) => begun.push(() => resolve(Buffer.alloc(32))));
+    const busy = new Passwords({ ...house.core, derive });
+    const count = LIMITS.hashesAtOnce + LIMITS.waitingHashes;
+    const flood = Promise.all(
+      Array.from({ length: count }, (_, index) => busy.isRight('x', undefined, `network ${index}`)),
+    );
+    await refuses('unavailable', busy.isRight('x', undefined, 'network late'));
+    const known = Promise.all([busy.isRight('x', undefined, 'browser ana'), busy.isRight('x', undefined, 'user bob')]);
+    let isKnownDone = false;
+    known.then(() => (isKnownDone = true));
+    for (let made = 0; made < count + 2; made++) {
+      while (begun.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      begun.shift()?.();
+      await new Promise((resolve) => setImmediate(resolve));
+      if (made === 8) assert.equal(isKnownDone, true);
+    }
+    await Promise.all([flood, known]);
+  });
+});

@@ -1,0 +1,43 @@
+import { type AuditAction, auditEntry, type Origin } from '../../src/audit/audit.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
+import type { JournalEntry } from '../../src/storage/database.ts';
+
+interface About {
+  readonly person?: string;
+  /** Absent: `success`. */
+  readonly outcome?: string;
+  /** More records concerned, `invitation:…`. */
+  readonly targets?: readonly string[];
+  readonly detail?: Readonly<Record<string, string | number>>;
+}
+
+/** Audit records about people: ids, roles and reasons; never an e-mail address. */
+export function personEvent(
+  clock: Clock,
+  origin: Origin,
+  action: AuditAction,
+  account: string,
+  { person, outcome = 'success', targets = [], detail }: About,
+): JournalEntry {
+  const all = person === undefined ? targets : [`person:${person}`, ...targets];
+  return auditEntry(clock, origin, {
+    action,
+    outcome,
+    account,
+    environment: '',
+    targets: all,
+    ...(detail !== undefined && { detail }),
+  });
+}
+
+/** The same in the log of every account that the person belongs to; of who belongs to none, in that of the service. */
+export function eventInEach(
+  clock: Clock,
+  origin: Origin,
+  action: AuditAction,
+  memberships: readonly { readonly account: string }[],
+  about: About,
+): JournalEntry[] {
+  const accounts = memberships.length === 0 ? [''] : memberships.map(({ account }) => account);
+  return accounts.map((account) => personEvent(clock, origin, action, account, about));
+}

@@ -1,0 +1,87 @@
+import type { Keyring } from '../../src/crypto/keyring.ts';
+import type { Place } from '../../src/crypto/seal.ts';
+import { blob, type Database, integer, type Row, text, type Write, write } from '../../src/storage/database.ts';
+import type { Person } from './person.ts';
+import { sameEmailForm } from './person.ts';
+import { digestFor, openRecord, placeIn, sealRecord } from './sealing.ts';
+
+const COLUMNS = 'id, record, revision, created_at';
+const FIND = `select ${COLUMNS} from people where id = ?`;
+const FIND_BY_EMAIL = `select ${COLUMNS} from people where email = ?`;
+const INSERT = `insert into people (id, email, record, revision, created_at) values (?, ?, ?, ?, ?)
+  on conflict do nothing`;
+const UPDATE = 'update people set record = ?, revision = ? where id = ? and revision = ?';
+const HOLD = 'update people set revision = revision where id = ? and revision = ?';
+const DELETE = 'delete from people where id = ? and revision = ?';
+
+type Sealed = Pick<Person, 'email' | 'name' | 'language' | 'password'>;
+
+const placeOfRecord = ({ id, revision, createdAt }: Pick<Person, 'id' | 'revision' | 'createdAt'>): Place =>
+  placeIn('people', id, String(revision), String(createdAt));
+
+/** Nobody, also when their record was changed or moved in the database. */
+export const findPerson = async (database: Database, keyring: Keyring, id: string): Promise<Person | undefined> =>
+  readPerson(keyring, (await database.read(FIND, id))[0]);
+
+export async function findPersonByEmail(
+  database: Database,
+  keyring: Keyring,
+  email: string,
+): Promise<Person | undefined> {
+  const form = sameEmailForm(email);
+  const [row] = await database.read(FIND_BY_EMAIL, await digestFor(keyring, 'email', form));
+  const person = await readPerson(keyring, row);
+  return person !== undefined && sameEmailForm(person.email) === form ? person : undefined;
+}
+
+/** Conflicts when somebody has the e-mail address. */
+export async function insertPerson(keyring: Keyring, person: Person): Promise<Write> {
+  const { id, revision, createdAt } = person;
+  const digest = await digestFor(keyring, 'email', sameEmailForm(person.email));
+  const record = await sealPerson(keyring, person);
+  return write(INSERT, [id, digest, record, revision, createdAt], 1);
+}
+
+/** What a person is from now on; conflicts when anything about them has changed since they were read. */
+export async function updatePerson(
+  keyring: Keyring,
+  before: Person,
+  changes: Partial<Omit<Person, 'id' | 'email' | 'revision' | 'createdAt'>>,
+): Promise<{ write: Write; person: Person }> {
+  const person = { ...before, ...changes, revision: before.revision + 1 };
+  const record = await sealPerson(keyring, person);
+  return { person, write: write(UPDATE, [record, person.revision, before.id, before.revision], 1) };
+}
+
+/** Conflicts when anything about the person has changed since they were read. */
+export const deletePerson = ({ id, revision }: Person): Write => write(DELETE, [id, revision], 1);
+
+/**
+ * Another e-mail address. The first write conflicts when anything about the person has changed since they were read, the
+ * second when somebody has the address: it is the insertion that tells, so that no two ever have the same.
+ */
+export async function changeEmail(
+  keyring: Keyring,
+  before: Person,
+  email: string,
+): Promise<{ writes: readonly [Write, Write]; person: Person }> {
+  const person = { ...before, email, revision: before.revision + 1 };
+  return { person, writes: [deletePerson(before), await insertPerson(keyring, person)] };
+}
+
+/** Changes nothing; conflicts when anything about the person has changed since they were read. */
+export const holdPerson = ({ id, revision }: Person): Write => write(HOLD, [id, revision], 1);
+
+function sealPerson(keyring: Keyring, person: Person): Promise<Uint8Array> {
+  const { email, name, language, password } = person;
+  const sealed: Sealed = { email, name, language, password };
+  return sealRecord(keyring, placeOfRecord(person), sealed);
+}
+
+async function readPerson(keyring: Keyring, row: Row | undefined): Promise<Person | undefined> {
+  if (row === undefined) return undefined;
+  const own = { id: text(row, 'id'), revision: integer(row, 'revision'), createdAt: integer(row, 'created_at') };
+  const sealed = await openRecord<Sealed>(keyring, placeOfRecord(own), blob(row, 'record'));
+  if (sealed === undefined) return undefined;
+  return { ...own, ...sealed };
+}

@@ -1,0 +1,65 @@
+import { invalid } from '../../src/kernel/failure.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { mustBePlain, mustBeReadable } from '../../src/kernel/readable.ts';
+
+const LANGUAGES = ['en', 'es'] as const;
+
+export type Language = (typeof LANGUAGES)[number];
+
+/** A password, hashed, with the parameters it was hashed with. Numbers of argon2id, bytes in base64. */
+export interface PasswordHash {
+  readonly memory: number;
+  readonly passes: number;
+  readonly parallelism: number;
+  readonly salt: string;
+  readonly tag: string;
+}
+
+export interface Person {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly language: Language;
+  readonly password: PasswordHash;
+  /** Goes up with every change, so that none undoes another unseen. */
+  readonly revision: number;
+  readonly createdAt: number;
+}
+
+/** Simple on purpose: whether an address is one, only a message to it shows. */
+const EMAIL = /^[^\s@"<>\\\p{Cc}]+@[^\s@"<>\\\p{Cc}]+\.[^\s@"<>\\\p{Cc}]+$/u;
+
+export function readEmail(text: string): string {
+  const email = text.trim().normalize('NFC');
+  if ([...email].length > LIMITS.emailCharacters || !EMAIL.test(email) || !email.isWellFormed())
+    throw invalid('email', 'expected an e-mail address');
+  mustBePlain(email, 'email');
+  const [local = '', domain = ''] = email.split('@');
+  if ([local, ...domain.split('.')].some(mixesScripts)) throw invalid('email', 'expected letters of one script');
+  return email;
+}
+
+/** Their letters look alike, so that an address with a few of another script reads as somebody else's. */
+const ALIKE = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u];
+
+const mixesScripts = (part: string): boolean => ALIKE.filter((script) => script.test(part)).length > 1;
+
+/** Addresses that differ in this only are the same. */
+export const sameEmailForm = (email: string): string => email.trim().toLowerCase().normalize('NFC');
+
+export const readPersonName = (text: string): string => readLine(text, 'name', LIMITS.personNameCharacters);
+
+export const readLabel = (text: string): string => readLine(text, 'label', LIMITS.factorLabelCharacters);
+
+export function readLanguage(text: string): Language {
+  const language = LANGUAGES.find((each) => each === text);
+  if (language === undefined) throw invalid('language', `expected one of ${LANGUAGES.join(', ')}`);
+  return language;
+}
+
+function readLine(text: string, field: string, max: number): string {
+  const line = text.trim();
+  if (line === '' || [...line].length > max) throw invalid(field, `expected 1 to ${max} characters`);
+  mustBeReadable(line, field);
+  return line;
+}

@@ -1,0 +1,139 @@
+import type { Keyring } from '../../src/crypto/keyring.ts';
+import type { Place } from '../../src/crypto/seal.ts';
+import {
+  blob,
+  type Database,
+  integer,
+  integerOrNull,
+  type Row,
+  text,
+  type Write,
+  write,
+} from '../../src/storage/database.ts';
+import { openRecord, placeIn, sealRecord } from './sealing.ts';
+import type { SignInState } from './sign-in-state.ts';
+
+/** A state as read; it is in the database as long as `sealed` is the same there. */
+export interface StoredSignInState extends SignInState {
+  readonly person: string;
+  readonly sealed: Uint8Array;
+}
+
+const COLUMNS = 'person, record, last_sign_in_at, password_blocked_at, disabled_at';
+const FIND = `select ${COLUMNS} from sign_in_states where person = ?`;
+const OF_ACCOUNT = `select ${COLUMNS} from sign_in_states
+  where person in (select person from memberships where account = ?)`;
+const INACTIVE = `select ${COLUMNS} from sign_in_states
+  where disabled_at is null and last_sign_in_at <= ? and (last_sign_in_at, person) > (?, ?)
+  order by last_sign_in_at, person limit ?`;
+const COUNT_INACTIVE = `select count(*) as number from sign_in_states
+  where disabled_at is null and last_sign_in_at <= ?`;
+const COUNT_BLOCKED = 'select count(*) as number from sign_in_states where password_blocked_at is not null';
+/** A credential reset also replaces a row that was changed in the database. */
+const REPLACE = `insert into sign_in_states (${COLUMNS}) values (?, ?, ?, ?, ?)
+  on conflict (person) do update set record = excluded.record, last_sign_in_at = excluded.last_sign_in_at,
+    password_blocked_at = excluded.password_blocked_at, disabled_at = excluded.disabled_at`;
+const UPDATE = `update sign_in_states
+  set record = ?, last_sign_in_at = ?, password_blocked_at = ?, disabled_at = ? where person = ? and record = ?`;
+const HOLD = 'update sign_in_states set disabled_at = disabled_at where person = ? and record = ?';
+const DELETE = 'delete from sign_in_states where person = ?';
+
+type Bound = Pick<StoredSignInState, 'person' | 'lastSignInAt' | 'passwordBlockedAt' | 'disabledAt'>;
+
+/** Binds the columns in clear: nothing can be enabled, unblocked or counted anew in the database. */
+const placeOfState = ({ person, lastSignInAt, passwordBlockedAt, disabledAt }: Bound): Place =>
+  placeIn('sign_in_states', person, ...[lastSignInAt, passwordBlockedAt ?? '', disabledAt ?? ''].map(String));
+
+type Sealed = Omit<SignInState, 'lastSignInAt' | 'passwordBlockedAt' | 'disabledAt'>;
+
+/** Undefined also when the row was changed or deleted in the database: each user has one, so sign-ins are refused then. */
+export async function findSignInState(
+  database: Database,
+  keyring: Keyring,
+  person: string,
+): Promise<StoredSignInState | undefined> {
+  const [row] = await database.read(FIND, person);
+  return row === undefined ? undefined : readState(keyring, row);
+}
+
+/** Lists the states of an account's members, by their ids. */
+export async function listSignInStates(
+  database: Database,
+  keyring: Keyring,
+  account: string,
+): Promise<ReadonlyMap<string, StoredSignInState>> {
+  const states = new Map<string, StoredSignInState>();
+  for (const row of await database.read(OF_ACCOUNT, account)) {
+    const state = await readState(keyring, row);
+    if (state !== undefined) states.set(state.person, state);
+  }
+  return states;
+}
+
+/**
+ * Lists users who are enabled and did not sign in since `before`, the longest inactive first. `next` is where the next page
+ * begins; undefined after the last one.
+ */
+export async function listInactive(
+  database: Database,
+  keyring: Keyring,
+  { before, after }: { readonly before: number; readonly after: Pick<StoredSignInState, 'lastSignInAt' | 'person'> },
+  limit: number,
+): Promise<{ readonly states: StoredSignInState[]; readonly next: typeof after | undefined }> {
+  const rows = await database.read(INACTIVE, before, after.lastSignInAt, after.person, limit);
+  const states: StoredSignInState[] = [];
+  for (const row of rows) {
+    const state = await readState(keyring, row);
+    if (state !== undefined) states.push(state);
+  }
+  const last = rows.length < limit ? undefined : rows.at(-1);
+  const next = last && { lastSignInAt: integer(last, 'last_sign_in_at'), person: text(last, 'person') };
+  return { states, next };
+}
+
+/** Counts users who are enabled and did not sign in since `before`. */
+export const countInactive = async (database: Database, before: number): Promise<number> =>
+  Number((await database.read(COUNT_INACTIVE, before))[0]?.['number']);
+
+/** Counts users whose password is not accepted any more. */
+export const countBlockedPasswords = async (database: Database): Promise<number> =>
+  Number((await database.read(COUNT_BLOCKED))[0]?.['number']);
+
+/** Writes the state of a new user, or of one whose credentials are reset. */
+export async function replaceSignInState(keyring: Keyring, person: string, state: SignInState): Promise<Write> {
+  return write(REPLACE, [person, ...(await valuesOf(keyring, person, state))], 1);
+}
+
+/** Conflicts when the state has changed since it was read. */
+export async function updateSignInState(
+  keyring: Keyring,
+  { person, sealed }: StoredSignInState,
+  state: SignInState,
+): Promise<Write> {
+  return write(UPDATE, [...(await valuesOf(keyring, person, state)), person, sealed], 1);
+}
+
+/** Changes nothing; conflicts as `updateSignInState`. */
+export const holdSignInState = ({ person, sealed }: StoredSignInState): Write => write(HOLD, [person, sealed], 1);
+
+export const deleteSignInState = (person: string): Write => write(DELETE, [person]);
+
+async function valuesOf(keyring: Keyring, person: string, state: SignInState) {
+  const { networks, browsers, newNetworks, factorFailures, usedChallenges } = state;
+  const { lastSignInAt, passwordBlockedAt, disabledAt } = state;
+  const sealed: Sealed = { networks, browsers, newNetworks, factorFailures, usedChallenges };
+  const record = await sealRecord(keyring, placeOfState({ person, ...state }), sealed);
+  return [record, lastSignInAt, passwordBlockedAt ?? null, disabledAt ?? null];
+}
+
+async function readState(keyring: Keyring, row: Row): Promise<StoredSignInState | undefined> {
+  const bound = {
+    person: text(row, 'person'),
+    lastSignInAt: integer(row, 'last_sign_in_at'),
+    passwordBlockedAt: integerOrNull(row, 'password_blocked_at'),
+    disabledAt: integerOrNull(row, 'disabled_at'),
+  };
+  const sealed = blob(row, 'record');
+  const state = await openRecord<Sealed>(keyring, placeOfState(bound), sealed);
+  return state === undefined ? undefined : { ...bound, ...state, sealed };
+}

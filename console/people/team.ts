@@ -1,0 +1,137 @@
+import type { Origin } from '../../src/audit/audit.ts';
+import { Failure, invalid } from '../../src/kernel/failure.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { factorsOf } from './factor-store.ts';
+import { changeMembership, findMembership, type Membership, membershipsIn, membershipsOf } from './membership-store.ts';
+import { partingOf } from './parting.ts';
+import { personEvent } from './people-events.ts';
+import type { Person } from './person.ts';
+import { findPerson } from './person-store.ts';
+import { can, fitsAccount, headOf, OPERATOR, type Role } from './roles.ts';
+import type { Means } from './sealing.ts';
+import { lockedUntil, type SignInState, type SignInStatus } from './sign-in-state.ts';
+import { findSignInState, listSignInStates } from './sign-in-state-store.ts';
+
+/** A member, for the others. */
+export interface Member extends Membership {
+  readonly name: string;
+  readonly email: string;
+  readonly signIn: SignInStatus;
+  /** When the last lock ends. */
+  readonly lockedUntil: number | undefined;
+}
+
+/** Who has which role where. Of every account somebody stays at the head. */
+export class Team {
+  readonly #means: Means;
+
+  constructor(means: Means) {
+    this.#means = means;
+  }
+
+  membershipsOf(person: string): Promise<Membership[]> {
+    return membershipsOf(this.#means.database, this.#means.keyring, person);
+  }
+
+  /** The longest there first. */
+  membershipsIn(account: string): Promise<Membership[]> {
+    return membershipsIn(this.#means.database, this.#means.keyring, account);
+  }
+
+  /** Read every time: a role that was taken away is gone at once, everywhere. */
+  async roleIn(account: string, person: string): Promise<Role | undefined> {
+    return (await findMembership(this.#means.database, this.#means.keyring, account, person))?.role;
+  }
+
+  /**
+   * Since when the person has been a member who shows one of their present second factors; undefined for who is none.
+   * Whoever made a way in for them later may have taken it themselves.
+   */
+  async settledSince(account: string, person: string): Promise<number | undefined> {
+    const { database, keyring } = this.#means;
+    const membership = await findMembership(database, keyring, account, person);
+    if (membership === undefined) return undefined;
+    const factors = (await factorsOf(database, keyring, person)).filter(({ kind }) => kind !== 'recovery-codes');
+    return Math.max(membership.createdAt, Math.min(...factors.map(({ createdAt }) => createdAt)));
+  }
+
+  /** Ids of the members whose role lets them approve changes of others, and who can sign in, by a passkey or after a lock at the latest. */
+  async listApprovers(account: string): Promise<string[]> {
+    const members = (await this.members(account)).filter(({ role }) => can(role, 'approvals:decide'));
+    return members.filter(({ signIn }) => signIn !== 'disabled' && signIn !== 'altered').map(({ person }) => person);
+  }
+
+  /** One of them. Throws `unknown_record`. */
+  async member(account: string, person: string): Promise<Member> {
+    const { database, keyring } = this.#means;
+    const [membership, found] = [await this.#member(account, person), await findPerson(database, keyring, person)];
+    if (found === undefined) throw new Failure('unknown_record');
+    return this.#shown(membership, found, await findSignInState(database, keyring, person));
+  }
+
+  /** The longest there first. */
+  async members(account: string): Promise<Member[]> {
+    const { database, keyring } = this.#means;
+    const states = await listSignInStates(database, keyring, account);
+    const members = (await this.membershipsIn(account)).map(async (membership): Promise<Member[]> => {
+      const person = await findPerson(database, keyring, membership.person);
+      return person === undefined ? [] : [this.#shown(membership, person, states.get(person.id))];
+    });
+    return (await Promise.all(members)).flat();
+  }
+
+  #shown(membership: Membership, { name, email }: Person, state: SignInState | undefined): Member {
+    const until = state === undefined ? undefined : lockedUntil(state, this.#means.time.steadyNow());
+    return { ...membership, name, email, signIn: statusOf(state, until), lockedUntil: until };
+  }
+
+  async hasOperator(): Promise<boolean> {
+    return (await this.membershipsIn(OPERATOR.account)).length > 0;
+  }
+
+  /** Throws `unknown_record`, and `not_possible` for the last at the head of the account. */
+  async changeRole(account: string, person: string, role: Role, origin: Origin): Promise<void> {
+    if (!fitsAccount({ account, role })) throw invalid('role', 'expected a role of the account');
+    const before = await this.#member(account, person);
+    if (before.role === role) return;
+    const detail = { from: before.role, to: role };
+    const writes = await changeMembership(this.#means.keyring, before, role);
+    const journal = [personEvent(this.#means.clock, origin, 'membership.changed', account, { person, detail })];
+    if (!(await this.#means.database.commit({ writes, journal })).committed) await this.#refuse(before);
+  }
+
+  /** As `changeRole`. Whoever belongs to nothing any more is forgotten; the audit log keeps the name that it has. */
+  async remove(account: string, person: string, origin: Origin): Promise<void> {
+    for (let turn = 0; turn < LIMITS.commitAttempts; turn++) {
+      const before = await this.#member(account, person);
+      const parting = await partingOf(this.#means, before, origin);
+      const outcome = await this.#means.database.commit(parting.unit);
+      if (outcome.committed) return;
+      // Somebody who joins another account at this moment is not to be forgotten.
+      if (!parting.isAboutPerson(outcome.write)) return this.#refuse(before);
+    }
+    throw new Failure('unavailable');
+  }
+
+  async #member(account: string, person: string): Promise<Membership> {
+    const member = await findMembership(this.#means.database, this.#means.keyring, account, person);
+    if (member === undefined) throw new Failure('unknown_record');
+    return member;
+  }
+
+  /** Why a change of a membership could not be made. */
+  async #refuse(before: Membership): Promise<never> {
+    const now = await this.#member(before.account, before.person);
+    if (now.role !== before.role) throw new Failure('changed_meanwhile');
+    throw new Failure('not_possible', {
+      message: `This is the last ${headOf(before.account)}; make somebody else one first.`,
+    });
+  }
+}
+
+function statusOf(state: SignInState | undefined, until: number | undefined): SignInStatus {
+  if (state === undefined) return 'altered';
+  if (state.disabledAt !== undefined) return 'disabled';
+  if (state.passwordBlockedAt !== undefined) return 'password-blocked';
+  return until === undefined ? 'active' : 'locked';
+}

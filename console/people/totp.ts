@@ -1,0 +1,38 @@
+import { HOTP, Secret, TOTP } from 'otpauth';
+import { type Random, SECOND } from '../../src/kernel/clock.ts';
+
+/**
+ * Codes of authenticator apps (RFC 6238): SHA-1, six digits, a new one every 30 seconds, which is what every app can do.
+ * The code of the step before and after is taken too (RFC 6238 5.2).
+ */
+const PERIOD_MS = 30 * SECOND;
+const FORM = { algorithm: 'SHA1', digits: 6 } as const;
+const STEPS_EITHER_SIDE = 1;
+/** As long as the hash (RFC 4226 4). */
+const SECRET_BYTES = 20;
+
+/** What an app is given. */
+export interface TotpEnrolment {
+  /** Base32. */
+  readonly secret: string;
+  /** `otpauth://…`, for a QR code. */
+  readonly uri: string;
+}
+
+export const newTotpSecret = (random: Random): string =>
+  new Secret({ buffer: new Uint8Array(random.bytes(SECRET_BYTES)).buffer }).base32;
+
+export const totpEnrolment = (secret: string, email: string): TotpEnrolment => ({
+  secret,
+  uri: new TOTP({ issuer: 'cardvault', label: email, secret: Secret.fromBase32(secret), ...FORM }).toString(),
+});
+
+/** The time step whose code this is; undefined when it is none of now. */
+export function totpStep(secret: string, code: string, now: number): number | undefined {
+  const token = code.replace(/\s/g, '');
+  if (!/^[0-9]{6}$/.test(token)) return undefined;
+  const counter = Math.floor(now / PERIOD_MS);
+  const found = { token, secret: Secret.fromBase32(secret), counter, window: STEPS_EITHER_SIDE, ...FORM };
+  const delta = HOTP.validate(found);
+  return delta === null ? undefined : counter + delta;
+}

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { shortUserAgent } from './visitor.ts';
+
+const shown = (userAgent: string): string => shortUserAgent({ address: '192.0.2.7', userAgent });
+
+describe('the browser that a session shows', () => {
+  it('is as it says', () => {
+    for (const agent of [
+      '',
+      'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/146.0.7680.153 Safari/537.36',
+      'Mozilla/5.0 (iPhone; CPU iPhone OS 19_6_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.6 Mobile/15E148 Safari/604.1',
+      'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+    ])
+      assert.equal(shown(agent), agent);
+  });
+
+  it('holds no card number, whole or cut off', () => {
+    for (const card of ['4111 1111 1111 1111', '4111111111111111', '4111-1111-1111-1111'])
+      assert.equal(shown(`M ${card}`), 'M 411111******1111');
+    const begin = 'x'.repeat(LIMITS.userAgentCharacters - 15);
+    assert.equal(shown(`${begin} 4111 1111 1111 1111`), `${begin} 411111******11`);
+  });
+});

@@ -1,0 +1,54 @@
+import { DualControlQuestion } from '../../src/accounts/dual-control-question.ts';
+import { AuditReading } from '../../src/audit/reading.ts';
+import { CaptureListing } from '../../src/captures/capture-listing.ts';
+import type { SadKeys } from '../../src/crypto/sad-keys.ts';
+import type { GuardedRoute } from '../../src/http/json-routes.ts';
+import { ActivationRequests } from '../../src/payments/activation-requests.ts';
+import { PaymentListing } from '../../src/payments/payment-listing.ts';
+import type { Statistics } from '../../src/storage/statistics.ts';
+import { Totals } from '../../src/storage/totals.ts';
+import { TokenListing } from '../../src/vault/token-listing.ts';
+import { changesOf } from './changes.ts';
+import { Dispatcher, type DispatchOptions } from './dispatch.ts';
+import { Guards } from './guards.ts';
+import { Overviews } from './overviews.ts';
+import type { ConsoleServices } from './route.ts';
+import { routes } from './routes.ts';
+
+/** Where the addresses of the console's pages begin; all of them are the one page that the browser fills. */
+export const PAGES = ['/', '/sign-in', '/join', '/profile', '/a', '/operator'] as const;
+
+/** What the service shares with the console. */
+type Parts = Omit<
+  ConsoleServices,
+  | 'changes'
+  | 'dualControlQuestion'
+  | 'requests'
+  | 'totals'
+  | 'overviews'
+  | 'tokenListing'
+  | 'captureListing'
+  | 'paymentListing'
+  | 'auditReading'
+> & { readonly statistics: Statistics; readonly sadKeys: SadKeys };
+
+/** Everything that the console's interface serves. */
+export function consoleRoutes(parts: Parts, options: Omit<DispatchOptions, 'services'>): GuardedRoute[] {
+  const { database, keyring, sadKeys, clock, statistics } = parts;
+  const paymentListing = new PaymentListing({ database, keyring, clock });
+  const services: ConsoleServices = {
+    ...parts,
+    changes: changesOf(routes),
+    dualControlQuestion: new DualControlQuestion(parts),
+    requests: new ActivationRequests({ ...parts, processors: parts.activations.processors }),
+    totals: new Totals({ database, clock }),
+    tokenListing: new TokenListing({ database, keyring }),
+    captureListing: new CaptureListing({ database, keyring, sadKeys, clock }),
+    paymentListing,
+    overviews: new Overviews({ statistics, paymentListing, clock }),
+    auditReading: new AuditReading({ database }),
+  };
+  const dispatcher = new Dispatcher({ services, ...options });
+  const guards = new Guards({ sessions: parts.people.sessions, consoleUrl: options.consoleUrl });
+  return routes.map((route) => ({ ...dispatcher.jsonRoute(route), ...guards.of(route.definition) }));
+}

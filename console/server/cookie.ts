@@ -1,0 +1,33 @@
+import { SECOND } from '../../src/kernel/clock.ts';
+import { BROWSER_KNOWN_MS } from '../people/sign-in-state.ts';
+
+/**
+ * The cookies of the console: for this host alone and all of it, over TLS alone, out of reach of scripts, and never sent on
+ * the way from another site (RFC 6265bis: `__Host-`, SameSite). That of a session ends with the browser; the session itself
+ * ends before. That of the browser outlasts sign-outs: failed sign-ins of others are not counted for a browser that a user
+ * has signed in with. It gives no access to anything.
+ */
+const SESSION = '__Host-cardvault-session';
+const BROWSER = '__Host-cardvault-browser';
+const TRAITS = 'Path=/; Secure; HttpOnly; SameSite=Strict';
+
+/** Undefined when there is none, or two: then somebody planted one. */
+function readOne(header: string | undefined, name: string): string | undefined {
+  const values = (header ?? '')
+    .split(';')
+    .map((part) => part.trim())
+    .filter((part) => part.startsWith(`${name}=`))
+    .map((part) => part.slice(name.length + 1));
+  return values.length === 1 && /^[\w-]{1,128}$/.test(values[0] ?? '') ? values[0] : undefined;
+}
+
+export const readCookie = (header: string | undefined): string | undefined => readOne(header, SESSION);
+
+export const readBrowserCookie = (header: string | undefined): string | undefined => readOne(header, BROWSER);
+
+export const cookieOf = (secret: string): string => `${SESSION}=${secret}; ${TRAITS}`;
+
+export const browserCookieOf = (secret: string): string =>
+  `${BROWSER}=${secret}; Max-Age=${BROWSER_KNOWN_MS / SECOND}; ${TRAITS}`;
+
+export const NO_COOKIE = `${SESSION}=; Max-Age=0; ${TRAITS}`;

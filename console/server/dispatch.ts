@@ -1,0 +1,226 @@
+import { auditEntry } from '../../src/audit/audit.ts';
+import { type JsonRoute, jsonWriter, type PlainAnswer, type PlainRequest } from '../../src/http/json-routes.ts';
+import { perMinute, type TokenBuckets } from '../../src/http/rate-limit.ts';
+import { readBody } from '../../src/http/request-body.ts';
+import { ENVIRONMENTS, type Environment, type Tenant } from '../../src/kernel/environment.ts';
+import { Failure } from '../../src/kernel/failure.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { subscriberNetwork } from '../../src/kernel/network.ts';
+import { OperatorError } from '../../src/kernel/operator-error.ts';
+import { StorageError } from '../../src/storage/database.ts';
+import type { Profile } from '../people/people.ts';
+import { can, type Role } from '../people/roles.ts';
+import { isCsrf, mustBeAt, mustBeSteppedUp, type Session } from '../people/session.ts';
+import { originOf, type Visitor } from '../people/visitor.ts';
+import type { Definition } from '../wire/definition.ts';
+import { changeEmail, changePassword } from '../wire/profile.ts';
+import { browserCookieOf, cookieOf, NO_COOKIE, readBrowserCookie, readCookie } from './cookie.ts';
+import { readQuery } from './reading.ts';
+import type { Call, ConsoleServices, Route, Visit } from './route.ts';
+import { originOfConsole } from './same-site.ts';
+import { mustNotBeSuspended } from './suspended.ts';
+import { isId } from './typed.ts';
+import { UnderWay } from './under-way.ts';
+
+const RELYING_PARTY_NAME = 'cardvault';
+/** Ways in that can be tried without a session. */
+const GUESSABLE = new Set(['anybody', 'signing-in', 'joining']);
+/** Passwords are hashed there, or it is told whether an address is known, which nobody may ask for without end. */
+const COSTLY: ReadonlySet<string> = new Set([changePassword.path, changeEmail.path]);
+
+export interface DispatchOptions {
+  readonly services: ConsoleServices;
+  /** As the operator set it; absent: whatever host the browser names. */
+  readonly consoleUrl: string | undefined;
+  /** Tries to sign in, a minute and address; 0 is no limit. */
+  readonly triesPerMinute: number;
+}
+
+/** The cookies that the response sets. */
+interface Cookies {
+  session?: string;
+  browser?: string;
+}
+
+type Access = Pick<Call<unknown, unknown>, 'session' | 'person' | 'origin' | 'account' | 'role'>;
+
+/** Carries out the calls of the console: who is it, may they, what do they want, who else has to agree. */
+export class Dispatcher {
+  readonly #services: ConsoleServices;
+  readonly #consoleUrl: string | undefined;
+  readonly #tries: TokenBuckets | undefined;
+  /** Of each person. */
+  readonly #calls: TokenBuckets;
+  readonly #underWay = new UnderWay(LIMITS.callsAtOnce);
+
+  constructor({ services, consoleUrl, triesPerMinute }: DispatchOptions) {
+    this.#services = services;
+    this.#consoleUrl = consoleUrl;
+    this.#tries = triesPerMinute > 0 ? perMinute(services.clock, triesPerMinute) : undefined;
+    this.#calls = perMinute(services.clock, LIMITS.callsPerMinute);
+  }
+
+  jsonRoute(route: Route): JsonRoute {
+    const { method, path, data } = route.definition;
+    const write = jsonWriter(data.schema);
+    return { method, path, handle: (request) => this.#answer(route, request, write) };
+  }
+
+  async #answer(route: Route, request: PlainRequest, write: (data: unknown) => string): Promise<PlainAnswer> {
+    const cookies: Cookies = {};
+    try {
+      const call = await this.#call(route.definition, request, cookies);
+      if (route.stream !== undefined) {
+        const { type, name, lines } = await route.stream(call);
+        return { type, headers: { 'content-disposition': `attachment; filename="${name}"` }, body: lines };
+      }
+      const data = (await this.#forApproval(route, call)) ?? (await route.handle(call));
+      const lines = [cookies.session, cookies.browser].filter((line) => line !== undefined);
+      return { body: write(data), ...(lines.length > 0 && { headers: { 'set-cookie': lines } }) };
+    } catch (error) {
+      throw refusalOf(error);
+    }
+  }
+
+  async #call(definition: Definition, request: PlainRequest, cookies: Cookies): Promise<Call<unknown, unknown>> {
+    const services = this.#services;
+    const consoleOrigin = originOfConsole(provenanceOf(definition.method, request), this.#consoleUrl);
+    const visitor: Visitor = {
+      address: request.address,
+      userAgent: request.header('user-agent') ?? '',
+      browser: readBrowserCookie(request.header('cookie')),
+      requestId: request.requestId,
+    };
+    this.#countTry(definition, visitor);
+    const passive = request.header('x-passive') !== undefined;
+    const session = await services.people.sessions.find(readCookie(request.header('cookie')), { passive });
+    if (session !== undefined) this.#countCall(session, request);
+    const access = await this.#admit(definition, request, session, visitor);
+    const account = access?.account ?? '';
+    const { body } = readBody(definition, request.body);
+    const visit: Visit<unknown, unknown> = {
+      services,
+      visitor,
+      relyingParty: { id: new URL(consoleOrigin).hostname, name: RELYING_PARTY_NAME, origin: consoleOrigin },
+      params: request.params,
+      query: readQuery(definition.query, request.query),
+      body,
+      now: services.clock(),
+      session,
+      follow: ({ secret, browser }) => {
+        cookies.session = cookieOf(secret);
+        if (browser !== undefined) cookies.browser = browserCookieOf(browser);
+      },
+      forget: () => {
+        cookies.session = NO_COOKIE;
+      },
+    };
+    const { environment } = request.params;
+    const tenant: Tenant = { account, environment: environment as Environment };
+    return { ...visit, ...access, account, tenant } as Call<unknown, unknown>;
+  }
+
+  /** Without a body nothing is guessed; so whoever may not try any more still signs out. */
+  #countTry(definition: Definition, { address }: Visitor): void {
+    const { access, method, body } = definition;
+    const isTry = (GUESSABLE.has(access) && method !== 'GET' && body !== undefined) || COSTLY.has(definition.path);
+    if (!isTry) return;
+    if (this.#tries?.take(subscriberNetwork(address)).allowed === false) throw new Failure('rate_limited');
+  }
+
+  /** What is not sent yet is in memory, also when nobody reads it; so it counts until then. Throws `rate_limited`. */
+  #countCall({ person }: Session, request: PlainRequest): void {
+    if (!this.#calls.take(person).allowed) throw new Failure('rate_limited');
+    request.onceAnswered(this.#underWay.begin(person));
+  }
+
+  /** Undefined for who need not be known. Throws `not_signed_in`, `cross_site`, `unknown_record`, `not_allowed`, `step_up_required`. */
+  async #admit(
+    definition: Definition,
+    request: PlainRequest,
+    session: Session | undefined,
+    visitor: Visitor,
+  ): Promise<Access | undefined> {
+    const { access, method, stepUp } = definition;
+    if (access === 'anybody') return undefined;
+    const stage = STAGES[access] ?? 'signed-in';
+    if (session === undefined) throw new Failure('not_signed_in');
+    mustBeAt(stage, session);
+    if (method !== 'GET' && !isCsrf(session, request.header('x-csrf-token'))) throw new Failure('cross_site');
+    if (stage !== 'signed-in') return undefined;
+    // What is no id names no record, and a database may choke on it.
+    if (!Object.values(request.params).every(isId)) throw new Failure('unknown_record');
+    const person = await this.#services.people.people.profile(session.person);
+    if (person === undefined) throw new Failure('not_signed_in');
+    const { account, role } = await this.#place(definition, request, person, visitor);
+    await mustNotBeSuspended(definition, { services: this.#services, account });
+    if (stepUp === true) mustBeSteppedUp(session, this.#services.clock());
+    return { session, person, origin: originOf(person, visitor), account, role };
+  }
+
+  /** The account and the role that the person acts in. What is not theirs does not exist for them. */
+  async #place(
+    { access, path }: Definition,
+    { params }: PlainRequest,
+    person: Profile,
+    visitor: Visitor,
+  ): Promise<{ account: string; role: Role | undefined }> {
+    if (access === 'person') return { account: '', role: undefined };
+    const account = access === 'operate' ? '' : (params['account'] ?? '');
+    const role =
+      access !== 'operate' && account === '' ? undefined : await this.#services.people.team.roleIn(account, person.id);
+    const isAllowed = role !== undefined && access !== 'anybody' && can(role, access as Parameters<typeof can>[1]);
+    if (!isAllowed) {
+      // Whoever is no member must not be able to fill another account's log.
+      await this.#refused(path, role === undefined ? '' : account, person, visitor);
+      throw new Failure(role === undefined && access !== 'operate' ? 'unknown_record' : 'not_allowed');
+    }
+    if (path.includes(':environment') && !ENVIRONMENTS.some((name) => name === params['environment']))
+      throw new Failure('unknown_record');
+    return { account, role };
+  }
+
+  /** The first one is on record at once, and how many come after it. */
+  #refused(route: string, account: string, person: Profile, visitor: Visitor): Promise<void> {
+    const { clock, people } = this.#services;
+    const event = { action: 'access.denied', outcome: 'role', account, environment: '' } as const;
+    const entries = (times?: number) => [
+      auditEntry(clock, originOf(person, visitor), {
+        ...event,
+        detail: { route, ...(times !== undefined && { times }) },
+      }),
+    ];
+    return people.repeats.note([event.action, person.id, visitor.address, account, route], entries);
+  }
+
+  /** The answer of a change that has to wait for a second person; undefined when it need not. */
+  async #forApproval(
+    { definition: { byTwo: action }, summary }: Route,
+    call: Call<unknown, unknown>,
+  ): Promise<{ approval: string; result: null } | undefined> {
+    const { environment = 'production' } = call.params;
+    if (action === undefined || environment !== 'production') return undefined;
+    const { approvals } = this.#services;
+    if (!(await approvals.isRequired(call.account))) return undefined;
+    const lines = (await summary?.(call)) ?? [];
+    // As it was understood: what else the body held is nothing that anybody agrees to.
+    const asked = { params: call.params, body: call.body === undefined ? '' : JSON.stringify(call.body) };
+    const approval = await approvals.request(call, { environment, action, summary: lines, call: asked });
+    return { approval, result: null };
+  }
+}
+
+const STAGES: Readonly<Record<string, Session['stage']>> = { 'signing-in': 'password-given', joining: 'joining' };
+
+const provenanceOf = (method: string, request: PlainRequest) => ({
+  method,
+  host: request.header('host'),
+  origin: request.header('origin'),
+  site: request.header('sec-fetch-site'),
+});
+
+/** What the use cases say to operators is for people here too; it names what cannot be done, and no values. */
+function refusalOf(error: unknown): unknown {
+  if (error instanceof StorageError || !(error instanceof OperatorError)) return error;
+  return new Failure('not_possible', { message: error.message, cause: error });
+}

@@ -1,0 +1,64 @@
+import { listProcessors } from '../../src/accounts/account-store.ts';
+import type { Keyring } from '../../src/crypto/keyring.ts';
+import type { Environment } from '../../src/kernel/environment.ts';
+import { type Database, integer, type Row, text } from '../../src/storage/database.ts';
+import { rowMacKey } from '../../src/storage/mac-table.ts';
+
+/** What operators see of all accounts at once, read in few statements however many there are. */
+
+/** How many, of each account, or of each account and environment. */
+type Numbers = ReadonlyMap<string, number>;
+
+export interface Figures {
+  readonly people: Numbers;
+  readonly openRequests: Numbers;
+  /** Accounts with a production key that was ever used. */
+  readonly usedInProduction: ReadonlySet<string>;
+  /** Keys that work now, by `tenantName`. */
+  readonly keys: Numbers;
+  /** The enabled processor, by `tenantName`. */
+  readonly processors: ReadonlyMap<string, string>;
+}
+
+const PEOPLE = "select account, count(*) as number from memberships where account <> '' group by account";
+const OPEN_REQUESTS = `select account, count(*) as number from activation_requests where status = 'requested'
+  group by account`;
+const KEYS = `select account, environment, count(*) as number from api_keys
+  where revoked_at is null and (expires_at is null or expires_at > ?) group by account, environment`;
+const USED = "select distinct account from api_keys where environment = 'production' and last_used_at is not null";
+const COUNTED = 'select 1 as found from statistics where account = ? and environment = ? and name = ? limit 1';
+
+export const tenantName = (account: string, environment: Environment): string => `${environment}/${account}`;
+
+export async function readFigures(database: Database, keyring: Keyring, now: number): Promise<Figures> {
+  const [people, requests, used, keys, processors] = await Promise.all([
+    database.read(PEOPLE),
+    database.read(OPEN_REQUESTS),
+    database.read(USED),
+    database.read(KEYS, now),
+    listProcessors(database, await rowMacKey(keyring)),
+  ]);
+  return {
+    people: numbers(people, ofAccount),
+    openRequests: numbers(requests, ofAccount),
+    usedInProduction: new Set(used.map(ofAccount)),
+    keys: numbers(keys, ofTenant),
+    processors: new Map(
+      processors.map(({ account, environment, processor }) => [tenantName(account, environment), processor]),
+    ),
+  };
+}
+
+/** Whether a request of this name was ever counted. */
+export const wasCounted = async (
+  database: Database,
+  account: string,
+  environment: Environment,
+  name: string,
+): Promise<boolean> => (await database.read(COUNTED, account, environment, name)).length > 0;
+
+const ofAccount = (row: Row): string => text(row, 'account');
+const ofTenant = (row: Row): string => tenantName(text(row, 'account'), text(row, 'environment') as Environment);
+
+const numbers = (rows: readonly Row[], nameOf: (row: Row) => string): Numbers =>
+  new Map(rows.map((row) => [nameOf(row), integer(row, 'number')]));

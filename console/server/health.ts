@@ -1,0 +1,146 @@
+import { DAY } from '../../src/kernel/clock.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+
+/** What can be said of how the service does, as words for the browser, which says it in the person's language. */
+
+/** What was looked at and how it was found, in English for pages that do not know the word. */
+export const FINDINGS = {
+  'database-works': 'The database reads and writes.',
+  'database-fails': 'The database does not read and write. See the log of the service.',
+  'log-sealed': 'The newest audit records carry the seal of this vault. Verify the log to check all of them.',
+  'log-broken': 'A seal of the audit log is wrong: it was changed in the database. Verify it to find where.',
+  'log-unreadable': 'The newest audit records cannot be read.',
+  'writes-wait': 'Writes that wait for the disk.',
+  'certificate-ends': 'The certificate of the listeners is valid.',
+  'certificate-ended': 'The certificate of the listeners has expired.',
+  'certificate-unknown': 'When the certificate of the listeners expires is not known.',
+  'proxies-none': 'No proxy has a certificate.',
+  'proxies-good': 'No certificate of a proxy expires within 30 days.',
+  'proxies-near': 'Certificates of proxies expire within 30 days.',
+  'proxies-ended': 'Certificates of proxies have expired.',
+  'payments-known': 'The outcome of every payment is known, or is being asked for.',
+  'rows-sealed': 'No altered row of accounts, API keys or enabled payments is known.',
+  'rows-altered': 'Rows of accounts, API keys or enabled payments were changed in the database. See the audit log.',
+  'payments-doubtful': 'Nobody knows the outcome of some payments. See Processors.',
+  'users-active': 'Every user who did not sign in for 90 days is disabled.',
+  'users-inactive': 'Users did not sign in for 90 days, and stay enabled as last owner or operator.',
+  'passwords-accepted': 'No password is blocked for wrong second factors.',
+  'passwords-blocked': 'Passwords are blocked for wrong second factors: reset these sign-ins.',
+  'time-trusted': 'The clock agrees with the time that has passed.',
+  'time-untrusted': 'The clock is not trusted: nothing expires or is deleted. Run: cardvault clock status',
+  'dumps-off': 'A crash of the service writes no core dump.',
+  'dumps-on': 'A crash of the service can write its memory, with keys and card numbers, to a file.',
+} as const;
+
+type Finding = keyof typeof FINDINGS;
+
+export interface Check {
+  readonly finding: Finding;
+  readonly state: 'good' | 'warning' | 'bad';
+  /** How many of what the finding is about; 0 where it counts nothing. */
+  readonly count: number;
+  /** As many as there can be; 0 where there is no such limit. */
+  readonly limit: number;
+  /** Milliseconds; when what it is about ends, where it does. */
+  readonly endsAt: number | undefined;
+}
+
+interface Vitals {
+  readonly now: number;
+  readonly isReady: boolean;
+  /** The newest heads of the audit log are sealed with our key; undefined while they cannot be read. */
+  readonly isLogSealed: boolean | undefined;
+  readonly waitingWrites: number;
+  readonly doubtfulPayments: number;
+  /** Enabled, though they did not sign in for 90 days. */
+  readonly inactiveUsers: number;
+  readonly blockedPasswords: number;
+  readonly isTimeTrusted: boolean;
+  /** Rows whose MAC is wrong. */
+  readonly alteredRows: number;
+  /** Of the listeners. */
+  readonly certificateEnd: number | undefined;
+  /** Of proxies. */
+  readonly proxyEnds: readonly number[];
+  /** True when a crash may leave the memory in a file; undefined where the system does not say. */
+  readonly coreDumps: boolean | undefined;
+}
+
+/** Before a certificate ends. */
+const WARNED_MS = 30 * DAY;
+/** A part of the queue of writes that shows a slow disk, and not only a busy second. */
+const BUSY_PART = 0.1;
+
+export const checksOf = (vitals: Vitals): Check[] => [
+  database(vitals),
+  auditLog(vitals),
+  rows(vitals),
+  writes(vitals),
+  certificate(vitals),
+  proxyCertificates(vitals),
+  payments(vitals),
+  users(vitals),
+  passwords(vitals),
+  time(vitals),
+  ...coreDumps(vitals),
+];
+
+type Numbers = Partial<Pick<Check, 'count' | 'limit' | 'endsAt'>>;
+
+const check = (finding: Finding, state: Check['state'], numbers: Numbers = {}): Check => ({
+  finding,
+  state,
+  count: 0,
+  limit: 0,
+  endsAt: undefined,
+  ...numbers,
+});
+
+const database = ({ isReady }: Vitals): Check =>
+  isReady ? check('database-works', 'good') : check('database-fails', 'bad');
+
+function auditLog({ isLogSealed }: Vitals): Check {
+  if (isLogSealed === undefined) return check('log-unreadable', 'bad');
+  return isLogSealed ? check('log-sealed', 'good') : check('log-broken', 'bad');
+}
+
+const rows = ({ alteredRows: count }: Vitals): Check =>
+  count === 0 ? check('rows-sealed', 'good') : check('rows-altered', 'bad', { count });
+
+function writes({ waitingWrites: count }: Vitals): Check {
+  const limit = LIMITS.waitingUnits;
+  return check('writes-wait', count > limit * BUSY_PART ? 'warning' : 'good', { count, limit });
+}
+
+function certificate({ certificateEnd: endsAt, now }: Vitals): Check {
+  if (endsAt === undefined) return check('certificate-unknown', 'warning');
+  if (endsAt <= now) return check('certificate-ended', 'bad', { endsAt });
+  return check('certificate-ends', isNear(endsAt, now) ? 'warning' : 'good', { endsAt });
+}
+
+function proxyCertificates({ proxyEnds, now }: Vitals): Check {
+  const ended = proxyEnds.filter((end) => end <= now).length;
+  const near = proxyEnds.filter((end) => isNear(end, now)).length;
+  if (ended > 0) return check('proxies-ended', 'bad', { count: ended });
+  if (near > 0) return check('proxies-near', 'warning', { count: near });
+  return check(proxyEnds.length === 0 ? 'proxies-none' : 'proxies-good', 'good');
+}
+
+const payments = ({ doubtfulPayments: count }: Vitals): Check =>
+  count === 0 ? check('payments-known', 'good') : check('payments-doubtful', 'warning', { count });
+
+const time = ({ isTimeTrusted }: Vitals): Check =>
+  isTimeTrusted ? check('time-trusted', 'good') : check('time-untrusted', 'bad');
+
+const coreDumps = ({ coreDumps: allowed }: Vitals): Check[] => {
+  if (allowed === undefined) return [];
+  return [allowed ? check('dumps-on', 'warning') : check('dumps-off', 'good')];
+};
+
+const users = ({ inactiveUsers: count }: Vitals): Check =>
+  count === 0 ? check('users-active', 'good') : check('users-inactive', 'warning', { count });
+
+const passwords = ({ blockedPasswords: count }: Vitals): Check =>
+  count === 0 ? check('passwords-accepted', 'good') : check('passwords-blocked', 'warning', { count });
+
+const isNear = (end: number, now: number): boolean => end > now && end - now < WARNED_MS;

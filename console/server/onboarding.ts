@@ -1,0 +1,69 @@
+import type { Account, AccountStatus } from '../../src/accounts/account.ts';
+import type { KeyProgress } from '../../src/accounts/key-store.ts';
+import type { Environment } from '../../src/kernel/environment.ts';
+import type { ActivationRequest } from '../../src/payments/activation-request-store.ts';
+import type { STEPS } from '../wire/onboarding.ts';
+
+/** How far an account is on its way to live payments, told by what is there. */
+
+type Step = (typeof STEPS)[number];
+
+export interface Facts {
+  readonly account: Account;
+  readonly keys: ReadonlyMap<Environment, KeyProgress>;
+  readonly requests: readonly ActivationRequest[];
+  /** When the first owner joined; undefined while there is none. */
+  readonly owner: number | undefined;
+  readonly paymentsIn: ReadonlySet<Environment>;
+  /** In the sandbox, at any time. */
+  readonly tried: {
+    readonly call: boolean;
+    readonly token: boolean;
+    readonly capture: boolean;
+    readonly payment: boolean;
+  };
+}
+
+interface StepState {
+  readonly step: Step;
+  /** `waiting`: somebody else has to act. */
+  readonly state: 'done' | 'waiting' | 'open';
+  /** When it was done, where that is known. */
+  readonly at: number | undefined;
+}
+
+/** A production key alone makes nothing live: its first call does. */
+export const shownStatus = ({ status }: Account, isProductionUsed: boolean): AccountStatus =>
+  status === 'live' && !isProductionUsed ? 'sandbox' : status;
+
+export function stepsOf(facts: Facts): StepState[] {
+  const { account, owner, keys } = facts;
+  const isLive = shownStatus(account, keys.get('production')?.isUsed === true) === 'live';
+  return [
+    doneWhen('account_configured', owner !== undefined, owner),
+    keyStep('sandbox_key', facts, 'sandbox'),
+    keyStep('production_key', facts, 'production'),
+    activation(facts),
+    doneWhen('sandbox_tested', isTested(facts), undefined),
+    doneWhen('live', isLive, undefined),
+  ];
+}
+
+const doneWhen = (step: Step, isDone: boolean, at: number | undefined): StepState =>
+  isDone ? { step, state: 'done', at } : { step, state: 'open', at: undefined };
+
+function keyStep(step: Step, { keys }: Facts, environment: Environment): StepState {
+  const madeAt = keys.get(environment)?.madeAt;
+  return doneWhen(step, madeAt !== undefined, madeAt);
+}
+
+function activation({ requests, paymentsIn }: Facts): StepState {
+  const approved = requests.findLast(({ status }) => status === 'approved');
+  if (approved !== undefined || paymentsIn.size > 0)
+    return { step: 'activation_requested', state: 'done', at: approved?.decidedAt };
+  const isWaiting = requests.some(({ status }) => status === 'requested');
+  return { step: 'activation_requested', state: isWaiting ? 'waiting' : 'open', at: undefined };
+}
+
+/** A payment is no part of it: enabling payments later must not undo what was done. */
+const isTested = ({ tried }: Facts): boolean => tried.call && (tried.token || tried.capture || tried.payment);

@@ -1,0 +1,47 @@
+import { ApprovalRequired, type Execution, type RestrictedChange } from '../../src/accounts/approvals.ts';
+import type { Tenant } from '../../src/kernel/environment.ts';
+import { Failure } from '../../src/kernel/failure.ts';
+import type { RequestedEnabling } from '../../src/payments/activations.ts';
+import { fromRequestedBody } from '../../src/proxy/configurations.ts';
+import { saidAs } from './refusals.ts';
+import type { ConsoleServices } from './route.ts';
+
+type Services = Pick<ConsoleServices, 'activations' | 'configurations' | 'requests'>;
+type Execute = (services: Services, tenant: Tenant, execution: Execution) => Promise<unknown>;
+
+/** How each change that an operator requested is executed once a member of the account approved it. */
+const EXECUTE: Readonly<Record<RestrictedChange['action'], Execute>> = {
+  'payments.enable': async ({ activations, requests }, tenant, { approval, call, consent, origin }) => {
+    const { answered, ...request } = JSON.parse(call.body) as RequestedEnabling;
+    if (answered === undefined) return activations.enable(tenant, request, origin, { consent });
+    const person = { id: approval.requestedBy, name: approval.requester };
+    const waiting = await requests.waiting(tenant.account, answered.id);
+    const along = await requests.ending(waiting, 'approved', answered.answer, { person, origin });
+    return activations.enable(tenant, request, origin, { consent, along });
+  },
+  'payments.disable': ({ activations }, tenant, { consent, origin }) => activations.disable(tenant, origin, consent),
+  'proxy.configure': ({ configurations }, tenant, { call, consent, origin }) =>
+    configurations.configure(tenant, fromRequestedBody(call.body), origin, { consent }),
+  'proxy.remove': ({ configurations }, tenant, { consent, origin }) =>
+    configurations.remove(tenant, origin, { consent }),
+};
+
+/** Executes the change together with its approval. Throws what the use case throws; then the approval still waits. */
+export async function executeOperatorChange(services: Services, execution: Execution): Promise<void> {
+  const { action, account, environment } = execution.approval;
+  if (!Object.hasOwn(EXECUTE, action))
+    throw new Failure('not_possible', { message: 'This change does not exist any more.' });
+  await saidAs({}, () => EXECUTE[action as RestrictedChange['action']](services, { account, environment }, execution));
+}
+
+/** Returns the result of an operator's change, or the id of the approval that it waits for. */
+export async function resultOrApproval<T>(
+  act: () => Promise<T>,
+): Promise<{ approval: null; result: T } | { approval: string; result: null }> {
+  try {
+    return { approval: null, result: await saidAs({}, act) };
+  } catch (error) {
+    if (error instanceof ApprovalRequired) return { approval: error.approval, result: null };
+    throw error;
+  }
+}

@@ -1,0 +1,160 @@
+import type { KeyObject } from 'node:crypto';
+import type { Accounts } from '../../src/accounts/accounts.ts';
+import type { RequestedCall, SummaryLine } from '../../src/accounts/approval.ts';
+import type { Approvals, Consent } from '../../src/accounts/approvals.ts';
+import type { DualControlQuestion } from '../../src/accounts/dual-control-question.ts';
+import type { Origin } from '../../src/audit/audit.ts';
+import type { AuditReading } from '../../src/audit/reading.ts';
+import type { CaptureListing } from '../../src/captures/capture-listing.ts';
+import type { Captures } from '../../src/captures/captures.ts';
+import type { Keyring } from '../../src/crypto/keyring.ts';
+import type { Clock, Random } from '../../src/kernel/clock.ts';
+import type { Environment, Tenant } from '../../src/kernel/environment.ts';
+import type { Json } from '../../src/kernel/json.ts';
+import type { TimeGuard } from '../../src/kernel/time-guard.ts';
+import type { ActivationRequests } from '../../src/payments/activation-requests.ts';
+import type { Activations } from '../../src/payments/activations.ts';
+import type { PaymentListing } from '../../src/payments/payment-listing.ts';
+import type { Payments } from '../../src/payments/payments.ts';
+import type { Configurations } from '../../src/proxy/configurations.ts';
+import type { PayloadProxy } from '../../src/proxy/proxy.ts';
+import type { Driver } from '../../src/storage/database.ts';
+import type { Totals } from '../../src/storage/totals.ts';
+import type { TokenListing } from '../../src/vault/token-listing.ts';
+import type { Vault } from '../../src/vault/vault.ts';
+import type { PeopleParts } from '../people/open.ts';
+import type { Profile } from '../people/people.ts';
+import type { Role } from '../people/roles.ts';
+import type { Session } from '../people/session.ts';
+import type { Grant } from '../people/sessions.ts';
+import type { RelyingParty, Visitor } from '../people/visitor.ts';
+import type { Definition } from '../wire/definition.ts';
+import type { Overviews } from './overviews.ts';
+
+/** What routes work with. */
+export interface ConsoleServices {
+  readonly database: Driver;
+  readonly keyring: Keyring;
+  readonly journalKey: KeyObject;
+  readonly clock: Clock;
+  readonly time: TimeGuard;
+  readonly random: Random;
+  readonly people: PeopleParts;
+  readonly accounts: Accounts;
+  readonly approvals: Approvals;
+  readonly dualControlQuestion: DualControlQuestion;
+  readonly activations: Activations;
+  readonly requests: ActivationRequests;
+  readonly configurations: Configurations;
+  readonly vault: Vault;
+  readonly captures: Captures;
+  readonly payments: Payments;
+  readonly proxy: PayloadProxy;
+  readonly overviews: Overviews;
+  readonly totals: Totals;
+  readonly tokenListing: TokenListing;
+  readonly captureListing: CaptureListing;
+  readonly paymentListing: PaymentListing;
+  readonly auditReading: AuditReading;
+  readonly about: About;
+  /** Changes that can take two people, by their word in `byTwo`. */
+  readonly changes: ReadonlyMap<string, Change>;
+}
+
+/** A change that is carried out after somebody agreed. */
+export interface Change {
+  readonly definition: Definition;
+  /** Does it, with what was asked for then; answers what the definition declares. */
+  run(call: Call<unknown, unknown>, asked: RequestedCall, environment: Environment, consent: Consent): Promise<Json>;
+}
+
+/** What the console tells of the service itself. */
+export interface About {
+  readonly version: string;
+  /** Where the interface is reached; known once the listeners listen. */
+  urlOf(environment: Environment): string;
+  readonly startedAt: number;
+  readonly isShared: boolean;
+  /** True when a crash may leave the memory in a file; undefined where the system does not say. */
+  readonly coreDumps: boolean | undefined;
+  /** For clients to trust: the certificate of the authority that was made here, PEM. */
+  authority(): string | undefined;
+  /** When the certificate of the listeners ends; undefined when it cannot be read. */
+  certificateEnd(): number | undefined;
+}
+
+/** A request, whoever it comes from. */
+export interface Visit<Body, Query> {
+  readonly services: ConsoleServices;
+  readonly visitor: Visitor;
+  readonly relyingParty: RelyingParty;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly body: Body;
+  /** Milliseconds. */
+  readonly now: number;
+  /** At any stage; absent for nobody. */
+  readonly session: Session | undefined;
+  /** The cookie follows the new stage of the sign-in. */
+  follow(grant: Grant): void;
+  /** The cookie is taken back. */
+  forget(): void;
+}
+
+/** A request of somebody who is signed in, and may do this where the path says. */
+export interface Call<Body, Query> extends Visit<Body, Query> {
+  readonly session: Session;
+  readonly person: Profile;
+  /** For the audit log. */
+  readonly origin: Origin;
+  /** Of the path; '' for operators, and for what concerns the person alone. */
+  readonly account: string;
+  /** The person's in that account; absent for what concerns the person alone. */
+  readonly role: Role | undefined;
+  /** Of the path. Throws when it names no environment, which is a mistake in the definition. */
+  readonly tenant: Tenant;
+  /** Consent to this change by a second person; absent when the change needs none. */
+  readonly consent?: Consent;
+}
+
+/** A line of the console's interface: what it is, and what it does. */
+export interface Route {
+  readonly definition: Definition;
+  /** For `anybody`, `signing-in` and `joining` a `Visit`, else a `Call`. */
+  handle(call: Call<unknown, unknown>): Promise<unknown>;
+  /**
+   * For `byTwo`: what the second person is told that it would do. Made when it is asked for, so it refuses what could not be
+   * done. Absent: nothing but its word.
+   */
+  summary?(call: Call<unknown, unknown>): Promise<readonly SummaryLine[]>;
+  /** Lines instead of one answer. */
+  stream?(call: Call<unknown, unknown>): Promise<Streamed>;
+}
+
+/** What a browser is to save as a file. */
+export interface Streamed {
+  readonly type: string;
+  readonly name: string;
+  readonly lines: AsyncIterable<string>;
+}
+
+/** For definitions with the access `anybody`, `signing-in` or `joining`. */
+export const visitRoute = <Body, Query, Data>(
+  definition: Definition<Body, Query, Data>,
+  handle: (visit: Visit<Body, Query>) => Promise<Data>,
+): Route => ({ definition, handle }) as unknown as Route;
+
+/** Keeps the types of one route together, then forgets them, so that all stand in one array. */
+export const route = <Body, Query, Data>(
+  definition: Definition<Body, Query, Data>,
+  handle: (call: Call<Body, Query>) => Promise<Data>,
+  summary?: (call: Call<Body, Query>) => Promise<readonly SummaryLine[]>,
+): Route => ({ definition, handle, ...(summary !== undefined && { summary }) }) as unknown as Route;
+
+export const streamRoute = <Body, Query>(
+  definition: Definition<Body, Query, string>,
+  stream: (call: Call<Body, Query>) => Promise<Streamed>,
+): Route => ({ definition, handle: () => Promise.resolve(''), stream }) as unknown as Route;
+
+/** The answer of a change that needed no second person, or had its consent. */
+export const carriedOut = <T>(result: T): { approval: null; result: T } => ({ approval: null, result });

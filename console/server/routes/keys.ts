@@ -1,0 +1,191 @@
+import { KEY_ALTERED } from '../../../src/accounts/accounts.ts';
+import { type AllowedNetwork, readCidr } from '../../../src/accounts/allow-list.ts';
+import { type ApiKey, keyState, type StoredKey, type TamperedKey } from '../../../src/accounts/api-key.ts';
+import type { SummaryLine } from '../../../src/accounts/approval.ts';
+import { toSummaryLines } from '../../../src/accounts/approval-summary.ts';
+import { type KeyTraits, mustBeReadableIn } from '../../../src/accounts/new-key.ts';
+import { PERMISSIONS } from '../../../src/accounts/permission.ts';
+import type { ReadBy } from '../../../src/http/fields.ts';
+import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
+import { Failure, invalid } from '../../../src/kernel/failure.ts';
+import { LIMITS } from '../../../src/kernel/limits.ts';
+import { createKey, editKey, listKeys, revokeKey, rotateKey, showKey } from '../../wire/keys.ts';
+import { type Call, carriedOut, type Route, route } from '../route.ts';
+import { typedTime } from '../typed.ts';
+
+type AnyCall = Call<unknown, unknown>;
+
+type TraitsBody = ReadBy<NonNullable<typeof createKey.body>>;
+
+export const keyRoutes: readonly Route[] = [
+  route(listKeys, async ({ services, tenant, now, visitor }) => {
+    const keys = await services.accounts.keysIn(tenant);
+    return {
+      keys: keys.map((key) => ({ ...traitsView(key, now), networks: key.networks })),
+      your_address: visitor.address,
+    };
+  }),
+
+  route(showKey, async (call) => ({ key: keyView(await storedKey(call), call.now) })),
+
+  route(
+    createKey,
+    async ({ services, account, tenant, body, origin, now }) => {
+      const traits = traitsOf(body, now);
+      const { key, secret } = await services.accounts.createKey(account, tenant.environment, traits, origin);
+      return carriedOut({ key: keyView(key, now), secret });
+    },
+    async ({ body, now }) => traitLines(traitsOf(body, now)),
+  ),
+
+  route(
+    editKey,
+    async (call) => {
+      const { services, body, origin, now } = call;
+      const key = await ownKey(call);
+      const changes = changed(key, traitsOf(body, now, key.expiresAt));
+      if (Object.keys(changes).length === 0 && key.revision === body.revision)
+        return carriedOut({ key: keyView(key, now) });
+      const edited = await services.accounts.editKey(key.id, changes, origin, {
+        account: key.account,
+        seen: body.revision,
+      });
+      return carriedOut({ key: keyView(edited, now) });
+    },
+    async (call) => {
+      const key = await ownKey(call);
+      if (key.revision !== call.body.revision) throw new Failure('changed_meanwhile');
+      const changes = changed(key, traitsOf(call.body, call.now, key.expiresAt));
+      return [...keyLines(key), ...traitLines(changes)];
+    },
+  ),
+
+  route(
+    rotateKey,
+    async (call) => {
+      const { services, body, origin, now } = call;
+      const old = await ownKey(call);
+      const { key, secret } = await services.accounts.rotateKey(old.id, body.overlap_minutes, origin, old.account);
+      return carriedOut({ key: keyView(key, now), secret });
+    },
+    async (call) => [
+      ...keyLines(await ownKey(call)),
+      { name: 'overlap_minutes', value: String(call.body.overlap_minutes) },
+    ],
+  ),
+
+  route(revokeKey, async (call) => {
+    const { services, account, origin, now } = call;
+    const { id } = await storedKey(call);
+    return { key: keyView(await services.accounts.revokeKey(id, origin, account), now) };
+  }),
+];
+
+/** The key of the path. A key of another account or environment does not exist for the caller. Throws `unknown_record`. */
+async function storedKey({ services, tenant, params }: AnyCall): Promise<StoredKey> {
+  const key = await services.accounts.keyIn(tenant, params['id'] ?? '');
+  if (key === undefined) throw new Failure('unknown_record');
+  return key;
+}
+
+/** The key of the path, to be changed. Throws `unknown_record`, and `not_possible` when its row was altered. */
+async function ownKey(call: AnyCall): Promise<ApiKey> {
+  const key = await storedKey(call);
+  if (key.isTampered) throw new Failure('not_possible', { message: KEY_ALTERED });
+  return key;
+}
+
+/** Throws `invalid_field`. `present`: an end that may stay though it is over. */
+function traitsOf(body: TraitsBody, now: number, present?: number): KeyTraits {
+  const expiresAt = typedTime(body.expires_at, 'expires_at');
+  if (expiresAt !== undefined && expiresAt <= now && expiresAt !== present)
+    throw invalid('expires_at', 'expected a time in the future');
+  return {
+    name: body.name,
+    description: body.description ?? '',
+    permissions: PERMISSIONS.filter((permission) => body.permissions.includes(permission)),
+    allowList: body.allow_list.map(({ cidr, note }, index) => network(cidr, note, index)),
+    expiresAt,
+  };
+}
+
+function network(text: string, note: string | undefined, index: number): AllowedNetwork {
+  const cidr = readCidr(text);
+  if (cidr === undefined)
+    throw invalid(`allow_list[${index}].cidr`, 'expected an address or CIDR network, as 203.0.113.7 or 2001:db8::/32');
+  return { cidr, note: note ?? '' };
+}
+
+/** What is not as it was: the audit log names what was changed. */
+const changed = (key: ApiKey, traits: KeyTraits): Partial<KeyTraits> =>
+  Object.fromEntries(
+    Object.entries(traits).filter(
+      ([name, value]) =>
+        JSON.stringify(inOrder(name, value)) !== JSON.stringify(inOrder(name, key[name as keyof KeyTraits])),
+    ),
+  );
+
+/** Permissions are a set. */
+const inOrder = (name: string, value: unknown): unknown =>
+  name === 'permissions' ? [...(value as readonly string[])].sort() : value;
+
+const keyLines = ({ name, prefix }: ApiKey): SummaryLine[] =>
+  toSummaryLines([
+    ['key', name],
+    ['prefix', prefix],
+  ]);
+
+/** Throws what making or changing it would throw. */
+const traitLines = (traits: Partial<KeyTraits>): SummaryLine[] => {
+  mustBeReadableIn(traits);
+  const { name, description, permissions, allowList } = traits;
+  const hasEnd = Object.hasOwn(traits, 'expiresAt');
+  return toSummaryLines([
+    ['name', name],
+    ['description', description],
+    ['permissions', permissions?.join(', ')],
+    ...(allowList === undefined ? [] : networkLines(allowList)),
+    ['expires_at', hasEnd ? (timeOrNull(traits.expiresAt) ?? 'never') : undefined],
+  ]);
+};
+
+/** Beside the other traits, within `LIMITS.summaryLines`; all that there can be fit in without their notes. */
+const NETWORK_LINES = 92;
+
+/** Every network, in as many lines as that takes: to what was cut off, nobody could agree. */
+function networkLines(networks: readonly AllowedNetwork[]): [string, string][] {
+  const noted = packed(networks.map(({ cidr, note }) => (note === '' ? cidr : `${cidr} (${note})`)));
+  const lines = noted.length <= NETWORK_LINES ? noted : packed(networks.map(({ cidr }) => cidr));
+  return lines.map((line, index) => [index === 0 ? 'allow_list' : `allow_list ${index + 1}`, line]);
+}
+
+/** Texts one after the other, in lines that are not too long to be told. */
+function packed(texts: readonly string[]): string[] {
+  const lines: string[] = [];
+  for (const text of texts) {
+    const line = lines.length === 0 ? text : `${lines.at(-1)}, ${text}`;
+    if (lines.length === 0 || line.length > LIMITS.summaryCharacters) lines.push(text);
+    else lines[lines.length - 1] = line;
+  }
+  return lines.length === 0 ? [''] : lines;
+}
+
+const keyView = (key: StoredKey, now: number) => ({ ...traitsView(key, now), allow_list: key.allowList });
+
+function traitsView(key: Omit<ApiKey, 'allowList'> | Omit<TamperedKey, 'allowList'>, now: number) {
+  const state = keyState(key, now);
+  return {
+    id: key.id,
+    name: key.name,
+    description: key.description,
+    prefix: key.prefix,
+    permissions: key.permissions,
+    state: state === 'active' && key.successor !== undefined ? ('ending' as const) : state,
+    successor: key.successor ?? null,
+    created_at: iso8601(key.createdAt),
+    expires_at: timeOrNull(key.expiresAt),
+    revoked_at: timeOrNull(key.revokedAt),
+    last_used_at: timeOrNull(key.lastUsedAt),
+    revision: key.revision,
+  };
+}

@@ -1,0 +1,98 @@
+import type { Account } from '../../../src/accounts/account.ts';
+import { keyProgress } from '../../../src/accounts/key-store.ts';
+import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
+import { ENVIRONMENTS, type Environment } from '../../../src/kernel/environment.ts';
+import { Failure } from '../../../src/kernel/failure.ts';
+import { mustBeReadable } from '../../../src/kernel/readable.ts';
+import type { ActivationRequest } from '../../../src/payments/activation-request-store.ts';
+import { SIMULATOR } from '../../../src/payments/activations.ts';
+import { TOKENS_MADE } from '../../../src/vault/vault.ts';
+import { requestActivation, showOnboarding, withdrawActivationRequest } from '../../wire/onboarding.ts';
+import { wasCounted } from '../figures-store.ts';
+import { type Facts, shownStatus, stepsOf } from '../onboarding.ts';
+import { type Call, type Route, route } from '../route.ts';
+import { CAPTURES_MADE } from '../tally.ts';
+
+type AnyCall = Call<unknown, unknown>;
+
+export const onboardingRoutes: readonly Route[] = [
+  route(showOnboarding, async (call) => {
+    const { services } = call;
+    const account = await mustFindAccount(call);
+    const requests = await services.requests.list(account.id);
+    const payments = await Promise.all(ENVIRONMENTS.map((environment) => paymentsIn(call, environment)));
+    const facts = await factsOf(call, account, requests, payments);
+    const { id, name, createdAt } = account;
+    const status = shownStatus(account, facts.keys.get('production')?.isUsed === true);
+    return {
+      account: { id, name, status, created_at: iso8601(createdAt) },
+      steps: stepsOf(facts).map(({ step, state, at }) => ({ step, state, at: timeOrNull(at) })),
+      tried: facts.tried,
+      payments,
+      requests: requests.map(requestView),
+      processors: services.activations.processors.map((each) => ({ name: each, is_simulator: each === SIMULATOR })),
+    };
+  }),
+
+  route(requestActivation, async (call) => {
+    const { environment, processor, note = '' } = call.body;
+    mustBeReadable(note, 'note');
+    return { id: await call.services.requests.ask({ account: call.account, environment, processor, note }, call) };
+  }),
+
+  route(withdrawActivationRequest, async (call) => {
+    const { services, account, params } = call;
+    await services.requests.end(await services.requests.waiting(account, params['id'] ?? ''), 'withdrawn', '', call);
+    return { done: true };
+  }),
+];
+
+export const requestView = (request: ActivationRequest) => ({
+  id: request.id,
+  environment: request.environment,
+  processor: request.processor,
+  note: request.note,
+  status: request.status,
+  answer: request.answer,
+  requested_by: request.requester,
+  decided_by: request.decider ?? null,
+  created_at: iso8601(request.createdAt),
+  decided_at: timeOrNull(request.decidedAt),
+});
+
+async function mustFindAccount({ services, account: id }: AnyCall): Promise<Account> {
+  const account = await services.accounts.find(id);
+  if (account === undefined) throw new Failure('unknown_record');
+  return account;
+}
+
+async function paymentsIn({ services, account }: AnyCall, environment: Environment) {
+  const enabled = await services.activations.enabled({ account, environment });
+  return { environment, enabled: enabled !== undefined, processor: enabled?.name ?? null };
+}
+
+async function factsOf(
+  { services, account: id }: AnyCall,
+  account: Account,
+  requests: readonly ActivationRequest[],
+  payments: readonly { readonly environment: Environment; readonly enabled: boolean }[],
+): Promise<Facts> {
+  const keys = await keyProgress(services.database, id);
+  const members = await services.people.team.membershipsIn(id);
+  const sandbox = await services.totals.of({ account: id, environment: 'sandbox' });
+  // Records end and are deleted; what was counted stays.
+  const wasMade = (name: string) => wasCounted(services.database, id, 'sandbox', name);
+  return {
+    account,
+    keys,
+    requests,
+    owner: members.find(({ role }) => role === 'owner')?.createdAt,
+    paymentsIn: new Set(payments.filter(({ enabled }) => enabled).map(({ environment }) => environment)),
+    tried: {
+      call: keys.get('sandbox')?.isUsed === true,
+      token: sandbox.tokens > 0 || (await wasMade(TOKENS_MADE)),
+      capture: sandbox.captures > 0 || (await wasMade(CAPTURES_MADE)),
+      payment: sandbox.payments > 0,
+    },
+  };
+}

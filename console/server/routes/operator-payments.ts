@@ -1,0 +1,106 @@
+import type { ReadBy } from '../../../src/http/fields.ts';
+import { iso8601 } from '../../../src/kernel/clock.ts';
+import type { Environment } from '../../../src/kernel/environment.ts';
+import { mustBeReadable } from '../../../src/kernel/readable.ts';
+import { SIMULATOR } from '../../../src/payments/activations.ts';
+import { doubtfulPayments } from '../../../src/payments/payment-store.ts';
+import type { ShownSetting } from '../../../src/payments/settings.ts';
+import { listActivationRequests } from '../../wire/onboarding.ts';
+import { approveActivation, declineActivation, type enablePayments, listProcessors } from '../../wire/operator.ts';
+import { readFigures } from '../figures-store.ts';
+import { resultOrApproval } from '../operator-changes.ts';
+import { type Call, type Route, route } from '../route.ts';
+import { typedSettings } from '../typed.ts';
+import { requestView } from './onboarding.ts';
+
+type AnyCall = Call<unknown, unknown>;
+type Enabling = ReadBy<NonNullable<typeof enablePayments.body>>;
+
+export const operatorPaymentRoutes: readonly Route[] = [
+  route(listActivationRequests, async ({ services }) => {
+    const names = await namesOf(services);
+    const requests = await services.requests.all();
+    return {
+      requests: requests.map((request) => ({
+        account: request.account,
+        account_name: names.get(request.account) ?? '',
+        request: requestView(request),
+      })),
+    };
+  }),
+
+  route(approveActivation, async (call) => {
+    const { services, body, origin } = call;
+    const { answer = '' } = body;
+    mustBeReadable(answer, 'answer');
+    const request = await requestOfPath(call);
+    const { account, environment } = request;
+    // In one unit, so that nobody withdraws what was enabled: when it fails, the request waits as before.
+    const along = await services.requests.ending(request, 'approved', answer, call);
+    const more = { along, answered: { id: request.id, answer } };
+    return resultOrApproval(async () => {
+      await services.activations.enable({ account, environment }, enablingOf(body), origin, more);
+      return { done: true };
+    });
+  }),
+
+  route(declineActivation, async (call) => {
+    const { answer } = call.body;
+    mustBeReadable(answer, 'answer');
+    await call.services.requests.end(await requestOfPath(call), 'declined', answer, call);
+    return { done: true };
+  }),
+
+  route(listProcessors, async ({ services, now }) => {
+    const { processors } = await readFigures(services.database, services.keyring, now);
+    const names = await namesOf(services);
+    const doubtful = await doubtfulPayments(services.database, services.keyring);
+    return {
+      processors: services.activations.processors.map((name) => ({
+        name,
+        is_simulator: name === SIMULATOR,
+        settings: services.activations.settingsOf(name).map(settingView),
+        sandbox_accounts: countIn(processors, 'sandbox', name),
+        production_accounts: countIn(processors, 'production', name),
+      })),
+      doubtful: doubtful.map(({ tenant, id, processor, operation, status, schedule, createdAt, payment }) => ({
+        ...tenant,
+        account_name: names.get(tenant.account) ?? '',
+        id,
+        processor,
+        operation: operation ?? null,
+        status,
+        since: iso8601(schedule.doubtfulAt ?? createdAt),
+        problem: payment?.problem ?? null,
+      })),
+    };
+  }),
+];
+
+const requestOfPath = ({ services, params }: AnyCall) =>
+  services.requests.waiting(params['id'] ?? '', params['request'] ?? '');
+
+/** What an operator gave, for `Activations`. Throws `invalid_field`. */
+export const enablingOf = ({ processor, settings = [], force = false }: Enabling) => ({
+  processor,
+  force,
+  settings: typedSettings(settings),
+});
+
+export const settingView = (setting: ShownSetting) => ({
+  name: setting.name,
+  about: setting.about,
+  value: setting.value ?? null,
+  is_set: setting.isSet,
+  fallback: setting.fallback ?? null,
+  expected: setting.expected,
+  is_required: setting.isRequired,
+  is_secret: setting.isSecret,
+});
+
+/** Of all accounts, by their ids. */
+export const namesOf = async ({ accounts }: AnyCall['services']): Promise<ReadonlyMap<string, string>> =>
+  new Map((await accounts.list()).map(({ id, name }) => [id, name]));
+
+const countIn = (processors: ReadonlyMap<string, string>, environment: Environment, name: string): number =>
+  [...processors].filter(([place, processor]) => processor === name && place.startsWith(`${environment}/`)).length;

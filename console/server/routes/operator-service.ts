@@ -1,0 +1,99 @@
+import { AlteredRows } from '../../../src/audit/altered-rows.ts';
+import { headOf, lanesWith } from '../../../src/audit/chains.ts';
+import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
+import { LIMITS } from '../../../src/kernel/limits.ts';
+import { countDoubtful } from '../../../src/payments/payment-store.ts';
+import { headIsSealed } from '../../../src/storage/journal.ts';
+import { listWrappedKeys } from '../../../src/storage/key-store.ts';
+import { schemaVersion } from '../../../src/storage/migrate.ts';
+import { INACTIVE_MS } from '../../people/inactivity.ts';
+import { countBlockedPasswords, countInactive } from '../../people/sign-in-state-store.ts';
+import { showHealth, showKeyring } from '../../wire/operator.ts';
+import { checksOf, FINDINGS } from '../health.ts';
+import { type ConsoleServices, type Route, route } from '../route.ts';
+import { namesOf } from './operator-payments.ts';
+
+const MIB = 2 ** 20;
+
+export const operatorServiceRoutes: readonly Route[] = [
+  route(showKeyring, async ({ services }) => ({
+    // In the order of versions, so that the newest of each comes last.
+    keys: [...newestOf(await listWrappedKeys(services.database))].map((key) => ({
+      account: key.account,
+      environment: key.environment,
+      purpose: key.purpose,
+      versions: key.version,
+      newest_at: iso8601(key.createdAt),
+      used: key.reserved,
+      limit: LIMITS.sealsPerDataKey,
+    })),
+  })),
+
+  route(showHealth, async ({ services, now }) => {
+    const { about, database, time } = services;
+    const isReady = await database.isAlive();
+    const doubtfulPayments = await countDoubtful(database);
+    const counts = await new AlteredRows(services).counts();
+    const alteredRows = [...counts.values()].reduce((sum, count) => sum + count, 0);
+    const proxyCertificates = await proxyCertificatesOf(services);
+    const certificateEnd = about.certificateEnd();
+    const isTimeTrusted = time.read().distrust === undefined;
+    const vitals = {
+      now,
+      isReady,
+      isTimeTrusted,
+      doubtfulPayments,
+      alteredRows,
+      inactiveUsers: await countInactive(database, now - INACTIVE_MS),
+      blockedPasswords: await countBlockedPasswords(database),
+      certificateEnd,
+      waitingWrites: database.waiting,
+      coreDumps: about.coreDumps,
+    };
+    const proxyEnds = proxyCertificates.map(({ end }) => end);
+    return {
+      ready: isReady,
+      version: about.version,
+      node: process.version,
+      database: about.isShared ? 'postgres' : 'sqlite',
+      schema: await schemaVersion(database),
+      started_at: iso8601(about.startedAt),
+      now: iso8601(now),
+      waiting_writes: database.waiting,
+      memory_mib: Math.round(process.memoryUsage().rss / MIB),
+      doubtful_payments: doubtfulPayments,
+      certificate_expires_at: timeOrNull(certificateEnd),
+      proxy_certificates: proxyCertificates.map(({ end, ...each }) => ({ ...each, expires_at: iso8601(end) })),
+      checks: checksOf({ ...vitals, proxyEnds, isLogSealed: await isLogSealed(services) }).map(
+        ({ endsAt, ...check }) => ({ ...check, ends_at: timeOrNull(endsAt), text: FINDINGS[check.finding] }),
+      ),
+    };
+  }),
+];
+
+/** Of each scope and purpose. */
+const newestOf = <T extends { account: string; environment: string; purpose: string }>(keys: readonly T[]) =>
+  new Map(keys.map((key) => [`${key.environment}/${key.account}/${key.purpose}`, key])).values();
+
+/** The next to end first. */
+async function proxyCertificatesOf(services: ConsoleServices) {
+  const names = await namesOf(services);
+  return (await services.configurations.certificateEnds())
+    .map(({ account, environment, certificate: which, at: end }) => ({
+      account,
+      account_name: names.get(account) ?? '',
+      environment,
+      which,
+      end,
+    }))
+    .sort((one, other) => one.end - other.end);
+}
+
+/** The chains of no account, which announce all others; undefined when there are none to be read. */
+async function isLogSealed({ database, journalKey }: ConsoleServices): Promise<boolean | undefined> {
+  const heads = await Promise.all(
+    (await lanesWith(database, '')).map((lane) => headOf(database, { account: '', lane })),
+  );
+  const found = heads.filter((head) => head !== undefined);
+  return found.length === 0 ? undefined : found.every((head) => headIsSealed(journalKey, head, head.seal));
+}

@@ -1,0 +1,139 @@
+import { toSummaryLines } from '../../../src/accounts/approval-summary.ts';
+import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
+import { Failure } from '../../../src/kernel/failure.ts';
+import type { Invitation } from '../../people/invitation-store.ts';
+import type { Link } from '../../people/invitations.ts';
+import { type Authority, mayReset } from '../../people/roles.ts';
+import type { Member } from '../../people/team.ts';
+import {
+  changeRole,
+  inviteToTeam,
+  removeFromTeam,
+  resetPerson,
+  showTeam,
+  withdrawInvitation,
+} from '../../wire/team.ts';
+import { type Call, carriedOut, type Route, route } from '../route.ts';
+
+type AnyCall = Call<unknown, unknown>;
+
+export const teamRoutes: readonly Route[] = [
+  route(showTeam, (call) => teamView(call, call.account)),
+
+  route(
+    inviteToTeam,
+    async (call) => carriedOut(linkView(call, await invite(call, { account: call.account, ...call.body }))),
+    async (call) => {
+      const { services, account, body } = call;
+      const to = { account, ...body };
+      const email = await services.people.invitations.checked(to, authorityOf(call));
+      return toSummaryLines(Object.entries({ email, role: to.role }));
+    },
+  ),
+
+  route(withdrawInvitation, async ({ services: { people }, account, params, origin }) => {
+    await people.invitations.revoke(account, params['id'] ?? '', origin);
+    return { done: true };
+  }),
+
+  route(
+    changeRole,
+    async ({ services: { people }, account, params, body, origin }) => {
+      await people.team.changeRole(account, params['person'] ?? '', body.role, origin);
+      return carriedOut({ done: true });
+    },
+    async (call) => {
+      const { name, email, role } = await memberOf(call);
+      return toSummaryLines(Object.entries({ person: name, email, role_now: role, role: call.body.role }));
+    },
+  ),
+
+  route(removeFromTeam, async ({ services: { people }, account, params, origin }) => {
+    await people.team.remove(account, params['person'] ?? '', origin);
+    return { done: true };
+  }),
+
+  route(
+    resetPerson,
+    async (call) => carriedOut(linkView(call, await resetMember(call, call.account))),
+    async (call) => {
+      const { person, name, email, role } = await memberOf(call);
+      await call.services.people.invitations.mustBeResettable(person, authorityOf(call));
+      return toSummaryLines(Object.entries({ person: name, email, role }));
+    },
+  ),
+];
+
+/** The one in the path. Throws `unknown_record`. */
+const memberOf = ({ services, account, params }: AnyCall): Promise<Member> =>
+  services.people.team.member(account, params['person'] ?? '');
+
+/** In whose name the caller acts. */
+const authorityOf = ({ account, role }: AnyCall): Authority => {
+  if (role === undefined) throw new Failure('not_allowed');
+  return { account, role };
+};
+
+export const invite = (
+  call: AnyCall,
+  to: { readonly account: string; readonly role: Authority['role']; readonly email: string },
+): Promise<Link> => {
+  const { account, role, email } = to;
+  return call.services.people.invitations.invite({ account, role, email }, authorityOf(call), call.origin);
+};
+
+/** A new way in for the person of the path, who has to be a member. Throws `unknown_record`, `not_allowed`. */
+export async function resetMember(call: AnyCall, account: string): Promise<Link> {
+  const { services, params, origin } = call;
+  const { team, invitations } = services.people;
+  const person = params['person'] ?? '';
+  if ((await team.roleIn(account, person)) === undefined) throw new Failure('unknown_record');
+  return invitations.reset(person, authorityOf(call), origin);
+}
+
+/** Where the caller reaches the console, who it is passed on to does too. */
+export const linkView = ({ relyingParty }: AnyCall, { secret, expiresAt }: Link) => ({
+  url: `${relyingParty.origin}/join#${secret}`,
+  expires_at: iso8601(expiresAt),
+});
+
+/** The people of an account, and those who were invited. */
+export async function teamView(call: AnyCall, account: string) {
+  const { team, invitations } = call.services.people;
+  const members = await team.members(account);
+  const seen = await call.services.people.sessions.lastSeenIn(account);
+  return {
+    people: await Promise.all(members.map((member) => memberView(call, member, seen.get(member.person)))),
+    invitations: await Promise.all((await invitations.list(account)).map((each) => invitationView(call, each))),
+  };
+}
+
+async function memberView(call: AnyCall, member: Member, seenAt: number | undefined) {
+  const { person, name, email, role, signIn, lockedUntil, createdAt } = member;
+  const { team } = call.services.people;
+  return {
+    id: person,
+    name,
+    email,
+    role,
+    is_you: person === call.person.id,
+    sign_in: signIn,
+    locked_until: timeOrNull(lockedUntil),
+    may_reset: mayReset(authorityOf(call), await team.membershipsOf(person)),
+    last_seen_at: timeOrNull(seenAt),
+    joined_at: iso8601(createdAt),
+  };
+}
+
+async function invitationView(call: AnyCall, { id, email, person, role, by, createdAt, expiresAt }: Invitation) {
+  const whose = person === undefined ? undefined : await call.services.people.people.profile(person);
+  return {
+    id,
+    email: whose?.email ?? email ?? null,
+    person: whose?.name ?? null,
+    role: role ?? null,
+    invited_by: by ?? '',
+    created_at: iso8601(createdAt),
+    expires_at: iso8601(expiresAt),
+  };
+}

@@ -1,0 +1,84 @@
+import { toSummaryLines } from '../../../src/accounts/approval-summary.ts';
+import { iso8601 } from '../../../src/kernel/clock.ts';
+import { longExpiry } from '../../../src/kernel/expiry.ts';
+import { Failure, invalid } from '../../../src/kernel/failure.ts';
+import { truncatePans } from '../../../src/kernel/pan.ts';
+import type { ListedToken } from '../../../src/vault/token-listing.ts';
+import type { TokenSearch } from '../../../src/vault/token-search.ts';
+import { deleteToken, listTokens, showToken, type TOKEN_SEARCHES } from '../../wire/records.ts';
+import { saidAs } from '../refusals.ts';
+import { type Call, carriedOut, type Route, route } from '../route.ts';
+
+const SEARCHES: Readonly<Record<(typeof TOKEN_SEARCHES)[number], TokenSearch['by']>> = {
+  token: 'token',
+  tag: 'tag',
+  last_four: 'last-four',
+  bin: 'bin',
+};
+
+const NAMES = { text: 'value' };
+
+export const tokenRoutes: readonly Route[] = [
+  route(listTokens, async ({ services: { tokenListing }, tenant, body }) => {
+    const search = searchOf(body);
+    const { items, cursor } = await saidAs(NAMES, () =>
+      search === undefined ? tokenListing.list(tenant, body.cursor) : tokenListing.search(tenant, search, body.cursor),
+    );
+    return { tokens: items.map(shown), next: cursor ?? null };
+  }),
+
+  route(showToken, async (call) => shown(await tokenOf(call))),
+
+  route(
+    deleteToken,
+    async (call) => {
+      const { services, tenant, params, origin } = call;
+      const [deletion] = await services.vault.delete(tenant, [params['token'] ?? ''], { origin });
+      if (deletion?.deleted !== true) throw new Failure('unknown_record');
+      return carriedOut({ done: true });
+    },
+    async (call) => {
+      const { token, details } = await tokenOf(call);
+      return toSummaryLines(Object.entries({ token, card: details?.truncated }));
+    },
+  ),
+];
+
+/** The one in the path. Throws `unknown_record`. */
+async function tokenOf({
+  services: { tokenListing },
+  tenant,
+  params,
+}: Pick<Call<unknown, unknown>, 'services' | 'tenant' | 'params'>): Promise<ListedToken> {
+  const { items } = await tokenListing.search(tenant, { by: 'token', text: params['token'] ?? '' });
+  const [found] = items;
+  if (found === undefined) throw new Failure('unknown_record');
+  return found;
+}
+
+/** Undefined for all. Throws `invalid_field`. */
+function searchOf({
+  by,
+  value,
+}: {
+  readonly by?: keyof typeof SEARCHES | undefined;
+  readonly value?: string | undefined;
+}): TokenSearch | undefined {
+  if (by === undefined && value === undefined) return undefined;
+  if (by === undefined) throw invalid('by', 'required');
+  if (value === undefined) throw invalid('value', 'required');
+  return { by: SEARCHES[by], text: value };
+}
+
+const shown = ({ token, scheme, isPersistent, createdAt, details }: ListedToken) => ({
+  token,
+  card: details?.truncated ?? '',
+  scheme,
+  is_persistent: isPersistent,
+  name: details?.name === undefined ? null : truncatePans(details.name),
+  expiration: details?.expiry === undefined ? null : longExpiry(details.expiry),
+  tags: (details?.tags ?? []).map(truncatePans),
+  created_by: details?.createdBy.name ?? '',
+  created_at: iso8601(createdAt),
+  is_damaged: details === undefined,
+});

@@ -1,0 +1,21 @@
+import { tryOut } from '../../../src/http/proxy-trial.ts';
+import { tryPayload } from '../../wire/proxy.ts';
+import { type Route, route } from '../route.ts';
+
+export const workbenchRoutes: readonly Route[] = [
+  route(tryPayload, async (call) => {
+    const { services, account, body, origin, now } = call;
+    const { proxy, clock } = services;
+    const { kind, hash_type: type, payload: text } = body;
+    // Never production: nobody's card data belongs into a browser.
+    const tenant = { account, environment: 'sandbox' } as const;
+    const query = type === undefined ? '' : `type=${type}`;
+    const { status, answer, failure } = await tryOut({ kind, text, proxy, tenant, origin, query });
+    return {
+      status,
+      answer,
+      error: failure === undefined ? null : { code: failure.code, description: failure.message },
+      duration_ms: Math.max(0, clock() - now),
+    };
+  }),
+];

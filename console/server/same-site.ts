@@ -1,0 +1,33 @@
+import { Failure } from '../../src/kernel/failure.ts';
+
+/** What a browser says of where a request comes from. */
+export interface Provenance {
+  readonly method: string;
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  /** Sec-Fetch-Site. */
+  readonly site: string | undefined;
+}
+
+/**
+ * The origin of the console as the browser sees it. Throws `cross_site` when a page of another origin sent the request, or
+ * made the browser ask. The cookie is SameSite=Strict and each change carries a token; this holds when either fails, and
+ * another port of the same host is another origin here, though not another site.
+ *
+ * `consoleUrl`: where the operator said the console is, if they did; then nothing else is taken for it.
+ */
+export function originOfConsole({ method, host, origin, site }: Provenance, consoleUrl: string | undefined): string {
+  const own = consoleUrl ?? originOfHost(host);
+  if (site !== undefined && site !== 'same-origin' && !(method === 'GET' && site === 'none'))
+    throw new Failure('cross_site');
+  if (origin !== undefined && origin !== own) throw new Failure('cross_site');
+  if (method !== 'GET' && origin === undefined) throw new Failure('cross_site');
+  return own;
+}
+
+/** Whoever sends the request can write anything there. Throws `cross_site`. */
+function originOfHost(host = ''): string {
+  const origin = `https://${host}`;
+  if (!/^[\w.:[\]-]+$/.test(host) || !URL.canParse(origin)) throw new Failure('cross_site');
+  return origin;
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { countRequest } from '../../src/http/counting.ts';
+import { HOUR } from '../../src/kernel/clock.ts';
+import type { Tenant } from '../../src/kernel/environment.ts';
+import { STATUSES } from '../../src/payments/transitions.ts';
+import { answeredWithin, tallyOf } from './tally.ts';
+
+const TENANT: Tenant = { account: 'one', environment: 'sandbox' };
+
+const counted = (numbers: Readonly<Record<string, number>>) =>
+  Object.entries(numbers).map(([name, number]) => ({ name, number }));
+
+const within = (numbers: Readonly<Record<string, number>>, share: number): number | undefined =>
+  answeredWithin(tallyOf(counted(numbers), []), share);
+
+describe('a tally', () => {
+  it('adds up requests of all operations, and knows captures and tokens among them', () => {
+    const tally = tallyOf(
+      counted({
+        tokens: 7,
+        'createCapture.ok': 2,
+        'createCapture.refused': 3,
+        'tokenizeCards.ok': 5,
+        'createPayment.failed': 1,
+        'ms.le_5': 11,
+      }),
+      [],
+    );
+    const { tokens, captures, requests, refused, failed } = tally;
+    assert.deepEqual(
+      { tokens, captures, requests, refused, failed },
+      { tokens: 7, captures: 2, requests: 11, refused: 3, failed: 1 },
+    );
+  });
+
+  it('counts every payment, and as approved or not those that were decided', () => {
+    const payments = STATUSES.map((status, index) => ({ hour: HOUR, status, number: 10 ** index }));
+    const { payments: all, approved, notApproved } = tallyOf([], payments);
+    // Authorized, Collected and Voided; Declined and ProcessorError.
+    assert.deepEqual([all, approved, notApproved], [1_111_111, 10_110, 1_100_000]);
+  });
+
+  it('is nothing when nothing was counted', () => {
+    const { steps, ...numbers } = tallyOf([], []);
+    assert.deepEqual(new Set(Object.values(numbers)), new Set([0]));
+    assert.equal(answeredWithin({ steps }, 0.5), undefined);
+  });
+});
+
+describe('the time within which a share was answered', () => {
+  it('is the end of the step in which that share is reached, whatever the order of the steps', () => {
+    const numbers = { 'ms.le_100': 5, 'ms.le_2': 90, 'ms.le_10': 5 };
+    assert.equal(within(numbers, 0.5), 2);
+    assert.equal(within(numbers, 0.9), 2);
+    assert.equal(within(numbers, 0.91), 10);
+    assert.equal(within(numbers, 0.95), 10);
+    assert.equal(within(numbers, 0.96), 100);
+    assert.equal(within(numbers, 1), 100);
+  });
+
+  it('is told in steps up to a minute, and above it as longer', () => {
+    const took = [1000, 1001, 2001, 5001, 10_001, 30_001, 60_000, 60_001, 600_000];
+    const answered = took.map((milliseconds) => {
+      const names: string[] = [];
+      countRequest({ note: (_tenant, name) => names.push(name) }, TENANT, 'ping', { status: 200, milliseconds });
+      return within(Object.fromEntries(names.map((name) => [name, 1])), 1);
+    });
+    assert.deepEqual(answered, [1000, 2000, 5000, 10_000, 30_000, 60_000, 60_000, 60_001, 60_001]);
+  });
+
+  it('is above a minute where the step has no end', () => {
+    assert.equal(within({ 'ms.le_1': 1, 'ms.longer': 99 }, 0.5), 60_001);
+  });
+
+  it('counts what was measured before there were steps above a second', () => {
+    assert.equal(within({ 'ms.le_1000': 1, 'ms.inf': 99, 'ms.le_60000': 1 }, 0.5), 10_000);
+  });
+
+  it('adds up steps of several hours', () => {
+    const hours = [...counted({ 'ms.le_1': 4 }), ...counted({ 'ms.le_1': 4 }), ...counted({ 'ms.le_5': 7 })];
+    assert.equal(answeredWithin(tallyOf(hours, []), 0.5), 1);
+  });
+});

@@ -1,0 +1,26 @@
+import type { Environment } from '../../../../../src/kernel/environment.ts';
+import type { Json } from '../../../../../src/kernel/json.ts';
+import type { Approval } from './approvals-page.tsx';
+
+/** What a change has made when it was carried out, of which the answer tells this one time. */
+export type Made =
+  | { readonly kind: 'key'; readonly secret: string; readonly environment: Environment }
+  /** `whose`: of an invitation the address, of a new way in the name. */
+  | {
+      readonly kind: 'link';
+      readonly isReset: boolean;
+      readonly whose: string;
+      readonly url: string;
+      readonly ends: string;
+    };
+
+/** Undefined: nothing that is shown once. */
+export function madeBy({ action, environment, summary }: Approval, result: Json | undefined): Made | undefined {
+  if (typeof result !== 'object' || result === null) return undefined;
+  const { secret, url, expires_at: ends } = result as { readonly [name: string]: Json };
+  if (typeof secret === 'string') return { kind: 'key', secret, environment };
+  if (typeof url !== 'string' || typeof ends !== 'string') return undefined;
+  const isReset = action === 'team.reset';
+  const whose = summary.find(({ name }) => name === (isReset ? 'person' : 'email'))?.value ?? '';
+  return { kind: 'link', isReset, whose, url, ends };
+}

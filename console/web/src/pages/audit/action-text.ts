@@ -1,0 +1,26 @@
+import { useTranslation } from 'react-i18next';
+import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { listAudit } from '../../../../wire/audit.ts';
+import { audit as texts } from '../../text/en/audit.ts';
+
+export type AuditPage = ReadBy<typeof listAudit.data>;
+export type AuditRecord = AuditPage['records'][number];
+
+type Begun = keyof typeof texts.begun;
+
+const isBegun = (operation: string): operation is Begun => Object.hasOwn(texts.begun, operation);
+
+/** Operations on payments, of which the log has nothing but that they were begun. */
+export const isBeginning = ({ action, outcome }: AuditRecord): boolean =>
+  action === 'payment.requested' && outcome === 'success';
+
+/** What an action of the log is called; one that we do not know keeps its own name. */
+export function useActionText(): (record: AuditRecord) => string {
+  const { t, i18n } = useTranslation('audit');
+  return ({ action, detail }) => {
+    const operation = detail.find(({ name }) => name === 'operation')?.value ?? '';
+    if (action === 'payment.requested' && isBegun(operation)) return t(`begun.${operation}`);
+    const key = `actions.${action}`;
+    return i18n.exists(`audit:${key}`) ? t(key as 'actions.key.created') : action;
+  };
+}

@@ -1,0 +1,159 @@
+import { Alert, Button, Stack, Text, Tooltip } from '@mantine/core';
+import type { UseMutationResult } from '@tanstack/react-query';
+import { Download, ScrollText, SearchX, ShieldCheck, ShieldX } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { verifyAudit } from '../../../../wire/audit.ts';
+import type { CallError } from '../../api/call.ts';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { numberText } from '../../parts/number.ts';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { SearchedBack } from '../../parts/searched-back.tsx';
+import { TimeZone } from '../../parts/time-zone.tsx';
+import type { AuditPage } from './action-text.ts';
+import { AuditFilters } from './audit-filters.tsx';
+import { AuditTable } from './audit-table.tsx';
+import { useFaultText } from './fault-text.ts';
+import type { useAuditFilters } from './filters.ts';
+
+type Verification = ReadBy<typeof verifyAudit.data>;
+type Verify = Pick<
+  UseMutationResult<Verification, CallError, object>,
+  'mutate' | 'data' | 'error' | 'isPending' | 'reset'
+>;
+
+interface AuditLogProps {
+  readonly title: string;
+  readonly description: string;
+  readonly filters: ReturnType<typeof useAuditFilters>;
+  readonly list: {
+    readonly pages: readonly AuditPage[] | undefined;
+    readonly error: CallError | null;
+    readonly retry: () => void;
+    readonly next: { readonly onClick: () => void; readonly isLoading: boolean } | undefined;
+  };
+  readonly verify: Verify;
+  readonly onVerify: () => void;
+  /** Address of the export, which takes no filters. */
+  readonly exportPath: string;
+  readonly exportHint: string;
+  /** More filters. */
+  readonly children?: ReactNode;
+}
+
+/** The log of an account, or that of the service. */
+export function AuditLog(props: AuditLogProps) {
+  const { t } = useTranslation('audit');
+  const { filters, list, verify } = props;
+  const { pages, error, retry, next } = list;
+  const { isFiltered, clear } = filters;
+  return (
+    <>
+      <PageHeader
+        title={props.title}
+        description={
+          <>
+            {props.description} <TimeZone />
+          </>
+        }
+        actions={<Actions {...props} />}
+      />
+      <VerifyResult verify={verify} />
+      <AuditFilters {...filters}>{props.children}</AuditFilters>
+      <AuditTable
+        records={pages?.flatMap(({ records }) => records)}
+        error={error}
+        onRetry={retry}
+        empty={<Nothing isFiltered={isFiltered} onClear={clear} />}
+        next={next && { ...next, label: isFiltered ? t('lookFurther') : t('older') }}
+      />
+      {isFiltered && <SearchedBack to={pages?.at(-1)?.looked_back_to ?? null} />}
+    </>
+  );
+}
+
+function Actions({ verify, onVerify, exportPath, exportHint }: AuditLogProps) {
+  const { t } = useTranslation('audit');
+  return (
+    <>
+      <Tooltip label={t('verifyHint')}>
+        <Button
+          variant="default"
+          leftSection={<ShieldCheck size={16} aria-hidden />}
+          onClick={onVerify}
+          loading={verify.isPending}
+        >
+          {t('verify')}
+        </Button>
+      </Tooltip>
+      <Tooltip label={exportHint}>
+        <Button
+          component="a"
+          href={exportPath}
+          download="audit.jsonl"
+          variant="default"
+          leftSection={<Download size={16} aria-hidden />}
+        >
+          {t('export')}
+        </Button>
+      </Tooltip>
+    </>
+  );
+}
+
+function VerifyResult({ verify: { data, error, isPending, reset } }: { readonly verify: Verify }) {
+  const { t, i18n } = useTranslation('audit');
+  const faultText = useFaultText();
+  if (error !== null)
+    return (
+      <Stack mb="md">
+        <ErrorAlert error={error} />
+      </Stack>
+    );
+  if (data === undefined || isPending) return null;
+  const number = numberText(data.records, i18n.language);
+  return (
+    <Alert
+      mb="md"
+      color={data.ok ? 'teal' : 'red'}
+      role={data.ok ? 'status' : 'alert'}
+      icon={data.ok ? <ShieldCheck size={18} aria-hidden /> : <ShieldX size={18} aria-hidden />}
+      title={data.ok ? t('verified') : t('fault')}
+      withCloseButton
+      closeButtonLabel={t('closeResult')}
+      onClose={reset}
+    >
+      <Text size="sm">
+        {data.ok
+          ? t('verifiedText', { count: data.records, number })
+          : t('faultText', { fault: faultText(data.fault ?? '') })}
+      </Text>
+    </Alert>
+  );
+}
+
+function Nothing({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
+  const { t } = useTranslation('audit');
+  if (!isFiltered) {
+    return (
+      <EmptyState icon={ScrollText} title={t('empty.title')}>
+        {t('empty.text')}
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      icon={SearchX}
+      title={t('empty.filteredTitle')}
+      action={
+        <Button variant="default" onClick={onClear}>
+          {t('filters.clear')}
+        </Button>
+      }
+    >
+      {t('empty.filteredText')}
+    </EmptyState>
+  );
+}

@@ -1,0 +1,91 @@
+import { Text } from '@mantine/core';
+import { Timer } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import type { ReadBy } from '../../../../../src/http/fields.ts';
+import { listCaptures } from '../../../../wire/records.ts';
+import { useReadPages } from '../../api/pages.ts';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { NoRecords } from '../../parts/no-records.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { ShortId } from '../../parts/short-id.tsx';
+import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
+import { Time } from '../../parts/time.tsx';
+import { TimeZone } from '../../parts/time-zone.tsx';
+import { TruncatedCard } from '../../parts/truncated-card.tsx';
+import { useTenant } from '../../session/tenant.ts';
+import { SentAmount } from './sent-amount.tsx';
+import { TimeLeft } from './time-left.tsx';
+
+type CaptureRow = ReadBy<typeof listCaptures.data>['captures'][number];
+
+function useColumns(): readonly Column<CaptureRow>[] {
+  const { t } = useTranslation('captures');
+  return [
+    {
+      name: 'id',
+      header: t('list.id'),
+      cell: ({ id }) => <ShortId id={id} />,
+    },
+    {
+      name: 'card',
+      header: t('list.card'),
+      cell: ({ card, is_damaged }) => (is_damaged ? <StatusBadge status="damaged" /> : <TruncatedCard card={card} />),
+    },
+    { name: 'left', header: t('list.left'), cell: ({ expires_at }) => <TimeLeft until={expires_at} /> },
+    {
+      name: 'kept',
+      header: t('list.kept'),
+      from: 'md',
+      cell: ({ has_sad }) =>
+        has_sad ? (
+          <Badge tone="attention" title={t('sensitiveTitle')}>
+            {t('sensitive')}
+          </Badge>
+        ) : (
+          '–'
+        ),
+    },
+    { name: 'amount', header: t('list.amount'), isNumber: true, from: 'sm', cell: (row) => <SentAmount {...row} /> },
+    {
+      name: 'at',
+      header: t('list.at'),
+      from: 'lg',
+      cell: ({ created_at }) => <Time value={created_at} />,
+    },
+  ];
+}
+
+export function CapturesPage() {
+  const { t } = useTranslation('captures');
+  const { account, environment } = useTenant();
+  const columns = useColumns();
+  const { pages, error, retry, next } = useReadPages(listCaptures, { params: { account, environment } });
+  return (
+    <>
+      <PageHeader
+        title={t('title')}
+        description={
+          <>
+            {t('description')} <TimeZone />
+          </>
+        }
+      />
+      <DataTable
+        caption={t('list.caption')}
+        columns={columns}
+        rows={pages?.flatMap(({ captures }) => captures)}
+        rowKey={({ id }) => id}
+        to={({ id }) => encodeURIComponent(id)}
+        error={error}
+        onRetry={retry}
+        next={next}
+        empty={<NoRecords icon={Timer} words={t('empty', { returnObjects: true })} />}
+      />
+      {pages?.some(({ captures }) => captures.length > 0) && (
+        <Text size="xs" c="dimmed" mt="xs">
+          {t('list.amountNote', { note: t('amountNote') })}
+        </Text>
+      )}
+    </>
+  );
+}

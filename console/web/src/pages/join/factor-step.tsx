@@ -1,0 +1,103 @@
+import { Stack, Text, UnstyledButton } from '@mantine/core';
+import { ChevronRight, Fingerprint, type LucideIcon, Smartphone } from 'lucide-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { ReadBy } from '../../../../../src/http/fields.ts';
+import { beginPasskeyJoining, joinByPasskey, joinByTotp } from '../../../../wire/session.ts';
+import { call, setCsrfToken } from '../../api/call.ts';
+import { useOnce } from '../../api/hooks.ts';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { Badge } from '../../parts/status-badge.tsx';
+import { canUsePasskeys, makePasskey } from '../../session/passkey.ts';
+import { TotpEnrolment } from '../../session/totp-enrolment.tsx';
+import classes from './factor-step.module.css';
+import type { Enrolment } from './join-steps.tsx';
+
+export type Joined = ReadBy<typeof joinByTotp.data>;
+
+interface FactorStepProps {
+  readonly enrolment: Enrolment;
+  readonly onJoined: (joined: Joined) => void;
+}
+
+export function FactorStep({ enrolment, onJoined }: FactorStepProps) {
+  const { t } = useTranslation('join');
+  const [isApp, setApp] = useState(false);
+  const options = {
+    onSuccess: (joined: Joined) => {
+      setCsrfToken(joined.session.csrf_token);
+      onJoined(joined);
+    },
+  };
+  const byCode = useOnce<Joined, string>({
+    mutationFn: (code) => call(joinByTotp, { body: { code } }),
+    ...options,
+  });
+  const byPasskey = useOnce<Joined>({
+    mutationFn: async () => {
+      const begun = await call(beginPasskeyJoining);
+      const credential = await makePasskey(begun.options);
+      return call(joinByPasskey, { body: { credential, label: t('passkey') } });
+    },
+    ...options,
+  });
+  if (isApp) {
+    return (
+      <TotpEnrolment
+        totp={enrolment.totp}
+        isBusy={byCode.isPending}
+        error={byCode.error}
+        onCode={byCode.mutate}
+        onCancel={() => setApp(false)}
+      />
+    );
+  }
+  return (
+    <Stack gap="sm">
+      {byPasskey.error && <ErrorAlert error={byPasskey.error} isFocused />}
+      {canUsePasskeys() && (
+        <Choice
+          icon={Fingerprint}
+          title={t('passkey')}
+          hint={t('passkeyHint')}
+          badge={t('recommended')}
+          isBusy={byPasskey.isPending}
+          onClick={() => byPasskey.mutate()}
+        />
+      )}
+      <Choice
+        icon={Smartphone}
+        title={t('app')}
+        hint={t('appHint')}
+        isBusy={byPasskey.isPending}
+        onClick={() => setApp(true)}
+      />
+    </Stack>
+  );
+}
+
+interface ChoiceProps {
+  readonly icon: LucideIcon;
+  readonly title: string;
+  readonly hint: string;
+  readonly badge?: string;
+  readonly isBusy: boolean;
+  readonly onClick: () => void;
+}
+
+function Choice({ icon: Icon, title, hint, badge, isBusy, onClick }: ChoiceProps) {
+  return (
+    <UnstyledButton className={classes['choice'] ?? ''} disabled={isBusy} onClick={onClick}>
+      <Icon size={22} strokeWidth={1.75} aria-hidden className={classes['icon']} />
+      <span className={classes['words']}>
+        <span className={classes['title']}>
+          {title} {badge !== undefined && <Badge tone="info">{badge}</Badge>}
+        </span>
+        <Text span size="sm" c="dimmed">
+          {hint}
+        </Text>
+      </span>
+      <ChevronRight size={18} aria-hidden />
+    </UnstyledButton>
+  );
+}

@@ -1,0 +1,100 @@
+import { Button, Input, SegmentedControl, Stack, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useId } from 'react';
+import { useTranslation } from 'react-i18next';
+import { join, LANGUAGES } from '../../../../wire/session.ts';
+import { call, setCsrfToken } from '../../api/call.ts';
+import { useOnce } from '../../api/hooks.ts';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { useFieldErrors } from '../../parts/field-errors.ts';
+import { NewPassword } from '../../parts/new-password.tsx';
+import { isLanguage, type Language, setLanguage } from '../../text/index.ts';
+import { LANGUAGE_NAMES } from '../../text/language-names.ts';
+import type { Invited } from './join-page.tsx';
+import type { Enrolment } from './join-steps.tsx';
+
+interface PersonStepProps {
+  readonly secret: string;
+  readonly invited: Invited;
+  readonly onGiven: (enrolment: Enrolment) => void;
+}
+
+export function PersonStep({ secret, invited, onGiven }: PersonStepProps) {
+  const { t, i18n } = useTranslation('join');
+  const id = useId();
+  const isReset = invited.kind === 'reset';
+  const language: Language = isLanguage(i18n.language) ? i18n.language : 'en';
+  const form = useForm({ initialValues: { name: '', email: invited.email ?? '', password: '' } });
+  const faults = useFieldErrors(form);
+  const give = useOnce<Enrolment>({
+    mutationFn: () => call(join, { body: bodyOf(form.getValues(), secret, invited, language) }),
+    onSuccess: (enrolment) => {
+      setCsrfToken(enrolment.csrf_token);
+      onGiven(enrolment);
+    },
+    onError: faults.onError,
+  });
+  return (
+    <form onSubmit={form.onSubmit(() => give.mutate())}>
+      <Stack gap="md">
+        {faults.rest && <ErrorAlert error={faults.rest} isFocused />}
+        {!isReset && (
+          <TextInput
+            label={t('name')}
+            autoComplete="name"
+            required
+            withAsterisk={false}
+            autoFocus
+            {...form.getInputProps('name')}
+          />
+        )}
+        <TextInput
+          label={t('email')}
+          description={t('emailHint')}
+          type="email"
+          autoComplete="username"
+          required
+          withAsterisk={false}
+          // Password managers keep it beside the password, so it stands here even when it is known.
+          readOnly={invited.email !== null}
+          variant={invited.email === null ? 'default' : 'filled'}
+          {...form.getInputProps('email')}
+        />
+        <NewPassword
+          label={isReset ? t('newPassword') : t('password')}
+          value={form.values.password}
+          onChange={(password) => form.setFieldValue('password', password)}
+          error={form.errors['password']}
+        />
+        {!isReset && (
+          <div>
+            <Input.Label labelElement="div" id={id}>
+              {t('language')}
+            </Input.Label>
+            <SegmentedControl
+              fullWidth
+              aria-labelledby={id}
+              value={language}
+              onChange={(value) => isLanguage(value) && void setLanguage(value)}
+              data={LANGUAGES.map((value) => ({ value, label: LANGUAGE_NAMES[value] }))}
+            />
+          </div>
+        )}
+        <Button type="submit" size="md" loading={give.isPending}>
+          {t('create')}
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+interface Given {
+  readonly name: string;
+  readonly email: string;
+  readonly password: string;
+}
+
+function bodyOf({ name, email, password }: Given, invitation: string, invited: Invited, language: Language) {
+  if (invited.kind === 'reset') return { invitation, password };
+  return { invitation, password, language, name: name.trim(), ...(invited.email === null && { email: email.trim() }) };
+}

@@ -1,0 +1,73 @@
+import { Modal } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { createKey } from '../../../../wire/keys.ts';
+import { useChange } from '../../api/hooks.ts';
+import { useNoteApproval } from '../../parts/notices.tsx';
+import { useTenant } from '../../session/tenant.ts';
+import { KeyFields } from './key-form.tsx';
+import { type Issued, KeySecret } from './key-secret.tsx';
+import { NEW_KEY } from './key-values.ts';
+
+interface CreateKeyProps {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+  readonly yourAddress: string;
+}
+
+/** The form, and after it the key itself, which cannot be clicked away by mistake. */
+export function CreateKey({ opened, onClose, yourAddress }: CreateKeyProps) {
+  const { t } = useTranslation('keys');
+  const { t: tParts } = useTranslation('parts');
+  const params = useTenant();
+  const noteApproval = useNoteApproval();
+  const [issued, setIssued] = useState<Issued>();
+  const create = useChange(createKey);
+  const isHeld = issued !== undefined || create.isPending;
+  return (
+    <Modal
+      opened={opened || issued !== undefined}
+      onClose={onClose}
+      onExitTransitionEnd={() => create.reset()}
+      title={issued === undefined ? t('form.createTitle') : t('secret.createdTitle')}
+      size="xl"
+      closeOnClickOutside={false}
+      closeOnEscape={!isHeld}
+      withCloseButton={!isHeld}
+      closeButtonProps={{ 'aria-label': tParts('close') }}
+    >
+      {issued !== undefined ? (
+        <KeySecret
+          issued={issued}
+          onStored={() => {
+            setIssued(undefined);
+            onClose();
+          }}
+        />
+      ) : (
+        <KeyFields
+          isOver={!opened}
+          initial={NEW_KEY}
+          environment={params.environment}
+          yourAddress={yourAddress}
+          submitLabel={t('form.create')}
+          isBusy={create.isPending}
+          onCancel={onClose}
+          onSubmit={(body, onError) =>
+            create.mutate(
+              { params: { ...params }, body },
+              {
+                onError,
+                onSuccess: ({ approval, result }) => {
+                  if (result !== null) setIssued(result);
+                  else onClose();
+                  if (approval !== null) noteApproval(approval);
+                },
+              },
+            )
+          }
+        />
+      )}
+    </Modal>
+  );
+}

@@ -1,0 +1,70 @@
+import { Modal, Stack } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useTranslation } from 'react-i18next';
+import { editKey } from '../../../../wire/keys.ts';
+import { useChange } from '../../api/hooks.ts';
+import { noteDone, useNoteApproval } from '../../parts/notices.tsx';
+import { useTenant } from '../../session/tenant.ts';
+import { KeyFields } from './key-form.tsx';
+import { KeyName } from './key-name.tsx';
+import { type Key, valuesOf } from './key-values.ts';
+
+interface EditKeyProps {
+  readonly opened: boolean;
+  readonly apiKey: Key;
+  readonly onClose: () => void;
+  readonly yourAddress: string;
+  readonly onReadAnew: () => void;
+}
+
+export function EditKey({ opened, apiKey, onClose, yourAddress, onReadAnew }: EditKeyProps) {
+  const { t } = useTranslation('keys');
+  const { t: tParts } = useTranslation('parts');
+  const params = useTenant();
+  const noteApproval = useNoteApproval();
+  const edit = useChange(editKey);
+  /** The form shows what is no more; the answer to that is to look again. */
+  const startOver = (): void => {
+    notifications.show({ message: t('form.changed'), color: 'yellow', autoClose: false });
+    onReadAnew();
+    onClose();
+  };
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title={t('form.editTitle')}
+      size="xl"
+      closeOnClickOutside={false}
+      closeOnEscape={!edit.isPending}
+      closeButtonProps={{ 'aria-label': tParts('close') }}
+    >
+      <Stack gap="md">
+        <KeyName apiKey={apiKey} />
+        <KeyFields
+          isOver={!opened}
+          initial={valuesOf(apiKey)}
+          ends={apiKey.expires_at}
+          environment={params.environment}
+          yourAddress={yourAddress}
+          submitLabel={t('form.save')}
+          isBusy={edit.isPending}
+          onCancel={onClose}
+          onSubmit={(traits, onError) =>
+            edit.mutate(
+              { params: { ...params, id: apiKey.id }, body: { ...traits, revision: apiKey.revision } },
+              {
+                onError: (error) => (error.code === 'changed_meanwhile' ? startOver() : onError(error)),
+                onSuccess: ({ approval }) => {
+                  if (approval === null) noteDone(t('form.saved'));
+                  else noteApproval(approval);
+                  onClose();
+                },
+              },
+            )
+          }
+        />
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,159 @@
+import { Alert, Button, Drawer, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Ban, Pencil, RefreshCw } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { showKey } from '../../../../wire/keys.ts';
+import type { CallError } from '../../api/call.ts';
+import { useRead } from '../../api/hooks.ts';
+import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { useCan, useMembership, useTenant } from '../../session/tenant.ts';
+import { EditKey } from './edit-key.tsx';
+import { KeyFacts } from './key-facts.tsx';
+import type { Key, ListedKey } from './key-values.ts';
+import classes from './keys.module.css';
+import { RevokeKey } from './revoke-key.tsx';
+import { RotateKey } from './rotate-key.tsx';
+
+interface KeyDrawerProps {
+  /** Of the key that is open. */
+  readonly id: string | null;
+  readonly keys: readonly ListedKey[] | undefined;
+  readonly yourAddress: string;
+  readonly onClose: () => void;
+  readonly onReadAnew: () => void;
+  /** Another key is to be shown. */
+  readonly onShow: (id: string) => void;
+}
+
+type Action = 'edit' | 'rotate' | 'revoke';
+
+/** A key in detail, and what can be done with it. */
+export function KeyDrawer({ id, keys, yourAddress, onClose, onReadAnew, onShow }: KeyDrawerProps) {
+  const { t } = useTranslation('keys');
+  const { t: tParts } = useTranslation('parts');
+  const tenant = useTenant();
+  const { environment } = tenant;
+  const [action, setAction] = useState<Action>();
+  // What was open stays to be seen while the drawer closes.
+  const [shown, setShown] = useState(id);
+  useEffect(() => {
+    if (id !== null) setShown(id);
+  }, [id]);
+  const reading = useRead(showKey, { params: { ...tenant, id: id ?? shown ?? '' } }, { enabled: id !== null });
+  const key = reading.data?.key;
+  const stop = (): void => setAction(undefined);
+  const inside = useKeptFocus(`${action} ${key?.state} ${key?.successor}`);
+  return (
+    <>
+      <Drawer
+        opened={id !== null && keys !== undefined}
+        onClose={onClose}
+        position="right"
+        // The page has one banner already.
+        attributes={{ header: { role: 'presentation' } }}
+        size="lg"
+        title={
+          <Group gap="xs">
+            <EnvironmentBadge environment={environment} />
+            <Text span fw={600} className={classes['words'] ?? ''}>
+              {key?.name ?? t('detail.title')}
+            </Text>
+          </Group>
+        }
+        closeButtonProps={{ 'aria-label': tParts('close') }}
+      >
+        {key === undefined ? (
+          <NoKey error={reading.error} onRetry={() => void reading.refetch()} />
+        ) : (
+          <Stack gap="lg" ref={inside} tabIndex={-1}>
+            <Actions apiKey={key} onAct={setAction} />
+            {key.state === 'altered' && <Alert color="red">{t('detail.altered')}</Alert>}
+            {key.state === 'ending' && <Text size="sm">{t('detail.ending')}</Text>}
+            <KeyFacts apiKey={key} keys={keys ?? []} />
+          </Stack>
+        )}
+      </Drawer>
+      {key !== undefined && (
+        <>
+          <EditKey
+            opened={action === 'edit'}
+            apiKey={key}
+            onClose={stop}
+            yourAddress={yourAddress}
+            onReadAnew={() => {
+              onReadAnew();
+              void reading.refetch();
+            }}
+          />
+          <RotateKey opened={action === 'rotate'} apiKey={key} onClose={stop} onRotated={onShow} />
+          <RevokeKey opened={action === 'revoke'} apiKey={key} onClose={stop} />
+        </>
+      )}
+    </>
+  );
+}
+
+interface NoKeyProps {
+  readonly error: CallError | null;
+  readonly onRetry: () => void;
+}
+
+function NoKey({ error, onRetry }: NoKeyProps) {
+  const { t } = useTranslation('keys');
+  if (error === null) return <Skeleton height={240} />;
+  if (error.code === 'unknown_record') return <Alert color="gray">{t('detail.gone')}</Alert>;
+  return <ErrorAlert error={error} onRetry={onRetry} />;
+}
+
+/** Longer than a dialog takes to close. */
+const CLOSING_MS = 400;
+
+/** A button that has done its work may be gone, and the focus with it: then it goes on within this element. */
+function useKeptFocus(change: string) {
+  const element = useRef<HTMLDivElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it looks after each change
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      if (document.activeElement === document.body) element.current?.focus({ preventScroll: true });
+    }, CLOSING_MS);
+    return () => clearTimeout(timer);
+  }, [change]);
+  return element;
+}
+
+function Actions({ apiKey, onAct }: { readonly apiKey: Key; readonly onAct: (action: Action) => void }) {
+  const { t } = useTranslation('keys');
+  const mayWrite = useCan()('keys:write');
+  const isSuspended = useMembership().status === 'suspended';
+  const isOver = apiKey.state === 'revoked' || apiKey.state === 'expired';
+  if (!mayWrite || isOver) return null;
+  const isAltered = apiKey.state === 'altered';
+  return (
+    <Group gap="xs">
+      {!isAltered && (
+        <Button
+          variant="default"
+          leftSection={<Pencil size={14} aria-hidden />}
+          disabled={isSuspended}
+          onClick={() => onAct('edit')}
+        >
+          {t('detail.edit')}
+        </Button>
+      )}
+      {!isAltered && apiKey.successor === null && (
+        <Button
+          variant="default"
+          leftSection={<RefreshCw size={14} aria-hidden />}
+          disabled={isSuspended}
+          onClick={() => onAct('rotate')}
+        >
+          {t('detail.rotate')}
+        </Button>
+      )}
+      <Button variant="light" color="red" leftSection={<Ban size={14} aria-hidden />} onClick={() => onAct('revoke')}>
+        {t('detail.revoke')}
+      </Button>
+    </Group>
+  );
+}

@@ -1,0 +1,39 @@
+import { Alert, Stack, Text, Title } from '@mantine/core';
+import { TriangleAlert } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { createKey } from '../../../../wire/keys.ts';
+import { FirstCall } from '../../parts/first-call.tsx';
+import { SecretOnce } from '../../parts/secret-once.tsx';
+import { useTenant } from '../../session/tenant.ts';
+
+export type Issued = NonNullable<ReadBy<typeof createKey.data>['result']>;
+
+interface KeySecretProps {
+  readonly issued: Issued;
+  readonly onStored: () => void;
+}
+
+/** A new key, one time, with a first call to try it by. */
+export function KeySecret({ issued, onStored }: KeySecretProps) {
+  const { t } = useTranslation('keys');
+  const { environment } = useTenant();
+  return (
+    <SecretOnce what={t('secret.label')} secret={issued.secret} onStored={onStored}>
+      <Stack gap="xs">
+        <Title order={3} size="h5">
+          {t('secret.try')}
+        </Title>
+        <Text size="sm" c="dimmed">
+          {t('secret.tryText')}
+        </Text>
+        {issued.key.allow_list.length === 0 && (
+          <Alert color="yellow" icon={<TriangleAlert size={18} aria-hidden />}>
+            {t('secret.addresses')}
+          </Alert>
+        )}
+        <FirstCall label="curl" environment={environment} secret={issued.secret} />
+      </Stack>
+    </SecretOnce>
+  );
+}

@@ -1,0 +1,96 @@
+import { Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { PERMISSIONS } from '../../../../../src/accounts/permission.ts';
+import type { CallError } from '../../api/call.ts';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
+import { Time } from '../../parts/time.tsx';
+import type { ListedKey } from './key-values.ts';
+import classes from './keys.module.css';
+
+interface KeyTableProps {
+  readonly keys: readonly ListedKey[] | undefined;
+  readonly error: CallError | null;
+  readonly onRetry: () => void;
+  readonly empty: ReactNode;
+}
+
+function useColumns(): readonly Column<ListedKey>[] {
+  const { t } = useTranslation('keys');
+  return [
+    {
+      name: 'name',
+      header: t('list.name'),
+      cell: ({ name, prefix }) => (
+        <>
+          <span className={classes['name']} title={name}>
+            {name}
+          </span>
+          <Text span size="xs" c="dimmed" ff="monospace">
+            {prefix}…
+          </Text>
+        </>
+      ),
+    },
+    { name: 'state', header: t('list.state'), cell: ({ state }) => <StatusBadge status={state} /> },
+    { name: 'permissions', header: t('list.permissions'), from: 'lg', cell: (key) => <Rights {...key} /> },
+    { name: 'addresses', header: t('list.addresses'), from: 'sm', cell: (key) => <Addresses {...key} /> },
+    {
+      name: 'created',
+      header: t('detail.made'),
+      from: 'lg',
+      cell: ({ created_at }) => <Time value={created_at} isDay />,
+    },
+    {
+      name: 'used',
+      header: t('list.used'),
+      from: 'sm',
+      cell: ({ last_used_at }) => <Time value={last_used_at} none={t('list.notUsed')} />,
+    },
+    {
+      name: 'expires',
+      header: t('list.expires'),
+      from: 'md',
+      cell: ({ expires_at, revoked_at }) =>
+        revoked_at === null ? <Time value={expires_at} isDay none={t('list.never')} /> : <Time value={null} />,
+    },
+  ];
+}
+
+export function KeyTable({ keys, error, onRetry, empty }: KeyTableProps) {
+  const { t } = useTranslation('keys');
+  return (
+    <DataTable
+      caption={t('list.caption')}
+      columns={useColumns()}
+      rows={keys}
+      rowKey={({ id }) => id}
+      to={({ id }) => `?key=${encodeURIComponent(id)}`}
+      {...{ error, onRetry, empty }}
+    />
+  );
+}
+
+function Rights({ permissions }: ListedKey) {
+  const { t } = useTranslation('keys');
+  const total = PERMISSIONS.length;
+  const isAll = permissions.length === total;
+  return (
+    <span title={permissions.join(', ')}>
+      {isAll ? t('list.all') : t('list.count', { count: permissions.length, total })}
+    </span>
+  );
+}
+
+/** Alarming only while the key could be used otherwise. */
+function Addresses({ networks, state }: ListedKey) {
+  const { t } = useTranslation('keys');
+  const isOver = state === 'revoked' || state === 'expired';
+  if (networks > 0 || isOver) return networks;
+  return (
+    <Badge tone="attention" title={t('detail.addressesNone')}>
+      {t('list.noAddress')}
+    </Badge>
+  );
+}

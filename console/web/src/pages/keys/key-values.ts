@@ -1,0 +1,83 @@
+import type { Permission } from '../../../../../src/accounts/permission.ts';
+import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { createKey, listKeys, showKey } from '../../../../wire/keys.ts';
+import { type AllowedRow, isSame } from './allow-list.ts';
+import { isNetwork } from './network.ts';
+
+export type ListedKey = ReadBy<typeof listKeys.data>['keys'][number];
+export type Key = ReadBy<typeof showKey.data>['key'];
+export type KeyTraits = ReadBy<NonNullable<typeof createKey.body>>;
+
+export const EXPIRIES = ['none', 'd30', 'd90', 'd365', 'date', 'kept'] as const;
+export type Expiry = (typeof EXPIRIES)[number];
+
+/** What the form holds. */
+export interface KeyValues {
+  name: string;
+  description: string;
+  permissions: Permission[];
+  allow_list: AllowedRow[];
+  /** Lines that are to go into the allow-list. */
+  pasted: string;
+  /** Very wide networks are on the list on purpose. */
+  isWideMeant: boolean;
+  expiry: Expiry;
+  /** Of a date field: `2027-01-31`. */
+  date: string;
+}
+
+export const NEW_KEY: KeyValues = {
+  name: '',
+  description: '',
+  permissions: [],
+  allow_list: [],
+  pasted: '',
+  isWideMeant: false,
+  expiry: 'none',
+  date: '',
+};
+
+export const valuesOf = (key: Key): KeyValues => ({
+  name: key.name,
+  description: key.description,
+  permissions: [...key.permissions],
+  allow_list: [...key.allow_list],
+  pasted: '',
+  isWideMeant: false,
+  expiry: key.expires_at === null ? 'none' : 'kept',
+  date: '',
+});
+
+const DAY = 86_400_000;
+const DAYS: Partial<Record<Expiry, number>> = { d30: 30, d90: 90, d365: 365 };
+
+/** The end of the day where the person is. */
+export const endOfDay = (date: string): number => new Date(`${date}T23:59:59.999`).getTime();
+
+function expiryOf({ expiry, date }: KeyValues, now: number, kept: string | null): string | undefined {
+  if (expiry === 'kept') return kept ?? undefined;
+  if (expiry === 'date') return new Date(endOfDay(date)).toISOString();
+  const days = DAYS[expiry];
+  return days === undefined ? undefined : new Date(now + days * DAY).toISOString();
+}
+
+/** For the service. `kept`: when the key ends now. */
+export const traitsOf = (values: KeyValues, now: number, kept: string | null): KeyTraits => ({
+  name: values.name.trim(),
+  description: values.description.trim(),
+  permissions: values.permissions,
+  allow_list: values.allow_list
+    .filter(({ cidr }) => cidr.trim() !== '')
+    .map(({ cidr, note }) => ({ cidr: cidr.trim(), note: note.trim() })),
+  expires_at: expiryOf(values, now, kept),
+});
+
+export type AddressFault = 'address' | 'twice';
+
+/** What is wrong with a row of the allow-list; empty rows are left out when it is sent. */
+export function addressFault(rows: readonly AllowedRow[], index: number): AddressFault | undefined {
+  const text = rows[index]?.cidr.trim() ?? '';
+  if (text === '') return undefined;
+  if (!isNetwork(text)) return 'address';
+  return rows.findIndex(({ cidr }) => isSame(cidr, text)) < index ? 'twice' : undefined;
+}

@@ -1,0 +1,67 @@
+import { Button } from '@mantine/core';
+import { KeyRound, Plus } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { useSearchParams } from 'react-router';
+import { listKeys } from '../../../../wire/keys.ts';
+import { useRead } from '../../api/hooks.ts';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { useCan, useMembership, useTenant } from '../../session/tenant.ts';
+import { CreateKey } from './create-key.tsx';
+import { KeyDrawer } from './key-drawer.tsx';
+import { KeyTable } from './key-table.tsx';
+
+/** What is open stands in the address: `?key=<id>` or `?create=1`. */
+export function KeysPage() {
+  const { t } = useTranslation('keys');
+  const params = useTenant();
+  const mayWrite = useCan()('keys:write');
+  // The shell says so above every page.
+  const isSuspended = useMembership().status === 'suspended';
+  const [search, setSearch] = useSearchParams();
+  const reading = useRead(listKeys, { params: { ...params } });
+  const { data } = reading;
+  const close = (): void => setSearch({});
+  const yourAddress = data?.your_address ?? '';
+  const button = mayWrite ? (
+    <Button
+      leftSection={<Plus size={16} aria-hidden />}
+      disabled={isSuspended}
+      onClick={() => setSearch({ create: '1' })}
+    >
+      {t('create')}
+    </Button>
+  ) : undefined;
+  return (
+    <>
+      <PageHeader
+        title={t('title')}
+        description={t('description')}
+        actions={data !== undefined && data.keys.length > 0 ? button : undefined}
+      />
+      <KeyTable
+        keys={data?.keys}
+        error={reading.error}
+        onRetry={() => void reading.refetch()}
+        empty={
+          <EmptyState icon={KeyRound} title={t('empty.title')} action={button}>
+            {mayWrite ? t('empty.text') : `${t('empty.text')} ${t('empty.readOnly')}`}
+          </EmptyState>
+        }
+      />
+      <CreateKey
+        opened={mayWrite && !isSuspended && data !== undefined && search.has('create')}
+        onClose={close}
+        {...{ yourAddress }}
+      />
+      <KeyDrawer
+        id={search.get('key')}
+        keys={data?.keys}
+        yourAddress={yourAddress}
+        onClose={close}
+        onReadAnew={() => void reading.refetch()}
+        onShow={(key) => setSearch({ key })}
+      />
+    </>
+  );
+}

@@ -1,0 +1,73 @@
+import { Alert, Stack, Text } from '@mantine/core';
+import { TriangleAlert } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { revokeKey } from '../../../../wire/keys.ts';
+import { useChange } from '../../api/hooks.ts';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { noteDone } from '../../parts/notices.tsx';
+import { Time, useNow } from '../../parts/time.tsx';
+import { useTenant } from '../../session/tenant.ts';
+import { KeyName } from './key-name.tsx';
+import type { Key } from './key-values.ts';
+
+const DAY = 86_400_000;
+const MINUTE = 60_000;
+
+interface RevokeKeyProps {
+  readonly opened: boolean;
+  readonly apiKey: Key;
+  readonly onClose: () => void;
+}
+
+/** Says when the key was used last: a key in use is not revoked lightly. */
+export function RevokeKey({ opened, apiKey, onClose }: RevokeKeyProps) {
+  const { t } = useTranslation('keys');
+  const params = useTenant();
+  const revoke = useChange(revokeKey);
+  const now = useNow(MINUTE);
+  const { id, last_used_at } = apiKey;
+  const close = (): void => {
+    revoke.reset();
+    onClose();
+  };
+  return (
+    <ConfirmDialog
+      opened={opened}
+      onClose={close}
+      title={t('revoke.title')}
+      confirmLabel={t('revoke.confirm')}
+      isDangerous
+      environment={params.environment}
+      isBusy={revoke.isPending}
+      error={revoke.error}
+      onConfirm={() =>
+        revoke.mutate(
+          { params: { ...params, id } },
+          {
+            onSuccess: () => {
+              noteDone(t('revoke.done'));
+              close();
+            },
+          },
+        )
+      }
+    >
+      <Stack gap="sm">
+        <KeyName apiKey={apiKey} />
+        <Text size="sm">{t('revoke.text')}</Text>
+        {last_used_at === null ? (
+          <Text size="sm">{t('revoke.notUsed')}</Text>
+        ) : (
+          <Text size="sm">
+            {t('revoke.used')}: <Time value={last_used_at} isRelative />
+          </Text>
+        )}
+        {last_used_at !== null && now - Date.parse(last_used_at) < DAY && (
+          <Alert color="yellow" icon={<TriangleAlert size={18} aria-hidden />}>
+            {t('revoke.busy')}
+          </Alert>
+        )}
+      </Stack>
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,145 @@
+import { Modal, NativeSelect, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { LIMITS } from '../../../../../src/kernel/limits.ts';
+import { rotateKey } from '../../../../wire/keys.ts';
+import type { CallError } from '../../api/call.ts';
+import { useChange } from '../../api/hooks.ts';
+import { ByTwoNote, useByTwo } from '../../parts/by-two.tsx';
+import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
+import { DialogForm } from '../../parts/form-dialog.tsx';
+import { useNoteApproval } from '../../parts/notices.tsx';
+import { useTenant } from '../../session/tenant.ts';
+import { KeyName } from './key-name.tsx';
+import { type Issued, KeySecret } from './key-secret.tsx';
+import type { Key } from './key-values.ts';
+
+const OVERLAPS = { now: 0, m15: 15, h1: 60, h24: 1440, d7: 10_080 } as const;
+const CHOICES = ['now', 'm15', 'h1', 'h24', 'd7', 'other'] as const;
+type Choice = (typeof CHOICES)[number];
+
+interface RotateKeyProps {
+  readonly opened: boolean;
+  readonly apiKey: Key;
+  readonly onClose: () => void;
+  /** With the id of the new key, when it was stored. */
+  readonly onRotated: (id: string) => void;
+}
+
+/** How long the old key stays good, and after it the new one, which cannot be clicked away by mistake. */
+export function RotateKey({ opened, apiKey, onClose, onRotated }: RotateKeyProps) {
+  const { t } = useTranslation('keys');
+  const { t: tParts } = useTranslation('parts');
+  const params = useTenant();
+  const noteApproval = useNoteApproval();
+  const rotate = useChange(rotateKey);
+  const [issued, setIssued] = useState<Issued>();
+  const isHeld = issued !== undefined || rotate.isPending;
+  const send = (overlap_minutes: number): void =>
+    rotate.mutate(
+      { params: { ...params, id: apiKey.id }, body: { overlap_minutes } },
+      {
+        onSuccess: ({ approval, result }) => {
+          if (approval !== null) noteApproval(approval);
+          if (result === null) onClose();
+          else setIssued(result);
+        },
+      },
+    );
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      onExitTransitionEnd={() => {
+        setIssued(undefined);
+        rotate.reset();
+      }}
+      title={issued === undefined ? t('rotate.title') : t('secret.rotatedTitle')}
+      size="lg"
+      closeOnClickOutside={false}
+      closeOnEscape={!isHeld}
+      withCloseButton={!isHeld}
+      closeButtonProps={{ 'aria-label': tParts('close') }}
+    >
+      {issued === undefined ? (
+        <Overlap
+          apiKey={apiKey}
+          onSend={(minutes) => opened && send(minutes)}
+          onClose={onClose}
+          isBusy={rotate.isPending}
+          error={rotate.error}
+        />
+      ) : (
+        <KeySecret
+          issued={issued}
+          onStored={() => {
+            onClose();
+            onRotated(issued.key.id);
+          }}
+        />
+      )}
+    </Modal>
+  );
+}
+
+interface OverlapProps {
+  readonly apiKey: Key;
+  readonly onSend: (minutes: number) => void;
+  readonly onClose: () => void;
+  readonly isBusy: boolean;
+  readonly error: CallError | null;
+}
+
+function Overlap({ apiKey, onSend, onClose, isBusy, error }: OverlapProps) {
+  const { t } = useTranslation('keys');
+  const { t: tParts } = useTranslation('parts');
+  const { environment } = useTenant();
+  const isByTwo = useByTwo();
+  const [choice, setChoice] = useState<Choice>('h24');
+  const [typed, setTyped] = useState('');
+  const [isFaulty, setFaulty] = useState(false);
+  const minutes = choice === 'other' ? minutesOf(typed) : OVERLAPS[choice];
+  const max = LIMITS.overlapMinutes;
+  return (
+    <DialogForm
+      label={isByTwo ? tParts('askForIt') : t('rotate.confirm')}
+      {...{ isBusy, error }}
+      onCancel={onClose}
+      onSubmit={() => {
+        setFaulty(minutes === undefined);
+        if (minutes !== undefined) onSend(minutes);
+      }}
+    >
+      {environment === 'production' && (
+        <div>
+          <EnvironmentBadge environment={environment} />
+        </div>
+      )}
+      <KeyName apiKey={apiKey} />
+      <Text size="sm">{t('rotate.text')}</Text>
+      {isByTwo && <ByTwoNote />}
+      <NativeSelect
+        label={t('rotate.overlap')}
+        data={CHOICES.map((value) => ({ value, label: t(`rotate.${value}`) }))}
+        value={choice}
+        onChange={(event) => setChoice(event.currentTarget.value as Choice)}
+        data-autofocus
+      />
+      {choice === 'other' && (
+        <TextInput
+          label={t('rotate.minutes')}
+          description={t('rotate.minutesHint', { max })}
+          inputMode="numeric"
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          error={isFaulty && minutes === undefined && t('rotate.fault', { max })}
+        />
+      )}
+    </DialogForm>
+  );
+}
+
+function minutesOf(text: string): number | undefined {
+  const minutes = /^\d{1,6}$/.test(text.trim()) ? Number(text) : Number.NaN;
+  return minutes <= LIMITS.overlapMinutes ? minutes : undefined;
+}

@@ -1,0 +1,98 @@
+import { Alert, NativeSelect, Textarea } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { TriangleAlert } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import type { Environment } from '../../../../../src/kernel/environment.ts';
+import { LIMITS } from '../../../../../src/kernel/limits.ts';
+import { containsIssuedPan } from '../../../../../src/kernel/pan.ts';
+import { requestActivation } from '../../../../wire/onboarding.ts';
+import { useChange } from '../../api/hooks.ts';
+import { useFieldErrors } from '../../parts/field-errors.ts';
+import { DialogForm, FormDialog } from '../../parts/form-dialog.tsx';
+import { noteDone } from '../../parts/notices.tsx';
+import { SANDBOX_FIRST } from '../../parts/sandbox-first.ts';
+import { useMembership } from '../../session/tenant.ts';
+import type { Onboarding } from './state.ts';
+
+interface RequestDialogProps {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+  readonly processors: Onboarding['processors'];
+  /** Where payments are not enabled yet. */
+  readonly suggested: Environment;
+}
+
+export function RequestDialog({ opened, onClose, ...props }: RequestDialogProps) {
+  const { t } = useTranslation('onboarding');
+  return (
+    <FormDialog opened={opened} onClose={onClose} title={t('form.title')}>
+      <RequestForm {...props} onClose={onClose} />
+    </FormDialog>
+  );
+}
+
+interface RequestValues {
+  environment: Environment;
+  processor: string;
+  note: string;
+}
+
+function RequestForm({ onClose, processors, suggested }: Omit<RequestDialogProps, 'opened'>) {
+  const { t } = useTranslation('onboarding');
+  const { t: tParts } = useTranslation('parts');
+  const { account } = useMembership();
+  const ask = useChange(requestActivation);
+  const max = LIMITS.noteCharacters;
+  const form = useForm<RequestValues>({
+    initialValues: { environment: suggested, processor: '', note: '' },
+    validate: {
+      processor: (processor) => (processor === '' ? t('form.missing') : null),
+      note: (note) =>
+        containsIssuedPan(note) ? t('form.card') : [...note].length > max ? t('form.long', { max }) : null,
+    },
+  });
+  const faults = useFieldErrors(form);
+  const chosen = processors.find(({ name }) => name === form.values.processor);
+  const onSuccess = (): void => {
+    noteDone(t('form.sent'));
+    onClose();
+  };
+  const send = form.onSubmit((body) =>
+    ask.mutate({ params: { account }, body }, { onError: faults.onError, onSuccess }),
+  );
+  return (
+    <DialogForm label={t('form.send')} isBusy={ask.isPending} error={faults.rest} onCancel={onClose} onSubmit={send}>
+      <NativeSelect
+        label={t('form.environment')}
+        data={SANDBOX_FIRST.map((value) => ({ value, label: tParts(value) }))}
+        {...form.getInputProps('environment')}
+      />
+      <NativeSelect
+        label={t('form.processor')}
+        required
+        data-autofocus
+        data={[
+          { value: '', label: t('form.processorPick') },
+          ...processors.map(({ name, is_simulator }) => ({
+            value: name,
+            label: is_simulator ? t('form.simulator', { name }) : name,
+          })),
+        ]}
+        {...form.getInputProps('processor')}
+      />
+      {chosen?.is_simulator && form.values.environment === 'production' && (
+        <Alert color="yellow" icon={<TriangleAlert size={18} aria-hidden />}>
+          {t('form.simulatorInProduction')}
+        </Alert>
+      )}
+      <Textarea
+        label={t('form.note')}
+        description={t('form.noteHint')}
+        autosize
+        minRows={3}
+        maxRows={10}
+        {...form.getInputProps('note')}
+      />
+    </DialogForm>
+  );
+}

@@ -1,0 +1,194 @@
+import { Alert, Button, SimpleGrid, Skeleton, Stack, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useParams } from 'react-router';
+import type { ReadBy } from '../../../../../src/http/fields.ts';
+import { resumeAccount, sealAccount, showAccount, suspendAccount } from '../../../../wire/operator.ts';
+import { useChange, useRead } from '../../api/hooks.ts';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { CopyField } from '../../parts/copy.tsx';
+import { Details } from '../../parts/details.tsx';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { noteDone } from '../../parts/notices.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { sandboxFirst } from '../../parts/sandbox-first.ts';
+import { StatusBadge } from '../../parts/status-badge.tsx';
+import { Time } from '../../parts/time.tsx';
+import { AccountRequests } from './account-requests.tsx';
+import { AccountTeam } from './account-team.tsx';
+import { PaymentsPanel } from './payments-panel.tsx';
+
+type AccountView = ReadBy<typeof showAccount.data>;
+export type Account = AccountView['account'];
+
+export function OperatorAccountPage() {
+  const { t } = useTranslation('operator');
+  const { id = '' } = useParams();
+  const { data, error, refetch } = useRead(showAccount, { params: { id } });
+  const back = { to: '/operator/accounts', label: t('account.back') };
+  if (data !== undefined) return <Whole view={data} back={back} />;
+  return (
+    <>
+      <PageHeader title={t('accounts.columns.name')} back={back} />
+      {error === null ? <Skeletons /> : <ErrorAlert error={error} onRetry={refetch} />}
+    </>
+  );
+}
+
+interface WholeProps {
+  readonly view: AccountView;
+  readonly back: { readonly to: string; readonly label: string };
+}
+
+function Whole({ view: { account, payments }, back }: WholeProps) {
+  const { t } = useTranslation('operator');
+  return (
+    <>
+      <PageHeader
+        title={account.name}
+        back={back}
+        beside={<StatusBadge status={account.is_altered ? 'altered' : account.status} />}
+        actions={account.is_altered ? <SealButton account={account} /> : <StandingButton account={account} />}
+      />
+      <Stack gap="md">
+        {account.is_altered && <Alert color="red">{t('account.alteredNotice')}</Alert>}
+        {account.status === 'suspended' && !account.is_altered && (
+          <Alert color="red">{t('account.suspendedNotice')}</Alert>
+        )}
+        {account.open_requests > 0 && <AccountRequests account={account} />}
+        <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
+          {sandboxFirst(payments).map((each) => (
+            <PaymentsPanel key={each.environment} account={account} payments={each} />
+          ))}
+        </SimpleGrid>
+        <AccountTeam account={account.id} />
+        <Facts account={account} />
+      </Stack>
+    </>
+  );
+}
+
+function Facts({ account }: { readonly account: Account }) {
+  const { t } = useTranslation('operator');
+  const { sandbox_keys, production_keys } = account;
+  return (
+    <Panel title={t('account.facts')}>
+      <Details
+        items={[
+          { label: t('account.id'), value: <CopyField value={account.id} what={t('account.id')} /> },
+          { label: t('account.created'), value: <Time value={account.created_at} isRelative /> },
+          { label: t('account.people'), value: account.people },
+          {
+            label: t('account.keys'),
+            value: t('accounts.keysValue', { sandbox: sandbox_keys, production: production_keys }),
+          },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** Suspends the account, or lets it work again. */
+function StandingButton({ account: { id, name, status } }: { readonly account: Account }) {
+  const { t } = useTranslation('operator');
+  const isSuspended = status === 'suspended';
+  const [isAsking, setAsking] = useState(false);
+  const suspend = useChange(suspendAccount);
+  const resume = useChange(resumeAccount);
+  const change = isSuspended ? resume : suspend;
+  const verb = isSuspended ? t('account.resume') : t('account.suspend');
+  const ask = (): void => {
+    suspend.reset();
+    resume.reset();
+    setAsking(true);
+  };
+  const confirm = (): void =>
+    change.mutate(
+      { params: { id } },
+      {
+        onSuccess: () => {
+          setAsking(false);
+          noteDone(isSuspended ? t('account.resumed') : t('account.suspended'));
+        },
+      },
+    );
+  return (
+    <>
+      <Button variant="default" onClick={ask}>
+        {verb}
+      </Button>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={() => setAsking(false)}
+        title={isSuspended ? t('account.resumeTitle', { name }) : t('account.suspendTitle', { name })}
+        confirmLabel={verb}
+        onConfirm={confirm}
+        isBusy={change.isPending}
+        error={change.error}
+        isDangerous={!isSuspended}
+      >
+        {isSuspended ? t('account.resumeText') : t('account.suspendText')}
+      </ConfirmDialog>
+    </>
+  );
+}
+
+/** Seals an account that was altered in the database again, under the name that the operator confirms. */
+function SealButton({ account: { id, name } }: { readonly account: Account }) {
+  const { t } = useTranslation('operator');
+  const [isAsking, setAsking] = useState(false);
+  const [text, setText] = useState(name);
+  const change = useChange(sealAccount);
+  const ask = (): void => {
+    change.reset();
+    setText(name);
+    setAsking(true);
+  };
+  const confirm = (): void =>
+    change.mutate(
+      { params: { id }, body: { name: text } },
+      {
+        onSuccess: () => {
+          setAsking(false);
+          noteDone(t('account.sealed'));
+        },
+      },
+    );
+  return (
+    <>
+      <Button variant="default" onClick={ask}>
+        {t('account.seal')}
+      </Button>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={() => setAsking(false)}
+        title={t('account.sealTitle')}
+        confirmLabel={t('account.seal')}
+        onConfirm={confirm}
+        isBusy={change.isPending}
+        error={change.error}
+      >
+        {t('account.sealText')}
+        <TextInput
+          mt="md"
+          label={t('account.sealName')}
+          description={t('account.sealNameHint')}
+          autoComplete="off"
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+      </ConfirmDialog>
+    </>
+  );
+}
+
+const Skeletons = () => (
+  <Stack gap="md" aria-hidden>
+    <SimpleGrid cols={{ base: 1, md: 2 }}>
+      <Skeleton height={220} />
+      <Skeleton height={220} />
+    </SimpleGrid>
+    <Skeleton height={240} />
+  </Stack>
+);

@@ -1,0 +1,142 @@
+import { Alert, Button, Group, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { disablePayments, enablePayments } from '../../../../wire/operator.ts';
+import { useChange } from '../../api/hooks.ts';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { Details } from '../../parts/details.tsx';
+import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
+import { noteDone } from '../../parts/notices.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { Badge } from '../../parts/status-badge.tsx';
+import { EnableForm, type PaymentsView, type Setting } from '../operator-payments/enable-form.tsx';
+import type { Account } from './operator-account-page.tsx';
+
+interface PaymentsPanelProps {
+  readonly account: Account;
+  readonly payments: PaymentsView;
+}
+
+/** Which processor gets the payments of one environment, and with what settings. */
+export function PaymentsPanel({ account, payments }: PaymentsPanelProps) {
+  const { t } = useTranslation('operator');
+  const { environment, enabled, processor, settings, is_altered } = payments;
+  const [isChanging, setChanging] = useState(false);
+  const title = t('account.enableTitle', { environment: t(`environment.${environment}`) });
+  return (
+    <Panel
+      title={title}
+      actions={
+        <>
+          <EnvironmentBadge environment={environment} />
+          <Badge tone={enabled ? 'good' : 'quiet'}>{enabled ? t('account.enabled') : t('account.disabled')}</Badge>
+        </>
+      }
+    >
+      {is_altered && <Alert color="red">{t('account.paymentsAltered')}</Alert>}
+      {processor === null ? (
+        <Text size="sm" c="dimmed">
+          {t('account.paymentsText')}
+        </Text>
+      ) : (
+        <Details
+          items={[
+            { label: t('account.processor'), value: processor },
+            ...settings.filter(isWorthShowing).map((setting) => ({
+              label: setting.name,
+              value: <SettingValue {...setting} />,
+            })),
+          ]}
+        />
+      )}
+      <Group gap="xs">
+        <Button size="sm" variant={enabled ? 'default' : 'filled'} onClick={() => setChanging(true)}>
+          {enabled ? t('account.change') : t('account.enable')}
+        </Button>
+        {enabled && <DisableButton account={account} payments={payments} />}
+      </Group>
+      <FormDialog
+        opened={isChanging}
+        onClose={() => setChanging(false)}
+        title={title}
+        environment={environment}
+        production={t('enable.production')}
+        size="lg"
+      >
+        <ChangeForm account={account} payments={payments} onDone={() => setChanging(false)} />
+      </FormDialog>
+    </Panel>
+  );
+}
+
+const isWorthShowing = ({ is_set, is_required }: Setting): boolean => is_set || is_required;
+
+function SettingValue({ value, is_set, is_secret }: Setting) {
+  const { t } = useTranslation('operator');
+  if (!is_set) return <Badge tone="bad">{t('account.settingMissing')}</Badge>;
+  return is_secret ? <Badge tone="good">{t('account.settingSet')}</Badge> : (value ?? '–');
+}
+
+function ChangeForm({ account, payments, onDone }: PaymentsPanelProps & { readonly onDone: () => void }) {
+  const { t } = useTranslation('operator');
+  const change = useChange(enablePayments);
+  return (
+    <EnableForm
+      environment={payments.environment}
+      present={payments}
+      processor={payments.processor}
+      onSubmit={(body) =>
+        change.mutate(
+          { params: { id: account.id, where: payments.environment }, body },
+          {
+            onSuccess: ({ approval }) => {
+              onDone();
+              noteDone(t(approval === null ? 'account.enabledDone' : 'account.approvalNeeded'));
+            },
+          },
+        )
+      }
+      onCancel={onDone}
+      label={payments.enabled ? t('enable.save') : t('account.enable')}
+      isBusy={change.isPending}
+      error={change.error}
+    />
+  );
+}
+
+function DisableButton({ account, payments: { environment } }: PaymentsPanelProps) {
+  const { t } = useTranslation('operator');
+  const [isAsking, setAsking] = useState(false);
+  const change = useChange(disablePayments);
+  const confirm = (): void =>
+    change.mutate(
+      { params: { id: account.id, where: environment } },
+      {
+        onSuccess: ({ approval }) => {
+          setAsking(false);
+          noteDone(t(approval === null ? 'account.disabledDone' : 'account.approvalNeeded'));
+        },
+      },
+    );
+  return (
+    <>
+      <Button size="sm" variant="subtle" color="gray" onClick={() => setAsking(true)}>
+        {t('account.disable')}
+      </Button>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={() => setAsking(false)}
+        title={t('account.disableTitle', { environment: t(`environment.${environment}`) })}
+        environment={environment}
+        confirmLabel={t('account.disableConfirm')}
+        onConfirm={confirm}
+        isBusy={change.isPending}
+        error={change.error}
+        isDangerous
+      >
+        {t('account.disableText')}
+      </ConfirmDialog>
+    </>
+  );
+}

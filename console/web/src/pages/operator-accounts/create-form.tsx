@@ -1,0 +1,71 @@
+import { TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useTranslation } from 'react-i18next';
+import { LIMITS } from '../../../../../src/kernel/limits.ts';
+import { createAccount } from '../../../../wire/operator.ts';
+import { useChange } from '../../api/hooks.ts';
+import { useFieldErrors } from '../../parts/field-errors.ts';
+import { DialogForm } from '../../parts/form-dialog.tsx';
+import { noteDone } from '../../parts/notices.tsx';
+import type { PersonalLink } from '../team/links.tsx';
+
+interface CreateFormProps {
+  readonly onDone: () => void;
+  readonly onLink: (link: PersonalLink) => void;
+}
+
+const EMAIL = /^[^\s@]+@[^\s@]+$/;
+
+export function CreateForm({ onDone, onLink }: CreateFormProps) {
+  const { t } = useTranslation('operator');
+  const change = useChange(createAccount);
+  const form = useForm({
+    initialValues: { name: '', email: '' },
+    validate: {
+      name: (text) => (text.trim() === '' ? t('accounts.nameNeeded') : null),
+      email: (text) => (text.trim() === '' || EMAIL.test(text.trim()) ? null : t('accounts.emailForm')),
+    },
+  });
+  const faults = useFieldErrors(form, { owner_email: 'email' });
+  const send = (values: { name: string; email: string }): void => {
+    const [name, email] = [values.name.trim(), values.email.trim()];
+    change.mutate(
+      { body: { name, ...(email !== '' && { owner_email: email }) } },
+      {
+        onError: faults.onError,
+        onSuccess: ({ invitation }) => {
+          onDone();
+          noteDone(t('accounts.created'));
+          if (invitation !== null) onLink({ ...invitation, text: t('accounts.linkText', { email }) });
+        },
+      },
+    );
+  };
+  return (
+    <DialogForm
+      onSubmit={form.onSubmit(send)}
+      onCancel={onDone}
+      label={t('accounts.save')}
+      isBusy={change.isPending}
+      error={faults.rest}
+    >
+      <TextInput
+        label={t('accounts.name')}
+        description={t('accounts.nameHint')}
+        maxLength={LIMITS.accountNameCharacters}
+        autoComplete="off"
+        required
+        data-autofocus
+        {...form.getInputProps('name')}
+      />
+      <TextInput
+        label={t('accounts.email')}
+        description={t('accounts.emailHint')}
+        type="email"
+        maxLength={LIMITS.emailCharacters}
+        autoComplete="off"
+        {...form.getInputProps('email')}
+      />
+    </DialogForm>
+  );
+}

@@ -1,0 +1,134 @@
+import { Button, Stack, Text, TextInput } from '@mantine/core';
+import { Building2, Plus, Search, SearchX } from 'lucide-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { ReadBy } from '../../../../../src/http/fields.ts';
+import { listAccounts } from '../../../../wire/operator.ts';
+import { useRead } from '../../api/hooks.ts';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
+import { Time } from '../../parts/time.tsx';
+import { LinkDialog, type PersonalLink } from '../team/links.tsx';
+import { CreateForm } from './create-form.tsx';
+
+type Account = ReadBy<typeof listAccounts.data>['accounts'][number];
+
+export function OperatorAccountsPage() {
+  const { t } = useTranslation('operator');
+  const { data, error, refetch } = useRead(listAccounts);
+  const [wanted, setWanted] = useState('');
+  const [isCreating, setCreating] = useState(false);
+  const [link, setLink] = useState<PersonalLink>();
+  const words = wanted.trim().toLocaleLowerCase();
+  const accounts = data?.accounts.filter(({ id, name }) => `${name}\n${id}`.toLocaleLowerCase().includes(words));
+  const create = (
+    <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setCreating(true)}>
+      {t('accounts.create')}
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader title={t('accounts.title')} description={t('accounts.description')} actions={create} />
+      <Stack gap="md">
+        {(data?.accounts.length ?? 0) > 0 && (
+          <TextInput
+            label={t('accounts.search')}
+            placeholder={t('accounts.searchHint')}
+            leftSection={<Search size={16} aria-hidden />}
+            w={{ base: '100%', xs: 320 }}
+            value={wanted}
+            onChange={(event) => setWanted(event.currentTarget.value)}
+            autoComplete="off"
+          />
+        )}
+        <DataTable
+          caption={t('accounts.caption')}
+          columns={useColumns()}
+          rows={accounts}
+          rowKey={({ id }) => id}
+          to={({ id }) => `/operator/accounts/${encodeURIComponent(id)}`}
+          error={error}
+          onRetry={refetch}
+          empty={<Nothing isFiltered={words !== ''} />}
+        />
+      </Stack>
+      <FormDialog opened={isCreating} onClose={() => setCreating(false)} title={t('accounts.createTitle')}>
+        <CreateForm onDone={() => setCreating(false)} onLink={setLink} />
+      </FormDialog>
+      <LinkDialog link={link} onClose={() => setLink(undefined)} />
+    </>
+  );
+}
+
+function useColumns(): readonly Column<Account>[] {
+  const { t } = useTranslation('operator');
+  return [
+    {
+      name: 'name',
+      header: t('accounts.columns.name'),
+      cell: ({ name }) => (
+        <Text span inherit display="block" maw={280} truncate title={name}>
+          {name}
+        </Text>
+      ),
+    },
+    {
+      name: 'status',
+      header: t('accounts.columns.status'),
+      cell: ({ status, is_altered }) => <StatusBadge status={is_altered ? 'altered' : status} />,
+    },
+    {
+      name: 'payments',
+      header: t('accounts.columns.payments'),
+      from: 'md',
+      cell: (account) => <Processors {...account} />,
+    },
+    { name: 'people', header: t('accounts.columns.people'), isNumber: true, from: 'lg', cell: ({ people }) => people },
+    {
+      name: 'requests',
+      header: t('accounts.columns.requests'),
+      cell: ({ open_requests: count }) =>
+        count === 0 ? (
+          <Text span size="sm" c="dimmed">
+            –
+          </Text>
+        ) : (
+          <Badge tone="attention">{t('accounts.waiting', { count })}</Badge>
+        ),
+    },
+    {
+      name: 'created',
+      header: t('accounts.columns.created'),
+      from: 'md',
+      cell: ({ created_at }) => <Time value={created_at} isDay />,
+    },
+  ];
+}
+
+function Processors({ production_processor, sandbox_processor }: Account) {
+  const { t } = useTranslation('operator');
+  if (production_processor !== null) return <Badge tone="good">{production_processor}</Badge>;
+  if (sandbox_processor !== null)
+    return <Badge tone="quiet">{`${t('environment.sandbox')}: ${sandbox_processor}`}</Badge>;
+  return (
+    <Text span size="sm" c="dimmed">
+      {t('accounts.none')}
+    </Text>
+  );
+}
+
+function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
+  const { t } = useTranslation('operator');
+  return isFiltered ? (
+    <EmptyState icon={SearchX} title={t('accounts.notFoundTitle')}>
+      {t('accounts.notFoundText')}
+    </EmptyState>
+  ) : (
+    <EmptyState icon={Building2} title={t('accounts.emptyTitle')}>
+      {t('accounts.emptyText')}
+    </EmptyState>
+  );
+}

@@ -1,0 +1,150 @@
+import { Alert, Button, Checkbox, Select, SimpleGrid, Text } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { Environment } from '../../../../../src/kernel/environment.ts';
+import { LIMITS } from '../../../../../src/kernel/limits.ts';
+import { type enablePayments, listProcessors, type showAccount } from '../../../../wire/operator.ts';
+import type { CallError } from '../../api/call.ts';
+import { useRead } from '../../api/hooks.ts';
+import { ErrorAlert, useErrorText } from '../../parts/error-alert.tsx';
+import { DialogForm } from '../../parts/form-dialog.tsx';
+import { asSettings, type Changes, settingAtFault } from '../../parts/setting-changes.ts';
+import { SettingField } from '../../parts/setting-field.tsx';
+import { choicesIn, useSettingText } from './setting-text.ts';
+
+type Processor = ReadBy<typeof listProcessors.data>['processors'][number];
+export type Setting = Processor['settings'][number];
+export type PaymentsView = ReadBy<typeof showAccount.data>['payments'][number];
+
+/** What goes to the service. */
+type Given = ReadBy<NonNullable<typeof enablePayments.body>>;
+
+interface EnableFormProps {
+  readonly environment: Environment;
+  /** As payments are now. */
+  readonly present: PaymentsView | undefined;
+  /** To begin with. */
+  readonly processor: string | null;
+  readonly onSubmit: (given: Given) => void;
+  readonly onCancel: () => void;
+  readonly label: string;
+  readonly isBusy: boolean;
+  readonly error: CallError | null;
+  /** More fields. */
+  readonly children?: ReactNode;
+}
+
+/** The settings of the processor, with the values they have where it is the present one. */
+function settingsOf(processor: Processor | undefined, present: PaymentsView | undefined): readonly Setting[] {
+  if (processor === undefined) return [];
+  return present?.processor === processor.name ? present.settings : processor.settings;
+}
+
+/** Processor and settings with which an account's payments are enabled. */
+export function EnableForm(props: EnableFormProps) {
+  const { environment, present, onSubmit, onCancel, label, isBusy, error, children } = props;
+  const { t } = useTranslation('operator');
+  const processors = useRead(listProcessors);
+  const [name, setName] = useState(props.processor ?? present?.processor ?? null);
+  const [changes, setChanges] = useState<Changes>({});
+  const [isForced, setForced] = useState(false);
+  const chosen = processors.data?.processors.find((each) => each.name === name);
+  const settings = settingsOf(chosen, present);
+  const needsForce = environment === 'production' && chosen?.is_simulator === true;
+  const sent = asSettings(changes);
+  const atFault = settingAtFault(error?.field, sent);
+  const isAtField = settings.some((setting) => setting.name === atFault);
+  const submit = (): void => {
+    if (name === null) return;
+    onSubmit({
+      processor: name,
+      ...(sent.length > 0 && { settings: sent }),
+      ...(needsForce && isForced && { force: true }),
+    });
+  };
+  if (processors.error !== null) return <ErrorAlert error={processors.error} onRetry={processors.refetch} />;
+  return (
+    <DialogForm onSubmit={submit} onCancel={onCancel} label={label} isBusy={isBusy} error={isAtField ? null : error}>
+      <Select
+        label={t('account.processor')}
+        placeholder={t('enable.chooseProcessor')}
+        data={(processors.data?.processors ?? []).map((each) => each.name)}
+        value={name}
+        onChange={(next) => {
+          setName(next);
+          setChanges({});
+        }}
+        allowDeselect={false}
+        required
+      />
+      {chosen?.is_simulator && <Alert color="yellow">{t('enable.simulator')}</Alert>}
+      {needsForce && (
+        <Checkbox
+          label={t('enable.force')}
+          description={t('enable.forceHint')}
+          checked={isForced}
+          onChange={(event) => setForced(event.currentTarget.checked)}
+        />
+      )}
+      <Settings
+        processor={name ?? ''}
+        settings={settings}
+        changes={changes}
+        onChange={setChanges}
+        error={isAtField ? error : null}
+        atFault={atFault}
+      />
+      {children}
+    </DialogForm>
+  );
+}
+
+interface SettingsProps {
+  readonly processor: string;
+  readonly settings: readonly Setting[];
+  readonly changes: Changes;
+  readonly onChange: (changes: Changes) => void;
+  readonly error: CallError | null;
+  readonly atFault: string | undefined;
+}
+
+/** Those that nothing works without and those that are set; the others on demand. */
+function Settings({ processor, settings, changes, onChange, error, atFault }: SettingsProps) {
+  const { t } = useTranslation('operator');
+  const textOf = useErrorText();
+  const { helpText } = useSettingText(processor);
+  const [showsAll, setShowsAll] = useState(false);
+  const isUsual = ({ name, is_required, is_set, is_secret }: Setting): boolean =>
+    is_required || is_set || is_secret || Object.hasOwn(changes, name) || name === atFault;
+  const shown = showsAll ? settings : settings.filter(isUsual);
+  const hasMore = settings.some((setting) => !isUsual(setting));
+  return (
+    <>
+      {shown.length > 0 && (
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md">
+          {shown.map((setting) => (
+            <SettingField
+              key={setting.name}
+              setting={setting}
+              about={helpText(setting)}
+              choices={choicesIn(setting.expected)}
+              maxLength={LIMITS.processorSettingCharacters}
+              changes={changes}
+              onChange={onChange}
+              error={error !== null && setting.name === atFault ? textOf(error) : undefined}
+              isRequired={setting.is_required && !setting.is_set}
+            />
+          ))}
+        </SimpleGrid>
+      )}
+      {hasMore && (
+        <Text>
+          <Button variant="subtle" size="xs" onClick={() => setShowsAll(!showsAll)} aria-expanded={showsAll}>
+            {showsAll ? t('enable.fewer') : t('enable.more')}
+          </Button>
+        </Text>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,115 @@
+import { Skeleton, Stack, Text, Title } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import type { ReadBy } from '../../../../../src/http/fields.ts';
+import { ENVIRONMENTS } from '../../../../../src/kernel/environment.ts';
+import { listProcessors } from '../../../../wire/operator.ts';
+import { useRead } from '../../api/hooks.ts';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { Badge } from '../../parts/status-badge.tsx';
+import { TimeZone } from '../../parts/time-zone.tsx';
+import { useSettingText } from '../operator-payments/setting-text.ts';
+import { DoubtfulTable } from './doubtful-table.tsx';
+
+type Data = ReadBy<typeof listProcessors.data>;
+export type Doubtful = Data['doubtful'][number];
+type Processor = Data['processors'][number];
+type Setting = Processor['settings'][number];
+
+export function OperatorProcessorsPage() {
+  const { t } = useTranslation('operator');
+  const { data, error, refetch } = useRead(listProcessors);
+  return (
+    <>
+      <PageHeader
+        title={t('processors.title')}
+        description={
+          <>
+            {t('processors.description')} <TimeZone />
+          </>
+        }
+      />
+      {data === undefined &&
+        (error === null ? <Skeleton height={360} aria-hidden /> : <ErrorAlert error={error} onRetry={refetch} />)}
+      {data !== undefined && (
+        <Stack gap="xl">
+          <Stack component="section" gap="sm">
+            <Title order={2}>{t('processors.doubtful')}</Title>
+            <Text size="sm" c="dimmed" maw={680}>
+              {t('processors.doubtfulText')}
+            </Text>
+            <DoubtfulTable payments={data.doubtful} />
+          </Stack>
+          <Stack gap="md">
+            {data.processors.map((processor) => (
+              <ProcessorPanel key={processor.name} processor={processor} />
+            ))}
+          </Stack>
+        </Stack>
+      )}
+    </>
+  );
+}
+
+function ProcessorPanel({ processor }: { readonly processor: Processor }) {
+  const { t } = useTranslation('operator');
+  const { name, is_simulator, settings } = processor;
+  const used = ENVIRONMENTS.map((each) => [each, processor[`${each}_accounts`]] as const).filter(
+    ([, count]) => count > 0,
+  );
+  const users = used.map(([each, count]) => t('processors.accounts', { count, environment: t(`environment.${each}`) }));
+  return (
+    <Panel
+      title={name}
+      description={`${t('processors.usedBy')}: ${users.length === 0 ? t('processors.unused') : users.join(', ')}`}
+      actions={
+        <Badge tone={is_simulator ? 'attention' : 'info'}>
+          {is_simulator ? t('processors.simulator') : t('processors.real')}
+        </Badge>
+      }
+    >
+      <DataTable
+        caption={t('processors.settingsOf', { name })}
+        columns={useColumns(name)}
+        rows={settings}
+        rowKey={(setting) => setting.name}
+        empty={null}
+      />
+    </Panel>
+  );
+}
+
+function useColumns(processor: string): readonly Column<Setting>[] {
+  const { t } = useTranslation('operator');
+  const { aboutText, expectedText } = useSettingText(processor);
+  return [
+    {
+      name: 'name',
+      header: t('processors.columns.name'),
+      cell: ({ name, is_required, is_secret }) => (
+        <Stack gap={4} align="flex-start">
+          <Text span size="sm" ff="monospace">
+            {name}
+          </Text>
+          {is_required && <Badge tone="info">{t('processors.required')}</Badge>}
+          {is_secret && <Badge tone="quiet">{t('processors.secret')}</Badge>}
+        </Stack>
+      ),
+    },
+    { name: 'about', header: t('processors.columns.about'), cell: aboutText },
+    { name: 'expected', header: t('processors.columns.expected'), from: 'sm', cell: expectedText },
+    {
+      name: 'fallback',
+      header: t('processors.columns.fallback'),
+      from: 'sm',
+      cell: ({ fallback }) =>
+        fallback ?? (
+          <Text span size="sm" c="dimmed">
+            {t('processors.noDefault')}
+          </Text>
+        ),
+    },
+  ];
+}

@@ -1,0 +1,88 @@
+import { Anchor, Button, Group, Paper, Stack, Text } from '@mantine/core';
+import { useId } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { listActivationRequests } from '../../../../wire/onboarding.ts';
+import { Details } from '../../parts/details.tsx';
+import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
+import { StatusBadge } from '../../parts/status-badge.tsx';
+import { Time } from '../../parts/time.tsx';
+
+export type Asked = ReadBy<typeof listActivationRequests.data>['requests'][number];
+export type Decision = 'approve' | 'decline';
+
+interface RequestCardProps {
+  readonly asked: Asked;
+  readonly onDecide: (decision: Decision) => void;
+  /** On the page of the account, which needs no link to itself. */
+  readonly isShort?: boolean;
+}
+
+export function RequestCard({ asked, onDecide, isShort = false }: RequestCardProps) {
+  const { t } = useTranslation('operator');
+  const id = useId();
+  const { request, account_name } = asked;
+  const { environment, processor, status, requested_by, created_at, decided_by, decided_at, note, answer } = request;
+  return (
+    <Paper component="article" withBorder p="md" aria-labelledby={id}>
+      <Stack gap="sm">
+        <Group justify="space-between" gap="sm">
+          <Group gap="sm">
+            <Text id={id} fw={600}>
+              {isShort ? processor : `${account_name}: ${processor}`}
+            </Text>
+            <EnvironmentBadge environment={environment} />
+          </Group>
+          <StatusBadge status={status} />
+        </Group>
+        <Group gap="0 8px" fz="sm" c="dimmed">
+          <span>{t('requests.askedBy', { name: requested_by })}</span>
+          <Time value={created_at} isRelative />
+        </Group>
+        {(note !== '' || answer !== '' || decided_by !== null) && (
+          <Details
+            items={[
+              note === '' ? undefined : { label: t('requests.note'), value: note },
+              answer === '' ? undefined : { label: t('requests.answer'), value: answer },
+              decided_by === null
+                ? undefined
+                : {
+                    label: t('requests.decidedBy', { name: decided_by }),
+                    value: <Time value={decided_at} />,
+                  },
+            ]}
+          />
+        )}
+        <Group justify="space-between" gap="sm">
+          {isShort ? (
+            <span />
+          ) : (
+            <Anchor component={Link} to={`/operator/accounts/${encodeURIComponent(asked.account)}`} size="sm">
+              {t('requests.toAccount')}
+            </Anchor>
+          )}
+          {status === 'requested' && <Buttons name={account_name} onDecide={onDecide} />}
+        </Group>
+      </Stack>
+    </Paper>
+  );
+}
+
+function Buttons({ name, onDecide }: { readonly name: string } & Pick<RequestCardProps, 'onDecide'>) {
+  const { t } = useTranslation('operator');
+  return (
+    <Group gap="xs">
+      <Button
+        variant="default"
+        onClick={() => onDecide('decline')}
+        aria-label={t('requests.declineTitle', { account: name })}
+      >
+        {t('requests.decline')}
+      </Button>
+      <Button onClick={() => onDecide('approve')} aria-label={t('requests.approveTitle', { account: name })}>
+        {t('requests.approve')}
+      </Button>
+    </Group>
+  );
+}

@@ -1,0 +1,151 @@
+import { Group, Paper, SimpleGrid, Skeleton, Text, Title } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { LIMITS } from '../../../../../src/kernel/limits.ts';
+import { Change, type GoodWay } from './change.tsx';
+import { useNumbers } from './numbers.ts';
+import classes from './overview.module.css';
+import type { Figures, Overview } from './series.ts';
+import { Spark } from './spark.tsx';
+
+interface Stat {
+  readonly name: string;
+  /** Null: there was nothing to measure. */
+  readonly measure: (figures: Figures) => number | null;
+  readonly textOf: (value: number) => string;
+  readonly note: string;
+  readonly good: GoodWay;
+  readonly isShare?: boolean;
+  readonly title?: string;
+}
+
+const approval = ({ approved, not_approved }: Figures): number | null =>
+  approved + not_approved === 0 ? null : approved / (approved + not_approved);
+const errors = ({ refused, failed }: Figures): number => refused + failed;
+
+function useStats({ totals, period }: Overview): readonly Stat[] {
+  const { t } = useTranslation('overview');
+  const { whole, share, milliseconds, duration } = useNumbers();
+  const { longestTimeCountedMs: longest } = LIMITS;
+  const latencyNote = (p95: number | null): string => {
+    if (p95 === null) return t('stats.noRequests');
+    return p95 > longest
+      ? t('stats.latencyLonger', { time: duration(longest) })
+      : t('stats.latencyNote', { time: duration(p95) });
+  };
+  const counted = { refused: whole(period.refused), failed: whole(period.failed) };
+  const undecided = period.payments - period.approved - period.not_approved;
+  const judged = {
+    approved: whole(period.approved),
+    notApproved: whole(period.not_approved),
+    undecided: whole(undecided),
+  };
+  const simple = (name: 'tokens' | 'captures' | 'payments', total: number): Stat => ({
+    name: t(`stats.${name}`),
+    measure: (figures) => figures[name],
+    textOf: whole,
+    note: t(`stats.${name}Note`, { total: whole(total) }),
+    good: 'neither',
+  });
+  return [
+    simple('payments', totals.payments),
+    {
+      name: t('stats.approval'),
+      measure: approval,
+      textOf: share,
+      note:
+        approval(period) === null
+          ? t('stats.noPayments')
+          : t(undecided > 0 ? 'stats.approvalNoteUndecided' : 'stats.approvalNote', judged),
+      good: 'up',
+      isShare: true,
+    },
+    simple('tokens', totals.tokens),
+    simple('captures', totals.captures),
+    {
+      name: t('stats.latency'),
+      measure: ({ median_ms }) => median_ms,
+      textOf: milliseconds,
+      note: latencyNote(period.p95_ms),
+      good: 'down',
+      title: t('stats.latencyTitle'),
+    },
+    {
+      name: t('stats.errors'),
+      measure: errors,
+      textOf: whole,
+      note: period.requests === 0 ? t('stats.noRequests') : t('stats.errorsNote', counted),
+      good: 'down',
+      title: t('stats.errorsShare', {
+        share: share(period.requests === 0 ? 0 : errors(period) / period.requests),
+        requests: whole(period.requests),
+      }),
+    },
+  ];
+}
+
+function Stats({ overview }: { readonly overview: Overview }) {
+  const { period, before, points } = overview;
+  return useStats(overview).map(({ name, measure, textOf, note, good, isShare = false, title }) => {
+    const value = measure(period);
+    return (
+      <Paper
+        key={name}
+        component="div"
+        withBorder
+        p={{ base: 'sm', sm: 'md' }}
+        title={title}
+        className={classes['tile'] ?? ''}
+      >
+        <Text component="dt" size="sm" c="dimmed">
+          {name}
+        </Text>
+        <dd className={classes['figure']}>
+          <span className={classes['value']}>{value === null ? '–' : textOf(value)}</span>
+          <Change now={value} before={measure(before)} {...{ good, isShare }} />
+        </dd>
+        <Text component="dd" size="xs" c="dimmed" className={classes['note']}>
+          {note}
+        </Text>
+        <dd className={classes['sparkFrame']} aria-hidden>
+          <Spark values={points.map(measure)} />
+        </dd>
+      </Paper>
+    );
+  });
+}
+
+const Waiting = () =>
+  ['a', 'b', 'c', 'd', 'e', 'f'].map((each) => (
+    <Paper key={each} component="div" withBorder p={{ base: 'sm', sm: 'md' }}>
+      <Skeleton height={14} width="45%" />
+      <Skeleton height={28} width="35%" mt="xs" />
+      <Skeleton height={14} width="70%" mt="xs" />
+      <Skeleton height={28} mt="sm" />
+    </Paper>
+  ));
+
+interface StatCardsProps {
+  /** Undefined while they are being read. */
+  readonly overview: Overview | undefined;
+  readonly days: '1' | '7' | '30' | '90';
+}
+
+/** The figures at the top. */
+export function StatCards({ overview, days }: StatCardsProps) {
+  const { t } = useTranslation('overview');
+  return (
+    <section aria-labelledby="figures">
+      <Group justify="space-between" align="baseline" gap="xs" mb="sm">
+        <Title order={2} size="h4" id="figures">
+          {t('stats.title')}
+        </Title>
+        <Text size="xs" c="dimmed">
+          {t(`change.against.d${days}`)}
+        </Text>
+      </Group>
+      <SimpleGrid component="dl" cols={{ base: 2, md: 3 }} spacing={{ base: 'xs', sm: 'md' }} m={0}>
+        {overview === undefined ? <Waiting /> : <Stats overview={overview} />}
+      </SimpleGrid>
+    </section>
+  );
+}

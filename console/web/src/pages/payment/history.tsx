@@ -1,0 +1,104 @@
+import { Group, Text } from '@mantine/core';
+import { Check, CircleDashed, X } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { STATUSES } from '../../../../../src/payments/transitions.ts';
+import { CopyField } from '../../parts/copy.tsx';
+import { Details } from '../../parts/details.tsx';
+import { Money } from '../../parts/money.tsx';
+import { StatusBadge, type StatusWord } from '../../parts/status-badge.tsx';
+import { Time } from '../../parts/time.tsx';
+import { ReasonText } from '../payments/reason-text.tsx';
+import classes from './history.module.css';
+import type { Payment } from './payment-page.tsx';
+
+type Operation = Payment['operations'][number];
+
+const ICONS = { in_progress: CircleDashed, accepted: Check, refused: X } as const;
+
+const isStatus = (word: string): word is StatusWord => (STATUSES as readonly string[]).includes(word);
+
+export function History({ payment: { operations, currency } }: { readonly payment: Payment }) {
+  return (
+    <ol className={classes['history']}>
+      {operations.map((operation, index) => (
+        <li key={operation.id} className={classes['entry']} data-state={operation.state}>
+          <Entry operation={operation} before={operations[index - 1]} currency={currency} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+interface EntryProps {
+  readonly operation: Operation;
+  readonly before: Operation | undefined;
+  readonly currency: string;
+}
+
+function Entry({ operation, before, currency }: EntryProps) {
+  const { t } = useTranslation('payments');
+  const { t: statusText } = useTranslation('status');
+  const { type, state, amount, status_after, reason, response_code, created_at } = operation;
+  const Icon = ICONS[state];
+  return (
+    <>
+      <span className={classes['mark']}>
+        <Icon size={14} strokeWidth={2.5} aria-hidden />
+      </span>
+      <div className={classes['words']}>
+        <Group justify="space-between" gap="xs">
+          <Group gap={8}>
+            <Text fw={600} size="sm">
+              {t(`operation.${type}`)}
+            </Text>
+            <StatusBadge status={state} />
+          </Group>
+          <Text size="sm" fw={500}>
+            <Money amount={amount} currency={currency} />
+          </Text>
+        </Group>
+        <div className={classes['when']}>
+          <Time value={created_at} isRelative />
+          {status_after !== null && status_after !== before?.status_after && isStatus(status_after) && (
+            <span>
+              {t('operation.statusAfter')}: {statusText(status_after)}
+            </span>
+          )}
+        </div>
+        {(reason !== null || response_code !== null) && (
+          <Text size="sm">
+            {reason !== null && <ReasonText reason={reason} />}
+            {reason !== null && response_code !== null && ' · '}
+            {response_code !== null && (
+              <>
+                {t('operation.responseCode')} <span className={classes['code']}>{response_code}</span>
+              </>
+            )}
+          </Text>
+        )}
+        <Codes operation={operation} />
+      </div>
+    </>
+  );
+}
+
+function Codes({ operation }: { readonly operation: Operation }) {
+  const { t } = useTranslation('payments');
+  const code = (label: string, value: string | null) =>
+    value === null ? undefined : { label, value: <CopyField value={value} what={label} /> };
+  return (
+    <details className={classes['codes']}>
+      <summary>{t('operation.more')}</summary>
+      <Details
+        items={[
+          code(t('operation.approvalCode'), operation.approval_code),
+          code(t('operation.avs'), operation.avs),
+          code(t('operation.reference'), operation.reference_code),
+          code(t('operation.processorId'), operation.processor_id),
+          code(t('operation.reconciliationId'), operation.reconciliation_id),
+          code(t('operation.id'), operation.id),
+        ]}
+      />
+    </details>
+  );
+}

@@ -1,0 +1,139 @@
+import { Alert, Grid, Skeleton, Stack } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useParams } from 'react-router';
+import type { ReadBy } from '../../../../../src/http/fields.ts';
+import { showPayment } from '../../../../wire/payments.ts';
+import { useRead } from '../../api/hooks.ts';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { moneyText } from '../../parts/money.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
+import { TimeZone } from '../../parts/time-zone.tsx';
+import { useTenant } from '../../session/tenant.ts';
+import { isReason, ReasonText } from '../payments/reason-text.tsx';
+import { DoubtNotice } from './doubt-notice.tsx';
+import { Amounts, Particulars } from './facts.tsx';
+import { History } from './history.tsx';
+import { Operations } from './operations.tsx';
+
+export type Payment = ReadBy<typeof showPayment.data>;
+
+const WATCH_MS = 5000;
+
+export function PaymentPage() {
+  const { t } = useTranslation('payments');
+  const { account, environment } = useTenant();
+  const { id = '' } = useParams();
+  const args = { params: { account, environment, id } };
+  const { data: payment, error, refetch } = useRead(showPayment, args);
+  const back = { to: `/a/${account}/${environment}/payments`, label: t('back') };
+  if (payment !== undefined) {
+    return (
+      <>
+        {payment.is_doubtful && <Watch args={args} />}
+        <Whole payment={payment} back={back} />
+      </>
+    );
+  }
+  return (
+    <>
+      <PageHeader title={t('detail.fallbackTitle')} back={back} />
+      {error === null ? <Skeletons /> : <ErrorAlert error={error} onRetry={refetch} />}
+    </>
+  );
+}
+
+/** Reads the payment again and again, as long as its outcome is not known. */
+function Watch({ args }: { readonly args: { readonly params: Readonly<Record<string, string>> } }) {
+  useRead(showPayment, args, { every: WATCH_MS });
+  return null;
+}
+
+interface WholeProps {
+  readonly payment: Payment;
+  readonly back: { readonly to: string; readonly label: string };
+}
+
+function Whole({ payment, back }: WholeProps) {
+  const { t, i18n } = useTranslation('payments');
+  const [wasChanged, setChanged] = useState(false);
+  return (
+    <>
+      <PageHeader
+        title={moneyText(payment.amount, payment.currency, i18n.language)}
+        {...(payment.type !== null && { description: t(`type.${payment.type}`) })}
+        beside={
+          <>
+            <StatusBadge status={payment.status} />
+            {payment.refund !== 'none' && <Badge tone="quiet">{t(`refunded.${payment.refund}`)}</Badge>}
+            {payment.is_doubtful && <StatusBadge status="doubtful" title={t('doubt.badge')} />}
+          </>
+        }
+        back={back}
+        actions={<Operations payment={payment} onChangedMeanwhile={setChanged} />}
+      />
+      <Stack gap="md">
+        {wasChanged && (
+          <Alert
+            color="yellow"
+            role="alert"
+            withCloseButton
+            closeButtonLabel={t('close')}
+            onClose={() => setChanged(false)}
+          >
+            {t('act.changed')}
+          </Alert>
+        )}
+        <Notices payment={payment} />
+        <Amounts payment={payment} />
+        <Grid gap="md">
+          <Grid.Col span={{ base: 12, md: 7 }}>
+            <Panel title={t('detail.history')} description={<TimeZone />}>
+              <History payment={payment} />
+            </Panel>
+          </Grid.Col>
+          <Grid.Col span={{ base: 12, md: 5 }}>
+            <Panel title={t('detail.details')}>
+              <Particulars payment={payment} />
+            </Panel>
+          </Grid.Col>
+        </Grid>
+      </Stack>
+    </>
+  );
+}
+
+function Notices({ payment }: { readonly payment: Payment }) {
+  const { t } = useTranslation('payments');
+  const { is_doubtful, is_damaged, reason } = payment;
+  return (
+    <>
+      {is_damaged && (
+        <Alert color="red" role="alert" title={t('damagedTitle')}>
+          {t('damagedText')}
+        </Alert>
+      )}
+      {is_doubtful && <DoubtNotice payment={payment} />}
+      {reason !== null && (
+        <Alert color="gray" title={<ReasonText reason={reason} />}>
+          {isReason(reason) ? t(`advice.${reason}`) : null}
+        </Alert>
+      )}
+    </>
+  );
+}
+
+function Skeletons() {
+  return (
+    <Grid gap="md" aria-hidden>
+      <Grid.Col span={{ base: 12, md: 7 }}>
+        <Skeleton height={320} />
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 5 }}>
+        <Skeleton height={320} />
+      </Grid.Col>
+    </Grid>
+  );
+}

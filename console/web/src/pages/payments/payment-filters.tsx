@@ -1,0 +1,145 @@
+import { Button, Select, TextInput } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { STATUSES } from '../../../../../src/payments/transitions.ts';
+import { showOnboarding } from '../../../../wire/onboarding.ts';
+import { useRead } from '../../api/hooks.ts';
+import { trimmed } from '../../parts/address-filters.ts';
+import { FilterBar } from '../../parts/filter-bar.tsx';
+import { useTenant } from '../../session/tenant.ts';
+import { type Filters, faultsOf, RARE_FILTERS, type usePaymentFilters } from './filters.ts';
+
+/** Two beside each other on a phone. */
+const WIDTH = { base: 'calc(50% - 6px)', xs: 158 };
+/** Among the statuses, because people look for it there. */
+const UNKNOWN = 'doubtful';
+
+interface Draft {
+  readonly values: Filters;
+  readonly faults: ReturnType<typeof faultsOf>;
+  readonly change: (name: keyof Filters, value: string) => void;
+  /** Holds at once, with all else that was typed. */
+  readonly choose: (chosen: Partial<Filters>) => void;
+}
+
+export function PaymentFilters({ values, apply, clear, isFiltered }: ReturnType<typeof usePaymentFilters>) {
+  const { t } = useTranslation('payments');
+  const [typed, setTyped] = useState(values);
+  const [isTried, setTried] = useState(false);
+  const [showsMore, setShowsMore] = useState(RARE_FILTERS.some((name) => values[name] !== ''));
+  const address = JSON.stringify(values);
+  useEffect(() => setTyped(JSON.parse(address) as Filters), [address]);
+  const applied = (wanted: Filters): void => {
+    const next = trimmed(wanted);
+    setTyped(next);
+    const isGood = Object.keys(faultsOf(next)).length === 0;
+    setTried(!isGood);
+    if (isGood) apply(next);
+  };
+  const draft: Draft = {
+    values: typed,
+    faults: isTried ? faultsOf(typed) : {},
+    change: (name, value) => setTyped({ ...typed, [name]: value }),
+    choose: (chosen) => applied({ ...typed, ...chosen }),
+  };
+  return (
+    <FilterBar onApply={() => applied(typed)} isFiltered={isFiltered} onClear={clear}>
+      <Usual {...draft} />
+      {showsMore && <Rare {...draft} />}
+      <Button variant="subtle" onClick={() => setShowsMore(!showsMore)} aria-expanded={showsMore}>
+        {showsMore ? t('filters.fewer') : t('filters.more')}
+      </Button>
+    </FilterBar>
+  );
+}
+
+function TextFilter({
+  name,
+  label,
+  draft,
+  ...rest
+}: { readonly name: keyof Filters; readonly label: string; readonly draft: Draft } & {
+  readonly type?: 'date';
+  readonly inputMode?: 'decimal' | 'numeric';
+  readonly placeholder?: string;
+  readonly maxLength?: number;
+}) {
+  const { t } = useTranslation('payments');
+  const fault = draft.faults[name];
+  return (
+    <TextInput
+      {...rest}
+      label={label}
+      w={WIDTH}
+      value={draft.values[name]}
+      onChange={(event) => draft.change(name, event.currentTarget.value)}
+      error={fault && t(`filters.${fault}`)}
+      autoComplete="off"
+      spellCheck={false}
+    />
+  );
+}
+
+function Usual(draft: Draft) {
+  const { t } = useTranslation('payments');
+  const { t: statusText } = useTranslation('status');
+  const { values, choose } = draft;
+  return (
+    <>
+      <TextFilter name="id" label={t('filters.id')} draft={draft} placeholder={t('filters.idHint')} />
+      <Select
+        label={t('filters.status')}
+        placeholder={t('filters.any')}
+        w={WIDTH}
+        clearable
+        data={([...STATUSES, UNKNOWN] as const).map((status) => ({ value: status, label: statusText(status) }))}
+        value={values.doubtful === 'yes' ? UNKNOWN : values.status || null}
+        onChange={(word) =>
+          choose(word === UNKNOWN ? { doubtful: 'yes', status: '' } : { doubtful: '', status: word ?? '' })
+        }
+      />
+      <TextFilter name="from" label={t('filters.from')} draft={draft} type="date" />
+      <TextFilter name="to" label={t('filters.to')} draft={draft} type="date" />
+    </>
+  );
+}
+
+/** Those that the service knows, and the one that is looked for. */
+function useProcessors(chosen: string): readonly string[] {
+  const { account } = useTenant();
+  const { data } = useRead(showOnboarding, { params: { account } });
+  const names = [...(data?.processors ?? []).map(({ name }) => name), chosen];
+  return [...new Set(names)].filter((name) => name !== '');
+}
+
+function Rare(draft: Draft) {
+  const { t } = useTranslation('payments');
+  const { values, choose } = draft;
+  const processors = useProcessors(values.processor);
+  return (
+    <>
+      <Select
+        label={t('filters.type')}
+        placeholder={t('filters.any')}
+        w={WIDTH}
+        clearable
+        data={(['authorization', 'payment'] as const).map((type) => ({ value: type, label: t(`type.${type}`) }))}
+        value={values.type || null}
+        onChange={(type) => choose({ type: type ?? '' })}
+      />
+      <TextFilter name="amount" label={t('filters.amount')} draft={draft} inputMode="decimal" placeholder="12.50" />
+      <TextFilter name="currency" label={t('filters.currency')} draft={draft} placeholder="USD" maxLength={3} />
+      <TextFilter name="reference_code" label={t('filters.reference')} draft={draft} />
+      <TextFilter name="last_four" label={t('filters.lastFour')} draft={draft} inputMode="numeric" />
+      <Select
+        label={t('filters.processor')}
+        placeholder={t('filters.any')}
+        w={WIDTH}
+        clearable
+        data={processors}
+        value={values.processor || null}
+        onChange={(processor) => choose({ processor: processor ?? '' })}
+      />
+    </>
+  );
+}

@@ -1,0 +1,121 @@
+import { Button, Group, Text } from '@mantine/core';
+import { CreditCard, SearchX } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import type { ReadBy } from '../../../../../src/http/fields.ts';
+import { listPayments } from '../../../../wire/payments.ts';
+import { useReadPages } from '../../api/pages.ts';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { Money } from '../../parts/money.tsx';
+import { NoRecords } from '../../parts/no-records.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { SearchedBack } from '../../parts/searched-back.tsx';
+import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
+import { Time } from '../../parts/time.tsx';
+import { TimeZone } from '../../parts/time-zone.tsx';
+import { TruncatedCard } from '../../parts/truncated-card.tsx';
+import { useTenant } from '../../session/tenant.ts';
+import { usePaymentFilters, wantedOf } from './filters.ts';
+import { PaymentFilters } from './payment-filters.tsx';
+import { ReasonText } from './reason-text.tsx';
+
+type Listed = ReadBy<typeof listPayments.data>['payments'][number];
+
+export function PaymentsPage() {
+  const { t } = useTranslation('payments');
+  const { account, environment } = useTenant();
+  const filters = usePaymentFilters();
+  const { pages, error, retry, next } = useReadPages(listPayments, {
+    params: { account, environment },
+    body: wantedOf(filters.values),
+  });
+  return (
+    <>
+      <PageHeader
+        title={t('title')}
+        description={
+          <>
+            {t(`description.${environment}`)} <TimeZone />
+          </>
+        }
+      />
+      <PaymentFilters {...filters} />
+      <DataTable
+        caption={t('caption')}
+        columns={useColumns()}
+        rows={pages?.flatMap(({ payments }) => payments)}
+        rowKey={({ id }) => id}
+        to={({ id }) => `/a/${account}/${environment}/payments/${encodeURIComponent(id)}`}
+        error={error}
+        onRetry={retry}
+        empty={<Nothing isFiltered={filters.isFiltered} onClear={filters.clear} />}
+        next={next && { ...next, label: filters.isFiltered ? t('lookFurther') : t('older') }}
+      />
+      {filters.isFiltered && <SearchedBack to={pages?.at(-1)?.looked_back_to ?? null} />}
+    </>
+  );
+}
+
+function useColumns(): readonly Column<Listed>[] {
+  const { t } = useTranslation('payments');
+  return [
+    {
+      name: 'amount',
+      header: t('columns.amount'),
+      cell: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
+    },
+    { name: 'status', header: t('columns.status'), cell: (payment) => <Status {...payment} /> },
+    { name: 'card', header: t('columns.card'), cell: ({ card }) => <TruncatedCard card={card} /> },
+    {
+      name: 'reference',
+      header: t('columns.reference'),
+      from: 'md',
+      cell: ({ reference_code }) => (
+        <Text span size="sm" truncate display="block" maw={200} title={reference_code ?? ''}>
+          {reference_code ?? '–'}
+        </Text>
+      ),
+    },
+    { name: 'created', header: t('columns.created'), cell: ({ created_at }) => <Time value={created_at} /> },
+  ];
+}
+
+function Status({ status, reason, refund, is_doubtful, is_damaged }: Listed) {
+  const { t } = useTranslation('payments');
+  return (
+    <Group gap={6}>
+      <StatusBadge status={status} />
+      {refund !== 'none' && <Badge tone="quiet">{t(`refunded.${refund}`)}</Badge>}
+      {is_damaged && <StatusBadge status="damaged" />}
+      {is_doubtful && <StatusBadge status="doubtful" title={t('doubt.badge')} />}
+      {reason !== null && (
+        <Text span size="xs" c="dimmed" maw={220}>
+          <ReasonText reason={reason} />
+        </Text>
+      )}
+    </Group>
+  );
+}
+
+interface NothingProps {
+  readonly isFiltered: boolean;
+  readonly onClear: () => void;
+}
+
+function Nothing({ isFiltered, onClear }: NothingProps) {
+  const { t } = useTranslation('payments');
+  if (!isFiltered) return <NoRecords icon={CreditCard} words={t('empty', { returnObjects: true })} />;
+  return (
+    <EmptyState
+      icon={SearchX}
+      title={t('empty.filteredTitle')}
+      action={
+        <Button variant="default" onClick={onClear}>
+          {t('filters.clear')}
+        </Button>
+      }
+    >
+      {t('empty.filteredText')}
+    </EmptyState>
+  );
+}

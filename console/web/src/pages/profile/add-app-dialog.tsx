@@ -1,0 +1,56 @@
+import { Modal, Skeleton } from '@mantine/core';
+import { useEffect } from 'react';
+import { useTranslation } from 'react-i18next';
+import { addTotp, beginTotp } from '../../../../wire/profile.ts';
+import { useChange } from '../../api/hooks.ts';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { noteDone } from '../../parts/notices.tsx';
+import { TotpEnrolment } from '../../session/totp-enrolment.tsx';
+
+interface DialogProps {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+export function AddAppDialog({ opened, onClose }: DialogProps) {
+  const { t } = useTranslation('profile');
+  return (
+    <Modal opened={opened} onClose={onClose} title={t('app')} closeButtonProps={{ 'aria-label': t('cancel') }}>
+      <Enrolment onClose={onClose} />
+    </Modal>
+  );
+}
+
+function Enrolment({ onClose }: { readonly onClose: () => void }) {
+  const { t } = useTranslation('profile');
+  const begin = useChange(beginTotp);
+  const add = useChange(addTotp);
+  const { mutate } = begin;
+  useEffect(() => mutate({}), [mutate]);
+  // Who does not confirm that it is them does not want it.
+  const isCancelled = begin.error?.code === 'cancelled';
+  useEffect(() => {
+    if (isCancelled) onClose();
+  }, [isCancelled, onClose]);
+  if (begin.error) return <ErrorAlert error={begin.error} onRetry={() => mutate({})} />;
+  if (begin.data === undefined) return <Skeleton height={300} />;
+  const confirm = (code: string): void =>
+    add.mutate(
+      { body: { code } },
+      {
+        onSuccess: () => {
+          noteDone(t('appAdded'));
+          onClose();
+        },
+      },
+    );
+  return (
+    <TotpEnrolment
+      totp={begin.data.totp}
+      isBusy={add.isPending}
+      error={add.error}
+      onCode={confirm}
+      onCancel={onClose}
+    />
+  );
+}

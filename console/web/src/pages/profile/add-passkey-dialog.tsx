@@ -1,0 +1,79 @@
+import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { LIMITS } from '../../../../../src/kernel/limits.ts';
+import { addPasskey, beginPasskey } from '../../../../wire/profile.ts';
+import { CallError } from '../../api/call.ts';
+import { useChange } from '../../api/hooks.ts';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { noteDone } from '../../parts/notices.tsx';
+import { makePasskey } from '../../session/passkey.ts';
+import { useAgentText } from './agent.ts';
+
+interface DialogProps {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+export function AddPasskeyDialog({ opened, onClose }: DialogProps) {
+  const { t } = useTranslation('profile');
+  return (
+    <Modal opened={opened} onClose={onClose} title={t('addPasskey')} closeButtonProps={{ 'aria-label': t('cancel') }}>
+      <PasskeyForm onClose={onClose} />
+    </Modal>
+  );
+}
+
+function PasskeyForm({ onClose }: { readonly onClose: () => void }) {
+  const { t } = useTranslation('profile');
+  const agentText = useAgentText();
+  const [label, setLabel] = useState(() => agentText(navigator.userAgent));
+  const begin = useChange(beginPasskey);
+  const add = useChange(addPasskey);
+  const [failure, setFailure] = useState<CallError | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const make = async (): Promise<void> => {
+    setBusy(true);
+    setFailure(null);
+    try {
+      const { options } = await begin.mutateAsync({});
+      await add.mutateAsync({ body: { credential: await makePasskey(options), label: label.trim() } });
+      noteDone(t('passkeyAdded'));
+      onClose();
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error;
+      setFailure(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (!isBusy) void make();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="md">
+        {failure && <ErrorAlert error={failure} isFocused />}
+        <TextInput
+          label={t('label')}
+          description={t('labelHint')}
+          required
+          withAsterisk={false}
+          maxLength={LIMITS.factorLabelCharacters}
+          data-autofocus
+          value={label}
+          onChange={(event) => setLabel(event.currentTarget.value)}
+        />
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose} disabled={isBusy}>
+            {t('cancel')}
+          </Button>
+          <Button type="submit" loading={isBusy}>
+            {t('addPasskey')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

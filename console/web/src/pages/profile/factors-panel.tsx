@@ -1,0 +1,163 @@
+import { Button, Flex, Group, Text } from '@mantine/core';
+import { Fingerprint, Plus, Smartphone } from 'lucide-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { removeFactor } from '../../../../wire/profile.ts';
+import { useChange } from '../../api/hooks.ts';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { useDialog } from '../../parts/form-dialog.tsx';
+import { noteDone } from '../../parts/notices.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { Time } from '../../parts/time.tsx';
+import { canUsePasskeys } from '../../session/passkey.ts';
+import { AddAppDialog } from './add-app-dialog.tsx';
+import { AddPasskeyDialog } from './add-passkey-dialog.tsx';
+import type { Profile } from './profile-page.tsx';
+import { RenamePasskeyDialog } from './rename-passkey-dialog.tsx';
+
+type Factor = Profile['factors'][number];
+
+export function FactorsPanel({ factors }: { readonly factors: readonly Factor[] }) {
+  const { t } = useTranslation('profile');
+  const [adding, setAdding] = useState<'app' | 'passkey'>();
+  const renaming = useDialog<Factor>();
+  const [removing, setRemoving] = useState<Factor>();
+  const close = (): void => setAdding(undefined);
+  const hasApp = factors.some(({ kind }) => kind === 'totp');
+  return (
+    <Panel
+      title={t('factors')}
+      description={t('factorsHint')}
+      actions={
+        <>
+          {canUsePasskeys() && (
+            <Button variant="default" leftSection={<Plus size={16} aria-hidden />} onClick={() => setAdding('passkey')}>
+              {t('addPasskey')}
+            </Button>
+          )}
+          <Button variant="default" onClick={() => setAdding('app')}>
+            {hasApp ? t('appReplaces') : t('addApp')}
+          </Button>
+        </>
+      }
+    >
+      <DataTable
+        caption={t('factors')}
+        columns={useColumns({ onRename: renaming.open, onRemove: setRemoving, canRemove: factors.length > 1 })}
+        rows={factors}
+        rowKey={({ id }) => id}
+        empty={<Text size="sm">{t('noFactors')}</Text>}
+      />
+      <AddAppDialog opened={adding === 'app'} onClose={close} />
+      <AddPasskeyDialog opened={adding === 'passkey'} onClose={close} />
+      <RenamePasskeyDialog opened={renaming.opened} passkey={renaming.about} onClose={renaming.close} />
+      <RemoveDialog factor={removing} onClose={() => setRemoving(undefined)} />
+    </Panel>
+  );
+}
+
+interface Acts {
+  readonly onRename: (factor: Factor) => void;
+  readonly onRemove: (factor: Factor) => void;
+  /** The last one has to stay. */
+  readonly canRemove: boolean;
+}
+
+/** There is one app, which needs no name of its own. */
+function useNameOf(): (factor: Factor) => string {
+  const { t } = useTranslation('profile');
+  return ({ kind, label }) => (kind === 'totp' ? t('app') : label);
+}
+
+function useColumns(acts: Acts): Column<Factor>[] {
+  const { t } = useTranslation('profile');
+  return [
+    { name: 'label', header: t('factor'), cell: (factor) => <Named factor={factor} /> },
+    { name: 'added', header: t('added'), from: 'sm', cell: ({ created_at }) => <Time value={created_at} isDay /> },
+    {
+      name: 'used',
+      header: t('lastUsed'),
+      cell: ({ last_used_at }) => <Time value={last_used_at} isDay none={t('never')} />,
+    },
+    {
+      name: 'action',
+      header: t('action'),
+      isHeaderHidden: true,
+      isNumber: true,
+      cell: (factor) => <Actions factor={factor} {...acts} />,
+    },
+  ];
+}
+
+function Actions({ factor, onRename, onRemove, canRemove }: Acts & { readonly factor: Factor }) {
+  const { t } = useTranslation('profile');
+  const what = useNameOf()(factor);
+  const look = { variant: 'subtle', color: 'gray', size: 'compact-sm' } as const;
+  return (
+    <Flex direction={{ base: 'column', sm: 'row' }} gap={4} align="flex-end" justify="flex-end">
+      {factor.kind === 'passkey' && (
+        <Button {...look} aria-label={t('renameWhat', { what })} onClick={() => onRename(factor)}>
+          {t('rename')}
+        </Button>
+      )}
+      <Button {...look} disabled={!canRemove} aria-label={t('removeWhat', { what })} onClick={() => onRemove(factor)}>
+        {t('remove')}
+      </Button>
+    </Flex>
+  );
+}
+
+function Named({ factor }: { readonly factor: Factor }) {
+  const { t } = useTranslation('profile');
+  const name = useNameOf()(factor);
+  const { kind } = factor;
+  const Icon = kind === 'totp' ? Smartphone : Fingerprint;
+  return (
+    <Group gap={10} wrap="nowrap">
+      <Icon size={18} strokeWidth={1.75} aria-hidden style={{ flex: 'none' }} />
+      <div>
+        <Text size="sm" fw={500}>
+          {name}
+        </Text>
+        {kind === 'passkey' && (
+          <Text size="xs" c="dimmed">
+            {t('passkey')}
+          </Text>
+        )}
+      </div>
+    </Group>
+  );
+}
+
+function RemoveDialog({ factor, onClose }: { readonly factor: Factor | undefined; readonly onClose: () => void }) {
+  const { t } = useTranslation('profile');
+  const nameOf = useNameOf();
+  const remove = useChange(removeFactor);
+  const close = (): void => {
+    remove.reset();
+    onClose();
+  };
+  const confirm = (): void => {
+    if (factor === undefined) return;
+    const onSuccess = (): void => {
+      noteDone(t('removed'));
+      close();
+    };
+    remove.mutate({ params: { id: factor.id } }, { onSuccess });
+  };
+  return (
+    <ConfirmDialog
+      opened={factor !== undefined}
+      onClose={close}
+      title={t('removeTitle', { label: factor === undefined ? '' : nameOf(factor) })}
+      confirmLabel={t('remove')}
+      onConfirm={confirm}
+      isBusy={remove.isPending}
+      error={remove.error}
+      isDangerous
+    >
+      {t('removeHint')}
+    </ConfirmDialog>
+  );
+}

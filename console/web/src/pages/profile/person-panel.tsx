@@ -1,0 +1,85 @@
+import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { editProfile } from '../../../../wire/profile.ts';
+import { LANGUAGES } from '../../../../wire/session.ts';
+import { useChange } from '../../api/hooks.ts';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { useFieldErrors } from '../../parts/field-errors.ts';
+import { noteDone } from '../../parts/notices.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { useSession, useVisit } from '../../session/session.tsx';
+import { isLanguage } from '../../text/index.ts';
+import { LANGUAGE_NAMES } from '../../text/language-names.ts';
+import { ChangeEmailDialog } from './change-email-dialog.tsx';
+
+export function PersonPanel() {
+  const { t } = useTranslation('profile');
+  const { person } = useSession();
+  const { adopt } = useVisit();
+  const form = useForm({ initialValues: { name: person.name, language: person.language } });
+  const faults = useFieldErrors(form);
+  const [isChangingEmail, setChangingEmail] = useState(false);
+  const edit = useChange(editProfile);
+  const save = form.onSubmit(({ name, language }) =>
+    edit.mutate(
+      { body: { name: name.trim(), language } },
+      {
+        onSuccess: (session) => {
+          faults.clear();
+          adopt(session);
+          form.resetDirty();
+          noteDone(t('saved'));
+        },
+        onError: faults.onError,
+      },
+    ),
+  );
+  return (
+    <Panel title={t('person')}>
+      <form onSubmit={save}>
+        <Stack gap="md">
+          {faults.rest && <ErrorAlert error={faults.rest} />}
+          <TextInput
+            label={t('name')}
+            autoComplete="name"
+            required
+            withAsterisk={false}
+            maw={420}
+            {...form.getInputProps('name')}
+          />
+          <Group align="flex-end" gap="xs">
+            <TextInput
+              label={t('email')}
+              description={t('emailHint')}
+              value={person.email}
+              readOnly
+              flex="1 1 14rem"
+              maw={420}
+              variant="filled"
+            />
+            <Button variant="default" onClick={() => setChangingEmail(true)}>
+              {t('changeEmail')}
+            </Button>
+          </Group>
+          <NativeSelect
+            label={t('language')}
+            maw={420}
+            data={LANGUAGES.map((value) => ({ value, label: LANGUAGE_NAMES[value] }))}
+            value={form.values.language}
+            onChange={(event) =>
+              isLanguage(event.currentTarget.value) && form.setFieldValue('language', event.currentTarget.value)
+            }
+          />
+          <Group>
+            <Button type="submit" loading={edit.isPending} disabled={!form.isDirty()}>
+              {t('save')}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+      <ChangeEmailDialog opened={isChangingEmail} onClose={() => setChangingEmail(false)} />
+    </Panel>
+  );
+}

@@ -1,0 +1,71 @@
+import { Button, Group, Modal, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { makeRecoveryCodes } from '../../../../wire/profile.ts';
+import { useChange } from '../../api/hooks.ts';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { RecoveryCodes } from '../../parts/recovery-codes.tsx';
+import { Badge } from '../../parts/status-badge.tsx';
+
+/** From so few on, it is time for new ones. */
+const FEW = 3;
+
+export function RecoveryPanel({ left }: { readonly left: number }) {
+  const { t } = useTranslation('profile');
+  const [isAsking, setAsking] = useState(false);
+  const [codes, setCodes] = useState<readonly string[]>();
+  const make = useChange(makeRecoveryCodes);
+  const close = (): void => {
+    make.reset();
+    setAsking(false);
+  };
+  const confirm = (): void =>
+    make.mutate(
+      {},
+      {
+        onSuccess: ({ recovery_codes }) => {
+          setCodes(recovery_codes);
+          close();
+        },
+      },
+    );
+  return (
+    <Panel
+      title={t('recovery')}
+      description={t('recoveryHint')}
+      actions={
+        <Button variant="default" onClick={() => setAsking(true)}>
+          {t('makeCodes')}
+        </Button>
+      }
+    >
+      <Group gap="sm">
+        <Badge tone={left > FEW ? 'quiet' : 'attention'}>{t('codesLeft', { count: left })}</Badge>
+        {left <= FEW && <Text size="sm">{t('fewCodes')}</Text>}
+      </Group>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={close}
+        title={t('makeCodesTitle')}
+        confirmLabel={t('makeCodes')}
+        onConfirm={confirm}
+        isBusy={make.isPending}
+        error={make.error}
+      >
+        {t('makeCodesHint')}
+      </ConfirmDialog>
+      {/* Nothing closes it but the person's word that the codes are stored. */}
+      <Modal
+        opened={codes !== undefined}
+        onClose={() => undefined}
+        title={t('codesMade')}
+        withCloseButton={false}
+        closeOnClickOutside={false}
+        closeOnEscape={false}
+      >
+        {codes !== undefined && <RecoveryCodes codes={codes} onStored={() => setCodes(undefined)} />}
+      </Modal>
+    </Panel>
+  );
+}

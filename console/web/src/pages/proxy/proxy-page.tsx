@@ -1,0 +1,126 @@
+import { Button, SimpleGrid, Skeleton, Stack } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { removeProxy, showProxy } from '../../../../wire/proxy.ts';
+import { useChange, useRead } from '../../api/hooks.ts';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { FormDialog, useDialog } from '../../parts/form-dialog.tsx';
+import { noteDone, useNoteApproval } from '../../parts/notices.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { useCan, useTenant } from '../../session/tenant.ts';
+import { type Configuration, KeyPanels } from './key-panels.tsx';
+import { SettingsPanel } from './settings-panel.tsx';
+import { type KeyKind, UploadForm } from './upload-form.tsx';
+
+const TITLES = {
+  processor: 'upload.titleProcessor',
+  merchant: 'upload.titleMerchant',
+  certificate: 'upload.titleCertificate',
+} as const;
+
+const keysOf = (kind: KeyKind, configuration: Configuration): readonly unknown[] => {
+  if (kind === 'processor') return configuration.processor_public_keys;
+  return kind === 'merchant' ? configuration.merchant_private_keys : configuration.merchant_certificates;
+};
+
+export function ProxyPage() {
+  const { t } = useTranslation('proxy');
+  const { account, environment } = useTenant();
+  const { data, error, refetch } = useRead(showProxy, { params: { account, environment } });
+  return (
+    <>
+      <PageHeader
+        title={t('title')}
+        description={t('description')}
+        actions={data !== undefined && isSetUp(data) ? <RemoveButton /> : undefined}
+      />
+      {data !== undefined && <Whole key={`${account}/${environment}`} configuration={data} />}
+      {data === undefined && (error === null ? <Skeletons /> : <ErrorAlert error={error} onRetry={refetch} />)}
+    </>
+  );
+}
+
+const isSetUp = ({ processor_public_keys, merchant_private_keys, settings }: Configuration): boolean =>
+  processor_public_keys.length > 0 || merchant_private_keys.length > 0 || settings.some(({ is_set }) => is_set);
+
+function Whole({ configuration }: { readonly configuration: Configuration }) {
+  const { t } = useTranslation('proxy');
+  const { environment } = useTenant();
+  const mayWrite = useCan()('proxy:write');
+  const dialog = useDialog<KeyKind>();
+  const { about: kind } = dialog;
+  return (
+    <Stack gap="md">
+      <KeyPanels configuration={configuration} onUpload={mayWrite ? dialog.open : undefined} />
+      <SettingsPanel settings={configuration.settings} />
+      <FormDialog
+        opened={dialog.opened}
+        onClose={dialog.close}
+        title={kind === undefined ? '' : t(TITLES[kind])}
+        environment={environment}
+        production={t('upload.production')}
+        size="lg"
+      >
+        {kind !== undefined && (
+          <UploadForm kind={kind} isReplacing={keysOf(kind, configuration).length > 0} onDone={dialog.close} />
+        )}
+      </FormDialog>
+    </Stack>
+  );
+}
+
+function RemoveButton() {
+  const { t } = useTranslation('proxy');
+  const { account, environment } = useTenant();
+  const mayWrite = useCan()('proxy:write');
+  const noteApproval = useNoteApproval();
+  const change = useChange(removeProxy);
+  const [isAsking, setAsking] = useState(false);
+  if (!mayWrite) return null;
+  const remove = (): void =>
+    change.mutate(
+      { params: { account, environment } },
+      {
+        onSuccess: ({ approval }) => {
+          setAsking(false);
+          if (approval === null) noteDone(t('remove.done'));
+          else noteApproval(approval);
+        },
+      },
+    );
+  return (
+    <>
+      <Button variant="default" onClick={() => setAsking(true)}>
+        {t('remove.button')}
+      </Button>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={() => setAsking(false)}
+        title={t('remove.title')}
+        environment={environment}
+        confirmLabel={t('remove.confirm')}
+        onConfirm={remove}
+        isBusy={change.isPending}
+        error={change.error}
+        isDangerous
+        {...(environment === 'production' && { typed: t('remove.typed') })}
+      >
+        {t('remove.text')}
+      </ConfirmDialog>
+    </>
+  );
+}
+
+function Skeletons() {
+  return (
+    <Stack gap="md" aria-hidden>
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        <Skeleton height={190} />
+        <Skeleton height={190} />
+        <Skeleton height={190} />
+      </SimpleGrid>
+      <Skeleton height={320} />
+    </Stack>
+  );
+}

@@ -1,0 +1,178 @@
+import { Alert, Button, Fieldset, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { TriangleAlert } from 'lucide-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { LIMITS } from '../../../../../src/kernel/limits.ts';
+import { configureProxy } from '../../../../wire/proxy.ts';
+import { useChange } from '../../api/hooks.ts';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { ErrorAlert, useErrorText } from '../../parts/error-alert.tsx';
+import { noteDone, useNoteApproval } from '../../parts/notices.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { asSettings, type Changes, settingAtFault } from '../../parts/setting-changes.ts';
+import { SettingField } from '../../parts/setting-field.tsx';
+import { useCan, useTenant } from '../../session/tenant.ts';
+import type { Configuration } from './key-panels.tsx';
+
+type Setting = Configuration['settings'][number];
+
+/** The proxy sends a password with a user name only. */
+function isPasswordIdle(settings: readonly Setting[], changes: Changes): boolean {
+  const willBe = (wanted: string): boolean =>
+    settings.some(
+      ({ name, is_set }) => name === wanted && (changes[name] === undefined ? is_set : changes[name] !== ''),
+    );
+  return willBe('wssec.password') && !willBe('wssec.username');
+}
+
+/** By their beginning, in the order of the service. */
+function grouped(settings: readonly Setting[]): readonly (readonly [string, readonly Setting[]])[] {
+  const groupOf = ({ name }: Setting): string => name.split('.')[0] ?? '';
+  return [...new Set(settings.map(groupOf))].map(
+    (group) => [group, settings.filter((setting) => groupOf(setting) === group)] as const,
+  );
+}
+
+/** The service tells it in English; the console has its own words for those it knows. */
+function useAboutText(): (setting: Setting) => string {
+  const { t, i18n } = useTranslation('proxy');
+  return ({ name, about }) => {
+    const key = `settings.about.${name}`;
+    return i18n.exists(`proxy:${key}`) ? t(key as 'settings.about.jose.content') : about;
+  };
+}
+
+export function SettingsPanel({ settings }: { readonly settings: readonly Setting[] }) {
+  const { t, i18n } = useTranslation('proxy');
+  const { environment } = useTenant();
+  const mayWrite = useCan()('proxy:write');
+  const aboutText = useAboutText();
+  const [changes, setChanges] = useState<Changes>({});
+  const [isAsking, setAsking] = useState(false);
+  const { save, isBusy, error, faultOf } = useSave(changes, () => setChanges({}));
+  const count = Object.keys(changes).length;
+  const submit = (): void => {
+    if (environment === 'production') setAsking(true);
+    else save(() => undefined);
+  };
+  return (
+    <Panel title={t('settings.title')} description={t('settings.text')}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (count > 0) submit();
+        }}
+      >
+        <Stack gap="lg">
+          {grouped(settings).map(([group, members]) => (
+            <Fieldset
+              key={group}
+              variant="unstyled"
+              legend={
+                <Text span fw={600} size="sm">
+                  {i18n.exists(`proxy:settings.group.${group}`) ? t(`settings.group.${group as 'jose'}`) : group}
+                </Text>
+              }
+            >
+              <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" mt="xs">
+                {members.map((setting) => (
+                  <SettingField
+                    key={setting.name}
+                    setting={setting}
+                    about={aboutText(setting)}
+                    choices={setting.choices}
+                    maxLength={LIMITS.proxySettingCharacters}
+                    changes={changes}
+                    onChange={mayWrite ? setChanges : undefined}
+                    error={faultOf(setting.name)}
+                  />
+                ))}
+              </SimpleGrid>
+            </Fieldset>
+          ))}
+          {isPasswordIdle(settings, changes) && (
+            <Alert color="yellow" role="status" icon={<TriangleAlert size={18} aria-hidden />}>
+              {t('settings.noUsername')}
+            </Alert>
+          )}
+          {error !== null && <ErrorAlert error={error} />}
+          {mayWrite && <Buttons count={count} isBusy={isBusy} onReset={() => setChanges({})} />}
+        </Stack>
+      </form>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={() => setAsking(false)}
+        title={t('settings.save')}
+        environment={environment}
+        confirmLabel={t('settings.save')}
+        onConfirm={() => save(() => setAsking(false))}
+        isBusy={isBusy}
+      >
+        {Object.keys(changes).map((name) => (
+          <Text key={name} size="sm" ff="monospace">
+            {name}
+          </Text>
+        ))}
+      </ConfirmDialog>
+    </Panel>
+  );
+}
+
+function Buttons({
+  count,
+  isBusy,
+  onReset,
+}: {
+  readonly count: number;
+  readonly isBusy: boolean;
+  readonly onReset: () => void;
+}) {
+  const { t } = useTranslation('proxy');
+  return (
+    <Group gap="xs">
+      <Button type="submit" disabled={count === 0} loading={isBusy}>
+        {t('settings.save')}
+      </Button>
+      {count > 0 && (
+        <>
+          <Button variant="subtle" color="gray" onClick={onReset}>
+            {t('settings.reset')}
+          </Button>
+          <Text size="sm" c="dimmed" role="status">
+            {t('settings.unsaved', { count })}
+          </Text>
+        </>
+      )}
+    </Group>
+  );
+}
+
+function useSave(changes: Changes, onSaved: () => void) {
+  const { t } = useTranslation('proxy');
+  const { account, environment } = useTenant();
+  const noteApproval = useNoteApproval();
+  const textOf = useErrorText();
+  const change = useChange(configureProxy);
+  const settings = asSettings(changes);
+  const save = (onEnd: () => void): void =>
+    change.mutate(
+      { params: { account, environment }, body: { settings } },
+      {
+        onSettled: onEnd,
+        onSuccess: ({ approval }) => {
+          if (approval === null) noteDone(t('settings.saved'));
+          else noteApproval(approval);
+          onSaved();
+        },
+      },
+    );
+  const { error } = change;
+  const atFault = settingAtFault(error?.field, change.variables?.body?.settings ?? []);
+  const isShownAtField = atFault !== undefined && Object.hasOwn(changes, atFault);
+  return {
+    save,
+    isBusy: change.isPending,
+    error: isShownAtField ? null : error,
+    faultOf: (name: string) => (error !== null && isShownAtField && name === atFault ? textOf(error) : undefined),
+  };
+}

@@ -1,0 +1,115 @@
+import { Select } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useTranslation } from 'react-i18next';
+import { configureProxy } from '../../../../wire/proxy.ts';
+import { useChange } from '../../api/hooks.ts';
+import { useFieldErrors } from '../../parts/field-errors.ts';
+import { DialogForm } from '../../parts/form-dialog.tsx';
+import { noteDone, useNoteApproval } from '../../parts/notices.tsx';
+import { PasswordField } from '../../parts/password-field.tsx';
+import { useTenant } from '../../session/tenant.ts';
+import { KeyInput } from './key-input.tsx';
+
+export const KINDS = ['processor', 'merchant', 'certificate'] as const;
+export type KeyKind = (typeof KINDS)[number];
+
+/** Minutes until what is uploaded takes over. */
+const OVERLAPS = { now: 0, hour: 60, day: 1440, week: 10_080, month: 43_200 } as const;
+type Overlap = keyof typeof OVERLAPS;
+const OVERLAP_NAMES = Object.keys(OVERLAPS) as Overlap[];
+
+const FIELDS = {
+  processor: 'processor_public_key',
+  merchant: 'merchant_private_key',
+  certificate: 'merchant_certificate',
+} as const satisfies Record<KeyKind, string>;
+
+interface Values {
+  file: string;
+  passphrase: string;
+  certificate: string;
+  overlap: Overlap;
+}
+
+interface UploadFormProps {
+  readonly kind: KeyKind;
+  /** Something is in use that can stay so for a while. */
+  readonly isReplacing: boolean;
+  readonly onDone: () => void;
+}
+
+const bodyOf = (kind: KeyKind, { file, passphrase, certificate, overlap }: Values, isReplacing: boolean) => ({
+  [FIELDS[kind]]: file,
+  ...(kind === 'merchant' && passphrase !== '' && { passphrase }),
+  ...(kind === 'merchant' && certificate.trim() !== '' && { merchant_certificate: certificate }),
+  ...(isReplacing && { overlap_minutes: OVERLAPS[overlap] }),
+});
+
+export function UploadForm({ kind, isReplacing, onDone }: UploadFormProps) {
+  const { t } = useTranslation('proxy');
+  const { account, environment } = useTenant();
+  const noteApproval = useNoteApproval();
+  const change = useChange(configureProxy);
+  const form = useForm<Values>({
+    initialValues: { file: '', passphrase: '', certificate: '', overlap: 'now' },
+    validate: { file: (text) => (text.trim() === '' ? t('upload.needed') : null) },
+  });
+  const secondFile = kind === 'merchant' ? { merchant_certificate: 'certificate' } : {};
+  const faults = useFieldErrors(form, { ...secondFile, [FIELDS[kind]]: 'file', overlap_minutes: 'overlap' });
+  const send = (values: Values): void =>
+    change.mutate(
+      { params: { account, environment }, body: bodyOf(kind, values, isReplacing) },
+      {
+        onError: faults.onError,
+        onSuccess: ({ approval }) => {
+          if (approval === null) noteDone(t('upload.saved'));
+          else noteApproval(approval);
+          onDone();
+        },
+      },
+    );
+  return (
+    <DialogForm
+      onSubmit={form.onSubmit(send)}
+      onCancel={onDone}
+      label={t('upload.save')}
+      isBusy={change.isPending}
+      error={faults.rest}
+    >
+      <KeyInput
+        label={t(`keys.${kind}`)}
+        isSecret={kind === 'merchant'}
+        {...(kind === 'certificate' && { hint: t('upload.certificateHint') })}
+        value={form.values.file}
+        onChange={(text) => form.setFieldValue('file', text)}
+        error={form.errors['file'] as string | undefined}
+      />
+      {kind === 'merchant' && (
+        <>
+          <PasswordField
+            label={t('upload.passphrase')}
+            description={t('upload.passphraseHint')}
+            autoComplete="off"
+            {...form.getInputProps('passphrase')}
+          />
+          <KeyInput
+            label={t('upload.withCertificate')}
+            hint={t('upload.withCertificateHint')}
+            value={form.values.certificate}
+            onChange={(text) => form.setFieldValue('certificate', text)}
+            error={form.errors['certificate'] as string | undefined}
+          />
+        </>
+      )}
+      {isReplacing && (
+        <Select
+          label={t('upload.overlap')}
+          description={t('upload.overlapHint')}
+          data={OVERLAP_NAMES.map((value) => ({ value, label: t(`upload.overlapChoices.${value}`) }))}
+          allowDeselect={false}
+          {...form.getInputProps('overlap')}
+        />
+      )}
+    </DialogForm>
+  );
+}

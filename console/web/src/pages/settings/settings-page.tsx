@@ -1,0 +1,124 @@
+import { Anchor, Button, Group, List, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import { can } from '../../../../people/roles.ts';
+import { setProductionByTwo } from '../../../../wire/approvals.ts';
+import { showTeam } from '../../../../wire/team.ts';
+import { useChange, useRead } from '../../api/hooks.ts';
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { noteDone, useNoteApproval } from '../../parts/notices.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { Badge } from '../../parts/status-badge.tsx';
+import { useVisit } from '../../session/session.tsx';
+import { useCan, useMembership } from '../../session/tenant.ts';
+
+const COVERED = ['keys', 'payments', 'proxy', 'tokens', 'team', 'operator', 'settings'] as const;
+
+export function SettingsPage() {
+  const { t } = useTranslation('settings');
+  return (
+    <>
+      <PageHeader title={t('title')} description={t('description')} />
+      <ByTwoPanel />
+    </>
+  );
+}
+
+function ByTwoPanel() {
+  const { t } = useTranslation('settings');
+  const { production_by_two: isOn } = useMembership();
+  const mayChange = useCan()('account:settings');
+  const [isAsking, setAsking] = useState(false);
+  return (
+    <Panel
+      title={t('byTwo.title')}
+      description={t('byTwo.text')}
+      actions={<Badge tone={isOn ? 'good' : 'quiet'}>{isOn ? t('byTwo.on') : t('byTwo.off')}</Badge>}
+    >
+      <Stack gap={6}>
+        <Text size="sm" fw={500}>
+          {t('byTwo.covers')}
+        </Text>
+        <List size="sm" spacing={2}>
+          {COVERED.map((each) => (
+            <List.Item key={each}>{t(`byTwo.list.${each}`)}</List.Item>
+          ))}
+        </List>
+      </Stack>
+      <Text size="sm" c="dimmed">
+        {t('byTwo.never')}
+      </Text>
+      {mayChange ? (
+        <Group gap="md">
+          <Button variant={isOn ? 'default' : 'filled'} onClick={() => setAsking(true)}>
+            {isOn ? t('byTwo.turnOff') : t('byTwo.turnOn')}
+          </Button>
+          {!isOn && <NeedsTwo />}
+        </Group>
+      ) : (
+        <Text size="sm" c="dimmed">
+          {t('byTwo.ownerOnly')}
+        </Text>
+      )}
+      <ByTwoDialog isOn={isOn} opened={isAsking} onClose={() => setAsking(false)} />
+    </Panel>
+  );
+}
+
+/** While the service would refuse it. */
+function NeedsTwo() {
+  const { t } = useTranslation('settings');
+  const { account } = useMembership();
+  const { data } = useRead(showTeam, { params: { account } });
+  if (data === undefined || data.people.filter(({ role }) => can(role, 'approvals:decide')).length >= 2) return null;
+  return (
+    <Text size="sm" c="dimmed">
+      {t('byTwo.needsTwo')}{' '}
+      <Anchor component={Link} to={`/a/${account}/team`} inherit underline="always">
+        {t('byTwo.toTeam')}
+      </Anchor>
+    </Text>
+  );
+}
+
+interface ByTwoDialogProps {
+  readonly isOn: boolean;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+function ByTwoDialog({ isOn, opened, onClose }: ByTwoDialogProps) {
+  const { t } = useTranslation('settings');
+  const { account } = useMembership();
+  const { refresh } = useVisit();
+  const noteApproval = useNoteApproval();
+  const change = useChange(setProductionByTwo);
+  const confirm = (): void =>
+    change.mutate(
+      { params: { account }, body: { production_by_two: !isOn } },
+      {
+        onSuccess: ({ approval, result }) => {
+          onClose();
+          if (approval !== null) noteApproval(approval);
+          if (result !== null) noteDone(result.production_by_two ? t('byTwo.doneOn') : t('byTwo.doneOff'));
+          refresh();
+        },
+      },
+    );
+  return (
+    <ConfirmDialog
+      opened={opened}
+      onClose={onClose}
+      title={isOn ? t('byTwo.turnOff') : t('byTwo.turnOn')}
+      environment="production"
+      confirmLabel={t('byTwo.confirm')}
+      onConfirm={confirm}
+      isBusy={change.isPending}
+      error={change.error}
+    >
+      {isOn ? t('byTwo.confirmOff') : t('byTwo.confirmOn')}
+    </ConfirmDialog>
+  );
+}

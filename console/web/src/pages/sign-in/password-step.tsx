@@ -1,0 +1,100 @@
+import { Button, Divider, Stack, Text, TextInput } from '@mantine/core';
+import { KeyRound } from 'lucide-react';
+import { type FormEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { ReadBy } from '../../../../../src/http/fields.ts';
+import { beginPasskeyAlone, signIn, signInByPasskeyAlone } from '../../../../wire/session.ts';
+import { call, setCsrfToken } from '../../api/call.ts';
+import { useOnce } from '../../api/hooks.ts';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { PasswordField } from '../../parts/password-field.tsx';
+import { askForPasskey, canUsePasskeys } from '../../session/passkey.ts';
+import { type Session, useVisit } from '../../session/session.tsx';
+import type { Methods } from './second-step.tsx';
+
+export function PasswordStep({ onGiven }: { readonly onGiven: (methods: Methods) => void }) {
+  const { t } = useTranslation('signIn');
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const give = useOnce<ReadBy<typeof signIn.data>>({
+    mutationFn: () => call(signIn, { body: { email: email.trim(), password } }),
+    onSuccess: ({ methods, csrf_token }) => {
+      setCsrfToken(csrf_token);
+      onGiven(methods);
+    },
+  });
+  const { adopt } = useVisit();
+  const byPasskey = useOnce<Session>({
+    mutationFn: async () => {
+      const begun = await call(beginPasskeyAlone);
+      return call(signInByPasskeyAlone, { body: { credential: await askForPasskey(begun.options) } });
+    },
+    onSuccess: adopt,
+  });
+  const error = give.error ?? (byPasskey.error?.code === 'cancelled' ? null : byPasskey.error);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    byPasskey.reset();
+    give.mutate();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="md">
+        {error && <ErrorAlert error={error} isFocused />}
+        {give.error?.code === 'sign_in_refused' && (
+          <Text size="sm" c="dimmed">
+            {t('locks')}
+          </Text>
+        )}
+        <TextInput
+          label={t('email')}
+          type="email"
+          name="email"
+          size="md"
+          autoComplete="username"
+          autoCapitalize="none"
+          spellCheck={false}
+          required
+          withAsterisk={false}
+          autoFocus
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+        />
+        <PasswordField
+          label={t('password')}
+          name="password"
+          size="md"
+          autoComplete="current-password"
+          required
+          withAsterisk={false}
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+        />
+        <Button type="submit" size="md" mt={4} loading={give.isPending} disabled={byPasskey.isPending}>
+          {t('goOn')}
+        </Button>
+        {canUsePasskeys() && (
+          <>
+            <Divider label={t('or')} />
+            <Button
+              variant="default"
+              size="md"
+              leftSection={<KeyRound size={18} aria-hidden />}
+              loading={byPasskey.isPending}
+              disabled={give.isPending}
+              onClick={() => {
+                give.reset();
+                byPasskey.mutate();
+              }}
+            >
+              {t('byPasskey')}
+            </Button>
+          </>
+        )}
+        <Text size="sm" c="dimmed">
+          {t('passwordLost')}
+        </Text>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,62 @@
+import { Anchor } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { beginPasskeySignIn, signInByCode, signInByPasskey } from '../../../../wire/session.ts';
+import { type CallError, call } from '../../api/call.ts';
+import { useOnce } from '../../api/hooks.ts';
+import { askForPasskey } from '../../session/passkey.ts';
+import { SecondFactor } from '../../session/second-factor.tsx';
+import { type Session, useVisit } from '../../session/session.tsx';
+import { endOwnSession } from '../../session/sign-out.ts';
+
+export type Methods = readonly ('totp' | 'passkey' | 'recovery')[];
+
+interface SecondStepProps {
+  readonly methods: Methods;
+  readonly onBack: () => void;
+}
+
+export function SecondStep({ methods, onBack }: SecondStepProps) {
+  const { t } = useTranslation('signIn');
+  const { adopt, forget } = useVisit();
+  const goBack = (): void => {
+    onBack();
+    forget();
+  };
+  const options = {
+    onSuccess: adopt,
+    // The first step is over too: it has to be done again.
+    onError: ({ code }: CallError) => code === 'not_signed_in' && goBack(),
+  };
+  const byCode = useOnce<Session, string>({
+    mutationFn: (code) => call(signInByCode, { body: { code } }),
+    ...options,
+  });
+  const byPasskey = useOnce<Session>({
+    mutationFn: async () => {
+      const begun = await call(beginPasskeySignIn);
+      return call(signInByPasskey, { body: { credential: await askForPasskey(begun.options) } });
+    },
+    ...options,
+  });
+  const leave = useOnce<unknown>({ mutationFn: endOwnSession, onSettled: goBack });
+  return (
+    <SecondFactor
+      methods={methods}
+      error={byCode.error ?? byPasskey.error}
+      busy={byCode.isPending ? 'code' : byPasskey.isPending ? 'passkey' : undefined}
+      onCode={(code) => {
+        byPasskey.reset();
+        byCode.mutate(code);
+      }}
+      onPasskey={() => {
+        byCode.reset();
+        byPasskey.mutate();
+      }}
+      submitLabel={t('signIn')}
+    >
+      <Anchor component="button" type="button" size="sm" c="dimmed" onClick={() => leave.mutate()}>
+        {t('otherPerson')}
+      </Anchor>
+    </SecondFactor>
+  );
+}

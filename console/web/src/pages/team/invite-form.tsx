@@ -1,0 +1,61 @@
+import { Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useTranslation } from 'react-i18next';
+import { LIMITS } from '../../../../../src/kernel/limits.ts';
+import { useFieldErrors } from '../../parts/field-errors.ts';
+import { DialogForm } from '../../parts/form-dialog.tsx';
+import type { PersonalLink } from './links.tsx';
+import { type AccountRole, RoleChoice } from './role-choice.tsx';
+import type { TeamChange } from './team-calls.ts';
+
+interface InviteFormProps {
+  readonly invite: TeamChange<{ email: string; role: AccountRole }>;
+  /** Undefined: operators have one role. */
+  readonly firstRole: AccountRole | undefined;
+  readonly onLink: (link: PersonalLink) => void;
+  readonly onCancel: () => void;
+}
+
+const EMAIL = /^[^\s@]+@[^\s@]+$/;
+
+export function InviteForm({ invite, firstRole, onLink, onCancel }: InviteFormProps) {
+  const { t } = useTranslation('team');
+  const form = useForm<{ email: string; role: AccountRole }>({
+    initialValues: { email: '', role: firstRole ?? 'developer' },
+    validate: { email: (text) => (EMAIL.test(text.trim()) ? null : t('invite.emailForm')) },
+  });
+  const faults = useFieldErrors(form);
+  const send = ({ email, role }: { email: string; role: AccountRole }): void =>
+    invite.send(
+      { email: email.trim(), role },
+      {
+        onError: faults.onError,
+        onWaiting: onCancel,
+        onLink: (link) => onLink({ ...link, text: t('link.inviteText', { email: email.trim() }) }),
+      },
+    );
+  return (
+    <DialogForm
+      onSubmit={form.onSubmit(send)}
+      onCancel={onCancel}
+      label={t('invite.send')}
+      isBusy={invite.isBusy}
+      error={faults.rest}
+    >
+      <Text size="sm">{t('invite.text')}</Text>
+      <TextInput
+        label={t('invite.email')}
+        type="email"
+        inputMode="email"
+        autoComplete="off"
+        maxLength={LIMITS.emailCharacters}
+        required
+        data-autofocus
+        {...form.getInputProps('email')}
+      />
+      {firstRole !== undefined && (
+        <RoleChoice value={form.values.role} onChange={(role) => form.setFieldValue('role', role)} />
+      )}
+    </DialogForm>
+  );
+}

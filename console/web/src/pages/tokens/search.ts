@@ -1,0 +1,29 @@
+import { LIMITS } from '../../../../../src/kernel/limits.ts';
+import { containsPan } from '../../../../../src/kernel/pan.ts';
+import type { TOKEN_SEARCHES } from '../../../../wire/records.ts';
+
+export type SearchKind = (typeof TOKEN_SEARCHES)[number];
+
+export interface Search {
+  readonly by: SearchKind;
+  readonly value: string;
+}
+
+export type SearchFault = 'empty' | 'last_four' | 'bin' | 'card' | 'long';
+
+const isDigits = (by: SearchKind): boolean => by === 'last_four' || by === 'bin';
+
+/** Without the blanks that come along when digits are copied. */
+export const searchOf = (by: SearchKind, typed: string): Search => ({
+  by,
+  value: isDigits(by) ? typed.replace(/[\s-]/g, '') : typed.trim(),
+});
+
+/** Some tokens read as card numbers, and a tag may hold one that should not be there and has to be found. */
+export function faultOf({ by, value }: Search): SearchFault | undefined {
+  if (value === '') return 'empty';
+  if (isDigits(by) && containsPan(value)) return 'card';
+  if (by === 'last_four' && !/^\d{4}$/.test(value)) return 'last_four';
+  if (by === 'bin' && !/^\d{6}(\d{2})?$/.test(value)) return 'bin';
+  return [...value].length > LIMITS.tagCharacters ? 'long' : undefined;
+}

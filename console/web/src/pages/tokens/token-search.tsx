@@ -1,0 +1,92 @@
+import { NativeSelect, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSearchParams } from 'react-router';
+import { LIMITS } from '../../../../../src/kernel/limits.ts';
+import { TOKEN_SEARCHES } from '../../../../wire/records.ts';
+import { FilterBar } from '../../parts/filter-bar.tsx';
+import { faultOf, type Search, type SearchFault, type SearchKind, searchOf } from './search.ts';
+import classes from './tokens.module.css';
+
+interface TokenSearchProps {
+  readonly search: Search | undefined;
+  readonly onSearch: (search: Search | undefined) => void;
+  /** What the service did not like about the value. */
+  readonly refusal: string | undefined;
+}
+
+/** Stands in the address, too, unlike the value, which may be a card number by mistake. */
+function useKind(search: Search | undefined): [SearchKind, (by: SearchKind) => void] {
+  const [address, setAddress] = useSearchParams();
+  const named = TOKEN_SEARCHES.find((each) => each === address.get('by'));
+  // The address changes later than the choice, which decides whether a card number may be sent.
+  const [by, setBy] = useState<SearchKind>(named ?? search?.by ?? 'token');
+  const choose = (chosen: SearchKind): void => {
+    setBy(chosen);
+    setAddress({ by: chosen }, { replace: true });
+  };
+  return [by, choose];
+}
+
+/** Kind and value; a mistake is told before anything is sent. */
+export function TokenSearch({ search, onSearch, refusal }: TokenSearchProps) {
+  const { t } = useTranslation('tokens');
+  const [by, setBy] = useKind(search);
+  const [typed, setTyped] = useState(search?.value ?? '');
+  const [fault, setFault] = useState<SearchFault>();
+  const apply = (): void => {
+    const wanted = searchOf(by, typed);
+    const found = faultOf(wanted);
+    setFault(found);
+    if (found === undefined) onSearch(wanted);
+  };
+  const said = fault === undefined ? refusal : t(`search.fault.${fault}`, { max: LIMITS.tagCharacters });
+  return (
+    <>
+      <FilterBar
+        onApply={apply}
+        isFiltered={search !== undefined}
+        onClear={() => {
+          setTyped('');
+          setFault(undefined);
+          onSearch(undefined);
+        }}
+      >
+        <NativeSelect
+          label={t('search.kind')}
+          data={TOKEN_SEARCHES.map((value) => ({ value, label: t(`search.${value}`) }))}
+          value={by}
+          onChange={(event) => {
+            setBy(event.currentTarget.value as SearchKind);
+            setFault(undefined);
+          }}
+        />
+        <TextInput
+          className={classes['value'] ?? ''}
+          label={t('search.value')}
+          placeholder={t(`search.hint.${by}`)}
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          error={said !== undefined}
+          {...(said !== undefined && { 'aria-describedby': 'search-fault' })}
+          inputMode={by === 'last_four' || by === 'bin' ? 'numeric' : 'text'}
+          type="search"
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+        />
+      </FilterBar>
+      {said !== undefined && (
+        <Text
+          id="search-fault"
+          role="alert"
+          size="sm"
+          c="var(--mantine-color-error)"
+          className={classes['fault'] ?? ''}
+        >
+          {said}
+        </Text>
+      )}
+    </>
+  );
+}

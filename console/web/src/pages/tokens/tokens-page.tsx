@@ -1,0 +1,117 @@
+import { Text } from '@mantine/core';
+import { Coins, SearchX } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { listTokens } from '../../../../wire/records.ts';
+import { useReadPages } from '../../api/pages.ts';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { useErrorText } from '../../parts/error-alert.tsx';
+import { NoRecords } from '../../parts/no-records.tsx';
+import { PageHeader } from '../../parts/page-header.tsx';
+import { ShortId } from '../../parts/short-id.tsx';
+import { StatusBadge } from '../../parts/status-badge.tsx';
+import { Time } from '../../parts/time.tsx';
+import { TimeZone } from '../../parts/time-zone.tsx';
+import { TruncatedCard } from '../../parts/truncated-card.tsx';
+import { useTenant } from '../../session/tenant.ts';
+import { Tags } from './tags.tsx';
+import type { TokenRow } from './token-row.ts';
+import { TokenSearch } from './token-search.tsx';
+import classes from './tokens.module.css';
+import { useSearch } from './use-search.ts';
+
+function useColumns(): readonly Column<TokenRow>[] {
+  const { t } = useTranslation('tokens');
+  const foreign = (text: string | null) => (
+    <span className={classes['foreign']} title={text ?? undefined}>
+      {text ?? '–'}
+    </span>
+  );
+  return [
+    {
+      name: 'token',
+      header: t('list.token'),
+      cell: ({ token }) => <ShortId id={token} />,
+    },
+    {
+      name: 'card',
+      header: t('list.card'),
+      cell: ({ card, is_damaged }) => (is_damaged ? <StatusBadge status="damaged" /> : <TruncatedCard card={card} />),
+    },
+    { name: 'name', header: t('list.name'), from: 'md', cell: ({ name }) => foreign(name) },
+    { name: 'tags', header: t('list.tags'), from: 'sm', cell: ({ tags }) => <Tags tags={tags} most={1} /> },
+    {
+      name: 'at',
+      header: t('list.at'),
+      from: 'sm',
+      cell: ({ created_at, created_by }) => (
+        <div className={classes['made']}>
+          <Time value={created_at} />
+          <Text size="xs" c="dimmed" title={created_by} truncate className={classes['foreign'] ?? ''}>
+            {created_by}
+          </Text>
+        </div>
+      ),
+    },
+  ];
+}
+
+export function TokensPage() {
+  const { t } = useTranslation('tokens');
+  const { account, environment } = useTenant();
+  const columns = useColumns();
+  const [search, setSearch] = useSearch();
+  const textOf = useErrorText();
+  const { pages, error, retry, next } = useReadPages(listTokens, {
+    params: { account, environment },
+    body: { ...search },
+  });
+  const isRefused = error?.field === 'value' || error?.field === 'by';
+  return (
+    <>
+      <PageHeader
+        title={t('title')}
+        description={
+          <>
+            {t('description')} <TimeZone />
+          </>
+        }
+      />
+      <TokenSearch
+        // Another environment is looked through anew.
+        key={environment}
+        search={search}
+        onSearch={setSearch}
+        refusal={isRefused && error ? textOf(error) : undefined}
+      />
+      {!isRefused && (
+        <DataTable
+          caption={t('list.caption')}
+          columns={columns}
+          rows={pages?.flatMap(({ tokens }) => tokens)}
+          rowKey={({ token }) => token}
+          to={({ token }) => encodeURIComponent(token)}
+          error={error}
+          onRetry={retry}
+          next={next}
+          empty={
+            search === undefined ? (
+              <NoRecords icon={Coins} words={t('empty', { returnObjects: true })} />
+            ) : (
+              <NothingFound />
+            )
+          }
+        />
+      )}
+    </>
+  );
+}
+
+function NothingFound() {
+  const { t } = useTranslation('tokens');
+  return (
+    <EmptyState icon={SearchX} title={t('empty.noneFound')}>
+      {t('empty.noneFoundText')}
+    </EmptyState>
+  );
+}

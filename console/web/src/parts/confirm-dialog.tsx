@@ -1,0 +1,95 @@
+import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Environment } from '../../../../src/kernel/environment.ts';
+import type { CallError } from '../api/call.ts';
+import { EnvironmentBadge } from './environment-badge.tsx';
+import { ErrorAlert } from './error-alert.tsx';
+
+interface ConfirmDialogProps {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+  readonly title: string;
+  /** What it will change. */
+  readonly children: ReactNode;
+  /** The verb, as "Revoke key". */
+  readonly confirmLabel: string;
+  readonly onConfirm: () => void;
+  /** False while what it will change is not there to be seen. */
+  readonly isReady?: boolean;
+  readonly isBusy?: boolean;
+  readonly error?: CallError | null;
+  /** It cannot be undone. */
+  readonly isDangerous?: boolean;
+  /** Where it changes something; production is repeated. */
+  readonly environment?: Environment;
+  /** Has to be typed first. */
+  readonly typed?: string;
+}
+
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const { t } = useTranslation('parts');
+  const { opened, onClose, title, isBusy = false } = props;
+  return (
+    <Modal
+      opened={opened}
+      onClose={isBusy ? () => undefined : onClose}
+      title={title}
+      closeButtonProps={{ 'aria-label': t('close') }}
+    >
+      <Question {...props} />
+    </Modal>
+  );
+}
+
+function Question({ opened, children, environment, typed, error, onConfirm, onClose, ...props }: ConfirmDialogProps) {
+  const { t } = useTranslation('parts');
+  const [text, setText] = useState('');
+  const isTyped = typed === undefined || text.trim() === typed;
+  const isReady = isTyped && (props.isReady ?? true);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        // While it closes it is still to be seen, and a second click would do it again.
+        if (isReady && opened) onConfirm();
+      }}
+    >
+      <Stack gap="md">
+        {environment !== undefined && (
+          <Group gap="xs">
+            <EnvironmentBadge environment={environment} />
+            {environment === 'production' && <Text size="sm">{t('productionWarning')}</Text>}
+          </Group>
+        )}
+        <Text component="div" size="sm">
+          {children}
+        </Text>
+        {typed !== undefined && (
+          <TextInput
+            label={t('typeToConfirm', { typed })}
+            value={text}
+            onChange={(event) => setText(event.currentTarget.value)}
+            autoComplete="off"
+            spellCheck={false}
+            data-autofocus
+          />
+        )}
+        {error && <ErrorAlert error={error} />}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose} disabled={props.isBusy ?? false}>
+            {t('cancel')}
+          </Button>
+          <Button
+            type="submit"
+            loading={props.isBusy ?? false}
+            disabled={!isReady}
+            {...(props.isDangerous && { color: 'red' })}
+          >
+            {props.confirmLabel}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,70 @@
+import { Alert, Button, Group, Radio, Stack, Text } from '@mantine/core';
+import { Users } from 'lucide-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { answerDualControlQuestion, showDualControlQuestion } from '../../../wire/approvals.ts';
+import { useChange, useRead } from '../api/hooks.ts';
+import { useVisit } from '../session/session.tsx';
+import { useCan, useMembership } from '../session/tenant.ts';
+import { ErrorAlert } from './error-alert.tsx';
+import { noteDone } from './notices.tsx';
+
+/** Asks an owner, once a second person may approve changes, whether changes in production take two people. */
+export function DualControlQuestion() {
+  return useCan()('account:settings') ? <OwnersQuestion /> : null;
+}
+
+function OwnersQuestion() {
+  const { account } = useMembership();
+  const { data } = useRead(showDualControlQuestion, { params: { account } });
+  const [isPutOff, setPutOff] = useState(false);
+  if (data?.is_asked !== true || isPutOff) return null;
+  return <Question isRecommended={data.is_recommended} onPutOff={() => setPutOff(true)} />;
+}
+
+type Answer = 'yes' | 'no';
+
+function Question({ isRecommended, onPutOff }: { readonly isRecommended: boolean; readonly onPutOff: () => void }) {
+  const { t } = useTranslation('parts');
+  const { account } = useMembership();
+  const { refresh } = useVisit();
+  const [answer, setAnswer] = useState<Answer | null>(isRecommended ? 'yes' : null);
+  const change = useChange(answerDualControlQuestion);
+  const save = (): void =>
+    change.mutate(
+      { params: { account }, body: { dual_control: answer === 'yes' } },
+      {
+        onSuccess: () => {
+          noteDone(t(answer === 'yes' ? 'question.doneYes' : 'question.doneNo'));
+          onPutOff();
+          refresh();
+        },
+      },
+    );
+  return (
+    <Alert color="ink" icon={<Users size={18} aria-hidden />} title={t('question.title')}>
+      <Stack gap="sm">
+        <Text size="sm">{t(isRecommended ? 'question.textRecommended' : 'question.text')}</Text>
+        <Radio.Group
+          aria-label={t('question.title')}
+          value={answer}
+          onChange={(value) => setAnswer(value === 'yes' ? 'yes' : 'no')}
+        >
+          <Stack gap="xs">
+            <Radio value="yes" label={t('question.yes')} />
+            <Radio value="no" label={t('question.no')} />
+          </Stack>
+        </Radio.Group>
+        {change.error !== null && <ErrorAlert error={change.error} />}
+        <Group gap="xs">
+          <Button size="xs" onClick={save} disabled={answer === null} loading={change.isPending}>
+            {t('question.save')}
+          </Button>
+          <Button size="xs" variant="default" onClick={onPutOff}>
+            {t('question.later')}
+          </Button>
+        </Group>
+      </Stack>
+    </Alert>
+  );
+}

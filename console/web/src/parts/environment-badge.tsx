@@ -1,0 +1,13 @@
+import { useTranslation } from 'react-i18next';
+import type { Environment } from '../../../../src/kernel/environment.ts';
+import classes from './environment-badge.module.css';
+
+/** The word of the environment in its colour. */
+export function EnvironmentBadge({ environment }: { readonly environment: Environment }) {
+  const { t } = useTranslation('parts');
+  return (
+    <span className={classes['badge']} data-environment={environment}>
+      {t(environment)}
+    </span>
+  );
+}

@@ -1,0 +1,106 @@
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { flushSync } from 'react-dom';
+import { useTranslation } from 'react-i18next';
+import type { Environment } from '../../../../src/kernel/environment.ts';
+import type { CallError } from '../api/call.ts';
+import { EnvironmentBadge } from './environment-badge.tsx';
+import { ErrorAlert } from './error-alert.tsx';
+import { useShownFault } from './shown-fault.ts';
+
+/** Whether a dialog is open, and what it is about; that stays while the dialog closes, so that its words do too. */
+export function useDialog<About>() {
+  const [state, setState] = useState<{ readonly opened: boolean; readonly about: About | undefined }>({
+    opened: false,
+    about: undefined,
+  });
+  return {
+    ...state,
+    open: (about: About) => {
+      // There first, and open then: only so a dialog notes where the focus was, to give it back.
+      flushSync(() => setState({ opened: false, about }));
+      setState({ opened: true, about });
+    },
+    close: () => setState(({ about }) => ({ opened: false, about })),
+  };
+}
+
+interface FormDialogProps {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+  readonly title: string;
+  /** Where it changes something; of production it says what that means. */
+  readonly environment?: Environment;
+  readonly production?: string;
+  readonly size?: 'md' | 'lg';
+  /** A component that keeps the state of the form: it begins anew each time the dialog opens. */
+  readonly children: ReactNode;
+}
+
+export function FormDialog({
+  opened,
+  onClose,
+  title,
+  environment,
+  production,
+  size = 'md',
+  children,
+}: FormDialogProps) {
+  const { t } = useTranslation('parts');
+  return (
+    <Modal opened={opened} onClose={onClose} title={title} size={size} closeButtonProps={{ 'aria-label': t('close') }}>
+      {/* While it closes it is still to be seen, and a second click would do it again. */}
+      <Stack gap="md" inert={!opened}>
+        {environment !== undefined && (
+          <Group gap="xs">
+            <EnvironmentBadge environment={environment} />
+            {environment === 'production' && production !== undefined && <Text size="sm">{production}</Text>}
+          </Group>
+        )}
+        {children}
+      </Stack>
+    </Modal>
+  );
+}
+
+interface FormProps {
+  readonly onSubmit: () => void;
+  readonly onCancel: () => void;
+  /** The verb on the button. */
+  readonly label: string;
+  readonly isBusy: boolean;
+  readonly error: CallError | null;
+  readonly isDangerous?: boolean;
+  readonly children?: ReactNode;
+}
+
+/** The fields of a dialog, what went wrong, and its two buttons. */
+export function DialogForm({ onSubmit, onCancel, label, isBusy, error, isDangerous = false, children }: FormProps) {
+  const { t } = useTranslation('parts');
+  const { form, tried } = useShownFault(isBusy);
+  return (
+    <form
+      ref={form}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isBusy) return;
+        onSubmit();
+        tried();
+      }}
+    >
+      <Stack gap="md">
+        {children}
+        {error !== null && <ErrorAlert error={error} />}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onCancel} disabled={isBusy}>
+            {t('cancel')}
+          </Button>
+          <Button type="submit" loading={isBusy} {...(isDangerous && { color: 'red' })}>
+            {label}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

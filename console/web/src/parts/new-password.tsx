@@ -1,0 +1,63 @@
+import { Progress, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { LIMITS } from '../../../../src/kernel/limits.ts';
+import { PasswordField } from './password-field.tsx';
+
+interface NewPasswordProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly error?: ReactNode;
+}
+
+/** Longest run whose repetition is told. */
+const RUN = 4;
+
+/** Is it one character, or a short run of them, again and again? */
+function repeats(password: string): boolean {
+  const characters = [...password.toLowerCase()];
+  return Array.from({ length: RUN }, (_, index) => index + 1).some((run) =>
+    characters.every((character, at) => character === characters[at % run]),
+  );
+}
+
+const LEAST = LIMITS.passwordCharactersAtLeast;
+
+/** A password that is being made up. Whether it is good enough, the service decides. */
+export function NewPassword({ label, value, onChange, error }: NewPasswordProps) {
+  const { t } = useTranslation('parts');
+  const missing = Math.max(LEAST - [...value].length, 0);
+  const isRepeated = repeats(value);
+  const verdict = isRepeated ? t('passwordRepeats') : t('passwordLong');
+  return (
+    <Stack gap={6}>
+      <PasswordField
+        label={label}
+        description={t('passwordRule')}
+        autoComplete="new-password"
+        required
+        withAsterisk={false}
+        minLength={LEAST}
+        value={value}
+        onChange={(event) => onChange(event.currentTarget.value)}
+        error={error}
+      />
+      {/* What is wrong with it is the one verdict: it may be long enough, and still be easy to guess. */}
+      {!error && (
+        <>
+          <Progress
+            value={(1 - missing / LEAST) * 100}
+            size={4}
+            // Never as if all were well: that is only known when the service has looked at it.
+            color={missing > 0 ? 'yellow' : isRepeated ? 'red' : 'gray'}
+            aria-hidden
+          />
+          <Text size="xs" c="dimmed" aria-live="polite" mih="1.2em">
+            {value !== '' && (missing === 0 ? verdict : t('passwordShort', { count: missing }))}
+          </Text>
+        </>
+      )}
+    </Stack>
+  );
+}

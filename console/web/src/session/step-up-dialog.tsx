@@ -1,0 +1,92 @@
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { beginPasskeyStepUp, stepUpByCode, stepUpByPasskey } from '../../../wire/session.ts';
+import { call } from '../api/call.ts';
+import { useOnce } from '../api/hooks.ts';
+import { useActionName } from '../pages/approvals/action-name.ts';
+import { askForPasskey } from './passkey.ts';
+import { SecondFactor } from './second-factor.tsx';
+import { type Session, useVisit } from './session.tsx';
+
+interface StepUpDialogProps {
+  readonly opened: boolean;
+  /** A word of `byTwo`. */
+  readonly action: string | undefined;
+  readonly onConfirmed: () => void;
+  readonly onCancel: () => void;
+}
+
+/** "Confirm that it is you." */
+export function StepUpDialog({ opened, action, onConfirmed, onCancel }: StepUpDialogProps) {
+  const { t } = useTranslation('session');
+  const nameOf = useActionName();
+  return (
+    <Modal
+      opened={opened}
+      onClose={onCancel}
+      title={t('stepUpTitle')}
+      size="sm"
+      zIndex={400}
+      closeButtonProps={{ 'aria-label': t('cancel') }}
+    >
+      <Stack gap="md">
+        <div>
+          {action !== undefined && (
+            <Text size="sm" fw={600}>
+              {nameOf(action)}
+            </Text>
+          )}
+          <Text size="sm" c="dimmed">
+            {t('stepUpWhy')}
+          </Text>
+        </div>
+        <Factor onConfirmed={onConfirmed} onCancel={onCancel} />
+      </Stack>
+    </Modal>
+  );
+}
+
+function Factor({ onConfirmed, onCancel }: Omit<StepUpDialogProps, 'opened' | 'action'>) {
+  const { t } = useTranslation('session');
+  const { visit, adopt } = useVisit();
+  const options = {
+    onSuccess: (session: Session) => {
+      adopt(session);
+      onConfirmed();
+    },
+  };
+  const byCode = useOnce<Session, string>({
+    mutationFn: (code) => call(stepUpByCode, { body: { code } }),
+    ...options,
+  });
+  const byPasskey = useOnce<Session>({
+    mutationFn: async () => {
+      const { options } = await call(beginPasskeyStepUp);
+      return call(stepUpByPasskey, { body: { credential: await askForPasskey(options) } });
+    },
+    ...options,
+  });
+  const busy = byCode.isPending ? 'code' : byPasskey.isPending ? 'passkey' : undefined;
+  return (
+    <SecondFactor
+      methods={visit?.methods.length ? visit.methods : ['totp', 'passkey', 'recovery']}
+      error={byCode.error ?? byPasskey.error}
+      busy={busy}
+      onCode={(code) => {
+        byPasskey.reset();
+        byCode.mutate(code);
+      }}
+      onPasskey={() => {
+        byCode.reset();
+        byPasskey.mutate();
+      }}
+      submitLabel={t('confirm')}
+    >
+      <Group justify="flex-end">
+        <Button variant="subtle" onClick={onCancel}>
+          {t('cancel')}
+        </Button>
+      </Group>
+    </SecondFactor>
+  );
+}

@@ -1,0 +1,35 @@
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import { ENVIRONMENTS, type Environment } from '../../../../src/kernel/environment.ts';
+import classes from './environment-switch.module.css';
+import { ENVIRONMENT_PLACES } from './places.ts';
+import { placesOf, useWhere } from './where.ts';
+
+/** Between sandbox and production: the same page of the other one, or its list. */
+export function EnvironmentSwitch() {
+  const { t } = useTranslation();
+  const { area, membership, environment, lastEnvironment, place } = useWhere();
+  if (area !== 'account' || membership === undefined) return null;
+  const pathIn = (target: Environment): string => {
+    const places = placesOf(ENVIRONMENT_PLACES, membership, target);
+    const same = environment !== undefined && places.includes(place as never) ? place : places[0];
+    return `/a/${membership.account}/${target}/${same?.path ?? 'overview'}`;
+  };
+  return (
+    <nav className={classes['switch']} aria-label={t('environment')}>
+      {ENVIRONMENTS.toReversed().map((each) => (
+        <Link
+          key={each}
+          to={pathIn(each)}
+          data-environment={each}
+          // On pages of both it is the one that the side bar leads to.
+          data-lit={each === lastEnvironment}
+          className={classes['side']}
+          {...(each === environment && { 'aria-current': 'true' as const })}
+        >
+          {t(each)}
+        </Link>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,124 @@
+import { Building2, CreditCard, Layers, type LucideIcon, ReceiptText, UserRound } from 'lucide-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { containsIssuedPan } from '../../../../src/kernel/pan.ts';
+import { listPayments } from '../../../wire/payments.ts';
+import { listTokens } from '../../../wire/records.ts';
+import { CallError, call } from '../api/call.ts';
+import { useFiltersOf } from '../parts/address-filters.ts';
+import { useErrorText } from '../parts/error-alert.tsx';
+import { useSession } from '../session/session.tsx';
+import { ACCOUNT_PLACES, ENVIRONMENT_PLACES, OPERATOR_PLACES, type Place } from './places.ts';
+import { homeOf } from './start.tsx';
+import { placesOf, useWhere } from './where.ts';
+
+export interface Option {
+  readonly key: string;
+  readonly text: string;
+  readonly beside?: string;
+  readonly icon: LucideIcon;
+  /** Where to go; undefined: nowhere, and a note says why. */
+  readonly choose: () => Promise<string | undefined>;
+}
+
+const simple = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+
+/** Pages and accounts whose name holds all the words. */
+export function usePageOptions(text: string): readonly Option[] {
+  const { t } = useTranslation();
+  const { memberships, is_operator } = useSession();
+  const { membership, lastEnvironment } = useWhere();
+  const page = (base: string, beside: string) => {
+    const toOption = ({ name, path, icon }: Place): Option => {
+      const to = `${base}/${path}`;
+      return { key: to, text: t(name), beside, icon, choose: () => Promise.resolve(to) };
+    };
+    return toOption;
+  };
+  const all: readonly Option[] = [
+    ...(membership === undefined
+      ? []
+      : [
+          ...placesOf(ENVIRONMENT_PLACES, membership, lastEnvironment).map(
+            page(`/a/${membership.account}/${lastEnvironment}`, t(lastEnvironment)),
+          ),
+          ...placesOf(ACCOUNT_PLACES, membership).map(page(`/a/${membership.account}`, membership.name)),
+        ]),
+    ...memberships
+      .filter((each) => each !== membership)
+      .map((each) => ({
+        key: each.account,
+        text: each.name,
+        beside: t('account'),
+        icon: Building2,
+        choose: () => Promise.resolve(homeOf(each)),
+      })),
+    ...(is_operator ? OPERATOR_PLACES.map(page('/operator', t('operator'))) : []),
+    { key: 'profile', text: t('profile'), icon: UserRound, choose: () => Promise.resolve('/profile') },
+  ];
+  const words = simple(text).split(/\s+/);
+  // As words begin, so that "to" finds tokens and not every operator page.
+  return all.filter(({ text: name, beside = '' }) =>
+    words.every((word) => ` ${simple(`${name} ${beside}`)}`.includes(` ${word}`)),
+  );
+}
+
+/**
+ * Looks a token or a payment up. What was typed goes along in the body: it may be a card number by mistake, which shall
+ * stand in no address.
+ */
+export function useFindOptions(text: string) {
+  const { t } = useTranslation();
+  const textOf = useErrorText();
+  const { membership, lastEnvironment } = useWhere();
+  const [note, setNote] = useState<string>();
+  const base = `/a/${membership?.account ?? ''}/${lastEnvironment}`;
+  const filterPayments = useFiltersOf(`${base}/payments`);
+  const clear = (): void => setNote(undefined);
+  if (membership === undefined || text === '') return { options: [], note, clear };
+  if (containsIssuedPan(text)) return { options: [], note: t('looksLikeCard'), clear };
+  const params = { account: membership.account, environment: lastEnvironment };
+  const find = async (look: () => Promise<string | undefined>): Promise<string | undefined> => {
+    setNote(t('searching'));
+    try {
+      const to = await look();
+      setNote(to === undefined ? t('nothingFound', { text }) : undefined);
+      return to;
+    } catch (error) {
+      setNote(error instanceof CallError ? textOf(error) : t('failedFind'));
+      return undefined;
+    }
+  };
+  const findToken = async (): Promise<string | undefined> => {
+    const { tokens } = await call(listTokens, { params, body: { by: 'token', value: text } });
+    return tokens[0] && `${base}/tokens/${encodeURIComponent(tokens[0].token)}`;
+  };
+  const findPayment = async (): Promise<string | undefined> => {
+    const { payments } = await call(listPayments, { params, body: { id: text } });
+    return payments[0] && `${base}/payments/${encodeURIComponent(payments[0].id)}`;
+  };
+  const findReference = (): Promise<string> => {
+    filterPayments({ reference_code: text });
+    return Promise.resolve(`${base}/payments`);
+  };
+  const may = (capability: 'tokens:read' | 'payments:read') => membership.capabilities.includes(capability);
+  const beside = t(lastEnvironment);
+  const options: Option[] = [
+    ...(may('payments:read')
+      ? [
+          {
+            key: 'payment',
+            text: t('findPayment', { text }),
+            beside,
+            icon: CreditCard,
+            choose: () => find(findPayment),
+          },
+          { key: 'reference', text: t('findReference', { text }), beside, icon: ReceiptText, choose: findReference },
+        ]
+      : []),
+    ...(may('tokens:read')
+      ? [{ key: 'token', text: t('findToken', { text }), beside, icon: Layers, choose: () => find(findToken) }]
+      : []),
+  ];
+  return { options, note, clear };
+}

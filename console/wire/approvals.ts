@@ -1,0 +1,117 @@
+import { APPROVAL_STATUSES } from '../../src/accounts/approval.ts';
+import { type Field, object, reply, truth } from '../../src/http/fields.ts';
+import { ENVIRONMENTS } from '../../src/kernel/environment.ts';
+import { define, done, orNull } from './definition.ts';
+
+/** Changes in production by two people, and what an account sets for itself. */
+
+/** The answer of a change that may have to wait for a second person: exactly one of the two is there. */
+export const approvalOr = <T>(field: Field<T>) =>
+  object({
+    approval: reply.nullableText('Id of the request for approval; then nothing was changed'),
+    result: orNull(field),
+  });
+
+const approval = object({
+  id: reply.text('Id'),
+  environment: reply.word(ENVIRONMENTS, 'Where'),
+  /** A word of `byTwo`. */
+  action: reply.text('What is to be done'),
+  /** Lines of name and value; never a secret. */
+  summary: reply.list(object({ name: reply.text('What'), value: reply.text('Value') }), 'What it would change'),
+  /** More than none in lists alone. Nobody should agree without having seen them. */
+  more_lines: reply.integer('Lines of the summary that are not told here, behind the others'),
+  status: reply.word(APPROVAL_STATUSES, 'How far it is'),
+  requested_by: reply.text('Name of who asked'),
+  /** Anybody may take anybody's name. */
+  requested_by_email: reply.nullableText('E-mail address of who asked; null for who is no member any more'),
+  by_operator: reply.truth('An operator asked; it takes effect as soon as it is approved'),
+  is_yours: reply.truth('The caller asked'),
+  may_decide: reply.truth('The caller may approve or decline it'),
+  decided_by: reply.nullableText('Name of who decided'),
+  decided_by_email: reply.nullableText('E-mail address of who decided, in the same way'),
+  created_at: reply.time('When it was asked'),
+  expires_at: reply.time('After that it is void'),
+});
+
+/** Each with the first lines of its summary. */
+export const listApprovals = define({
+  method: 'GET',
+  path: '/api/accounts/:account/approvals',
+  access: 'approvals:read',
+  data: object({ approvals: reply.list(approval, 'Newest first') }),
+});
+
+/** With every line of its summary. */
+export const showApproval = define({
+  method: 'GET',
+  path: '/api/accounts/:account/approvals/:id',
+  access: 'approvals:read',
+  data: object({ approval }),
+});
+
+export const approve = define({
+  method: 'POST',
+  path: '/api/accounts/:account/approvals/:id/approve',
+  access: 'approvals:decide',
+  stepUp: true,
+  data: object({ executed: reply.truth('It took effect now, because an operator asked for it') }),
+});
+
+export const decline = define({
+  method: 'POST',
+  path: '/api/accounts/:account/approvals/:id/decline',
+  access: 'approvals:decide',
+  evenSuspended: true,
+  data: object({ done }),
+});
+
+export const withdrawApproval = define({
+  method: 'DELETE',
+  path: '/api/accounts/:account/approvals/:id',
+  access: 'approvals:read',
+  evenSuspended: true,
+  data: object({ done }),
+});
+
+/** Who asked does it, once it was approved; the answer is that of the call itself. */
+export const carryOut = define({
+  method: 'POST',
+  path: '/api/accounts/:account/approvals/:id/carry-out',
+  access: 'approvals:read',
+  stepUp: true,
+  data: object({ action: reply.text('What was done'), result: reply.json('The answer of the call itself') }),
+});
+
+const question = '/api/accounts/:account/dual-control-question';
+
+/** Asked once a second person may approve changes, until it is decided. */
+export const showDualControlQuestion = define({
+  method: 'GET',
+  path: question,
+  access: 'account:settings',
+  data: object({
+    is_asked: reply.truth('Whether production changes take two people has not been decided, and can be'),
+    is_recommended: reply.truth('Yes is the suggested answer, because keys of the account may read cards'),
+  }),
+});
+
+export const answerDualControlQuestion = define({
+  method: 'POST',
+  path: question,
+  access: 'account:settings',
+  stepUp: true,
+  body: object({ dual_control: truth('Changes in production take two people from now on') }),
+  data: object({ done }),
+});
+
+/** Switching it off is itself a change that takes two. */
+export const setProductionByTwo = define({
+  method: 'POST',
+  path: '/api/accounts/:account/settings/production-by-two',
+  access: 'account:settings',
+  stepUp: true,
+  byTwo: 'account.settings',
+  body: object({ production_by_two: truth('Changes in production take two people') }),
+  data: approvalOr(object({ production_by_two: reply.truth('As it is now') })),
+});

@@ -1,0 +1,110 @@
+import { anyText, choice, integer, list, object, optional, plainText, reply } from '../../src/http/fields.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { approvalOr } from './approvals.ts';
+import { define, done, orNull } from './definition.ts';
+
+/** Keys, certificate and settings of the proxy, and a place to try payloads in the sandbox. */
+
+const keyTraits = {
+  fingerprint: reply.text('SHA-256 of the public key, hexadecimal'),
+  bits: reply.integer('Length'),
+  /** Of a key that waits. */
+  from: reply.nullableTime('From when it is used; null: now'),
+};
+
+const keyView = object(keyTraits);
+
+/** Of a private key only its public half comes out. */
+const privateKeyView = object({ ...keyTraits, public_key: reply.text('Its public half, PEM') });
+
+const certificateView = object({
+  fingerprint: reply.text('SHA-256, hexadecimal'),
+  subject: reply.text('Subject'),
+  expires_at: reply.time('When it ends'),
+  pem: reply.text('PEM'),
+  from: reply.nullableTime('From when it is used; null: now'),
+});
+
+const configuration = object({
+  processor_public_keys: reply.list(keyView, 'In use, then the one that waits'),
+  merchant_private_keys: reply.list(privateKeyView, 'In use, then the one that waits'),
+  merchant_certificates: reply.list(certificateView, 'In use, then the one that waits'),
+  settings: reply.list(
+    object({
+      name: reply.text('Name'),
+      about: reply.text('What it decides'),
+      is_set: reply.truth('A value is set'),
+      /** Null: not set, or secret. */
+      value: reply.nullableText('As set'),
+      fallback: reply.nullableText('In force when not set'),
+      expected: reply.text('What it can be'),
+      choices: reply.texts('The words it can be; none when it is not one of some words'),
+      is_secret: reply.truth('Never shown'),
+    }),
+    'All there are',
+  ),
+});
+
+const path = '/api/accounts/:account/:environment/proxy';
+
+export const showProxy = define({ method: 'GET', path, access: 'proxy:read', data: configuration });
+
+const file = (what: string) => optional(anyText(LIMITS.keyFileBytes, what));
+
+/** What is absent stays. */
+export const configureProxy = define({
+  method: 'POST',
+  path,
+  access: 'proxy:write',
+  stepUp: true,
+  byTwo: 'proxy.configure',
+  longBody: true,
+  body: object({
+    processor_public_key: file('PEM, JWK or base64 of DER'),
+    merchant_private_key: file('PEM, JWK or base64 of DER'),
+    passphrase: file('Of the private key'),
+    merchant_certificate: file('PEM or base64 of DER'),
+    settings: optional(
+      list(
+        object({
+          name: plainText(LIMITS.proxySettingCharacters, 'Name'),
+          value: optional(plainText(LIMITS.proxySettingCharacters, 'Absent: no longer set')),
+        }),
+        { min: 0, max: 100 },
+      ),
+    ),
+    overlap_minutes: optional(integer({ min: 0, max: LIMITS.overlapMinutes }, 'How long what is in use stays in use')),
+  }),
+  data: approvalOr(configuration),
+});
+
+export const removeProxy = define({
+  method: 'DELETE',
+  path,
+  access: 'proxy:write',
+  stepUp: true,
+  byTwo: 'proxy.remove',
+  data: approvalOr(object({ done })),
+});
+
+/** In the sandbox only. A payload that is refused is an answer, not a failure. */
+export const tryPayload = define({
+  method: 'POST',
+  path: '/api/accounts/:account/workbench',
+  access: 'workbench:use',
+  longBody: true,
+  body: object({
+    kind: choice(['jose', 'wssec', 'hash'] as const, 'Which endpoint'),
+    hash_type: optional(choice(['SHA256', 'SHA384', 'SHA512'] as const, 'For hash')),
+    payload: anyText(LIMITS.workbenchPayloadCharacters, 'As it would be sent'),
+  }),
+  data: object({
+    status: reply.integer('As the endpoint would answer'),
+    /** The body that the endpoint would answer. */
+    answer: reply.text('JSON text'),
+    error: orNull(
+      object({ code: reply.text('Code of the failure'), description: reply.text('As the endpoint would tell it') }),
+    ),
+    duration_ms: reply.integer('How long it took'),
+  }),
+});

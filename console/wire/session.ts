@@ -1,0 +1,218 @@
+import { STATUSES } from '../../src/accounts/account.ts';
+import { anyObject, anyText, choice, object, optional, plainText, reply } from '../../src/http/fields.ts';
+import { ENVIRONMENTS } from '../../src/kernel/environment.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { CAPABILITIES, ROLE_NAMES } from '../people/roles.ts';
+import { define, done, orNull } from './definition.ts';
+
+/** Signing in, joining by invitation, and confirming who one is. */
+
+export const LANGUAGES = ['en', 'es'] as const;
+
+export const secret = (description: string) => anyText(LIMITS.passwordCharacters, description);
+/** Of an authenticator app, or a recovery code. */
+export const code = anyText(LIMITS.signInCodeCharacters, 'Six digits of an authenticator app, or a recovery code');
+export const label = plainText(LIMITS.factorLabelCharacters, 'What the person calls it');
+export const language = choice(LANGUAGES, 'Language of the console');
+const email = plainText(LIMITS.emailCharacters, 'E-mail address');
+/** As the browser makes and reads it (WebAuthn, JSON forms). */
+export const credential = anyObject('PublicKeyCredential as JSON');
+export const passkeyOptions = object({ options: reply.json('Options for the browser') });
+
+const csrfToken = reply.text('Goes along with every change, in the header x-csrf-token');
+
+const membership = object({
+  account: reply.text('Id of the account'),
+  name: reply.text('Its name'),
+  status: reply.word(STATUSES, 'How far it is'),
+  role: reply.word(ROLE_NAMES, 'What the person is there'),
+  capabilities: reply.list(reply.word(CAPABILITIES, 'One'), 'What the person may do there'),
+  production_by_two: reply.truth('Changes in production take two people'),
+});
+
+export const session = object({
+  person: object({
+    id: reply.text('Id of the person'),
+    name: reply.text('Name'),
+    email: reply.text('E-mail address'),
+    language: reply.word(LANGUAGES, 'Language of the console'),
+  }),
+  is_operator: reply.truth('Looks after the service'),
+  memberships: reply.list(membership, 'Accounts that the person belongs to'),
+  csrf_token: csrfToken,
+  idle_seconds: reply.integer('After so long without a call the session ends'),
+  ends_at: reply.time('When it ends whatever happens'),
+  stepped_up_until: reply.nullableTime('Until when sensitive actions need no further confirmation'),
+});
+
+/** How far the browser is: nobody, a password was given, an invitation is being followed, signed in. */
+export const showSession = define({
+  method: 'GET',
+  path: '/api/session',
+  access: 'anybody',
+  data: object({
+    stage: reply.word(['nobody', 'password-given', 'joining', 'signed-in'] as const, 'How far the sign-in is'),
+    methods: reply.list(reply.word(['totp', 'passkey', 'recovery'] as const, 'One'), 'Second factors to choose from'),
+    csrf_token: reply.nullableText('For the next step, whatever the stage; null for nobody'),
+    session: orNull(session),
+    environments: reply.list(
+      object({ name: reply.word(ENVIRONMENTS, 'One'), url: reply.text('Base address of the interface there') }),
+      'Where the interface is served',
+    ),
+    authority: reply.nullableText(
+      'Certificate for clients to trust, PEM; null where the operator brought one of their own',
+    ),
+    version: reply.text('Version of the service'),
+  }),
+});
+
+export const signIn = define({
+  method: 'POST',
+  path: '/api/sign-in',
+  access: 'anybody',
+  body: object({ email, password: secret('Password') }),
+  data: object({
+    methods: reply.list(reply.word(['totp', 'passkey', 'recovery'] as const, 'One'), 'To go on with'),
+    csrf_token: csrfToken,
+  }),
+});
+
+export const signInByCode = define({
+  method: 'POST',
+  path: '/api/sign-in/code',
+  access: 'signing-in',
+  body: object({ code }),
+  data: session,
+});
+
+export const beginPasskeySignIn = define({
+  method: 'POST',
+  path: '/api/sign-in/passkey/options',
+  access: 'signing-in',
+  data: passkeyOptions,
+});
+
+export const signInByPasskey = define({
+  method: 'POST',
+  path: '/api/sign-in/passkey',
+  access: 'signing-in',
+  body: object({ credential }),
+  data: session,
+});
+
+/** A passkey alone, without e-mail address and password: the browser offers those that it has for this site. */
+export const beginPasskeyAlone = define({
+  method: 'POST',
+  path: '/api/sign-in/passkey-alone/options',
+  access: 'anybody',
+  data: passkeyOptions,
+});
+
+export const signInByPasskeyAlone = define({
+  method: 'POST',
+  path: '/api/sign-in/passkey-alone',
+  access: 'anybody',
+  body: object({ credential }),
+  data: session,
+});
+
+/** At any stage, with the token of the session if there is one; nobody signs out in vain. */
+export const signOut = define({ method: 'POST', path: '/api/sign-out', access: 'anybody', data: object({ done }) });
+
+const invitation = secret('The secret of the link, behind its #');
+
+export const lookAtInvitation = define({
+  method: 'POST',
+  path: '/api/invitations/look',
+  access: 'anybody',
+  body: object({ invitation }),
+  data: object({
+    kind: reply.word(['invite', 'reset'] as const, 'To join, or to have a new password and second factor'),
+    account_name: reply.nullableText('Account to join; null for operators'),
+    role: orNull(reply.word(ROLE_NAMES, 'Role there')),
+    email: reply.nullableText('Whom it is for; null when the person is to say'),
+    is_known: reply.truth('The person has a sign-in already, and accepts once signed in'),
+    expires_at: reply.time('When the link ends'),
+  }),
+});
+
+export const totp = object({
+  secret: reply.text('Base32'),
+  uri: reply.text('otpauth address, for a QR code'),
+});
+
+/** A new person, or one whose password and second factor are replaced: password first. */
+export const join = define({
+  method: 'POST',
+  path: '/api/joining',
+  access: 'anybody',
+  body: object({
+    invitation,
+    name: optional(plainText(LIMITS.nameCharacters, 'Name; needed by who is new')),
+    email: optional(email),
+    password: secret('The new password'),
+    language: optional(language),
+  }),
+  data: object({ totp, csrf_token: csrfToken }),
+});
+
+const joined = object({
+  recovery_codes: reply.texts('Each is good once; shown this one time'),
+  session,
+});
+
+export const joinByTotp = define({
+  method: 'POST',
+  path: '/api/joining/totp',
+  access: 'joining',
+  body: object({ code }),
+  data: joined,
+});
+
+export const beginPasskeyJoining = define({
+  method: 'POST',
+  path: '/api/joining/passkey/options',
+  access: 'joining',
+  data: passkeyOptions,
+});
+
+export const joinByPasskey = define({
+  method: 'POST',
+  path: '/api/joining/passkey',
+  access: 'joining',
+  body: object({ credential, label: optional(label) }),
+  data: joined,
+});
+
+/** Somebody who is signed in joins another account. */
+export const acceptInvitation = define({
+  method: 'POST',
+  path: '/api/memberships',
+  access: 'person',
+  body: object({ invitation }),
+  data: session,
+});
+
+/** Confirms with the second factor again; holds for some minutes. */
+export const stepUpByCode = define({
+  method: 'POST',
+  path: '/api/step-up/code',
+  access: 'person',
+  body: object({ code }),
+  data: session,
+});
+
+export const beginPasskeyStepUp = define({
+  method: 'POST',
+  path: '/api/step-up/passkey/options',
+  access: 'person',
+  data: passkeyOptions,
+});
+
+export const stepUpByPasskey = define({
+  method: 'POST',
+  path: '/api/step-up/passkey',
+  access: 'person',
+  body: object({ credential }),
+  data: session,
+});
