@@ -234,7 +234,7 @@ const verdictText = (verdict: Verdict): string => {
   if (verdict.kind !== 'approved') return VERDICTS[verdict.kind];
   return verdict.answered
     ? 'Authorized (payment: Collected) (00)'
-    : 'books it, never answers: Opened, by recovery Authorized (payment: Collected)';
+    : 'records it, never responds: Opened, then by recovery Authorized (payment: Collected)';
 };
 
 test('docs/processors/simulator.md has the rules, in their order', () => {
