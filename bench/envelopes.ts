@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
-import { makeSelfSigned } from '../src/crypto/certificate.ts';
+import { createSelfSigned } from '../src/crypto/certificate.ts';
 import { systemRandom } from '../src/crypto/random.ts';
-import { publicOf, readCertificate } from '../src/crypto/rsa-keys.ts';
+import { parseCertificate, toPublicKey } from '../src/crypto/rsa-keys.ts';
 import { markXml } from '../src/placeholders/in-xml.ts';
 import { replaceMarks } from '../src/placeholders/mark.ts';
 import { merchantKey, processorKey } from '../src/proxy/configuration.ts';
@@ -42,8 +42,8 @@ async function makeParties(): Promise<Parties> {
     return createPrivateKey(privateKey);
   };
   const key = pair();
-  const certificate = readCertificate(await makeSelfSigned(key, 'bench', Date.now()));
-  return { merchant: merchantKey(key, certificate), processor: processorKey(publicOf(pair()), undefined) };
+  const certificate = parseCertificate(await createSelfSigned(key, 'bench', Date.now()));
+  return { merchant: merchantKey(key, certificate), processor: processorKey(toPublicKey(pair()), undefined) };
 }
 
 function envelope(order: 'encrypt-sign' | 'sign-encrypt', parties: Parties): Promise<string> {

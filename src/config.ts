@@ -4,10 +4,10 @@ import type { Host } from './http/listeners.ts';
 import { LOG_LEVELS, type LogLevel } from './http/log.ts';
 import type { TlsFiles } from './http/tls.ts';
 import { SECOND } from './kernel/clock.ts';
+import { assertUnambiguous } from './kernel/displayable.ts';
 import { Failure } from './kernel/failure.ts';
 import { LIMITS } from './kernel/limits.ts';
 import { OperatorError } from './kernel/operator-error.ts';
-import { mustBePlain } from './kernel/readable.ts';
 import { parseHostEntry } from './payments/processor-hosts.ts';
 import type { DatabaseOptions } from './storage/open.ts';
 import { type PostgresAddress, readAddress } from './storage/postgres/address.ts';
@@ -90,7 +90,7 @@ function httpsOrigin(text: string): string {
 function readOperatorName(text: string): string {
   if ([...text].length > LIMITS.operatorNameCharacters || text.trim() !== text)
     expected(`1 to ${LIMITS.operatorNameCharacters} characters, without spaces around them`);
-  mustBePlain(text, 'CARDVAULT_OPERATOR');
+  assertUnambiguous(text, 'CARDVAULT_OPERATOR');
   return text;
 }
 
@@ -205,7 +205,7 @@ type Settings = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETT
 /** Thrown with every problem at once. */
 export class ConfigError extends OperatorError {
   override readonly name = 'ConfigError';
-  override readonly wrongUse = true;
+  override readonly isUsageError = true;
   override readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
     super(`the configuration has ${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`);

@@ -8,8 +8,8 @@ import { auditEntry } from './audit/audit.ts';
 import type { Core } from './cli/core.ts';
 import { UsageError } from './cli/output.ts';
 import type { Config } from './config.ts';
-import { makeRootKey, readRootKey } from './crypto/custody.ts';
-import { groupId } from './crypto/group-access.ts';
+import { createRootKey, readRootKey } from './crypto/custody.ts';
+import { resolveGroupId } from './crypto/group-access.ts';
 import { Keyring, MissingKeyError, WrongRootKeyError } from './crypto/keyring.ts';
 import { systemRandom } from './crypto/random.ts';
 import { SadKeys } from './crypto/sad-keys.ts';
@@ -62,7 +62,7 @@ export interface Clocks {
 /** Database, keys and accounts: what the command line and the service share. Makes what is missing. */
 export async function openCore(config: Config, clocks: Clocks, { make = true } = {}): Promise<OpenCore> {
   const random = systemRandom();
-  const group = config.rootKeyGroup === undefined ? undefined : groupId(config.rootKeyGroup);
+  const group = config.rootKeyGroup === undefined ? undefined : resolveGroupId(config.rootKeyGroup);
   if (group !== undefined) shareFiles(config, group, make);
   const opened = openDatabase(config.database, clocks.clock, random);
   const { database, clock } = opened;
@@ -75,11 +75,11 @@ export async function openCore(config: Config, clocks: Clocks, { make = true } =
     if (isNew && !make) throw new UsageError(NO_VAULT);
     // Keys are looked for once more, because another process may have begun the vault in between.
     if (isNew && (await holdsRows(database)) && !(await holdsKeys(database))) throw new OperatorError(NO_KEYS);
-    if (isNew && !existsSync(config.rootKeyFile)) makeRootKey(config.rootKeyFile, group);
+    if (isNew && !existsSync(config.rootKeyFile)) createRootKey(config.rootKeyFile, group);
     const root = readRootKey(config.rootKeyFile, group);
     const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });
     if (isNew) await beginVault({ database, keyring, clock });
-    await keyring.prepare(WITH_KEYS);
+    await keyring.initialize(WITH_KEYS);
     const journalKey = await keyring.firstDigestKey(JOURNAL_KEY);
     await database.useJournalKey(journalKey);
     const time = new TimeGuard({ clock, monotonic: clocks.monotonic });
@@ -126,7 +126,7 @@ export async function unlockJournal(
   { database, clock }: Opened,
 ): Promise<boolean> {
   if (!existsSync(rootKeyFile)) return false;
-  const root = readRootKey(rootKeyFile, rootKeyGroup === undefined ? undefined : groupId(rootKeyGroup));
+  const root = readRootKey(rootKeyFile, rootKeyGroup === undefined ? undefined : resolveGroupId(rootKeyGroup));
   const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random: systemRandom() });
   try {
     await database.useJournalKey(await keyring.firstDigestKey(JOURNAL_KEY));
@@ -150,7 +150,7 @@ async function beginVault({
   keyring: Keyring;
   clock: Clock;
 }): Promise<void> {
-  const { rows, digestKeys } = keyring.drawFirst(WITH_KEYS, [JOURNAL_KEY]);
+  const { rows, digestKeys } = keyring.generateInitialKeys(WITH_KEYS, [JOURNAL_KEY]);
   const journalKey = digestKeys[0] as KeyObject;
   await database.useJournalKey(journalKey);
   const event = { action: 'service.initialised', outcome: 'success', account: '', environment: '' } as const;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { KeyObject } from 'node:crypto';
-import { KeyFault } from '../src/crypto/rsa-keys.ts';
+import { InvalidKeyError } from '../src/crypto/rsa-keys.ts';
 
 /** The forms in which people keep keys, and what is none of them. */
 
@@ -21,7 +21,7 @@ export function fault(read: () => unknown): string {
   try {
     read();
   } catch (error) {
-    assert.ok(error instanceof KeyFault, String(error));
+    assert.ok(error instanceof InvalidKeyError, String(error));
     assert.equal(error.cause, undefined);
     return error.message;
   }

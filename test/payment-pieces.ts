@@ -1,4 +1,4 @@
-import { type Currency, readCurrency } from '../src/kernel/currency.ts';
+import { type Currency, parseCurrency } from '../src/kernel/currency.ts';
 import type { Operation, Payment } from '../src/payments/payment.ts';
 import type { Finding, OperationType, Order, Outcome } from '../src/payments/processor.ts';
 import type { Lifetimes, Pair } from '../src/payments/settle.ts';
@@ -14,7 +14,7 @@ export const NEXT = 'next';
 const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
 /** Every currency that there is. */
 export const CURRENCIES: readonly Currency[] = LETTERS.flatMap((a) =>
-  LETTERS.flatMap((b) => LETTERS.flatMap((c) => readCurrency(a + b + c) ?? [])),
+  LETTERS.flatMap((b) => LETTERS.flatMap((c) => parseCurrency(a + b + c) ?? [])),
 );
 
 /** An authorization of 100.00, and nothing said that need not be. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
-import { makeAuthority, makeServerIdentity } from '../src/crypto/certificate.ts';
+import { createCa, createServerCertificate } from '../src/crypto/certificate.ts';
 import { type Postgres, sharedPostgres, startPostgres } from './postgres.ts';
 import { noPostgres } from './postgres-binaries.ts';
 
@@ -131,8 +131,12 @@ describe('the end of a PostgreSQL', { timeout: 120_000, skip: noPostgres() }, ()
 
 describe('a PostgreSQL with TLS', { timeout: 120_000, skip: noPostgres() }, () => {
   test('lets its user in with TLS only', async () => {
-    const authority = await makeAuthority(Date.now());
-    const { certificate, key } = await makeServerIdentity(authority, [{ type: 'ip', value: '127.0.0.1' }], Date.now());
+    const authority = await createCa(Date.now());
+    const { certificate, key } = await createServerCertificate(
+      authority,
+      [{ type: 'ip', value: '127.0.0.1' }],
+      Date.now(),
+    );
     const postgres = await startPostgres({ tls: { cert: certificate, key }, settings: { fsync: 'off' } });
     const address = await postgres.newDatabase();
     const used = 'select ssl from pg_stat_ssl where pid = pg_backend_pid()';

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
-import { makeSelfSigned } from '../src/crypto/certificate.ts';
+import { createSelfSigned } from '../src/crypto/certificate.ts';
 import { merchantKey, processorKey } from '../src/proxy/configuration.ts';
 import type { Parties } from '../src/proxy/securing.ts';
 
@@ -21,7 +21,7 @@ export const privatePem = ({ privateKey }: Pick<Pair, 'privateKey'>): string =>
 export const newCertificate = async (
   { privateKey }: Pick<Pair, 'privateKey'>,
   now = Date.now(),
-): Promise<X509Certificate> => new X509Certificate(await makeSelfSigned(privateKey, 'A Merchant', now));
+): Promise<X509Certificate> => new X509Certificate(await createSelfSigned(privateKey, 'A Merchant', now));
 
 export async function partiesOf(merchant: Pair, processor: Pair, now = Date.now()): Promise<Parties> {
   const certificate = await newCertificate(merchant, now);

@@ -1,5 +1,5 @@
 import type { Keyring } from '../../src/crypto/keyring.ts';
-import type { Place } from '../../src/crypto/seal.ts';
+import type { EncryptionContext } from '../../src/crypto/seal.ts';
 import {
   blob,
   type Database,
@@ -55,7 +55,7 @@ const DELETE_ALL = 'delete from factors where person = ?';
 type Bound = Pick<NewFactor, 'person' | 'id' | 'kind' | 'counter' | 'createdAt' | 'lastUsedAt'>;
 
 /** Binds every column in clear: turning back a counter in the database makes the factor invalid. */
-const placeOfRecord = ({ person, id, kind, counter, createdAt, lastUsedAt }: Bound): Place =>
+const placeOfRecord = ({ person, id, kind, counter, createdAt, lastUsedAt }: Bound): EncryptionContext =>
   placeIn('factors', person, id, kind, ...[counter, createdAt, lastUsedAt ?? ''].map(String));
 
 /** Without those that were changed or moved in the database. */

@@ -1,5 +1,5 @@
 import type { Keyring } from '../../src/crypto/keyring.ts';
-import type { Place } from '../../src/crypto/seal.ts';
+import type { EncryptionContext } from '../../src/crypto/seal.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import {
   blob,
@@ -69,7 +69,7 @@ interface Bound extends Pick<Invitation, 'account' | 'id' | 'createdAt' | 'expir
 }
 
 /** Everything in clear: no link can be made good for another account or person, or for longer, in the database. */
-const placeOfRecord = ({ account, id, digest, person, createdAt, expiresAt }: Bound): Place =>
+const placeOfRecord = ({ account, id, digest, person, createdAt, expiresAt }: Bound): EncryptionContext =>
   placeIn(
     'invitations',
     account,

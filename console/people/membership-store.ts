@@ -1,4 +1,4 @@
-import { sameDigest } from '../../src/crypto/fingerprint.ts';
+import { isSameDigest } from '../../src/crypto/fingerprint.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { blob, type Database, integer, type Row, text, type Write, write } from '../../src/storage/database.ts';
@@ -85,7 +85,7 @@ async function sealedOnes(keyring: Keyring, rows: readonly Row[]): Promise<Membe
       role,
       createdAt: integer(row, 'created_at'),
     };
-    if (sameDigest(await sealOf(keyring, membership), blob(row, 'seal'))) memberships.push(membership);
+    if (isSameDigest(await sealOf(keyring, membership), blob(row, 'seal'))) memberships.push(membership);
   }
   return memberships;
 }

@@ -1,4 +1,4 @@
-import { sameDigest } from '../../src/crypto/fingerprint.ts';
+import { isSameDigest } from '../../src/crypto/fingerprint.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { digestFor, type Means } from './sealing.ts';
 
@@ -27,7 +27,7 @@ export async function readChallenge(
   const [head, mac] = [bytes.subarray(0, HEAD_BYTES), bytes.subarray(HEAD_BYTES)];
   // A text that decodes to the same bytes in another form would count as another challenge.
   if (bytes.toString('base64url') !== challenge || head.length < HEAD_BYTES) return undefined;
-  if (!sameDigest(await digestFor(keyring, 'challenge', head.toString('hex')), mac)) return undefined;
+  if (!isSameDigest(await digestFor(keyring, 'challenge', head.toString('hex')), mac)) return undefined;
   const endsAt = Number(head.readBigUInt64BE());
   return time.steadyNow() < endsAt ? { challenge, endsAt } : undefined;
 }

@@ -52,7 +52,7 @@ describe('hashes of passwords', () => {
 
   test('wait for one another, and beyond the limit of a source are not made', async () => {
     const cheap = { memory: 8, passes: 1, parallelism: 1, salt: Buffer.alloc(16).toString('base64'), tag: '' };
-    const most = LIMITS.hashesAtOnce + LIMITS.waitingHashesPerSource;
+    const most = LIMITS.concurrentPasswordHashes + LIMITS.queuedPasswordHashesPerSource;
     const all = await Promise.allSettled(
       Array.from({ length: most + 3 }, () => passwords.isRight('x', cheap, 'network one')),
     );
@@ -75,8 +75,8 @@ describe('hashes of passwords', () => {
       begun.shift()?.();
     }
     await Promise.all(all);
-    assert.ok(order.indexOf('network ana') <= LIMITS.hashesAtOnce + 2, `${order.indexOf('network ana')}`);
-    assert.ok(order.indexOf('network bob') <= LIMITS.hashesAtOnce + 2, `${order.indexOf('network bob')}`);
+    assert.ok(order.indexOf('network ana') <= LIMITS.concurrentPasswordHashes + 2, `${order.indexOf('network ana')}`);
+    assert.ok(order.indexOf('network bob') <= LIMITS.concurrentPasswordHashes + 2, `${order.indexOf('network bob')}`);
   });
 
   test('of known browsers and of users wait behind no network, however many networks there are', async () => {
@@ -84,7 +84,7 @@ describe('hashes of passwords', () => {
     const derive = (): Promise<Buffer<ArrayBuffer>> =>
       new Promise((resolve) => begun.push(() => resolve(Buffer.alloc(32))));
     const busy = new Passwords({ ...house.core, derive });
-    const count = LIMITS.hashesAtOnce + LIMITS.waitingHashes;
+    const count = LIMITS.concurrentPasswordHashes + LIMITS.queuedPasswordHashes;
     const flood = Promise.all(
       Array.from({ length: count }, (_, index) => busy.isRight('x', undefined, `network ${index}`)),
     );

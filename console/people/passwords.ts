@@ -22,9 +22,9 @@ export type HashSource = `network ${string}` | `browser ${string}` | `user ${str
 
 const newQueue = (): FairQueue =>
   new FairQueue({
-    concurrent: LIMITS.hashesAtOnce,
-    perSource: LIMITS.waitingHashesPerSource,
-    total: LIMITS.waitingHashes,
+    concurrent: LIMITS.concurrentPasswordHashes,
+    perSource: LIMITS.queuedPasswordHashesPerSource,
+    total: LIMITS.queuedPasswordHashes,
   });
 
 /** Hashes of passwords: argon2id, over an HMAC with a key that the database does not hold in clear (a pepper). */

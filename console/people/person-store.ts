@@ -1,5 +1,5 @@
 import type { Keyring } from '../../src/crypto/keyring.ts';
-import type { Place } from '../../src/crypto/seal.ts';
+import type { EncryptionContext } from '../../src/crypto/seal.ts';
 import { blob, type Database, integer, type Row, text, type Write, write } from '../../src/storage/database.ts';
 import type { Person } from './person.ts';
 import { sameEmailForm } from './person.ts';
@@ -16,7 +16,7 @@ const DELETE = 'delete from people where id = ? and revision = ?';
 
 type Sealed = Pick<Person, 'email' | 'name' | 'language' | 'password'>;
 
-const placeOfRecord = ({ id, revision, createdAt }: Pick<Person, 'id' | 'revision' | 'createdAt'>): Place =>
+const placeOfRecord = ({ id, revision, createdAt }: Pick<Person, 'id' | 'revision' | 'createdAt'>): EncryptionContext =>
   placeIn('people', id, String(revision), String(createdAt));
 
 /** Nobody, also when their record was changed or moved in the database. */

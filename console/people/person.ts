@@ -1,6 +1,6 @@
+import { assertDisplayable, assertUnambiguous } from '../../src/kernel/displayable.ts';
 import { invalid } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { mustBePlain, mustBeReadable } from '../../src/kernel/readable.ts';
 
 const LANGUAGES = ['en', 'es'] as const;
 
@@ -33,7 +33,7 @@ export function readEmail(text: string): string {
   const email = text.trim().normalize('NFC');
   if ([...email].length > LIMITS.emailCharacters || !EMAIL.test(email) || !email.isWellFormed())
     throw invalid('email', 'expected an e-mail address');
-  mustBePlain(email, 'email');
+  assertUnambiguous(email, 'email');
   const [local = '', domain = ''] = email.split('@');
   if ([local, ...domain.split('.')].some(mixesScripts)) throw invalid('email', 'expected letters of one script');
   return email;
@@ -60,6 +60,6 @@ export function readLanguage(text: string): Language {
 function readLine(text: string, field: string, max: number): string {
   const line = text.trim();
   if (line === '' || [...line].length > max) throw invalid(field, `expected 1 to ${max} characters`);
-  mustBeReadable(line, field);
+  assertDisplayable(line, field);
   return line;
 }

@@ -1,4 +1,4 @@
-import { sameDigest } from '../../src/crypto/fingerprint.ts';
+import { isSameDigest } from '../../src/crypto/fingerprint.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { Random } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
@@ -38,7 +38,7 @@ export async function findCode(
 ): Promise<number | undefined> {
   const digest = await digestOf(keyring, person, code);
   let found: number | undefined;
-  for (const [index, known] of digests.entries()) if (sameDigest(Buffer.from(known, 'hex'), digest)) found = index;
+  for (const [index, known] of digests.entries()) if (isSameDigest(Buffer.from(known, 'hex'), digest)) found = index;
   return found;
 }
 

@@ -1,7 +1,7 @@
 import { keyedDigest } from '../../src/crypto/fingerprint.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
-import { type Place, placeOf } from '../../src/crypto/seal.ts';
-import { openJson, sealJson } from '../../src/crypto/sealed-json.ts';
+import { type EncryptionContext, encryptionContext } from '../../src/crypto/seal.ts';
+import { sealJson, unsealJson } from '../../src/crypto/sealed-json.ts';
 import type { KeyScope } from '../../src/crypto/wrapped-key.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { TrustedTime } from '../../src/kernel/time-guard.ts';
@@ -21,17 +21,18 @@ export interface Means {
 const SERVICE: KeyScope = { account: '', environment: 'service' };
 
 /** `parts` are all columns in clear that a record must not be seen with others of. */
-export const placeIn = (table: string, ...parts: readonly string[]): Place => placeOf('service', '', table, ...parts);
+export const placeIn = (table: string, ...parts: readonly string[]): EncryptionContext =>
+  encryptionContext('service', '', table, ...parts);
 
-export const sealRecord = (keyring: Keyring, place: Place, record: object): Promise<Uint8Array> =>
+export const sealRecord = (keyring: Keyring, place: EncryptionContext, record: object): Promise<Uint8Array> =>
   sealJson(keyring, SERVICE, 'people', place, record);
 
 /** Undefined when somebody changed or moved it in the database. */
 export const openRecord = <T extends object>(
   keyring: Keyring,
-  place: Place,
+  place: EncryptionContext,
   sealed: Uint8Array,
-): Promise<T | undefined> => openJson<T>(keyring, SERVICE, 'people', place, sealed);
+): Promise<T | undefined> => unsealJson<T>(keyring, SERVICE, 'people', place, sealed);
 
 type Use =
   | 'email'

@@ -1,6 +1,6 @@
-import { sameDigest } from '../../src/crypto/fingerprint.ts';
+import { isSameDigest } from '../../src/crypto/fingerprint.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
-import type { Place } from '../../src/crypto/seal.ts';
+import type { EncryptionContext } from '../../src/crypto/seal.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import {
   blob,
@@ -48,7 +48,7 @@ type Bound = Omit<Session, 'sealed' | 'notes' | 'seenAt' | 'csrf' | 'address' | 
  * Binds every column in clear but `seen_at`, which changes too often to seal the record with it and has a MAC of its own:
  * neither the stage nor the end of a session can be changed in the database, nor whose it is.
  */
-const placeOfNotes = ({ digest, id, person, stage, createdAt, steppedUpAt, endsAt }: Bound): Place =>
+const placeOfNotes = ({ digest, id, person, stage, createdAt, steppedUpAt, endsAt }: Bound): EncryptionContext =>
   placeIn(
     'sessions',
     Buffer.from(digest).toString('hex'),
@@ -65,7 +65,7 @@ const sealOfActivity = (keyring: Keyring, digest: Uint8Array, seenAt: number): P
 const isActivityGenuine = async (keyring: Keyring, row: Row): Promise<boolean> => {
   const seal = row['seen_seal'];
   const expected = await sealOfActivity(keyring, blob(row, 'digest'), integer(row, 'seen_at'));
-  return seal instanceof Uint8Array && sameDigest(seal, expected);
+  return seal instanceof Uint8Array && isSameDigest(seal, expected);
 };
 
 export async function findSession(

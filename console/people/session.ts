@@ -1,4 +1,4 @@
-import { sameDigest } from '../../src/crypto/fingerprint.ts';
+import { isSameDigest } from '../../src/crypto/fingerprint.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import type { Invitation } from './invitation-store.ts';
@@ -97,4 +97,4 @@ export function mustBeAt(stage: Stage, session: Session): void {
 
 /** Whether a request holds the word that only the console's own pages know. */
 export const isCsrf = ({ csrf }: Session, given: string | undefined): boolean =>
-  given !== undefined && sameDigest(Buffer.from(csrf), Buffer.from(given));
+  given !== undefined && isSameDigest(Buffer.from(csrf), Buffer.from(given));

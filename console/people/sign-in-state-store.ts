@@ -1,5 +1,5 @@
 import type { Keyring } from '../../src/crypto/keyring.ts';
-import type { Place } from '../../src/crypto/seal.ts';
+import type { EncryptionContext } from '../../src/crypto/seal.ts';
 import {
   blob,
   type Database,
@@ -41,7 +41,7 @@ const DELETE = 'delete from sign_in_states where person = ?';
 type Bound = Pick<StoredSignInState, 'person' | 'lastSignInAt' | 'passwordBlockedAt' | 'disabledAt'>;
 
 /** Binds the columns in clear: nothing can be enabled, unblocked or counted anew in the database. */
-const placeOfState = ({ person, lastSignInAt, passwordBlockedAt, disabledAt }: Bound): Place =>
+const placeOfState = ({ person, lastSignInAt, passwordBlockedAt, disabledAt }: Bound): EncryptionContext =>
   placeIn('sign_in_states', person, ...[lastSignInAt, passwordBlockedAt ?? '', disabledAt ?? ''].map(String));
 
 type Sealed = Omit<SignInState, 'lastSignInAt' | 'passwordBlockedAt' | 'disabledAt'>;

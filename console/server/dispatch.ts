@@ -51,7 +51,7 @@ export class Dispatcher {
   readonly #tries: TokenBuckets | undefined;
   /** Of each person. */
   readonly #calls: TokenBuckets;
-  readonly #underWay = new UnderWay(LIMITS.callsAtOnce);
+  readonly #underWay = new UnderWay(LIMITS.concurrentCallsPerUser);
 
   constructor({ services, consoleUrl, triesPerMinute }: DispatchOptions) {
     this.#services = services;

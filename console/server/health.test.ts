@@ -32,8 +32,8 @@ describe('health', () => {
     ['a seal of the audit log that is wrong', { isLogSealed: false }, at(1, 'bad')],
     ['an audit log that cannot be read', { isLogSealed: undefined }, at(1, 'bad')],
     ['a row that was altered', { alteredRows: 1 }, at(2, 'bad')],
-    ['a tenth of the queue', { waitingWrites: LIMITS.waitingUnits / 10 }, states({})],
-    ['more than that', { waitingWrites: LIMITS.waitingUnits / 10 + 1 }, at(3, 'warning')],
+    ['a tenth of the queue', { waitingWrites: LIMITS.queuedUnits / 10 }, states({})],
+    ['more than that', { waitingWrites: LIMITS.queuedUnits / 10 + 1 }, at(3, 'warning')],
     ['a certificate that ends within 30 days', { certificateEnd: NOW + 30 * DAY - 1 }, at(4, 'warning')],
     ['a certificate that has ended', { certificateEnd: NOW }, at(4, 'bad')],
     ['a certificate that is not known', { certificateEnd: undefined }, at(4, 'warning')],
@@ -50,7 +50,7 @@ describe('health', () => {
     test(`tells of ${what}`, () => assert.deepEqual(states(changed), expected));
 
   test('counts what it is about', () => {
-    const waitingWrites = LIMITS.waitingUnits / 2;
+    const waitingWrites = LIMITS.queuedUnits / 2;
     const found = checksOf({
       ...WELL,
       alteredRows: 2,
@@ -62,7 +62,7 @@ describe('health', () => {
     const numbers = found.map(({ finding, count, limit }) => [finding, count, limit]);
     assert.deepEqual(numbers.slice(2), [
       ['rows-altered', 2, 0],
-      ['writes-wait', waitingWrites, LIMITS.waitingUnits],
+      ['writes-wait', waitingWrites, LIMITS.queuedUnits],
       ['certificate-ends', 0, 0],
       ['proxies-ended', 2, 0],
       ['payments-doubtful', 3, 0],

@@ -108,7 +108,7 @@ const rows = ({ alteredRows: count }: Vitals): Check =>
   count === 0 ? check('rows-sealed', 'good') : check('rows-altered', 'bad', { count });
 
 function writes({ waitingWrites: count }: Vitals): Check {
-  const limit = LIMITS.waitingUnits;
+  const limit = LIMITS.queuedUnits;
   return check('writes-wait', count > limit * BUSY_PART ? 'warning' : 'good', { count, limit });
 }
 

@@ -8,7 +8,7 @@ const LOOKS = new WeakMap<object, UnderWay>();
 /** Reading the log takes long, and a person needs it for one page at a time. Throws `rate_limited`; returns how to end the look. */
 export function beginLook({ services, person }: Pick<Call<unknown, unknown>, 'services' | 'person'>): () => void {
   const { database } = services;
-  const looks = LOOKS.get(database) ?? new UnderWay(LIMITS.auditLooksPerPerson);
+  const looks = LOOKS.get(database) ?? new UnderWay(LIMITS.auditReadsPerUser);
   LOOKS.set(database, looks);
   return looks.begin(person.id);
 }

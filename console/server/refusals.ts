@@ -21,7 +21,7 @@ export async function saidAs<T>(names: Readonly<Record<string, string>>, act: ()
 
 function translated(error: unknown, names: Readonly<Record<string, string>>): unknown {
   if (error instanceof UnsealError) return new Failure('not_possible', { message: DAMAGED, cause: error });
-  if (error instanceof OperatorError && error.part !== undefined) return invalid(error.part, error.message);
+  if (error instanceof OperatorError && error.field !== undefined) return invalid(error.field, error.message);
   if (!(error instanceof Failure)) return error;
   if (UNKNOWN.has(error.code)) return new Failure('unknown_record', { cause: error });
   const { field = '' } = error;

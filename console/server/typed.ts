@@ -1,4 +1,4 @@
-import { readIso8601 } from '../../src/kernel/clock.ts';
+import { parseIso8601 } from '../../src/kernel/clock.ts';
 import { invalid } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 
@@ -7,7 +7,7 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 /** Milliseconds. Throws `invalid_field`. */
 export function typedTime(text: string | undefined, field: string): number | undefined {
   if (text === undefined) return undefined;
-  const time = readIso8601(text);
+  const time = parseIso8601(text);
   if (time === undefined) throw invalid(field, 'expected ISO 8601 with a zone, as 2027-01-31T00:00:00Z');
   return time;
 }

@@ -3,12 +3,12 @@ import { AlteredRows } from '../audit/altered-rows.ts';
 import type { Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Clock, MINUTE, type Random } from '../kernel/clock.ts';
+import { assertDisplayable } from '../kernel/displayable.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { newId } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import { mustBeReadable } from '../kernel/readable.ts';
 import type { Database, Row, Unit, Write } from '../storage/database.ts';
 import { rowMacKey } from '../storage/mac-table.ts';
 import type { Account, AuthenticAccount, Enablement, TamperedAccount } from './account.ts';
@@ -271,7 +271,7 @@ export class Accounts {
 
   async #sealSuspended(account: TamperedAccount, name: string | undefined, origin: Origin): Promise<void> {
     if (name === undefined) throw altered();
-    mustBeReadable(name, 'name');
+    assertDisplayable(name, 'name');
     const detail = { altered: 'yes', name };
     const journal = [accountEvent(this.#clock, 'account.suspended', account, origin, detail)];
     const replaced = replaceTamperedAccount(await this.#macKey(), account, name, this.#clock());
@@ -284,7 +284,7 @@ export class Accounts {
   }
 
   #newAccount(name: string): AuthenticAccount {
-    mustBeReadable(name, 'name');
+    assertDisplayable(name, 'name');
     const id = newId('acct', ACCOUNT_ID_CHARACTERS, this.#random);
     return {
       isTampered: false,
@@ -362,7 +362,7 @@ function assertAuthentic(account: Account): AuthenticAccount {
 const outrun = (): AccountError => new AccountError('somebody else changed this at the same moment; try again');
 
 function noRoom(): AccountError {
-  const { keysPerEnvironment, keysMadePerDay } = LIMITS;
+  const { keysPerEnvironment, keysCreatedPerDay: keysMadePerDay } = LIMITS;
   return new AccountError(
     `${keysPerEnvironment} keys of an environment work at once at most, and ${keysMadePerDay} are made in 24 hours; ` +
       'revoke keys that are not needed any more',

@@ -1,6 +1,6 @@
 import type { Keyring } from '../crypto/keyring.ts';
-import { type Place, placeOf } from '../crypto/seal.ts';
-import { openJson, sealJson } from '../crypto/sealed-json.ts';
+import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
+import { sealJson, unsealJson } from '../crypto/sealed-json.ts';
 import { DAY } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
@@ -32,8 +32,8 @@ const FIND = `select ${COLUMNS} from approvals where account = ? and id = ?`;
 const FIND_CALL = 'select call from approvals where account = ? and environment = ? and id = ?';
 const WAITING = `from approvals where account = ? and environment = ? and ${OPEN}`;
 const INSERT = `insert into approvals (${COLUMNS}, call) select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
-  where (select count(*) ${WAITING}) < ${LIMITS.waitingApprovals}
-    and (select coalesce(sum(octet_length(call) + octet_length(record)), 0) ${WAITING}) < ${LIMITS.waitingApprovalBytes}
+  where (select count(*) ${WAITING}) < ${LIMITS.pendingApprovals}
+    and (select coalesce(sum(octet_length(call) + octet_length(record)), 0) ${WAITING}) < ${LIMITS.pendingApprovalBytes}
     and (select count(*) from approvals where account = ? and environment = ? and created_at > ?)
       < ${LIMITS.approvalsPerDay}`;
 const ASKED_OF_LATE = `select count(*) as asked from approvals
@@ -60,8 +60,8 @@ const placeOfRecord = ({
   decidedBy,
   createdAt,
   expiresAt,
-}: Bound): Place =>
-  placeOf(
+}: Bound): EncryptionContext =>
+  encryptionContext(
     environment,
     account,
     'approvals',
@@ -75,8 +75,8 @@ const placeOfRecord = ({
   );
 
 /** Written once, whatever status the approval gets; it is of this one alone. */
-const placeOfCall = ({ account, environment, id, requestedBy, createdAt, expiresAt }: Bound): Place =>
-  placeOf(environment, account, 'approvals', id, 'call', requestedBy, String(createdAt), String(expiresAt));
+const placeOfCall = ({ account, environment, id, requestedBy, createdAt, expiresAt }: Bound): EncryptionContext =>
+  encryptionContext(environment, account, 'approvals', id, 'call', requestedBy, String(createdAt), String(expiresAt));
 
 /** All that are open and the newest of the others, the newest first; without those that were changed in the database. */
 export async function listApprovals(
@@ -129,7 +129,7 @@ export async function findCall(
   const { account, environment, id } = approval;
   const [row] = await database.read(FIND_CALL, account, environment, id);
   const sealed = row && blobOrNull(row, 'call');
-  return sealed && openJson<RequestedCall>(keyring, approval, 'requests', placeOfCall(approval), sealed);
+  return sealed && unsealJson<RequestedCall>(keyring, approval, 'requests', placeOfCall(approval), sealed);
 }
 
 /** The key of a row, whatever else the row holds. */
@@ -228,7 +228,7 @@ async function readable(keyring: Keyring, rows: readonly Row[]): Promise<Approva
       bytes = 0;
       await turnToLook();
     }
-    const record = await openJson<Sealed>(keyring, bound, 'requests', placeOfRecord(bound), sealedRecord);
+    const record = await unsealJson<Sealed>(keyring, bound, 'requests', placeOfRecord(bound), sealedRecord);
     if (record !== undefined) approvals.push({ ...bound, ...record });
   }
   return approvals;

@@ -1,11 +1,11 @@
+import { escapeInvisible } from '../kernel/displayable.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { withUnseenShown } from '../kernel/readable.ts';
 import type { SummaryLine } from './approval.ts';
 
 /** Lines of bounded number and length, of which every sign is seen; what has no value is not told. */
 export const toSummaryLines = (lines: readonly (readonly [name: string, value: string | undefined])[]): SummaryLine[] =>
   lines
-    .flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: short(withUnseenShown(value)) }]))
+    .flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: short(escapeInvisible(value)) }]))
     .slice(0, LIMITS.summaryLines);
 
 /** As many of the lines as lists show: the first ones, each whole. */

@@ -316,7 +316,7 @@ export class Approvals {
     by: Pick<Approval, 'requestedBy' | 'requester' | 'operator'>,
     origin: Origin,
   ): Promise<string> {
-    if (call.body.length > LIMITS.waitingCallCharacters)
+    if (call.body.length > LIMITS.approvalCallCharacters)
       throw new Failure('not_possible', { message: 'This is too long to wait for approval. Do it in parts.' });
     const now = this.#clock();
     const approval: Approval = {

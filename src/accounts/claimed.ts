@@ -1,4 +1,4 @@
-import { withUnseenShown } from '../kernel/readable.ts';
+import { escapeInvisible } from '../kernel/displayable.ts';
 import type { Value } from '../storage/database.ts';
 
 /** Columns of a row whose MAC is wrong, made safe to show whatever they hold. */
@@ -8,7 +8,7 @@ const MAX_CHARACTERS = 255;
 const MAX_TIME = 8.64e15;
 
 export const claimedText = (value: Value | undefined): string =>
-  typeof value === 'string' ? withUnseenShown(value).slice(0, MAX_CHARACTERS) : '';
+  typeof value === 'string' ? escapeInvisible(value).slice(0, MAX_CHARACTERS) : '';
 
 export const claimedTime = (value: Value | undefined): number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_TIME ? value : 0;

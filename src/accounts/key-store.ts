@@ -190,7 +190,7 @@ export const keyProgress = async (
 const HOLD = 'update accounts set name = name where id = ?';
 const KEYS_OF = 'select count(*) from api_keys where account = ? and environment = ?';
 const ROOM = `update accounts set name = name where id = ? and (${KEYS_OF} and ${WORKING}) < ${LIMITS.keysPerEnvironment}
-  and (${KEYS_OF} and created_at > ?) < ${LIMITS.keysMadePerDay}`;
+  and (${KEYS_OF} and created_at > ?) < ${LIMITS.keysCreatedPerDay}`;
 
 /**
  * Goes before the write that makes a key, or makes one work again. The second one conflicts when the account has as many

@@ -2,9 +2,9 @@ import type { KeyObject } from 'node:crypto';
 import { keyedDigest } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
+import { assertDisplayable } from '../kernel/displayable.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { newId } from '../kernel/ids.ts';
-import { mustBeReadable } from '../kernel/readable.ts';
 import type { Write } from '../storage/database.ts';
 import { rowMacKey } from '../storage/mac-table.ts';
 import type { AllowedNetwork } from './allow-list.ts';
@@ -35,9 +35,9 @@ const ID_CHARACTERS = 14;
 
 /** Throws `invalid_field` for what people would misread. A rotated key keeps what it was called before there was this rule. */
 export function mustBeReadableIn({ name, description, allowList = [] }: Partial<KeyTraits>): void {
-  if (name !== undefined) mustBeReadable(name, 'name');
-  if (description !== undefined) mustBeReadable(description, 'description');
-  for (const [index, { note }] of allowList.entries()) mustBeReadable(note, `allow_list[${index}].note`);
+  if (name !== undefined) assertDisplayable(name, 'name');
+  if (description !== undefined) assertDisplayable(description, 'description');
+  for (const [index, { note }] of allowList.entries()) assertDisplayable(note, `allow_list[${index}].note`);
 }
 
 export const keysDigestKey = (keyring: Keyring, environment: Environment): Promise<KeyObject> =>

@@ -1,4 +1,4 @@
-import { sameDigest } from '../crypto/fingerprint.ts';
+import { isSameDigest } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import { ENVIRONMENTS } from '../kernel/environment.ts';
@@ -107,7 +107,7 @@ export class AlteredRows {
   async #isListed(place: readonly string[], state: Uint8Array): Promise<boolean> {
     const [row] = await this.#database.read(STATE_OF, ...place);
     const listed = row?.['state'];
-    return listed instanceof Uint8Array && sameDigest(state, listed);
+    return listed instanceof Uint8Array && isSameDigest(state, listed);
   }
 
   /** The account in whose log the record belongs; the log of the service when the row names none that exists. */

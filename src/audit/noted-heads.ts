@@ -13,7 +13,7 @@ const HASH = 'select hash from journal where account = ? and lane = ? and sequen
 /** Thrown for a file of heads that cannot be read. */
 export class HeadsFileError extends OperatorError {
   override readonly name = 'HeadsFileError';
-  override readonly wrongUse = true;
+  override readonly isUsageError = true;
 }
 
 /** Heads that were noted at one moment. */

@@ -23,7 +23,7 @@ describe('who reads the audit log', () => {
     await note('first');
     await note('first');
     assert.equal(await recorded('first'), 1);
-    const others = Array.from({ length: LIMITS.rememberedReadings }, (_, index) => `other-${index}`);
+    const others = Array.from({ length: LIMITS.cachedAuditReads }, (_, index) => `other-${index}`);
     await Promise.all(others.map(note));
     await note('first');
     assert.deepEqual([await recorded('first'), await recorded('other-9999')], [2, 1]);

@@ -69,7 +69,7 @@ export class Readers {
 
   #forgetOld(now: number): void {
     for (const [look, at] of this.#recorded) {
-      if (isRecent(at, now) && this.#recorded.size < LIMITS.rememberedReadings) return;
+      if (isRecent(at, now) && this.#recorded.size < LIMITS.cachedAuditReads) return;
       this.#recorded.delete(look);
     }
   }

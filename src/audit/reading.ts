@@ -108,8 +108,8 @@ export class AuditReading {
 
   async #refill(account: string, lane: Lane): Promise<void> {
     await turnToLook();
-    lane.rows = await this.#before(account, lane.lane, lane.before, LIMITS.rowsPerLook);
-    lane.isEnd = lane.rows.length < LIMITS.rowsPerLook;
+    lane.rows = await this.#before(account, lane.lane, lane.before, LIMITS.rowsPerScan);
+    lane.isEnd = lane.rows.length < LIMITS.rowsPerScan;
   }
 
   #before(account: string, lane: number, sequence: number, limit: number): Promise<Row[]> {

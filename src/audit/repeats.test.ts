@@ -83,7 +83,7 @@ describe('what comes again and again', () => {
   });
 
   test('is on record each time rather than not at all, when there is more of it than can be counted', async () => {
-    const others = Array.from({ length: LIMITS.countedRepeats }, (_, index) => `other-${index}`);
+    const others = Array.from({ length: LIMITS.throttledAuditEvents }, (_, index) => `other-${index}`);
     await Promise.all(others.map((who) => repeats.note([who], () => [])));
     await note('ana', '1');
     await note('ana', '2');

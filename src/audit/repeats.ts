@@ -45,7 +45,7 @@ export class Repeats {
     const before = known === undefined || known.times === 0 ? [] : known.entries(known.times);
     const counted: Counted = { at: this.#clock(), times: 0, entries };
     // Before it is written, so that of many at once one is.
-    if (known !== undefined || this.#counted.size < LIMITS.countedRepeats) this.#counted.set(name, counted);
+    if (known !== undefined || this.#counted.size < LIMITS.throttledAuditEvents) this.#counted.set(name, counted);
     try {
       await commitAll(this.#database, { writes: [], journal: [...before, ...entries()] });
     } catch (error) {

@@ -1,7 +1,7 @@
 import { FINGERPRINT_VERSION, fingerprint } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys, SealedSad } from '../crypto/sad-keys.ts';
-import { type Place, placeOf } from '../crypto/seal.ts';
+import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { blob, blobOrNull, type Database, integer, type Row, text, type Write, write } from '../storage/database.ts';
 import { type Capture, captureRecord, readCaptureRecord, readSadRecord, sadRecord } from './capture.ts';
@@ -26,9 +26,9 @@ type Field = 'record' | 'sad';
 type Bound = Pick<Capture, 'id' | 'amount' | 'currency' | 'expiresAt'>;
 
 /** Bound to the columns that stand in clear, too: whoever changes an expiry in the database gets nothing. */
-function placeOfField({ environment, account }: Tenant, bound: Bound, field: Field): Place {
+function placeOfField({ environment, account }: Tenant, bound: Bound, field: Field): EncryptionContext {
   const { id, amount, currency, expiresAt } = bound;
-  return placeOf(environment, account, 'captures', id, field, String(amount), currency, String(expiresAt));
+  return encryptionContext(environment, account, 'captures', id, field, String(amount), currency, String(expiresAt));
 }
 
 /** A capture without its sensitive authentication data, which stays sealed, and the index of its card number. */
@@ -58,8 +58,8 @@ export async function insertCapture(
 export async function sealSad(sadKeys: SadKeys, tenant: Tenant, capture: Capture): Promise<SealedSad | undefined> {
   const plaintext = sadRecord(capture.sad);
   if (plaintext === undefined) return undefined;
-  const place = placeOfField(tenant, capture, 'sad');
-  return sadKeys.seal({ environment: tenant.environment, expiresAt: capture.expiresAt, place, plaintext });
+  const context = placeOfField(tenant, capture, 'sad');
+  return sadKeys.seal({ environment: tenant.environment, expiresAt: capture.expiresAt, context, plaintext });
 }
 
 /** Puts newly sealed sensitive authentication data in the place of the old, unless that was erased. */
@@ -89,7 +89,7 @@ export async function openCapture(keyring: Keyring, tenant: Tenant, row: Row): P
     currency: text(row, 'currency'),
     expiresAt: integer(row, 'expires_at'),
   };
-  const record = await keyring.open(tenant, 'captures', placeOfField(tenant, bound, 'record'), blob(row, 'record'));
+  const record = await keyring.unseal(tenant, 'captures', placeOfField(tenant, bound, 'record'), blob(row, 'record'));
   const index = blobOrNull(row, 'fingerprint');
   const capture = { ...bound, ...readCaptureRecord(record.toString('utf8')), createdAt: integer(row, 'created_at') };
   const panIndex = index === undefined ? undefined : Buffer.from(index).toString('hex');

@@ -59,7 +59,7 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
     tell(tools, json, error);
-    return error instanceof OperatorError && error.wrongUse ? EXIT.wrongUse : EXIT.failed;
+    return error instanceof OperatorError && error.isUsageError ? EXIT.wrongUse : EXIT.failed;
   }
 }
 

@@ -180,7 +180,7 @@ function explained(error: CopyError, finishedAt: number | undefined): CopyError 
           `the copy was finished at ${iso8601(finishedAt)}; one of them has been used since`,
           'nothing was changed now; go on with the one that was used',
         ];
-  return new CopyError(error.message, { wrongUse: error.wrongUse, problems: [...error.problems, ...advice] });
+  return new CopyError(error.message, { isUsageError: error.isUsageError, problems: [...error.problems, ...advice] });
 }
 
 const FIRST_WORD_AFTER_MS = 5 * SECOND;

@@ -3,7 +3,7 @@ import { type AllowedNetwork, readCidr } from '../accounts/allow-list.ts';
 import { keyState, type StoredKey } from '../accounts/api-key.ts';
 import type { IssuedKey, KeyTraits } from '../accounts/new-key.ts';
 import { isPermission, PERMISSIONS, type Permission } from '../accounts/permission.ts';
-import { iso8601, readIso8601, timeOrNull } from '../kernel/clock.ts';
+import { iso8601, parseIso8601, timeOrNull } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Tools, withCore } from './core.ts';
@@ -171,7 +171,7 @@ const endOf = (expires: number | typeof NEVER | undefined): number | undefined =
 
 function readTime(text: string): number | typeof NEVER {
   if (text === NEVER) return NEVER;
-  return readIso8601(text) ?? wrong('expected ISO 8601 with a zone, as 2027-01-31T00:00:00Z, or never');
+  return parseIso8601(text) ?? wrong('expected ISO 8601 with a zone, as 2027-01-31T00:00:00Z, or never');
 }
 
 const shown = (key: StoredKey, now: number) => ({

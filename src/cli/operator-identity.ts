@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import type { Actor, Origin } from '../audit/audit.ts';
-import { withUnseenShown } from '../kernel/readable.ts';
+import { escapeInvisible } from '../kernel/displayable.ts';
 
 /** What the operating system reports of the user of this process. */
 export interface SystemUser {
@@ -14,7 +14,7 @@ export interface SystemUser {
  */
 export function identifyOperator(named: string | undefined, readUser: () => SystemUser = readSystemUser): Origin {
   const { uid, username } = readUser();
-  const name = named ?? withUnseenShown(username);
+  const name = named ?? escapeInvisible(username);
   const source = named === undefined ? 'os-user' : 'setting';
   return { actor: { type: 'operator', id: `uid:${uid}`, name, source } };
 }

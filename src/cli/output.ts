@@ -1,13 +1,13 @@
+import { assertDisplayable } from '../kernel/displayable.ts';
 import { Failure } from '../kernel/failure.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import { mustBeReadable } from '../kernel/readable.ts';
 import type { Tools } from './core.ts';
 import { operatorView } from './operator-identity.ts';
 
 /** A mistake in a command; its text is for the person who typed it. */
 export class UsageError extends OperatorError {
   override readonly name = 'UsageError';
-  override readonly wrongUse = true;
+  override readonly isUsageError = true;
 }
 
 /** Exit codes of every command. */
@@ -26,7 +26,7 @@ export const readableName = (text: string, max: number, what: string): string =>
   if (text === '' || [...text].length > max || /\p{Cc}/u.test(text))
     throw new UsageError(`${what}: expected 1 to ${max} characters`);
   try {
-    mustBeReadable(text, what);
+    assertDisplayable(text, what);
   } catch (error) {
     throw error instanceof Failure ? new UsageError(error.message) : error;
   }

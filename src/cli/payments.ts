@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { Idempotency } from '../idempotency/idempotency.ts';
 import { iso8601, timeOrNull } from '../kernel/clock.ts';
-import { numberOf } from '../kernel/money.ts';
+import { formatNumber } from '../kernel/money.ts';
 import type { ShownActivation } from '../payments/activations.ts';
 import { Books } from '../payments/books.ts';
 import { ByHand, SETTLED_AS, type SettledAs } from '../payments/by-hand.ts';
@@ -82,7 +82,7 @@ function doubtfulCommand(payments: Command, tools: Tools): void {
             transaction_id: columns.operation ?? columns.id,
             processor: columns.processor,
             status: columns.status,
-            amount: payment === undefined ? null : numberOf({ minor: payment.amount, currency: payment.currency }),
+            amount: payment === undefined ? null : formatNumber({ minor: payment.amount, currency: payment.currency }),
             currency: payment?.currency ?? null,
             created_at: iso8601(columns.createdAt),
             doubtful_since: timeOrNull(schedule.doubtfulAt),

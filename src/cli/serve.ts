@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Command } from 'commander';
-import { replace } from '../crypto/secret-file.ts';
+import { replaceAtomically } from '../crypto/secret-file.ts';
 import { iso8601 } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import type { DatabaseOptions } from '../storage/open.ts';
@@ -70,7 +70,7 @@ const INVITATION_FILE = 'operator-invitation';
 function handOver(tools: Tools, url: string, file: string): FirstOperator {
   if (tools.isTerminal) return { url };
   try {
-    replace(file, `${url}\n`);
+    replaceAtomically(file, `${url}\n`);
     return { file };
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;

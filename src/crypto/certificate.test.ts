@@ -16,7 +16,13 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { type Extension, SubjectKeyIdentifierExtension, X509CertificateGenerator } from '@peculiar/x509';
 import { DAY, SECOND } from '../kernel/clock.ts';
-import { makeAuthority, makeSelfSigned, makeServerIdentity, namedKeyIdentifier, validFor } from './certificate.ts';
+import {
+  createCa,
+  createSelfSigned,
+  createServerCertificate,
+  namedKeyIdentifier,
+  remainingValidityMs,
+} from './certificate.ts';
 
 const NOW = Date.UTC(2026, 0, 15, 10, 30, 0, 250);
 const NAMES = [
@@ -25,8 +31,8 @@ const NAMES = [
   { type: 'ip', value: '::1' },
 ] as const;
 
-const authority = await makeAuthority(NOW);
-const server = await makeServerIdentity(authority, NAMES, NOW);
+const authority = await createCa(NOW);
+const server = await createServerCertificate(authority, NAMES, NOW);
 const root = new X509Certificate(authority.certificate);
 const leaf = new X509Certificate(server.certificate);
 
@@ -66,7 +72,7 @@ describe('the server certificate', () => {
   it('is signed by the authority, and by no other of the same name', async () => {
     assert.ok(leaf.checkIssued(root));
     assert.ok(leaf.verify(root.publicKey));
-    const other = new X509Certificate((await makeAuthority(NOW)).certificate);
+    const other = new X509Certificate((await createCa(NOW)).certificate);
     assert.equal(other.subject, root.subject);
     assert.equal(leaf.verify(other.publicKey), false);
   });
@@ -95,7 +101,7 @@ describe('the server certificate', () => {
   it('has a key and a positive serial number of its own', async () => {
     assert.ok(leaf.checkPrivateKey(createPrivateKey(server.key)));
     assert.equal(leaf.checkPrivateKey(createPrivateKey(authority.key)), false);
-    const again = new X509Certificate((await makeServerIdentity(authority, NAMES, NOW)).certificate);
+    const again = new X509Certificate((await createServerCertificate(authority, NAMES, NOW)).certificate);
     assert.notEqual(again.serialNumber, leaf.serialNumber);
     for (const serial of [leaf.serialNumber, again.serialNumber, root.serialNumber]) {
       assert.match(serial, /^[4-7][0-9A-F]{31}$/);
@@ -106,15 +112,15 @@ describe('the server certificate', () => {
 describe('validFor', () => {
   it('is the time until the certificate ends', () => {
     const ends = leaf.validToDate.getTime();
-    assert.equal(validFor(server.certificate, NOW), ends - NOW);
-    assert.equal(validFor(server.certificate, ends + 1), -1);
+    assert.equal(remainingValidityMs(server.certificate, NOW), ends - NOW);
+    assert.equal(remainingValidityMs(server.certificate, ends + 1), -1);
   });
 });
 
 describe('the certificate of a signing key', () => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const publicKey = createPublicKey(privateKey);
-  const made = makeSelfSigned(privateKey, 'acc_1', NOW);
+  const made = createSelfSigned(privateKey, 'acc_1', NOW);
 
   it('carries the key and is signed with it', async () => {
     const certificate = new X509Certificate(await made);
@@ -133,7 +139,7 @@ describe('the certificate of a signing key', () => {
 
   it('takes any common name as one name', async () => {
     for (const name of ['a, O=b', 'a+b="c"', 'ä\\#1']) {
-      const { subject } = new X509Certificate(await makeSelfSigned(privateKey, name, NOW));
+      const { subject } = new X509Certificate(await createSelfSigned(privateKey, name, NOW));
       assert.match(subject, /^CN=[^\n]+$/);
     }
   });
@@ -189,7 +195,7 @@ describe('openssl', () => {
     }
     assert.notEqual(verify(trusted, certificate, '-verify_hostname', 'example.com').status, 0);
     assert.notEqual(verify(trusted, certificate, '-purpose', 'sslclient').status, 0);
-    const other = file('other.pem', (await makeAuthority(NOW)).certificate);
+    const other = file('other.pem', (await createCa(NOW)).certificate);
     assert.notEqual(verify(other, certificate).status, 0);
   });
 });

@@ -14,11 +14,11 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 import { DAY } from '../kernel/clock.ts';
-import { publicOf } from './rsa-keys.ts';
+import { toPublicKey } from './rsa-keys.ts';
 
 /** ECDSA P-256: a handshake costs a quarter less than with RSA-2048. */
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-const AUTHORITY_DAYS = 3650;
+const CA_DAYS = 3650;
 /** Apple's clients refuse server certificates that live longer. */
 const SERVER_DAYS = 397;
 const SERIAL_BYTES = 16;
@@ -29,18 +29,18 @@ const SIGNING_DAYS = 1095;
 cryptoProvider.set(webcrypto as never);
 
 /** Certificate and private key, both PEM. */
-export interface Identity {
+export interface CertificateAndKey {
   readonly certificate: string;
   readonly key: string;
 }
 
 /** A certification authority of this installation's own, for clients to trust. */
-export async function makeAuthority(now: number): Promise<Identity> {
+export async function createCa(now: number): Promise<CertificateAndKey> {
   const keys = await generateKeys();
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber: newSerial(),
     name: 'CN=cardvault local CA',
-    ...validity(now, AUTHORITY_DAYS),
+    ...validity(now, CA_DAYS),
     signingAlgorithm: ALGORITHM,
     keys,
     extensions: [
@@ -53,13 +53,13 @@ export async function makeAuthority(now: number): Promise<Identity> {
 }
 
 /** A server certificate for these names and addresses, signed by the authority. */
-export async function makeServerIdentity(
-  authority: Identity,
+export async function createServerCertificate(
+  ca: CertificateAndKey,
   names: readonly { type: 'dns' | 'ip'; value: string }[],
   now: number,
-): Promise<Identity> {
+): Promise<CertificateAndKey> {
   const keys = await generateKeys();
-  const issuer = new X509Certificate(authority.certificate);
+  const issuer = new X509Certificate(ca.certificate);
   const certificate = await X509CertificateGenerator.create({
     serialNumber: newSerial(),
     subject: 'CN=cardvault',
@@ -67,7 +67,7 @@ export async function makeServerIdentity(
     ...validity(now, SERVER_DAYS),
     signingAlgorithm: ALGORITHM,
     publicKey: keys.publicKey,
-    signingKey: await importKey(authority.key),
+    signingKey: await importKey(ca.key),
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
@@ -82,7 +82,7 @@ export async function makeServerIdentity(
 }
 
 /** A certificate that says of an RSA key no more than what it is; returns its DER. */
-export async function makeSelfSigned(privateKey: KeyObject, commonName: string, now: number): Promise<Uint8Array> {
+export async function createSelfSigned(privateKey: KeyObject, commonName: string, now: number): Promise<Uint8Array> {
   const { privateKey: signingKey, publicKey } = await importPair(privateKey);
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber: newSerial(),
@@ -106,11 +106,11 @@ export function namedKeyIdentifier(der: Uint8Array): string | undefined {
 }
 
 /** Was the certificate signed with the key of the authority? */
-export const isSignedBy = (certificate: string, authority: string): boolean =>
-  new X509(certificate).verify(new X509(authority).publicKey);
+export const isSignedBy = (certificate: string, ca: string): boolean =>
+  new X509(certificate).verify(new X509(ca).publicKey);
 
 /** Milliseconds until the certificate ends; negative when it has ended. */
-export const validFor = (certificate: string, now: number): number =>
+export const remainingValidityMs = (certificate: string, now: number): number =>
   new X509Certificate(certificate).notAfter.getTime() - now;
 
 // A day back, for clients whose clock is behind.
@@ -143,7 +143,7 @@ async function importPair(
   key: KeyObject,
 ): Promise<{ privateKey: webcrypto.CryptoKey; publicKey: webcrypto.CryptoKey }> {
   const pkcs8 = key.export({ format: 'der', type: 'pkcs8' });
-  const spki = publicOf(key).export({ format: 'der', type: 'spki' });
+  const spki = toPublicKey(key).export({ format: 'der', type: 'spki' });
   try {
     return {
       privateKey: await webcrypto.subtle.importKey('pkcs8', pkcs8, SIGNING, false, ['sign']),

@@ -5,7 +5,7 @@ import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { CustodyError, deriveKey, makeRootKey, readRootKey } from './custody.ts';
+import { CustodyError, createRootKey, deriveKey, readRootKey } from './custody.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'cardvault-custody-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -25,11 +25,11 @@ function refusal(path: string): string {
   return assert.fail('the file was accepted');
 }
 
-describe('makeRootKey', () => {
+describe('createRootKey', () => {
   it('makes 256 random bits that only the owner can read', () => {
     const [path, other] = [newPath(), newPath()];
-    makeRootKey(path);
-    makeRootKey(other);
+    createRootKey(path);
+    createRootKey(other);
     assert.equal(statSync(path).mode & 0o777, 0o600);
     assert.equal(statSync(join(path, '..')).mode & 0o777, 0o700);
     const text = readFileSync(path, 'utf8');
@@ -40,36 +40,36 @@ describe('makeRootKey', () => {
 
   it('leaves nothing else behind', () => {
     const path = newPath();
-    makeRootKey(path);
-    makeRootKey(path);
+    createRootKey(path);
+    createRootKey(path);
     assert.deepEqual(readdirSync(join(path, '..')), ['root.key']);
   });
 
   it('keeps a file that is there, whatever it holds', () => {
     const path = newPath();
-    makeRootKey(path);
+    createRootKey(path);
     const text = readFileSync(path, 'utf8');
-    makeRootKey(path);
+    createRootKey(path);
     assert.equal(readFileSync(path, 'utf8'), text);
     writeFileSync(path, 'damaged');
-    makeRootKey(path);
+    createRootKey(path);
     assert.equal(readFileSync(path, 'utf8'), 'damaged');
   });
 
   it('is not stopped by what a crashed maker of the same process id left', () => {
     const path = newPath();
-    makeRootKey(path);
+    createRootKey(path);
     rmSync(path);
     writeFileSync(`${path}.${process.pid}.new`, 'half', { mode: 0o600 });
-    makeRootKey(path);
+    createRootKey(path);
     assert.equal(readRootKey(path).symmetricKeySize, 32);
   });
 
   it('gives several makers at once the same key', async () => {
     const path = newPath();
     const module = new URL('./custody.ts', import.meta.url).href;
-    const script = `import { makeRootKey, readRootKey } from ${JSON.stringify(module)};
-      makeRootKey(process.argv[1]);
+    const script = `import { createRootKey, readRootKey } from ${JSON.stringify(module)};
+      createRootKey(process.argv[1]);
       process.stdout.write(readRootKey(process.argv[1]).export().toString('hex'));`;
     const make = (): Promise<string> =>
       new Promise((resolve, reject) => {
@@ -91,7 +91,7 @@ describe('makeRootKey', () => {
 describe('readRootKey', () => {
   it('refuses a file that others can read, and says how to mend it', () => {
     const path = newPath();
-    makeRootKey(path);
+    createRootKey(path);
     for (const mode of [0o640, 0o604, 0o660, 0o644, 0o601, 0o610]) {
       chmodSync(path, mode);
       assert.equal(refusal(path), `the root key file ${path} can be read by others; run: chmod 600 ${path}`);
@@ -108,7 +108,7 @@ describe('readRootKey', () => {
 
   it('says that a file is damaged, and not what it holds', () => {
     const path = newPath();
-    makeRootKey(path);
+    createRootKey(path);
     const good = readFileSync(path, 'utf8').trim();
     for (const text of [
       '',
@@ -129,7 +129,7 @@ describe('readRootKey', () => {
 
   it('refuses what is no file', () => {
     const path = newPath();
-    makeRootKey(path);
+    createRootKey(path);
     assert.ok(refusal(join(path, '..')).endsWith('cannot be read'));
     assert.ok(refusal(join(path, 'below')).endsWith('cannot be read'));
   });
@@ -155,7 +155,7 @@ describe('a root key that a group may read', () => {
   const own = process.getegid?.() ?? -1;
   const newKey = (mode: number): string => {
     const path = newPath();
-    makeRootKey(path);
+    createRootKey(path);
     chmodSync(path, mode);
     return path;
   };
@@ -194,7 +194,7 @@ describe('a root key that a group may read', () => {
 
   it('is made so', () => {
     const path = newPath();
-    makeRootKey(path, own);
+    createRootKey(path, own);
     assert.equal(statSync(path).mode & 0o777, 0o640);
     assert.ok(readRootKey(path, own));
   });

@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readFileSync, type Stats, statSync } fr
 import { dirname } from 'node:path';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { shareWithGroup } from './group-access.ts';
-import { makeOnce } from './secret-file.ts';
+import { createIfAbsent } from './secret-file.ts';
 
 /**
  * Custody of the root key: the one secret that is not in the database. Here it is a file of 64 hexadecimal digits that
@@ -20,8 +20,8 @@ export class CustodyError extends OperatorError {
 const OTHERS = 0o007;
 const OTHERS_WRITE = 0o002;
 const GROUP = 0o070;
-const GROUP_READS = 0o040;
-const GROUP_WRITES = 0o020;
+const GROUP_READ = 0o040;
+const GROUP_WRITE = 0o020;
 const STICKY = 0o1000;
 const GROUP_READABLE_FILE = 0o640;
 
@@ -62,7 +62,7 @@ function assertProtected(path: string, { mode, gid }: Stats, group: number | und
       throw new CustodyError(`the root key file ${path} can be read by others; run: chmod 600 ${path}`);
     return;
   }
-  if ((mode & OTHERS) !== 0 || (isShared && (mode & GROUP) !== GROUP_READS))
+  if ((mode & OTHERS) !== 0 || (isShared && (mode & GROUP) !== GROUP_READ))
     throw new CustodyError(`the root key file ${path} allows more than reading by its group; run: chmod 640 ${path}`);
   if (!isShared) return;
   if (gid !== group)
@@ -75,14 +75,14 @@ function assertProtected(path: string, { mode, gid }: Stats, group: number | und
 /** Throws when users outside of the group could put another file in the place of the root key. */
 function assertFolderProtected(folder: string, group: number): void {
   const { mode, gid } = statSync(folder);
-  const isWritable = (mode & OTHERS_WRITE) !== 0 || ((mode & GROUP_WRITES) !== 0 && gid !== group);
+  const isWritable = (mode & OTHERS_WRITE) !== 0 || ((mode & GROUP_WRITE) !== 0 && gid !== group);
   if (isWritable && (mode & STICKY) === 0)
     throw new CustodyError(`the folder of the root key file can be changed by others; run: chmod go-w ${folder}`);
 }
 
 /** Makes the file when there is none, so that two starters end with the same key and a crash leaves no half of one. */
-export function makeRootKey(path: string, group?: number): void {
-  makeOnce(path, `${randomBytes(ROOT_KEY_BYTES).toString('hex')}\n`);
+export function createRootKey(path: string, group?: number): void {
+  createIfAbsent(path, `${randomBytes(ROOT_KEY_BYTES).toString('hex')}\n`);
   if (group !== undefined) shareWithGroup(path, group, GROUP_READABLE_FILE);
 }
 

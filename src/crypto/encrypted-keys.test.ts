@@ -8,8 +8,8 @@ import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { base64, fault, pem } from '../../test/key-forms.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { opensInTime } from './encrypted-keys.ts';
-import { KeyFault, readPrivateKey } from './rsa-keys.ts';
+import { hasAcceptableKdfCost } from './encrypted-keys.ts';
+import { InvalidKeyError, parsePrivateKey } from './rsa-keys.ts';
 
 /**
  * What is refused for its work is a key that would be read otherwise, wherever it can be made here: so a refusal that is
@@ -68,7 +68,7 @@ const closed = (algorithm: Buffer): Buffer => sequence(algorithm, octets(Buffer.
 const LOCKED = locked(2);
 const TOO_MUCH = locked(MOST + 1);
 
-const isRead = (bytes: Uint8Array): boolean => readPrivateKey(bytes, PASSPHRASE).equals(privateKey);
+const isRead = (bytes: Uint8Array): boolean => parsePrivateKey(bytes, PASSPHRASE).equals(privateKey);
 const encrypted = (content: Buffer): string => pem('ENCRYPTED PRIVATE KEY', content);
 const forms = (content: Buffer): Record<string, Buffer> => ({
   PEM: Buffer.from(encrypted(content)),
@@ -154,7 +154,7 @@ describe('a private key under a passphrase', () => {
       // RC2: OpenSSL does the work before it says that it does not have the cipher.
       pkcs12(immense, '05'),
     ])
-      assert.equal(opensInTime(closed(algorithm)), false);
+      assert.equal(hasAcceptableKdfCost(closed(algorithm)), false);
   });
 
   it('is refused in a scheme that is not known, though OpenSSL would open it', () => {
@@ -235,9 +235,9 @@ describe('whatever the bytes are', () => {
     fc.assert(
       fc.property(count, fc.constantFrom('03', '04'), (iterations, end) => {
         const isWithin = iterations <= MOST;
-        assert.equal(opensInTime(closed(pbes2(pbkdf2(iterations, SHA_256)))), isWithin);
-        assert.equal(opensInTime(closed(pbes2(pbkdf2(iterations)))), isWithin);
-        assert.equal(opensInTime(closed(pkcs12(iterations, end))), isWithin);
+        assert.equal(hasAcceptableKdfCost(closed(pbes2(pbkdf2(iterations, SHA_256)))), isWithin);
+        assert.equal(hasAcceptableKdfCost(closed(pbes2(pbkdf2(iterations)))), isWithin);
+        assert.equal(hasAcceptableKdfCost(closed(pkcs12(iterations, end))), isWithin);
       }),
     );
     const nothing = der(0x02, Buffer.alloc(0));
@@ -245,7 +245,7 @@ describe('whatever the bytes are', () => {
     const many = der(0x02, Buffer.from([0x01, 0, 0, 0, 1]));
     for (const wrong of [integer(0), nothing, negative, many])
       assert.equal(
-        opensInTime(closed(sequence(identifier('2a864886f70d010c0103'), sequence(octets(SALT), wrong)))),
+        hasAcceptableKdfCost(closed(sequence(identifier('2a864886f70d010c0103'), sequence(octets(SALT), wrong)))),
         false,
       );
   });
@@ -255,7 +255,7 @@ describe('whatever the bytes are', () => {
     const small = fc.oneof(fc.integer({ min: 1, max: 64 }), power);
     fc.assert(
       fc.property(power, small, small, (n, r, p) =>
-        assert.equal(opensInTime(closed(pbes2(scrypt(n, r, p)))), n * r * p <= LIMITS.keyScryptWork),
+        assert.equal(hasAcceptableKdfCost(closed(pbes2(scrypt(n, r, p)))), n * r * p <= LIMITS.keyScryptWork),
       ),
     );
   });
@@ -270,12 +270,13 @@ describe('whatever the bytes are', () => {
           LOCKED,
         );
         try {
-          readPrivateKey(isPem ? Buffer.from(encrypted(bytes)) : bytes, PASSPHRASE);
+          parsePrivateKey(isPem ? Buffer.from(encrypted(bytes)) : bytes, PASSPHRASE);
         } catch (error) {
-          assert.ok(error instanceof KeyFault, String(error));
+          assert.ok(error instanceof InvalidKeyError, String(error));
           assert.equal(error.cause, undefined);
         }
-        for (const length of changes.map(({ at }) => at)) assert.equal(opensInTime(LOCKED.subarray(0, length)), false);
+        for (const length of changes.map(({ at }) => at))
+          assert.equal(hasAcceptableKdfCost(LOCKED.subarray(0, length)), false);
       }),
       { numRuns: 300 },
     );

@@ -7,10 +7,10 @@ import { LIMITS } from '../kernel/limits.ts';
  */
 
 type Bytes = Buffer | undefined;
-type Judge = (parameters: Bytes) => boolean;
+type CostCheck = (parameters: Bytes) => boolean;
 
 /** More elements side by side than any part of such a key has. */
-const TOO_MANY = 6;
+const MAX_ELEMENTS = 6;
 
 /** Object identifiers, as DER has them: AES with 128, 192 and 256 bits, triple DES, all in CBC. */
 const CIPHERS: ReadonlySet<string> = new Set([
@@ -24,27 +24,27 @@ const CIPHERS: ReadonlySet<string> = new Set([
 const DIGESTS: ReadonlySet<string> = new Set(['07', '08', '09', '0a', '0b'].map((end) => `2a864886f70d02${end}`));
 
 /** How a key is made of a passphrase in PBES2 (RFC 8018, RFC 7914). */
-const DERIVATIONS: ReadonlyMap<string, Judge> = new Map([
-  ['2a864886f70d01050c', pbkdf2InTime],
-  ['2b06010401da47040b', scryptInTime],
+const DERIVATIONS: ReadonlyMap<string, CostCheck> = new Map([
+  ['2a864886f70d01050c', isPbkdf2Acceptable],
+  ['2b06010401da47040b', isScryptAcceptable],
 ]);
 
 /** PBES2, and PKCS#12 with triple DES of three and of two keys (RFC 7292). The ciphers of all others are too weak for OpenSSL. */
-const SCHEMES: ReadonlyMap<string, Judge> = new Map([
-  ['2a864886f70d01050d', pbes2InTime],
-  ['2a864886f70d010c0103', pkcs12InTime],
-  ['2a864886f70d010c0104', pkcs12InTime],
+const SCHEMES: ReadonlyMap<string, CostCheck> = new Map([
+  ['2a864886f70d01050d', isPbes2Acceptable],
+  ['2a864886f70d010c0103', isPkcs12Acceptable],
+  ['2a864886f70d010c0104', isPkcs12Acceptable],
 ]);
 
 /** Whether these bytes are such a key, whole and nothing else, in a scheme that is known, with no more work than a limit. */
-export function opensInTime(der: Uint8Array): boolean {
+export function hasAcceptableKdfCost(der: Uint8Array): boolean {
   const [whole] = contentsOf(Buffer.from(der), /^30$/);
   const [algorithm] = contentsOf(whole, /^3004$/);
   const [scheme, parameters] = contentsOf(algorithm, /^0630$/);
   return SCHEMES.get(nameOf(scheme))?.(parameters) === true;
 }
 
-function pbes2InTime(parameters: Bytes): boolean {
+function isPbes2Acceptable(parameters: Bytes): boolean {
   const [derivation, encryption] = contentsOf(parameters, /^3030$/);
   const [cipher] = contentsOf(encryption, /^0604$/);
   const [kind, work] = contentsOf(derivation, /^0630$/);
@@ -52,7 +52,7 @@ function pbes2InTime(parameters: Bytes): boolean {
 }
 
 /** Salt, iterations, perhaps the length of the key, and the digest unless it is SHA-1. */
-function pbkdf2InTime(parameters: Bytes): boolean {
+function isPbkdf2Acceptable(parameters: Bytes): boolean {
   const withSha1 = contentsOf(parameters, /^0402(02)?$/);
   const withDigest = contentsOf(parameters, /^0402(02)?30$/);
   const [digest] = contentsOf(withDigest.at(-1), /^06(05)?$/);
@@ -61,12 +61,12 @@ function pbkdf2InTime(parameters: Bytes): boolean {
 }
 
 /** Salt, N, r, p, perhaps the length of the key. It takes 128·N·r bytes of memory. */
-function scryptInTime(parameters: Bytes): boolean {
+function isScryptAcceptable(parameters: Bytes): boolean {
   const [, cost, blockSize, parallel] = contentsOf(parameters, /^04020202(02)?$/);
   return countOf(cost) * countOf(blockSize) * countOf(parallel) <= LIMITS.keyScryptWork;
 }
 
-function pkcs12InTime(parameters: Bytes): boolean {
+function isPkcs12Acceptable(parameters: Bytes): boolean {
   const [, iterations] = contentsOf(parameters, /^0402$/);
   return countOf(iterations) <= LIMITS.keyIterations;
 }
@@ -84,7 +84,7 @@ function countOf(integer: Bytes): number {
 function contentsOf(bytes: Bytes, tags: RegExp): Buffer[] {
   const found: Buffer[] = [];
   let seen = '';
-  for (let rest = bytes ?? Buffer.alloc(0); rest.length > 0 && found.length < TOO_MANY; ) {
+  for (let rest = bytes ?? Buffer.alloc(0); rest.length > 0 && found.length < MAX_ELEMENTS; ) {
     const [start, end] = boundsOf(rest);
     if (end > rest.length) return [];
     seen += rest.toString('hex', 0, 1);

@@ -3,7 +3,7 @@ import { createSecretKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { fingerprint, keyedDigest, sameDigest } from './fingerprint.ts';
+import { fingerprint, isSameDigest, keyedDigest } from './fingerprint.ts';
 
 interface Case {
   readonly case: number;
@@ -48,12 +48,12 @@ describe('fingerprint', () => {
   });
 });
 
-describe('sameDigest', () => {
+describe('isSameDigest', () => {
   it('is equality of bytes, of any lengths', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 4, max: 2 }), fc.uint8Array({ maxLength: 4, max: 2 }), (one, other) => {
-        assert.equal(sameDigest(one, other), Buffer.compare(one, other) === 0);
-        assert.equal(sameDigest(one, one.slice()), true);
+        assert.equal(isSameDigest(one, other), Buffer.compare(one, other) === 0);
+        assert.equal(isSameDigest(one, one.slice()), true);
       }),
       { numRuns: 1000 },
     );

@@ -17,5 +17,5 @@ export const keyedDigest = (key: KeyObject, data: string | Uint8Array): Buffer =
   createHmac('sha256', key).update(data).digest();
 
 /** Equality whose time does not depend on where two digests differ. */
-export const sameDigest = (one: Uint8Array, other: Uint8Array): boolean =>
+export const isSameDigest = (one: Uint8Array, other: Uint8Array): boolean =>
   one.length === other.length && timingSafeEqual(one, other);

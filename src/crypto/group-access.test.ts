@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { groupId, shareWithGroup } from './group-access.ts';
+import { resolveGroupId, shareWithGroup } from './group-access.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -13,13 +13,19 @@ describe('a group', () => {
   const groups = (): string => 'root:x:0:\nvault:x:1200:ana,otto\nbroken:x::\n\n';
 
   test('is known by its name or its number', () => {
-    assert.deepEqual([groupId('vault', groups), groupId('root', groups), groupId('4711', groups)], [1200, 0, 4711]);
+    assert.deepEqual(
+      [resolveGroupId('vault', groups), resolveGroupId('root', groups), resolveGroupId('4711', groups)],
+      [1200, 0, 4711],
+    );
   });
 
   test('that does not exist is refused, without its name', () => {
     for (const name of ['vaul', 'broken', 'x'])
-      assert.throws(() => groupId(name, groups), /^GroupError: CARDVAULT_ROOT_KEY_GROUP: there is no such group/);
-    assert.throws(() => groupId('vault', () => ''), /no such group/);
+      assert.throws(
+        () => resolveGroupId(name, groups),
+        /^GroupError: CARDVAULT_ROOT_KEY_GROUP: there is no such group/,
+      );
+    assert.throws(() => resolveGroupId('vault', () => ''), /no such group/);
   });
 
   test('gets a file with its mode', () => {

@@ -8,13 +8,13 @@ class GroupError extends OperatorError {
 }
 
 class NoGroupError extends GroupError {
-  override readonly wrongUse = true;
+  override readonly isUsageError = true;
 }
 
 const SETTING = 'CARDVAULT_ROOT_KEY_GROUP';
 
 /** Returns the number of a group that is given by its number, or by a name of this machine's group file. */
-export function groupId(group: string, readGroups: () => string = readGroupFile): number {
+export function resolveGroupId(group: string, readGroups: () => string = readGroupFile): number {
   if (/^[0-9]+$/.test(group)) return Number(group);
   for (const line of readGroups().split('\n')) {
     const [name, , id = ''] = line.split(':');

@@ -5,7 +5,7 @@ import type { Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { Keyring, WrongRootKeyError } from './keyring.ts';
 import { systemRandom } from './random.ts';
-import { keyIdOf, placeOf, UnsealError, unseal } from './seal.ts';
+import { encryptionContext, parseKeyId, UnsealError, unseal } from './seal.ts';
 import type { KeyEnvironment, KeyOwner, Purpose, WrappedKey, WrappedKeyStore } from './wrapped-key.ts';
 
 /** Wrapped keys in memory, as a database would keep them; each call lets others run first. */
@@ -58,7 +58,7 @@ const pause = (): Promise<void> => new Promise((resolve) => setImmediate(resolve
 const ROOT = createSecretKey(Buffer.alloc(32, 1));
 const NOW = 1_700_000_000_000;
 const A: Tenant = { account: 'acc_a', environment: 'sandbox' };
-const PLACE = placeOf('sandbox', 'acc_a', 'tokens', 'x', 'record');
+const PLACE = encryptionContext('sandbox', 'acc_a', 'tokens', 'x', 'record');
 const BLOCK = LIMITS.sealsPerReservation;
 
 const ringOn = (store: WrappedKeyStore, root = ROOT): Keyring =>
@@ -66,8 +66,8 @@ const ringOn = (store: WrappedKeyStore, root = ROOT): Keyring =>
 
 /** As the first start of a service does it, which inserts all of them in one commit. */
 async function begin(ring: Keyring, store: MemoryStore, environments: readonly KeyEnvironment[]): Promise<void> {
-  for (const row of ring.drawFirst(environments, []).rows) await store.insert(row);
-  await ring.prepare(environments);
+  for (const row of ring.generateInitialKeys(environments, []).rows) await store.insert(row);
+  await ring.initialize(environments);
 }
 
 async function sealed(ring: Keyring, text: string, { tenant = A, purpose = 'tokens' as Purpose, count = 1 } = {}) {
@@ -78,7 +78,7 @@ describe('a keyring', () => {
   it('opens what it sealed, also after a restart', async () => {
     const store = new MemoryStore();
     const value = await sealed(ringOn(store), '4111111111111111');
-    assert.equal((await ringOn(store).open(A, 'tokens', PLACE, value)).toString(), '4111111111111111');
+    assert.equal((await ringOn(store).unseal(A, 'tokens', PLACE, value)).toString(), '4111111111111111');
   });
 
   it('uses one key for a tenant and purpose, with a nonce of its own each time', async () => {
@@ -86,7 +86,7 @@ describe('a keyring', () => {
     const ring = ringOn(store);
     const values = [];
     for (let index = 0; index < 50; index++) values.push(await sealed(ring, 'same'));
-    assert.equal(new Set(values.map(keyIdOf)).size, 1);
+    assert.equal(new Set(values.map(parseKeyId)).size, 1);
     assert.equal(new Set(values.map((value) => Buffer.from(value.subarray(9, 21)).toString('hex'))).size, 50);
     assert.equal(store.of('tokens').length, 1);
   });
@@ -103,11 +103,11 @@ describe('a keyring', () => {
     ];
     const values = [];
     for (const [tenant, purpose] of owners) values.push(await sealed(ring, 'x', { tenant, purpose }));
-    assert.equal(new Set(values.map(keyIdOf)).size, owners.length);
+    assert.equal(new Set(values.map(parseKeyId)).size, owners.length);
     for (const [made, value] of values.entries()) {
       for (const [asked, [tenant, purpose]] of owners.entries()) {
         for (const reader of [ring, ringOn(store)]) {
-          const opened = reader.open(tenant, purpose, PLACE, value);
+          const opened = reader.unseal(tenant, purpose, PLACE, value);
           if (made === asked) assert.equal((await opened).toString(), 'x');
           else await assert.rejects(opened, UnsealError);
         }
@@ -144,9 +144,9 @@ describe('a keyring', () => {
     changed[25] = (changed[25] ?? 0) ^ 1;
     const rootKey = value.slice().fill(0, 1, 9);
     for (const bad of [unknownKey, changed, rootKey, value.subarray(0, 30), new Uint8Array(), value.subarray(1)]) {
-      await assert.rejects(ring.open(A, 'tokens', PLACE, bad), UnsealError);
+      await assert.rejects(ring.unseal(A, 'tokens', PLACE, bad), UnsealError);
     }
-    await assert.rejects(ring.open(A, 'tokens', placeOf('elsewhere'), value), UnsealError);
+    await assert.rejects(ring.unseal(A, 'tokens', encryptionContext('elsewhere'), value), UnsealError);
   });
 });
 
@@ -159,8 +159,8 @@ describe('versions', () => {
     // The last block of the first key, and the block after it.
     const last = await sealed(ringOn(store), 'two');
     const second = await sealed(ringOn(store), 'three');
-    assert.equal(keyIdOf(last), keyIdOf(first));
-    assert.notEqual(keyIdOf(second), keyIdOf(first));
+    assert.equal(parseKeyId(last), parseKeyId(first));
+    assert.notEqual(parseKeyId(second), parseKeyId(first));
     const [one, two, ...others] = store.of('tokens');
     assert.equal(others.length, 0);
     assert.deepEqual([one?.version, two?.version], [1, 2]);
@@ -172,7 +172,7 @@ describe('versions', () => {
         [last, 'two'],
         [second, 'three'],
       ] as const) {
-        assert.equal((await reader.open(A, 'tokens', PLACE, value)).toString(), text);
+        assert.equal((await reader.unseal(A, 'tokens', PLACE, value)).toString(), text);
       }
     }
   });
@@ -185,9 +185,9 @@ describe('versions', () => {
     let value = first;
     // What was asked for ahead of need may still be of the first key.
     for (let round = 0; round < 3; round++) value = await sealed(ring, 'two', { count: BLOCK });
-    assert.notEqual(keyIdOf(value), keyIdOf(first));
-    assert.equal((await ring.open(A, 'tokens', PLACE, first)).toString(), 'one');
-    assert.equal((await ring.open(A, 'tokens', PLACE, value)).toString(), 'two');
+    assert.notEqual(parseKeyId(value), parseKeyId(first));
+    assert.equal((await ring.unseal(A, 'tokens', PLACE, first)).toString(), 'one');
+    assert.equal((await ring.unseal(A, 'tokens', PLACE, value)).toString(), 'two');
   });
 
   it('never seal more than was set aside for them', async () => {
@@ -219,7 +219,7 @@ describe('versions', () => {
     const ring = ringOn(store);
     const calls = Array.from({ length: 40 }, () => ring.sealer(A, 'tokens', BLOCK / 8));
     const values = (await Promise.all(calls)).map((seal) => seal(PLACE, 'x'));
-    assert.equal(new Set(values.map(keyIdOf)).size, 1);
+    assert.equal(new Set(values.map(parseKeyId)).size, 1);
     assert.equal(store.of('tokens').length, 1);
     assert.ok((store.of('tokens')[0]?.reserved ?? 0) >= (40 * BLOCK) / 8);
   });
@@ -233,10 +233,10 @@ describe('two keyrings on one store', () => {
     assert.equal(store.of('wrapping').length, 3);
     const values = await Promise.all(rings.map((ring, index) => sealed(ring, String(index))));
     assert.equal(store.of('tokens').length, 1);
-    assert.equal(new Set(values.map(keyIdOf)).size, 1);
+    assert.equal(new Set(values.map(parseKeyId)).size, 1);
     for (const ring of rings) {
       for (const [index, value] of values.entries()) {
-        assert.equal((await ring.open(A, 'tokens', PLACE, value)).toString(), String(index));
+        assert.equal((await ring.unseal(A, 'tokens', PLACE, value)).toString(), String(index));
       }
     }
     const owner: KeyOwner = { ...A, purpose: 'fingerprints' };
@@ -266,7 +266,7 @@ describe('two keyrings on one store', () => {
         assert.ok(from < to && to <= LIMITS.sealsPerDataKey);
         assert.ok(index === 0 || from >= (blocks[index - 1]?.[2] ?? 0), 'two blocks overlap');
       }
-      const uses = values.filter((value) => keyIdOf(value) === row.id).length * BLOCK;
+      const uses = values.filter((value) => parseKeyId(value) === row.id).length * BLOCK;
       assert.ok(uses <= blocks.reduce((sum, [, from, to]) => sum + to - from, 0));
     }
     assert.deepEqual(
@@ -282,11 +282,11 @@ describe('the root key', () => {
     await begin(ringOn(store), store, ['service', 'sandbox']);
     const value = await sealed(ringOn(store), 'x');
     const other = ringOn(store, createSecretKey(Buffer.alloc(32, 2)));
-    await assert.rejects(other.prepare(['service', 'sandbox']), WrongRootKeyError);
-    await assert.rejects(other.open(A, 'tokens', PLACE, value), WrongRootKeyError);
+    await assert.rejects(other.initialize(['service', 'sandbox']), WrongRootKeyError);
+    await assert.rejects(other.unseal(A, 'tokens', PLACE, value), WrongRootKeyError);
     await assert.rejects(other.sealer(A, 'tokens', 1), WrongRootKeyError);
     const fits = ringOn(store, createSecretKey(Buffer.alloc(32, 1)));
-    await fits.prepare(['service', 'sandbox']);
+    await fits.initialize(['service', 'sandbox']);
     assert.equal(store.of('wrapping').length, 2);
   });
 
@@ -295,8 +295,8 @@ describe('the root key', () => {
     await begin(ringOn(store), store, ['service']);
     const [row] = store.of('wrapping');
     assert.ok(row);
-    assert.equal(keyIdOf(row.wrapped), '0'.repeat(16));
-    const place = placeOf('keys', 'service', '', 'wrapping', '1', row.id);
+    assert.equal(parseKeyId(row.wrapped), '0'.repeat(16));
+    const place = encryptionContext('keys', 'service', '', 'wrapping', '1', row.id);
     assert.throws(() => unseal(ROOT, place, row.wrapped), UnsealError);
   });
 });
@@ -319,9 +319,9 @@ describe('a wrapped key', () => {
       for (const row of store.rows.values()) changed.rows.set(row.id, row);
       changed.rows.set(theirs.id, moved);
       const tenant: Tenant = { account: moved.account, environment: 'sandbox' };
-      await assert.rejects(ringOn(changed).open(tenant, moved.purpose, PLACE, value), UnsealError);
+      await assert.rejects(ringOn(changed).unseal(tenant, moved.purpose, PLACE, value), UnsealError);
     }
-    assert.equal((await ringOn(store).open({ ...A, account: 'acc_b' }, 'tokens', PLACE, value)).toString(), 'x');
+    assert.equal((await ringOn(store).unseal({ ...A, account: 'acc_b' }, 'tokens', PLACE, value)).toString(), 'x');
   });
 });
 

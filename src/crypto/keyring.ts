@@ -4,12 +4,12 @@ import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { deriveKey } from './custody.ts';
 import {
+  type EncryptionContext,
+  encryptionContext,
   KEY_ID_BYTES,
-  keyIdOf,
   NONCE_BYTES,
-  type Place,
-  placeOf,
-  type Seal,
+  parseKeyId,
+  type Sealer,
   type SealingKey,
   seal,
   UnsealError,
@@ -17,7 +17,7 @@ import {
 } from './seal.ts';
 import type { KeyEnvironment, KeyOwner, KeyScope, Purpose, WrappedKey, WrappedKeyStore } from './wrapped-key.ts';
 
-interface OpenKey extends SealingKey {
+interface UnwrappedKey extends SealingKey {
   readonly owner: KeyOwner;
   readonly version: number;
   readonly hexId: string;
@@ -25,7 +25,7 @@ interface OpenKey extends SealingKey {
 
 /** The newest version of a data key with the nonces that this process has set aside. */
 interface SealingState {
-  readonly current: OpenKey;
+  readonly current: UnwrappedKey;
   left: number;
 }
 
@@ -49,7 +49,7 @@ export class MissingKeyError extends OperatorError {
 }
 
 /** Keys that no store holds yet. */
-export interface FirstKeys {
+export interface InitialKeys {
   readonly rows: readonly WrappedKey[];
   /** In the order of the owners. */
   readonly digestKeys: readonly KeyObject[];
@@ -65,7 +65,7 @@ export class Keyring {
   readonly #store: WrappedKeyStore;
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #opened = new Map<string, OpenKey>();
+  readonly #unwrapped = new Map<string, UnwrappedKey>();
   readonly #sealing = new Map<string, SealingState>();
   readonly #refills = new Map<string, Promise<void>>();
   readonly #unversioned = new Map<string, KeyObject>();
@@ -78,24 +78,24 @@ export class Keyring {
   }
 
   /** Seals at most `count` times with the newest version of the scope's key for this purpose. */
-  async sealer(scope: KeyScope, purpose: Purpose, count: number): Promise<Seal> {
-    const key = await this.#take({ account: scope.account, environment: scope.environment, purpose }, count);
+  async sealer(scope: KeyScope, purpose: Purpose, count: number): Promise<Sealer> {
+    const key = await this.#useNonces({ account: scope.account, environment: scope.environment, purpose }, count);
     let left = count;
-    return (place, plaintext) => {
+    return (context, plaintext) => {
       if (left-- <= 0) throw new Error('more seals than were set aside would break the bound of the key');
-      return seal(key, this.#random.bytes(NONCE_BYTES), place, plaintext);
+      return seal(key, this.#random.bytes(NONCE_BYTES), context, plaintext);
     };
   }
 
   /** Opens what any version sealed; throws `UnsealError`. */
-  async open(scope: KeyScope, purpose: Purpose, place: Place, sealed: Uint8Array): Promise<Buffer> {
-    const id = keyIdOf(sealed);
-    const key = this.#opened.get(id) ?? (await this.#openById(id));
+  async unseal(scope: KeyScope, purpose: Purpose, context: EncryptionContext, sealed: Uint8Array): Promise<Buffer> {
+    const id = parseKeyId(sealed);
+    const key = this.#unwrapped.get(id) ?? (await this.#loadById(id));
     const { owner } = key;
     if (owner.account !== scope.account || owner.environment !== scope.environment || owner.purpose !== purpose) {
       throw new UnsealError();
     }
-    return unseal(key.key, place, sealed);
+    return unseal(key.key, context, sealed);
   }
 
   /** A key for keyed digests: the first version, because digests must stay comparable. */
@@ -119,28 +119,28 @@ export class Keyring {
    * Draws the keys that a vault begins with: those of the environments, and digest keys of the service. They count once
    * their rows are in the store, all in one commit: so a key of them that is missing later was removed.
    */
-  drawFirst(environments: readonly KeyEnvironment[], digests: readonly KeyOwner[]): FirstKeys {
+  generateInitialKeys(environments: readonly KeyEnvironment[], digests: readonly KeyOwner[]): InitialKeys {
     const root: SealingKey = { id: ROOT_KEY_ID, key: this.#root };
     const wrapping = environments.map((environment) =>
-      this.#draw({ account: '', environment, purpose: 'wrapping' }, 1, root),
+      this.#generate({ account: '', environment, purpose: 'wrapping' }, 1, root),
     );
     const keys = digests.map((owner) => {
       const above = wrapping.find(({ row }) => row.environment === owner.environment);
       if (above === undefined) throw new Error(`no key of ${owner.environment} is drawn`);
-      return this.#draw(owner, 1, above.key);
+      return this.#generate(owner, 1, above.key);
     });
     return { rows: [...wrapping, ...keys].map(({ row }) => row), digestKeys: keys.map(({ key }) => key.key) };
   }
 
   /** Opens the key of every environment: throws when one is missing, or the root key does not fit. */
-  async prepare(environments: readonly KeyEnvironment[]): Promise<void> {
+  async initialize(environments: readonly KeyEnvironment[]): Promise<void> {
     for (const environment of environments) {
       const owner: KeyOwner = { account: '', environment, purpose: 'wrapping' };
       if ((await this.#versions(owner)).length === 0) throw new MissingKeyError(owner);
     }
   }
 
-  async #take(owner: KeyOwner, count: number): Promise<OpenKey> {
+  async #useNonces(owner: KeyOwner, count: number): Promise<UnwrappedKey> {
     const name = nameOf(owner);
     let state = this.#sealing.get(name);
     while (state === undefined || state.left < count) {
@@ -171,7 +171,7 @@ export class Keyring {
         continue;
       }
       if (!(await this.#store.reserve(newest, newest.reserved + block))) continue;
-      const current = this.#opened.get(newest.id) ?? (await this.#unwrap(newest));
+      const current = this.#unwrapped.get(newest.id) ?? (await this.#unwrap(newest));
       const state = this.#sealing.get(name);
       const same = state?.current.hexId === current.hexId;
       this.#sealing.set(name, { current, left: block + (same ? state.left : 0) });
@@ -179,26 +179,26 @@ export class Keyring {
     }
   }
 
-  async #versions(owner: KeyOwner): Promise<OpenKey[]> {
+  async #versions(owner: KeyOwner): Promise<UnwrappedKey[]> {
     const rows = await this.#store.find(owner);
-    return Promise.all(rows.map((row) => this.#opened.get(row.id) ?? this.#unwrap(row)));
+    return Promise.all(rows.map((row) => this.#unwrapped.get(row.id) ?? this.#unwrap(row)));
   }
 
-  async #openById(id: string): Promise<OpenKey> {
+  async #loadById(id: string): Promise<UnwrappedKey> {
     const row = await this.#store.findById(id);
     if (row === undefined) throw new UnsealError();
     return this.#unwrap(row);
   }
 
   /** Adds a version, or takes the one that another process added first. */
-  async #add(owner: KeyOwner, version: number): Promise<OpenKey> {
-    await this.#store.insert(this.#draw(owner, version, await this.#keyThatWraps(owner)).row);
+  async #add(owner: KeyOwner, version: number): Promise<UnwrappedKey> {
+    await this.#store.insert(this.#generate(owner, version, await this.#wrappingKeyFor(owner)).row);
     const kept = (await this.#store.find(owner)).find((key) => key.version === version);
     if (kept === undefined) throw new Error('a key that was just added is gone');
-    return this.#opened.get(kept.id) ?? this.#unwrap(kept);
+    return this.#unwrapped.get(kept.id) ?? this.#unwrap(kept);
   }
 
-  #draw(
+  #generate(
     owner: KeyOwner,
     version: number,
     wrapping: SealingKey,
@@ -206,17 +206,17 @@ export class Keyring {
     const id = this.#random.bytes(KEY_ID_BYTES);
     const hexId = Buffer.from(id).toString('hex');
     const material = this.#random.bytes(32);
-    const wrapped = seal(wrapping, this.#random.bytes(NONCE_BYTES), placeOfKey(owner, version, hexId), material);
+    const wrapped = seal(wrapping, this.#random.bytes(NONCE_BYTES), keyContext(owner, version, hexId), material);
     const key = { id: Uint8Array.from(id), key: createSecretKey(material) };
     material.fill(0);
     return { row: { ...owner, version, id: hexId, wrapped, reserved: 0, createdAt: this.#clock() }, key };
   }
 
-  async #unwrap(row: WrappedKey): Promise<OpenKey> {
+  async #unwrap(row: WrappedKey): Promise<UnwrappedKey> {
     const { account, environment, purpose, version } = row;
-    const wrapping = await this.#keyThatOpens(row);
-    const material = unsealKey(wrapping, placeOfKey(row, version, row.id), row);
-    const key: OpenKey = {
+    const wrapping = await this.#unwrappingKeyFor(row);
+    const material = unsealKey(wrapping, keyContext(row, version, row.id), row);
+    const key: UnwrappedKey = {
       owner: { account, environment, purpose },
       version,
       hexId: row.id,
@@ -224,33 +224,33 @@ export class Keyring {
       key: createSecretKey(material),
     };
     material.fill(0);
-    this.#opened.set(row.id, key);
+    this.#unwrapped.set(row.id, key);
     return key;
   }
 
-  async #keyThatWraps(owner: KeyOwner): Promise<SealingKey> {
+  async #wrappingKeyFor(owner: KeyOwner): Promise<SealingKey> {
     return owner.purpose === 'wrapping' ? { id: ROOT_KEY_ID, key: this.#root } : this.#wrappingKey(owner.environment);
   }
 
-  async #keyThatOpens(row: WrappedKey): Promise<KeyObject> {
+  async #unwrappingKeyFor(row: WrappedKey): Promise<KeyObject> {
     if (row.purpose === 'wrapping') return this.#root;
-    const id = keyIdOf(row.wrapped);
-    return (this.#opened.get(id) ?? (await this.#openById(id))).key;
+    const id = parseKeyId(row.wrapped);
+    return (this.#unwrapped.get(id) ?? (await this.#loadById(id))).key;
   }
 
-  async #wrappingKey(environment: KeyEnvironment): Promise<OpenKey> {
+  async #wrappingKey(environment: KeyEnvironment): Promise<UnwrappedKey> {
     const owner: KeyOwner = { account: '', environment, purpose: 'wrapping' };
     return (await this.#versions(owner)).at(-1) ?? (await this.#add(owner, 1));
   }
 }
 
 const nameOf = (owner: KeyOwner): string => `${owner.account}/${owner.environment}/${owner.purpose}`;
-const placeOfKey = (owner: KeyOwner, version: number, id: string): Place =>
-  placeOf('keys', owner.environment, owner.account, owner.purpose, String(version), id);
+const keyContext = (owner: KeyOwner, version: number, id: string): EncryptionContext =>
+  encryptionContext('keys', owner.environment, owner.account, owner.purpose, String(version), id);
 
-function unsealKey(wrapping: KeyObject, place: Place, row: WrappedKey): Buffer {
+function unsealKey(wrapping: KeyObject, context: EncryptionContext, row: WrappedKey): Buffer {
   try {
-    return unseal(wrapping, place, row.wrapped);
+    return unseal(wrapping, context, row.wrapped);
   } catch (cause) {
     throw row.purpose === 'wrapping' ? new WrongRootKeyError() : cause;
   }

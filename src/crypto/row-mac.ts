@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { keyedDigest, sameDigest } from './fingerprint.ts';
+import { isSameDigest, keyedDigest } from './fingerprint.ts';
 
 /** A column as a database returns it. */
 type ColumnValue = string | number | null | Uint8Array;
@@ -21,4 +21,4 @@ export const isRowMacValid = (
   table: string,
   columns: readonly ColumnValue[],
   mac: ColumnValue | undefined,
-): boolean => mac instanceof Uint8Array && sameDigest(computeRowMac(key, table, columns), mac);
+): boolean => mac instanceof Uint8Array && isSameDigest(computeRowMac(key, table, columns), mac);

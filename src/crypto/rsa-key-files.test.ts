@@ -5,8 +5,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { makeSelfSigned } from './certificate.ts';
-import { KeyFault, readCertificate, readPrivateKey, readPublicKey } from './rsa-keys.ts';
+import { createSelfSigned } from './certificate.ts';
+import { InvalidKeyError, parseCertificate, parsePrivateKey, parsePublicKey } from './rsa-keys.ts';
 
 /** Files as tools write them and attackers bend them. */
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -14,7 +14,7 @@ const SPKI = publicKey.export({ type: 'spki', format: 'der' });
 const PKCS1 = publicKey.export({ type: 'pkcs1', format: 'der' });
 const PKCS8 = privateKey.export({ type: 'pkcs8', format: 'der' });
 const PRIVATE_PKCS1 = privateKey.export({ type: 'pkcs1', format: 'der' });
-const CERTIFICATE = Buffer.from(await makeSelfSigned(privateKey, 'test', Date.UTC(2026, 0, 15)));
+const CERTIFICATE = Buffer.from(await createSelfSigned(privateKey, 'test', Date.UTC(2026, 0, 15)));
 
 const LOCKED = 'Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00112233445566778899AABBCCDDEEFF\n\n';
 const pem = (label: string, der: Buffer, headers = ''): string =>
@@ -30,7 +30,7 @@ function fault(read: () => unknown): string {
   try {
     read();
   } catch (error) {
-    assert.ok(error instanceof KeyFault, String(error));
+    assert.ok(error instanceof InvalidKeyError, String(error));
     return error.message;
   }
   return assert.fail('accepted');
@@ -77,14 +77,14 @@ describe('PEM with headers that say it is encrypted', () => {
   }
 
   const locked: readonly [reader: string, what: string, text: string, message: string][] = [
-    ['readPublicKey', 'PUBLIC KEY', pem('PUBLIC KEY', SPKI, LOCKED), NO_PUBLIC_KEY],
-    ['readPublicKey', 'RSA PUBLIC KEY', pem('RSA PUBLIC KEY', PKCS1, LOCKED), NO_PUBLIC_KEY],
-    ['readPublicKey', 'text and PUBLIC KEY', ATTRIBUTES + pem('PUBLIC KEY', SPKI, LOCKED), NO_PUBLIC_KEY],
-    ['readPublicKey', 'CERTIFICATE', pem('CERTIFICATE', CERTIFICATE, LOCKED), NO_PUBLIC_KEY],
-    ['readPublicKey', 'another block', UNKNOWN + pem('PUBLIC KEY', SPKI, LOCKED), NO_PUBLIC_KEY],
-    ['readCertificate', 'CERTIFICATE', pem('CERTIFICATE', CERTIFICATE, LOCKED), NO_CERTIFICATE],
+    ['parsePublicKey', 'PUBLIC KEY', pem('PUBLIC KEY', SPKI, LOCKED), NO_PUBLIC_KEY],
+    ['parsePublicKey', 'RSA PUBLIC KEY', pem('RSA PUBLIC KEY', PKCS1, LOCKED), NO_PUBLIC_KEY],
+    ['parsePublicKey', 'text and PUBLIC KEY', ATTRIBUTES + pem('PUBLIC KEY', SPKI, LOCKED), NO_PUBLIC_KEY],
+    ['parsePublicKey', 'CERTIFICATE', pem('CERTIFICATE', CERTIFICATE, LOCKED), NO_PUBLIC_KEY],
+    ['parsePublicKey', 'another block', UNKNOWN + pem('PUBLIC KEY', SPKI, LOCKED), NO_PUBLIC_KEY],
+    ['parseCertificate', 'CERTIFICATE', pem('CERTIFICATE', CERTIFICATE, LOCKED), NO_CERTIFICATE],
     [
-      'readPrivateKey',
+      'parsePrivateKey',
       'RSA PRIVATE KEY, written unusually',
       pem('RSA PRIVATE KEY', PRIVATE_PKCS1, LOCKED.replace('4,', '4 ,')),
       'expected an RSA private key: PEM, DER or JWK',
@@ -92,12 +92,12 @@ describe('PEM with headers that say it is encrypted', () => {
   ];
   for (const [reader, what, text, message] of locked) {
     it(`is refused by ${reader} without a question: ${what}`, async () => {
-      assert.equal(await said(reader, text), `KeyFault: ${message}\n`);
+      assert.equal(await said(reader, text), `InvalidKeyError: ${message}\n`);
     });
   }
 
   it('is read in such a process when it has no such headers', async () => {
-    assert.equal(await said('readPublicKey', pem('PUBLIC KEY', SPKI)), 'accepted\n');
+    assert.equal(await said('parsePublicKey', pem('PUBLIC KEY', SPKI)), 'accepted\n');
   });
 });
 
@@ -109,11 +109,11 @@ describe('PEM of several blocks', () => {
     ] as const) {
       for (const first of [UNKNOWN, `${ATTRIBUTES}${UNKNOWN}`, pem('DH PARAMETERS', Buffer.from('x'))])
         assert.equal(
-          fault(() => readPublicKey(Buffer.from(first + pem(label, der)))),
+          fault(() => parsePublicKey(Buffer.from(first + pem(label, der)))),
           NO_PUBLIC_KEY,
         );
       assert.equal(
-        fault(() => readPublicKey(Buffer.from(ATTRIBUTES + pem(label, der)))),
+        fault(() => parsePublicKey(Buffer.from(ATTRIBUTES + pem(label, der)))),
         'this is a private key; expected a public one',
       );
     }
@@ -132,15 +132,15 @@ describe('text before PEM', () => {
         ['PRIVATE KEY', PKCS8],
         ['RSA PRIVATE KEY', PRIVATE_PKCS1],
       ] as const)
-        assert.ok(readPrivateKey(Buffer.from(before + pem(label, der)), undefined).equals(privateKey));
+        assert.ok(parsePrivateKey(Buffer.from(before + pem(label, der)), undefined).equals(privateKey));
       const certificate = Buffer.from(before + pem('CERTIFICATE', CERTIFICATE));
-      assert.ok(readCertificate(certificate).raw.equals(CERTIFICATE));
-      assert.ok(readPublicKey(certificate).equals(publicKey));
+      assert.ok(parseCertificate(certificate).raw.equals(CERTIFICATE));
+      assert.ok(parsePublicKey(certificate).equals(publicKey));
       for (const [label, der] of [
         ['PUBLIC KEY', SPKI],
         ['RSA PUBLIC KEY', PKCS1],
       ] as const)
-        assert.ok(readPublicKey(Buffer.from(before + pem(label, der))).equals(publicKey));
+        assert.ok(parsePublicKey(Buffer.from(before + pem(label, der))).equals(publicKey));
     }
   });
 
@@ -148,9 +148,9 @@ describe('text before PEM', () => {
     const encrypted = { cipher: 'aes-256-cbc', passphrase: 'correct horse' } as const;
     for (const type of ['pkcs8', 'pkcs1'] as const) {
       const bytes = Buffer.from(ATTRIBUTES + privateKey.export({ type, format: 'pem', ...encrypted }));
-      assert.ok(readPrivateKey(bytes, 'correct horse').equals(privateKey));
+      assert.ok(parsePrivateKey(bytes, 'correct horse').equals(privateKey));
       assert.equal(
-        fault(() => readPrivateKey(bytes, undefined)),
+        fault(() => parsePrivateKey(bytes, undefined)),
         'the private key is encrypted: its passphrase is needed',
       );
     }
@@ -167,7 +167,7 @@ describe('PKCS#12', () => {
       const bytes = begun(0x30, ...length, 0x02, 0x01, 0x03);
       for (const passphrase of [undefined, 'correct horse'])
         assert.equal(
-          fault(() => readPrivateKey(bytes, passphrase)),
+          fault(() => parsePrivateKey(bytes, passphrase)),
           HINT,
         );
     }
@@ -176,7 +176,7 @@ describe('PKCS#12', () => {
   it('is not what another version or structure is', () => {
     for (const bytes of [begun(0x30, 0x82, 1, 1, 0x02, 0x01, 0x00), begun(0x31, 0x82, 1, 1, 0x02, 0x01, 0x03)])
       assert.equal(
-        fault(() => readPrivateKey(bytes, undefined)),
+        fault(() => parsePrivateKey(bytes, undefined)),
         'expected an RSA private key: PEM, DER or JWK',
       );
   });
@@ -191,7 +191,7 @@ describe('PKCS#12', () => {
       assert.equal(status, 0, stderr);
       const bytes = readFileSync(join(folder, 'both.p12'));
       assert.equal(
-        fault(() => readPrivateKey(bytes, 'correct horse')),
+        fault(() => parsePrivateKey(bytes, 'correct horse')),
         HINT,
       );
     } finally {

@@ -2,48 +2,48 @@ import assert from 'node:assert/strict';
 import { createHash, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { base64, fault, GARBAGE, pem, pkcs8, spki } from '../../test/key-forms.ts';
-import { makeAuthority, makeSelfSigned } from './certificate.ts';
+import { createCa, createSelfSigned } from './certificate.ts';
 import {
   keyFingerprint,
-  publicOf,
-  readCertificate,
-  readPublicKey,
+  parseCertificate,
+  parsePublicKey,
   subjectKeyIdentifier,
   thumbprint,
+  toPublicKey,
 } from './rsa-keys.ts';
 
 const NOW = Date.UTC(2026, 0, 15);
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const SHORT = generateKeyPairSync('rsa', { modulusLength: 1024 });
 const OTHER = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const CERTIFICATE = Buffer.from(await makeSelfSigned(privateKey, 'test', NOW));
+const CERTIFICATE = Buffer.from(await createSelfSigned(privateKey, 'test', NOW));
 
 const certificatePem = pem('CERTIFICATE', CERTIFICATE);
 
 describe('a certificate', () => {
   it('is read from PEM, DER and base64, of several the first', async () => {
-    const other = pem('CERTIFICATE', Buffer.from(await makeSelfSigned(privateKey, 'other', NOW)));
+    const other = pem('CERTIFICATE', Buffer.from(await createSelfSigned(privateKey, 'other', NOW)));
     for (const bytes of [
       CERTIFICATE,
       base64(CERTIFICATE),
       Buffer.from(certificatePem),
       Buffer.from(certificatePem + other),
     ]) {
-      const certificate = readCertificate(bytes);
+      const certificate = parseCertificate(bytes);
       assert.deepEqual(certificate.raw, CERTIFICATE);
       assert.ok(certificate.publicKey.equals(publicKey));
     }
   });
 
   it('is refused with a key that is refused', async () => {
-    const short = await makeSelfSigned(SHORT.privateKey, 'test', NOW);
+    const short = await createSelfSigned(SHORT.privateKey, 'test', NOW);
     assert.match(
-      fault(() => readCertificate(short)),
+      fault(() => parseCertificate(short)),
       /this one has 1024$/,
     );
-    const { certificate } = await makeAuthority(NOW);
+    const { certificate } = await createCa(NOW);
     assert.equal(
-      fault(() => readCertificate(Buffer.from(certificate))),
+      fault(() => parseCertificate(Buffer.from(certificate))),
       'expected an RSA key (rsaEncryption)',
     );
   });
@@ -51,7 +51,7 @@ describe('a certificate', () => {
   it('is refused when it is a key or garbage', () => {
     for (const bytes of [...GARBAGE, spki(publicKey, 'pem'), spki(publicKey, 'der'), pkcs8(privateKey, 'pem')]) {
       assert.equal(
-        fault(() => readCertificate(bytes)),
+        fault(() => parseCertificate(bytes)),
         'expected an X.509 certificate: PEM or DER',
       );
     }
@@ -65,7 +65,7 @@ describe('the names of a key', () => {
       'hMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQ' +
       'vRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzK' +
       'nqDKgw';
-    const key = readPublicKey(
+    const key = parsePublicKey(
       Buffer.from(JSON.stringify({ kty: 'RSA', n, e: 'AQAB', alg: 'RS256', kid: '2011-04-29' })),
     );
     assert.equal(thumbprint(key), 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs');
@@ -95,7 +95,7 @@ describe('the names of a key', () => {
       assert.equal(name(privateKey), name(publicKey));
       assert.notEqual(name(OTHER.publicKey), name(publicKey));
     }
-    assert.equal(publicOf(publicKey), publicKey);
-    assert.ok(publicOf(privateKey).equals(createPublicKey(privateKey)));
+    assert.equal(toPublicKey(publicKey), publicKey);
+    assert.ok(toPublicKey(privateKey).equals(createPublicKey(privateKey)));
   });
 });

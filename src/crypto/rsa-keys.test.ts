@@ -3,15 +3,22 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { base64, fault, GARBAGE, jwk, pem, pkcs1, pkcs8, spki } from '../../test/key-forms.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { makeAuthority, makeSelfSigned } from './certificate.ts';
-import { bitsOf, KeyFault, keyFingerprint, readPublicKey, subjectKeyIdentifier, thumbprint } from './rsa-keys.ts';
+import { createCa, createSelfSigned } from './certificate.ts';
+import {
+  InvalidKeyError,
+  keyBits,
+  keyFingerprint,
+  parsePublicKey,
+  subjectKeyIdentifier,
+  thumbprint,
+} from './rsa-keys.ts';
 
 const NOW = Date.UTC(2026, 0, 15);
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const SHORT = generateKeyPairSync('rsa', { modulusLength: 1024 });
 const PSS = generateKeyPairSync('rsa-pss', { modulusLength: 2048 });
 const CURVE = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-const CERTIFICATE = Buffer.from(await makeSelfSigned(privateKey, 'test', NOW));
+const CERTIFICATE = Buffer.from(await createSelfSigned(privateKey, 'test', NOW));
 
 const certificatePem = pem('CERTIFICATE', CERTIFICATE);
 
@@ -37,7 +44,7 @@ describe('a public key', () => {
       'certificate, base64': base64(CERTIFICATE),
     };
     for (const [form, bytes] of Object.entries(forms)) {
-      const key = readPublicKey(bytes);
+      const key = parsePublicKey(bytes);
       assert.equal(key.type, 'public', form);
       assert.ok(key.equals(publicKey), form);
       // Keys that were read in some forms cannot be written in others.
@@ -61,14 +68,14 @@ describe('a public key', () => {
       'PKCS#1, base64': base64(pkcs1(privateKey, 'der')),
     };
     for (const [form, bytes] of Object.entries(forms)) {
-      assert.throws(() => readPublicKey(bytes), KeyFault, form);
+      assert.throws(() => parsePublicKey(bytes), InvalidKeyError, form);
     }
     assert.equal(
-      fault(() => readPublicKey(forms.JWK)),
+      fault(() => parsePublicKey(forms.JWK)),
       'this is a private key; expected a public one',
     );
     assert.equal(
-      fault(() => readPublicKey(forms['PKCS#8, PEM'])),
+      fault(() => parsePublicKey(forms['PKCS#8, PEM'])),
       'this is a private key; expected a public one',
     );
   });
@@ -77,21 +84,21 @@ describe('a public key', () => {
     const expectation = 'expected an RSA key (rsaEncryption)';
     for (const other of [PSS.publicKey, CURVE.publicKey]) {
       assert.equal(
-        fault(() => readPublicKey(spki(other, 'pem'))),
+        fault(() => parsePublicKey(spki(other, 'pem'))),
         expectation,
       );
       assert.equal(
-        fault(() => readPublicKey(base64(spki(other, 'der')))),
+        fault(() => parsePublicKey(base64(spki(other, 'der')))),
         expectation,
       );
     }
     assert.equal(
-      fault(() => readPublicKey(jwk(CURVE.publicKey))),
+      fault(() => parsePublicKey(jwk(CURVE.publicKey))),
       expectation,
     );
-    const { certificate } = await makeAuthority(NOW);
+    const { certificate } = await createCa(NOW);
     assert.equal(
-      fault(() => readPublicKey(Buffer.from(certificate))),
+      fault(() => parsePublicKey(Buffer.from(certificate))),
       expectation,
     );
   });
@@ -100,23 +107,23 @@ describe('a public key', () => {
     assert.deepEqual(LIMITS.rsaBits, { min: 2048, max: 8192 });
     for (const bytes of [spki(SHORT.publicKey, 'pem'), jwk(SHORT.publicKey), pkcs1(SHORT.publicKey, 'der')]) {
       assert.equal(
-        fault(() => readPublicKey(bytes)),
+        fault(() => parsePublicKey(bytes)),
         'expected an RSA key of 2048 to 8192 bits, this one has 1024',
       );
     }
     const n = (bytes: number): string => Buffer.alloc(bytes, 0xff).toString('base64url');
-    assert.equal(bitsOf(readPublicKey(jwk(publicKey, { n: n(1024) }))), 8192);
+    assert.equal(keyBits(parsePublicKey(jwk(publicKey, { n: n(1024) }))), 8192);
     assert.match(
-      fault(() => readPublicKey(jwk(publicKey, { n: n(1025) }))),
+      fault(() => parsePublicKey(jwk(publicKey, { n: n(1025) }))),
       /this one has 8200$/,
     );
-    assert.equal(bitsOf(readPublicKey(spki(publicKey, 'pem'))), 2048);
+    assert.equal(keyBits(parsePublicKey(spki(publicKey, 'pem'))), 2048);
   });
 
   it('has an odd exponent from 3 to 2^32', () => {
     for (const e of ['AQ', 'Ag', 'BA', 'AQAAAAE']) {
       assert.equal(
-        fault(() => readPublicKey(jwk(publicKey, { e }))),
+        fault(() => parsePublicKey(jwk(publicKey, { e }))),
         'the public exponent of the RSA key must be odd, from 3 to 2^32',
       );
     }
@@ -124,21 +131,21 @@ describe('a public key', () => {
       ['Aw', 3n],
       ['_____w', 2n ** 32n - 1n],
     ] as const)
-      assert.equal(readPublicKey(jwk(publicKey, { e })).asymmetricKeyDetails?.publicExponent, exponent);
+      assert.equal(parsePublicKey(jwk(publicKey, { e })).asymmetricKeyDetails?.publicExponent, exponent);
   });
 
   it('is refused when it is garbage or too large, and nothing of it is told', () => {
     for (const bytes of [...GARBAGE, spki(publicKey, 'der').subarray(0, -1), Buffer.alloc(100, 0x30)]) {
       assert.equal(
-        fault(() => readPublicKey(bytes)),
+        fault(() => parsePublicKey(bytes)),
         'expected an RSA public key: PEM, DER, JWK or certificate',
       );
     }
     assert.equal(
-      fault(() => readPublicKey(Buffer.alloc(65_537))),
+      fault(() => parsePublicKey(Buffer.alloc(65_537))),
       'a key has at most 65536 bytes',
     );
     const padded = Buffer.concat([spki(publicKey, 'pem'), Buffer.alloc(60_000, '\n')]);
-    assert.ok(readPublicKey(padded).equals(publicKey));
+    assert.ok(parsePublicKey(padded).equals(publicKey));
   });
 });

@@ -1,17 +1,17 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import { opensInTime } from './encrypted-keys.ts';
+import { hasAcceptableKdfCost } from './encrypted-keys.ts';
 import { encryptRsa } from './rsa.ts';
 
 /** A file or text that is not the key it should be; the message holds nothing of it. */
-export class KeyFault extends OperatorError {
-  override readonly name = 'KeyFault';
-  override part: string | undefined;
+export class InvalidKeyError extends OperatorError {
+  override readonly name = 'InvalidKeyError';
+  override field: string | undefined;
 
-  constructor(message: string, part?: string) {
+  constructor(message: string, field?: string) {
     super(message);
-    this.part = part;
+    this.field = field;
   }
 }
 
@@ -32,109 +32,106 @@ const LARGEST_EXPONENT = 2n ** 32n;
 
 /**
  * An RSA public key of at least 2048 bits from PEM (SPKI, PKCS#1), DER, base64 of DER, a JWK, or a certificate. A private
- * key is refused: whoever sends one here has sent it to the wrong place. Throws `KeyFault`.
+ * key is refused: whoever sends one here has sent it to the wrong place. Throws `InvalidKeyError`.
  */
-export function readPublicKey(bytes: Uint8Array): KeyObject {
-  const key = firstThatReads(bytes, [publicFromPem, publicFromJwk, publicFromDer]);
-  if (key === undefined) throw new KeyFault('expected an RSA public key: PEM, DER, JWK or certificate');
+export function parsePublicKey(bytes: Uint8Array): KeyObject {
+  const key = parseFirst(bytes, [publicFromPem, publicFromJwk, publicFromDer]);
+  if (key === undefined) throw new InvalidKeyError('expected an RSA public key: PEM, DER, JWK or certificate');
   // OpenSSL cannot write a key again as PKCS#1 that it has read from PKCS#1.
-  const der = checked(key).export({ format: 'der', type: 'spki' });
-  return mustEncrypt(createPublicKey({ key: der, format: 'der', type: 'spki' }));
+  const der = assertSupportedRsaKey(key).export({ format: 'der', type: 'spki' });
+  return assertUsableForEncryption(createPublicKey({ key: der, format: 'der', type: 'spki' }));
 }
 
 /**
  * An RSA private key of at least 2048 bits from PEM (PKCS#1, PKCS#8, either encrypted) or DER, or a JWK. One that takes
- * too much work to open is refused as one that cannot be read. Throws `KeyFault`.
+ * too much work to open is refused as one that cannot be read. Throws `InvalidKeyError`.
  */
-export function readPrivateKey(bytes: Uint8Array, passphrase: string | undefined): KeyObject {
+export function parsePrivateKey(bytes: Uint8Array, passphrase: string | undefined): KeyObject {
   const text = textOf(bytes);
   const isEncrypted = /^-----BEGIN ENCRYPTED |^Proc-Type: *4, *ENCRYPTED/m.test(text);
   if (isEncrypted && passphrase === undefined)
-    throw new KeyFault('the private key is encrypted: its passphrase is needed');
-  const key = firstThatReads(bytes, [
+    throw new InvalidKeyError('the private key is encrypted: its passphrase is needed');
+  const key = parseFirst(bytes, [
     (content) => privateFromPem(content, passphrase),
     privateFromJwk,
     (content) => privateFromDer(content, passphrase),
   ]);
-  if (key !== undefined) return checked(key);
+  if (key !== undefined) return assertSupportedRsaKey(key);
   if (PKCS12.test(text))
-    throw new KeyFault('this is PKCS#12; turn its key into PEM first: openssl pkcs12 -in FILE -nocerts -nodes');
+    throw new InvalidKeyError('this is PKCS#12; turn its key into PEM first: openssl pkcs12 -in FILE -nocerts -nodes');
   if (passphrase !== undefined)
-    throw new KeyFault(
+    throw new InvalidKeyError(
       'the private key cannot be read, its passphrase is another one, or it takes too much work to open',
     );
-  throw new KeyFault('expected an RSA private key: PEM, DER or JWK');
+  throw new InvalidKeyError('expected an RSA private key: PEM, DER or JWK');
 }
 
-/** An X.509 certificate from PEM, DER or base64 of DER; of several in PEM the first. Throws `KeyFault`. */
-export function readCertificate(bytes: Uint8Array): X509Certificate {
-  const certificate = firstThatReads(bytes, [certificateFromPem, (content) => new X509Certificate(derOf(content))]);
-  if (certificate === undefined) throw new KeyFault('expected an X.509 certificate: PEM or DER');
-  checked(certificate.publicKey);
+/** An X.509 certificate from PEM, DER or base64 of DER; of several in PEM the first. Throws `InvalidKeyError`. */
+export function parseCertificate(bytes: Uint8Array): X509Certificate {
+  const certificate = parseFirst(bytes, [certificateFromPem, (content) => new X509Certificate(derOf(content))]);
+  if (certificate === undefined) throw new InvalidKeyError('expected an X.509 certificate: PEM or DER');
+  assertSupportedRsaKey(certificate.publicKey);
   return certificate;
 }
 
 /** RFC 7638, the name of a key in JOSE headers: base64url of SHA-256 over its canonical JWK. */
 export function thumbprint(key: KeyObject): string {
-  const { e, n } = publicOf(key).export({ format: 'jwk' });
+  const { e, n } = toPublicKey(key).export({ format: 'jwk' });
   return createHash('sha256').update(`{"e":"${e}","kty":"RSA","n":"${n}"}`).digest('base64url');
 }
 
 /** SHA-256 over the SubjectPublicKeyInfo, hexadecimal: what people compare. */
 export const keyFingerprint = (key: KeyObject): string =>
   createHash('sha256')
-    .update(publicOf(key).export({ format: 'der', type: 'spki' }))
+    .update(toPublicKey(key).export({ format: 'der', type: 'spki' }))
     .digest('hex');
 
 /** RFC 5280 4.2.1.2, method 1: base64 of SHA-1 over the key as PKCS#1 has it. */
 export const subjectKeyIdentifier = (key: KeyObject): string =>
   createHash('sha1')
-    .update(publicOf(key).export({ format: 'der', type: 'pkcs1' }))
+    .update(toPublicKey(key).export({ format: 'der', type: 'pkcs1' }))
     .digest('base64');
 
-export const bitsOf = (key: KeyObject): number => key.asymmetricKeyDetails?.modulusLength ?? 0;
+export const keyBits = (key: KeyObject): number => key.asymmetricKeyDetails?.modulusLength ?? 0;
 
-export const publicOf = (key: KeyObject): KeyObject => (key.type === 'private' ? createPublicKey(key) : key);
+export const toPublicKey = (key: KeyObject): KeyObject => (key.type === 'private' ? createPublicKey(key) : key);
 
 /** Numbers that are no key show when they are used. */
-function mustEncrypt(key: KeyObject): KeyObject {
+function assertUsableForEncryption(key: KeyObject): KeyObject {
   try {
     encryptRsa('oaep-sha256', key, Buffer.alloc(1));
     return key;
   } catch {
-    throw new KeyFault('the public key is damaged: it does not encrypt');
+    throw new InvalidKeyError('the public key is damaged: it does not encrypt');
   }
 }
 
-function checked(key: KeyObject): KeyObject {
-  if (key.asymmetricKeyType !== 'rsa') throw new KeyFault('expected an RSA key (rsaEncryption)');
-  const bits = bitsOf(key);
+function assertSupportedRsaKey(key: KeyObject): KeyObject {
+  if (key.asymmetricKeyType !== 'rsa') throw new InvalidKeyError('expected an RSA key (rsaEncryption)');
+  const bits = keyBits(key);
   if (bits < min || bits > max)
-    throw new KeyFault(`expected an RSA key of ${min} to ${max} bits, this one has ${bits}`);
+    throw new InvalidKeyError(`expected an RSA key of ${min} to ${max} bits, this one has ${bits}`);
   const exponent = key.asymmetricKeyDetails?.publicExponent ?? 0n;
   if (exponent < SMALLEST_EXPONENT || exponent > LARGEST_EXPONENT || exponent % 2n === 0n)
-    throw new KeyFault(`the public exponent of the RSA key must be odd, from ${SMALLEST_EXPONENT} to 2^32`);
+    throw new InvalidKeyError(`the public exponent of the RSA key must be odd, from ${SMALLEST_EXPONENT} to 2^32`);
   return key;
 }
 
 /** Errors of the reader may quote what it read, so only that all of them failed is told. */
-function firstThatReads<T>(
-  bytes: Uint8Array,
-  readers: readonly ((bytes: Uint8Array) => T | undefined)[],
-): T | undefined {
-  if (bytes.length > LIMITS.keyFileBytes) throw new KeyFault(`a key has at most ${LIMITS.keyFileBytes} bytes`);
+function parseFirst<T>(bytes: Uint8Array, readers: readonly ((bytes: Uint8Array) => T | undefined)[]): T | undefined {
+  if (bytes.length > LIMITS.keyFileBytes) throw new InvalidKeyError(`a key has at most ${LIMITS.keyFileBytes} bytes`);
   for (const read of readers) {
     try {
       const result = read(bytes);
       if (result !== undefined) return result;
     } catch (error) {
-      if (error instanceof KeyFault) throw error;
+      if (error instanceof InvalidKeyError) throw error;
     }
   }
   return undefined;
 }
 
-const isPrivate = (): KeyFault => new KeyFault('this is a private key; expected a public one');
+const isPrivate = (): InvalidKeyError => new InvalidKeyError('this is a private key; expected a public one');
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
 
@@ -162,8 +159,8 @@ function publicFromJwk(bytes: Uint8Array): KeyObject | undefined {
 function publicFromDer(bytes: Uint8Array): KeyObject | undefined {
   const der = derOf(bytes);
   // Node makes a public key of a private one without a word.
-  if (firstThatReads(der, [(key) => privateFromDer(key, undefined)]) !== undefined) throw isPrivate();
-  return firstThatReads(der, [
+  if (parseFirst(der, [(key) => privateFromDer(key, undefined)]) !== undefined) throw isPrivate();
+  return parseFirst(der, [
     (key) => createPublicKey({ key: Buffer.from(key), format: 'der', type: 'spki' }),
     (key) => createPublicKey({ key: Buffer.from(key), format: 'der', type: 'pkcs1' }),
     (key) => new X509Certificate(key).publicKey,
@@ -187,7 +184,7 @@ function privateFromPem(bytes: Uint8Array, passphrase: string | undefined): KeyO
 
 /** Without the passphrase OpenSSL opens nothing that is encrypted, so it gets it only for what opens in time. */
 function privateFromPkcs8(key: Buffer, passphrase: string | undefined): KeyObject {
-  const secret = passphrase !== undefined && opensInTime(key) ? { passphrase } : {};
+  const secret = passphrase !== undefined && hasAcceptableKdfCost(key) ? { passphrase } : {};
   return createPrivateKey({ key, format: 'der', type: 'pkcs8', ...secret });
 }
 
@@ -198,7 +195,7 @@ function privateFromJwk(bytes: Uint8Array): KeyObject | undefined {
 
 function privateFromDer(bytes: Uint8Array, passphrase: string | undefined): KeyObject | undefined {
   const key = Buffer.from(derOf(bytes));
-  return firstThatReads(key, [
+  return parseFirst(key, [
     () => privateFromPkcs8(key, passphrase),
     () => createPrivateKey({ key, format: 'der', type: 'pkcs1' }),
   ]);

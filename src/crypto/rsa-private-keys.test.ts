@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { base64, fault, GARBAGE, jwk, pem, pkcs1, pkcs8, spki } from '../../test/key-forms.ts';
-import { makeSelfSigned } from './certificate.ts';
-import { keyFingerprint, readPrivateKey, subjectKeyIdentifier, thumbprint } from './rsa-keys.ts';
+import { createSelfSigned } from './certificate.ts';
+import { keyFingerprint, parsePrivateKey, subjectKeyIdentifier, thumbprint } from './rsa-keys.ts';
 
 const NOW = Date.UTC(2026, 0, 15);
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const SHORT = generateKeyPairSync('rsa', { modulusLength: 1024 });
 const PSS = generateKeyPairSync('rsa-pss', { modulusLength: 2048 });
 const CURVE = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-const CERTIFICATE = Buffer.from(await makeSelfSigned(privateKey, 'test', NOW));
+const CERTIFICATE = Buffer.from(await createSelfSigned(privateKey, 'test', NOW));
 
 const certificatePem = pem('CERTIFICATE', CERTIFICATE);
 
@@ -28,7 +28,7 @@ describe('a private key', () => {
       JWK: jwk(privateKey),
     })) {
       for (const passphrase of [undefined, 'not needed']) {
-        const key = readPrivateKey(bytes, passphrase);
+        const key = parsePrivateKey(bytes, passphrase);
         assert.equal(key.type, 'private', form);
         assert.ok(key.equals(privateKey), form);
         for (const name of [thumbprint, keyFingerprint, subjectKeyIdentifier]) {
@@ -42,14 +42,14 @@ describe('a private key', () => {
     assert.match(locked('pkcs8').toString(), /BEGIN ENCRYPTED PRIVATE KEY/);
     assert.match(locked('pkcs1').toString(), /BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED/);
     for (const bytes of [locked('pkcs8'), locked('pkcs1'), locked('pkcs8', 'der'), base64(locked('pkcs8', 'der'))]) {
-      assert.ok(readPrivateKey(bytes, 'correct horse').equals(privateKey));
+      assert.ok(parsePrivateKey(bytes, 'correct horse').equals(privateKey));
     }
   });
 
   it('that is encrypted is refused with another passphrase', () => {
     for (const bytes of [locked('pkcs8'), locked('pkcs1'), locked('pkcs8', 'der')]) {
       for (const passphrase of ['', 'correct', 'correct horse ']) {
-        const message = fault(() => readPrivateKey(bytes, passphrase));
+        const message = fault(() => parsePrivateKey(bytes, passphrase));
         assert.equal(
           message,
           'the private key cannot be read, its passphrase is another one, or it takes too much work to open',
@@ -60,11 +60,11 @@ describe('a private key', () => {
 
   it('that is encrypted needs a passphrase', () => {
     for (const bytes of [locked('pkcs8'), locked('pkcs1'), Buffer.from(`\n${locked('pkcs1').toString()}`)]) {
-      const message = fault(() => readPrivateKey(bytes, undefined));
+      const message = fault(() => parsePrivateKey(bytes, undefined));
       assert.equal(message, 'the private key is encrypted: its passphrase is needed');
     }
     assert.match(
-      fault(() => readPrivateKey(locked('pkcs8', 'der'), undefined)),
+      fault(() => parsePrivateKey(locked('pkcs8', 'der'), undefined)),
       /^expected an RSA private key/,
     );
   });
@@ -77,7 +77,7 @@ describe('a private key', () => {
       Buffer.from(certificatePem),
     ]) {
       assert.equal(
-        fault(() => readPrivateKey(bytes, undefined)),
+        fault(() => parsePrivateKey(bytes, undefined)),
         'expected an RSA private key: PEM, DER or JWK',
       );
     }
@@ -86,26 +86,26 @@ describe('a private key', () => {
   it('is refused when it is of another kind or size', () => {
     const kind = 'expected an RSA key (rsaEncryption)';
     assert.equal(
-      fault(() => readPrivateKey(pkcs8(PSS.privateKey, 'pem'), undefined)),
+      fault(() => parsePrivateKey(pkcs8(PSS.privateKey, 'pem'), undefined)),
       kind,
     );
     assert.equal(
-      fault(() => readPrivateKey(pkcs8(CURVE.privateKey, 'der'), undefined)),
+      fault(() => parsePrivateKey(pkcs8(CURVE.privateKey, 'der'), undefined)),
       kind,
     );
     assert.equal(
-      fault(() => readPrivateKey(jwk(CURVE.privateKey), undefined)),
+      fault(() => parsePrivateKey(jwk(CURVE.privateKey), undefined)),
       kind,
     );
     assert.match(
-      fault(() => readPrivateKey(pkcs1(SHORT.privateKey, 'pem'), undefined)),
+      fault(() => parsePrivateKey(pkcs1(SHORT.privateKey, 'pem'), undefined)),
       /this one has 1024$/,
     );
   });
 
   it('is refused when it is garbage or too large, and nothing of it is told', () => {
     for (const bytes of [...GARBAGE, pkcs8(privateKey, 'der').subarray(0, 900)]) {
-      const [without, withOne] = [undefined, 'x'].map((passphrase) => fault(() => readPrivateKey(bytes, passphrase)));
+      const [without, withOne] = [undefined, 'x'].map((passphrase) => fault(() => parsePrivateKey(bytes, passphrase)));
       assert.equal(without, 'expected an RSA private key: PEM, DER or JWK');
       assert.equal(
         withOne,
@@ -113,7 +113,7 @@ describe('a private key', () => {
       );
     }
     assert.equal(
-      fault(() => readPrivateKey(Buffer.alloc(65_537), undefined)),
+      fault(() => parsePrivateKey(Buffer.alloc(65_537), undefined)),
       'a key has at most 65536 bytes',
     );
   });

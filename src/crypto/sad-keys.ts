@@ -6,11 +6,20 @@ import type { TrustedTime } from '../kernel/time-guard.ts';
 import { deriveKey } from './custody.ts';
 import type { Keyring } from './keyring.ts';
 import type { SadKeyStore, WrappedSadKey } from './sad-key.ts';
-import { KEY_ID_BYTES, keyIdOf, NONCE_BYTES, type Place, placeOf, seal, UnsealError, unseal } from './seal.ts';
+import {
+  type EncryptionContext,
+  encryptionContext,
+  KEY_ID_BYTES,
+  NONCE_BYTES,
+  parseKeyId,
+  seal,
+  UnsealError,
+  unseal,
+} from './seal.ts';
 
 const KEY_BYTES = 32;
 /** How long a process seals with a key before it asks again whether the key is still open. */
-const ASK_AGAIN_AFTER_MS = 2 * SECOND;
+const REFRESH_AFTER_MS = 2 * SECOND;
 /** For how long a closed key stays for captures whose commit is still under way. */
 const GRACE_MS = 30 * SECOND;
 /** A capture that was not committed within this time does not rely on the grace. */
@@ -29,17 +38,17 @@ export interface SealedSad {
 interface SadToSeal {
   readonly environment: Environment;
   readonly expiresAt: number;
-  readonly place: Place;
+  readonly context: EncryptionContext;
   readonly plaintext: string;
 }
 
-interface OpenKey {
+interface UnwrappedKey {
   readonly id: string;
   readonly key: KeyObject;
 }
 
-interface CurrentKey extends OpenKey {
-  readonly askedAt: number;
+interface CurrentKey extends UnwrappedKey {
+  readonly readAt: number;
 }
 
 /**
@@ -58,7 +67,7 @@ export class SadKeys {
   readonly #random: Random;
   /** By environment and period. */
   readonly #current = new Map<string, Promise<CurrentKey>>();
-  readonly #opened = new Map<string, KeyObject>();
+  readonly #unwrapped = new Map<string, KeyObject>();
 
   constructor(options: { keyring: Keyring; store: SadKeyStore; time: TrustedTime; random: Random }) {
     this.#keyring = options.keyring;
@@ -68,23 +77,23 @@ export class SadKeys {
   }
 
   /** The key of the period is durable before this resolves. */
-  async seal({ environment, expiresAt, place, plaintext }: SadToSeal): Promise<SealedSad> {
-    const { id, key, askedAt } = await this.#currentKey(environment, periodOf(expiresAt));
-    const own = { id: Buffer.from(id, 'hex'), key: deriveKey(key, place) };
-    const bytes = seal(own, this.#random.bytes(NONCE_BYTES), place, plaintext);
-    return { bytes, keyId: id, keyOpenAt: askedAt };
+  async seal({ environment, expiresAt, context, plaintext }: SadToSeal): Promise<SealedSad> {
+    const { id, key, readAt } = await this.#currentKey(environment, periodOf(expiresAt));
+    const own = { id: Buffer.from(id, 'hex'), key: deriveKey(key, context) };
+    const bytes = seal(own, this.#random.bytes(NONCE_BYTES), context, plaintext);
+    return { bytes, keyId: id, keyOpenAt: readAt };
   }
 
   /** Undefined when its key is not here: it was destroyed, or the database comes from a backup. Throws `UnsealError`. */
-  async unseal(place: Place, sealed: Uint8Array): Promise<Buffer | undefined> {
-    const key = await this.#openById(keyIdOf(sealed));
-    return key && unseal(deriveKey(key, place), place, sealed);
+  async unseal(context: EncryptionContext, sealed: Uint8Array): Promise<Buffer | undefined> {
+    const key = await this.#loadById(parseKeyId(sealed));
+    return key && unseal(deriveKey(key, context), context, sealed);
   }
 
   /** True when the key that it names is here and intact. */
   async canUnseal(sealed: Uint8Array): Promise<boolean> {
     try {
-      return (await this.#openById(keyIdOf(sealed))) !== undefined;
+      return (await this.#loadById(parseKeyId(sealed))) !== undefined;
     } catch (error) {
       if (error instanceof UnsealError) return false;
       throw error;
@@ -134,7 +143,7 @@ export class SadKeys {
 
   #forget({ environment, period, id }: WrappedSadKey): void {
     this.#current.delete(nameOf(environment, period));
-    this.#opened.delete(id);
+    this.#unwrapped.delete(id);
   }
 
   /** One question at a time for each period, whatever number of captures waits for it. */
@@ -143,7 +152,7 @@ export class SadKeys {
     const known = this.#current.get(name);
     if (known !== undefined) {
       const current = await known;
-      if (Math.abs(this.#time.steadyNow() - current.askedAt) < ASK_AGAIN_AFTER_MS) return current;
+      if (Math.abs(this.#time.steadyNow() - current.readAt) < REFRESH_AFTER_MS) return current;
       // Another caller may be asking already.
       if (this.#current.get(name) === known) this.#current.delete(name);
       return this.#currentKey(environment, period);
@@ -158,18 +167,18 @@ export class SadKeys {
   /** The first process to store a key for a period wins; a key that cannot be opened is closed and replaced. */
   async #findOrCreate(environment: Environment, period: number): Promise<CurrentKey> {
     for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
-      const askedAt = this.#time.steadyNow();
+      const readAt = this.#time.steadyNow();
       const stored = await this.#store.findOpen(environment, period);
       if (stored === undefined) {
         await this.#create(environment, period);
         continue;
       }
       try {
-        const key = this.#opened.get(stored.id) ?? (await this.#unwrap(stored));
-        return { id: stored.id, key, askedAt };
+        const key = this.#unwrapped.get(stored.id) ?? (await this.#unwrap(stored));
+        return { id: stored.id, key, readAt };
       } catch (error) {
         if (!(error instanceof UnsealError)) throw error;
-        await this.#store.close(stored, askedAt);
+        await this.#store.close(stored, readAt);
       }
     }
     throw new Error('the key of a period is closed as often as it is made');
@@ -179,13 +188,13 @@ export class SadKeys {
     const id = Buffer.from(this.#random.bytes(KEY_ID_BYTES)).toString('hex');
     const material = this.#random.bytes(KEY_BYTES);
     const sealOne = await this.#keyring.sealer(scopeOf(environment), PURPOSE, 1);
-    const wrapped = sealOne(placeOfKey({ environment, period, id }), material);
+    const wrapped = sealOne(keyContext({ environment, period, id }), material);
     material.fill(0);
     await this.#store.insert({ environment, period, id, wrapped, closedAt: undefined });
   }
 
-  async #openById(id: string): Promise<KeyObject | undefined> {
-    const known = this.#opened.get(id);
+  async #loadById(id: string): Promise<KeyObject | undefined> {
+    const known = this.#unwrapped.get(id);
     if (known !== undefined) return known;
     const stored = await this.#store.findById(id);
     return stored && this.#unwrap(stored);
@@ -193,11 +202,11 @@ export class SadKeys {
 
   async #unwrap(stored: WrappedSadKey): Promise<KeyObject> {
     const { environment, id, wrapped } = stored;
-    const material = await this.#keyring.open(scopeOf(environment), PURPOSE, placeOfKey(stored), wrapped);
+    const material = await this.#keyring.unseal(scopeOf(environment), PURPOSE, keyContext(stored), wrapped);
     const key = createSecretKey(material);
     material.fill(0);
-    if (this.#opened.size >= LIMITS.sadKeysInMemory) this.#opened.clear();
-    this.#opened.set(id, key);
+    if (this.#unwrapped.size >= LIMITS.sadKeysInMemory) this.#unwrapped.clear();
+    this.#unwrapped.set(id, key);
     return key;
   }
 }
@@ -208,5 +217,9 @@ const scopeOf = (environment: Environment) => ({ account: '', environment });
 const periodOf = (expiresAt: number): number => Math.floor(expiresAt / HOUR);
 const nameOf = (environment: Environment, period: number): string => `${environment}/${period}`;
 
-const placeOfKey = ({ environment, period, id }: Pick<WrappedSadKey, 'environment' | 'period' | 'id'>): Place =>
-  placeOf('sad-keys', environment, String(period), id);
+const keyContext = ({
+  environment,
+  period,
+  id,
+}: Pick<WrappedSadKey, 'environment' | 'period' | 'id'>): EncryptionContext =>
+  encryptionContext('sad-keys', environment, String(period), id);

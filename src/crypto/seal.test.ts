@@ -3,7 +3,16 @@ import { createCipheriv, createSecretKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { KEY_ID_BYTES, keyIdOf, NONCE_BYTES, type Place, placeOf, seal, UnsealError, unseal } from './seal.ts';
+import {
+  type EncryptionContext,
+  encryptionContext,
+  KEY_ID_BYTES,
+  NONCE_BYTES,
+  parseKeyId,
+  seal,
+  UnsealError,
+  unseal,
+} from './seal.ts';
 
 /**
  * The published vectors fix the additional data, which our header fixes too, so that no sealed value of ours can be one
@@ -60,7 +69,7 @@ function standardTag(key: Uint8Array, nonce: Uint8Array, additional: Uint8Array,
 const HEADER = 1 + KEY_ID_BYTES + NONCE_BYTES;
 const TAG = 16;
 const ID = hex('0102030405060708');
-const PLACE = placeOf('sandbox', 'acc_1', 'tokens', 'x', 'record');
+const PLACE = encryptionContext('sandbox', 'acc_1', 'tokens', 'x', 'record');
 const keyOf = (bytes: Uint8Array) => createSecretKey(bytes);
 const key = keyOf(Buffer.alloc(32, 7));
 const NONCE = Buffer.alloc(NONCE_BYTES, 9);
@@ -87,10 +96,10 @@ describe('AES-256-GCM', () => {
     const arguments_ = [bytes(32), bytes(8), bytes(12), fc.string({ unit: 'grapheme' }), fc.uint8Array()] as const;
     fc.assert(
       fc.property(...arguments_, (material, id, nonce, place, plaintext) => {
-        const sealed = seal({ id, key: keyOf(material) }, nonce, place as Place, plaintext);
+        const sealed = seal({ id, key: keyOf(material) }, nonce, place as EncryptionContext, plaintext);
         assert.equal(sealed.length, HEADER + plaintext.length + TAG);
         assert.equal(toHex(sealed.subarray(0, HEADER)), `01${toHex(id)}${toHex(nonce)}`);
-        assert.equal(keyIdOf(sealed), toHex(id));
+        assert.equal(parseKeyId(sealed), toHex(id));
         const additional = Buffer.concat([Uint8Array.of(1), id, Buffer.from(place, 'utf8')]);
         const tag = standardTag(material, nonce, additional, sealed.subarray(HEADER, -TAG));
         assert.equal(toHex(sealed.subarray(-TAG)), tag);
@@ -124,7 +133,7 @@ describe('unseal', () => {
     const block = new Uint8Array(sealed.length + 20).fill(0xaa);
     block.set(sealed, 7);
     const view = block.subarray(7, 7 + sealed.length);
-    assert.equal(keyIdOf(view), toHex(ID));
+    assert.equal(parseKeyId(view), toHex(ID));
     assert.equal(unseal(key, PLACE, view).toString(), 'inside');
   });
 
@@ -164,13 +173,13 @@ describe('unseal', () => {
   it('refuses another place and another key', () => {
     const sealed = seal({ id: ID, key }, NONCE, PLACE, 'x');
     const others = [
-      placeOf('production', 'acc_1', 'tokens', 'x', 'record'),
-      placeOf('sandbox', 'acc_2', 'tokens', 'x', 'record'),
-      placeOf('sandbox', 'acc_1', 'captures', 'x', 'record'),
-      placeOf('sandbox', 'acc_1', 'tokens', 'y', 'record'),
-      placeOf('sandbox', 'acc_1', 'tokens', 'x', 'name'),
-      placeOf('sandbox', 'acc_1', 'tokens', 'x', 'record', ''),
-      placeOf(''),
+      encryptionContext('production', 'acc_1', 'tokens', 'x', 'record'),
+      encryptionContext('sandbox', 'acc_2', 'tokens', 'x', 'record'),
+      encryptionContext('sandbox', 'acc_1', 'captures', 'x', 'record'),
+      encryptionContext('sandbox', 'acc_1', 'tokens', 'y', 'record'),
+      encryptionContext('sandbox', 'acc_1', 'tokens', 'x', 'name'),
+      encryptionContext('sandbox', 'acc_1', 'tokens', 'x', 'record', ''),
+      encryptionContext(''),
     ];
     for (const place of others) refused(() => unseal(key, place, sealed));
     refused(() => unseal(keyOf(Buffer.alloc(32, 8)), PLACE, sealed));
@@ -184,13 +193,13 @@ describe('unseal', () => {
 describe('keyIdOf', () => {
   it('refuses what is too short or of another version', () => {
     const sealed = seal({ id: ID, key }, NONCE, PLACE, '');
-    assert.equal(keyIdOf(sealed), '0102030405060708');
-    assert.throws(() => keyIdOf(sealed.subarray(0, -1)), UnsealError);
-    assert.throws(() => keyIdOf(new Uint8Array()), UnsealError);
+    assert.equal(parseKeyId(sealed), '0102030405060708');
+    assert.throws(() => parseKeyId(sealed.subarray(0, -1)), UnsealError);
+    assert.throws(() => parseKeyId(new Uint8Array()), UnsealError);
     for (const version of [0, 2, 255]) {
       const other = sealed.slice();
       other[0] = version;
-      assert.throws(() => keyIdOf(other), UnsealError);
+      assert.throws(() => parseKeyId(other), UnsealError);
     }
   });
 });
@@ -200,13 +209,16 @@ describe('placeOf', () => {
     const parts = fc.array(fc.constantFrom('', 'a', 'b', 'ab', '/', 'a/b', '\u001e'), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(parts, parts, (one, other) => {
-        assert.equal(placeOf(...one) === placeOf(...other), JSON.stringify(one) === JSON.stringify(other));
+        assert.equal(
+          encryptionContext(...one) === encryptionContext(...other),
+          JSON.stringify(one) === JSON.stringify(other),
+        );
       }),
       { numRuns: 500 },
     );
   });
 
   it('refuses a part that holds the separator', () => {
-    assert.throws(() => placeOf('a', 'b\u001fc'), /separator/);
+    assert.throws(() => encryptionContext('a', 'b\u001fc'), /separator/);
   });
 });

@@ -15,14 +15,14 @@ const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES;
 const OPTIONS = { authTagLength: TAG_BYTES };
 
 /** Where a ciphertext belongs: `placeOf('sandbox', account, 'tokens', id, 'record')`. */
-export type Place = string & { readonly __place: true };
+export type EncryptionContext = string & { readonly __place: true };
 
 const SEPARATOR = '\u001f';
 
 /** Parts are joined by a character that none of them may hold, so that two places never read the same. */
-export function placeOf(...parts: readonly string[]): Place {
+export function encryptionContext(...parts: readonly string[]): EncryptionContext {
   for (const part of parts) if (part.includes(SEPARATOR)) throw new Error('a part of a place holds the separator');
-  return parts.join(SEPARATOR) as Place;
+  return parts.join(SEPARATOR) as EncryptionContext;
 }
 
 export interface SealingKey {
@@ -31,7 +31,7 @@ export interface SealingKey {
 }
 
 /** Seals for one place with a key that was chosen before. */
-export type Seal = (place: Place, plaintext: string | Uint8Array) => Uint8Array;
+export type Sealer = (context: EncryptionContext, plaintext: string | Uint8Array) => Uint8Array;
 
 /** The one failure of decryption, whatever the cause: wrong key, wrong place, changed or cut bytes. */
 export class UnsealError extends Error {
@@ -41,14 +41,19 @@ export class UnsealError extends Error {
   }
 }
 
-export function seal(key: SealingKey, nonce: Uint8Array, place: Place, plaintext: string | Uint8Array): Uint8Array {
+export function seal(
+  key: SealingKey,
+  nonce: Uint8Array,
+  context: EncryptionContext,
+  plaintext: string | Uint8Array,
+): Uint8Array {
   const bytes = typeof plaintext === 'string' ? Buffer.from(plaintext, 'utf8') : plaintext;
   const sealed = new Uint8Array(HEADER_BYTES + bytes.length + TAG_BYTES);
   sealed[0] = VERSION;
   sealed.set(key.id, 1);
   sealed.set(nonce, 1 + KEY_ID_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key.key, nonce, OPTIONS);
-  cipher.setAAD(additionalData(sealed, place));
+  cipher.setAAD(additionalData(sealed, context));
   sealed.set(cipher.update(bytes), HEADER_BYTES);
   cipher.final();
   sealed.set(cipher.getAuthTag(), HEADER_BYTES + bytes.length);
@@ -56,18 +61,18 @@ export function seal(key: SealingKey, nonce: Uint8Array, place: Place, plaintext
 }
 
 /** The id of the key that a sealed value names, in hexadecimal; throws `UnsealError` when it is no sealed value. */
-export function keyIdOf(sealed: Uint8Array): string {
+export function parseKeyId(sealed: Uint8Array): string {
   if (sealed.length < HEADER_BYTES + TAG_BYTES || sealed[0] !== VERSION) throw new UnsealError();
   return Buffer.from(sealed.buffer, sealed.byteOffset + 1, KEY_ID_BYTES).toString('hex');
 }
 
 /** Throws `UnsealError`. */
-export function unseal(key: KeyObject, place: Place, sealed: Uint8Array): Buffer {
+export function unseal(key: KeyObject, context: EncryptionContext, sealed: Uint8Array): Buffer {
   try {
     const end = sealed.length - TAG_BYTES;
     const nonce = sealed.subarray(1 + KEY_ID_BYTES, HEADER_BYTES);
     const decipher = createDecipheriv('aes-256-gcm', key, nonce, OPTIONS);
-    decipher.setAAD(additionalData(sealed, place));
+    decipher.setAAD(additionalData(sealed, context));
     decipher.setAuthTag(sealed.subarray(end));
     const plaintext = decipher.update(sealed.subarray(HEADER_BYTES, end));
     decipher.final();
@@ -77,9 +82,9 @@ export function unseal(key: KeyObject, place: Place, sealed: Uint8Array): Buffer
   }
 }
 
-function additionalData(sealed: Uint8Array, place: Place): Buffer {
-  const data = Buffer.allocUnsafe(1 + KEY_ID_BYTES + Buffer.byteLength(place));
+function additionalData(sealed: Uint8Array, context: EncryptionContext): Buffer {
+  const data = Buffer.allocUnsafe(1 + KEY_ID_BYTES + Buffer.byteLength(context));
   data.set(sealed.subarray(0, 1 + KEY_ID_BYTES));
-  data.write(place, 1 + KEY_ID_BYTES, 'utf8');
+  data.write(context, 1 + KEY_ID_BYTES, 'utf8');
   return data;
 }

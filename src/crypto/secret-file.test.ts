@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { OperatorError } from '../kernel/operator-error.ts';
-import { makeOnce, replace } from './secret-file.ts';
+import { createIfAbsent, replaceAtomically } from './secret-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'cardvault-secret-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -16,8 +16,8 @@ const modeOf = (path: string): number => statSync(path).mode & 0o777;
 describe('makeOnce', () => {
   it('makes file and folder for their user only, and keeps what is there', () => {
     const path = newPath();
-    makeOnce(path, 'first');
-    makeOnce(path, 'second');
+    createIfAbsent(path, 'first');
+    createIfAbsent(path, 'second');
     assert.equal(readFileSync(path, 'utf8'), 'first');
     assert.equal(modeOf(path), 0o600);
     assert.equal(modeOf(join(path, '..')), 0o700);
@@ -28,9 +28,9 @@ describe('makeOnce', () => {
 describe('replace', () => {
   it('writes what is there anew, with the mode that is asked for', () => {
     const path = newPath();
-    replace(path, 'first', 0o644);
+    replaceAtomically(path, 'first', 0o644);
     assert.equal(modeOf(path), 0o644);
-    replace(path, 'second');
+    replaceAtomically(path, 'second');
     assert.equal(readFileSync(path, 'utf8'), 'second');
     assert.equal(modeOf(path), 0o600);
     assert.deepEqual(readdirSync(join(path, '..')), ['secret']);
@@ -38,7 +38,7 @@ describe('replace', () => {
 });
 
 describe('a folder that cannot be written', () => {
-  for (const [name, put] of Object.entries({ makeOnce, replace })) {
+  for (const [name, put] of Object.entries({ createIfAbsent, replaceAtomically })) {
     it(`is told to the operator by ${name}, without what should have been written`, () => {
       const file = join(folder, `${name}-is-a-file`);
       writeFileSync(file, '');

@@ -7,10 +7,11 @@ const USER_ONLY_FILE = 0o600;
 const USER_ONLY_DIRECTORY = 0o700;
 
 /** Makes a file unless there is one, so that of several makers at once the earliest one's is kept by all. */
-export const makeOnce = (path: string, content: string): void => write(path, content, USER_ONLY_FILE, linkUnlessThere);
+export const createIfAbsent = (path: string, content: string): void =>
+  write(path, content, USER_ONLY_FILE, linkIfAbsent);
 
 /** Writes a file in the place of the one that is there, if any. */
-export const replace = (path: string, content: string, mode = USER_ONLY_FILE): void =>
+export const replaceAtomically = (path: string, content: string, mode = USER_ONLY_FILE): void =>
   write(path, content, mode, renameSync);
 
 /** A crash leaves all of the file or nothing, because it gets its name when it is on disk. */
@@ -34,7 +35,7 @@ function write(path: string, content: string, mode: number, place: (draft: strin
   }
 }
 
-function linkUnlessThere(draft: string, path: string): void {
+function linkIfAbsent(draft: string, path: string): void {
   try {
     linkSync(draft, path);
   } catch (cause) {

@@ -1,9 +1,9 @@
-import { type Currency, readCurrency } from '../kernel/currency.ts';
-import { type Expiry, readExpiry } from '../kernel/expiry.ts';
+import { type Currency, parseCurrency } from '../kernel/currency.ts';
+import { type Expiry, parseExpiry } from '../kernel/expiry.ts';
 import { isExactNumber, type Json } from '../kernel/json.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { type Pan, readPan } from '../kernel/pan.ts';
-import { readTrack2, type Track2 } from '../kernel/track.ts';
+import { type Pan, parsePan } from '../kernel/pan.ts';
+import { parseTrack2, type Track2 } from '../kernel/track.ts';
 import { type Field, Mismatch } from './fields.ts';
 
 /** Digits as a JSON number of any length, or as a string. */
@@ -22,7 +22,7 @@ export const cardNumber: Field<Pan> = {
   read(value) {
     const digits = digitsOf(value);
     const pan =
-      digits === undefined || (typeof value !== 'string' && !/^[0-9]+$/.test(digits)) ? undefined : readPan(digits);
+      digits === undefined || (typeof value !== 'string' && !/^[0-9]+$/.test(digits)) ? undefined : parsePan(digits);
     if (pan === undefined) throw new Mismatch('expected a card number of 12 to 19 digits');
     return pan;
   },
@@ -43,7 +43,7 @@ export const verificationCode: Field<string> = {
 export const expiry: Field<Expiry> = {
   schema: { type: 'string', pattern: '^(0[1-9]|1[0-2])/[0-9]{2}$', description: 'Expiry, MM/YY' },
   read(value) {
-    const read = typeof value === 'string' ? readExpiry(value) : undefined;
+    const read = typeof value === 'string' ? parseExpiry(value) : undefined;
     if (read === undefined) throw new Mismatch('expected MM/YY');
     return read;
   },
@@ -56,7 +56,7 @@ export const track2: Field<Track2> = {
     description: 'Track 2 (ISO/IEC 7813), with or without sentinels',
   },
   read(value) {
-    const read = typeof value === 'string' ? readTrack2(value) : undefined;
+    const read = typeof value === 'string' ? parseTrack2(value) : undefined;
     if (read === undefined) throw new Mismatch('expected track 2 data');
     return read;
   },
@@ -65,7 +65,7 @@ export const track2: Field<Track2> = {
 export const currency: Field<Currency> = {
   schema: { type: 'string', pattern: '^[A-Za-z]{3}$', description: 'ISO 4217 code, in either case' },
   read(value) {
-    const read = typeof value === 'string' ? readCurrency(value) : undefined;
+    const read = typeof value === 'string' ? parseCurrency(value) : undefined;
     if (read === undefined) throw new Mismatch('expected an ISO 4217 currency code');
     return read;
   },

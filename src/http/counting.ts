@@ -9,11 +9,11 @@ const OUTCOMES = ['ok', 'refused', 'failed'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
 /** Upper ends of the steps of durations, milliseconds. Each request is in one step: the lowest that it fits. */
-const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, LIMITS.longestTimeCountedMs].map(
+const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, LIMITS.maxMeasuredMs].map(
   (end) => ({ end, name: `ms.le_${end}` }),
 );
 /** `end` stands for what has none: it is above every step. */
-const LONGER = { end: LIMITS.longestTimeCountedMs + 1, name: 'ms.longer' };
+const LONGER = { end: LIMITS.maxMeasuredMs + 1, name: 'ms.longer' };
 /** What took more than a second, before there were steps for it; counted as what it was shown as then. */
 const OVER_A_SECOND = { end: 10_000, name: 'ms.inf' };
 

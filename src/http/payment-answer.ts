@@ -1,6 +1,6 @@
 import { iso8601 } from '../kernel/clock.ts';
 import { exactNumber } from '../kernel/json.ts';
-import { numberOf } from '../kernel/money.ts';
+import { formatNumber } from '../kernel/money.ts';
 import type { Operation, OperationState, Payment } from '../payments/payment.ts';
 import type { OperationType } from '../payments/processor.ts';
 import type { Pair } from '../payments/settle.ts';
@@ -116,7 +116,7 @@ const processorInfoOf = ({ particulars }: Operation): Answer['data']['processor_
   avs: particulars.avs,
 });
 
-const amountOf = ({ currency }: Payment, minor: bigint) => exactNumber(numberOf({ minor, currency }));
+const amountOf = ({ currency }: Payment, minor: bigint) => exactNumber(formatNumber({ minor, currency }));
 
 /** Which amounts the answer of each operation has. */
 function amountsOf({ payment, operation }: Pair): Answer['data']['order_info']['amount_details'] {

@@ -1,8 +1,8 @@
 import type { Currency } from '../kernel/currency.ts';
-import { type Expiry, readAnyExpiry } from '../kernel/expiry.ts';
+import { type Expiry, parseAnyExpiry } from '../kernel/expiry.ts';
 import { isExactNumber, type Json } from '../kernel/json.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { isDecimal, type Money, readAmount } from '../kernel/money.ts';
+import { isDecimal, type Money, parseAmount } from '../kernel/money.ts';
 import { type CardField, type CardSource, placeholderIn } from '../payments/card-source.ts';
 import { AMOUNT_EXPECTED, type AskedAmount } from '../payments/payment.ts';
 import type { Party } from '../payments/processor.ts';
@@ -28,7 +28,7 @@ const cardField = <T>(name: keyof CardSource, literal: Field<T>): Field<CardFiel
 const expiry: Field<Expiry> = {
   schema: { type: 'string', pattern: '^(0[1-9]|1[0-2])/(20)?[0-9]{2}$', description: 'Expiry, MM/YYYY or MM/YY' },
   read(value) {
-    const read = typeof value === 'string' ? readAnyExpiry(value) : undefined;
+    const read = typeof value === 'string' ? parseAnyExpiry(value) : undefined;
     if (read === undefined) throw new Mismatch('expected MM/YYYY or MM/YY');
     return read;
   },
@@ -83,7 +83,7 @@ export const partOf = (body: PartBody): AskedAmount | undefined =>
 
 /** Throws `Mismatch`, which names `path`. */
 export function moneyOf(text: string, of: Currency, path: string, { mayBeZero = false } = {}): Money {
-  const minor = readAmount(text, of);
+  const minor = parseAmount(text, of);
   if (minor === undefined || (minor === 0n && !mayBeZero)) throw new Mismatch(AMOUNT_EXPECTED, path);
   return { minor, currency: of };
 }

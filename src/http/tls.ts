@@ -2,8 +2,14 @@ import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext, type SecureVersion } from 'node:tls';
-import { type Identity, isSignedBy, makeAuthority, makeServerIdentity, validFor } from '../crypto/certificate.ts';
-import { makeOnce, replace } from '../crypto/secret-file.ts';
+import {
+  type CertificateAndKey,
+  createCa,
+  createServerCertificate,
+  isSignedBy,
+  remainingValidityMs,
+} from '../crypto/certificate.ts';
+import { createIfAbsent, replaceAtomically } from '../crypto/secret-file.ts';
 import { type Clock, DAY } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 
@@ -42,7 +48,7 @@ export interface TlsFiles {
 }
 
 /** The operator's certificate and key; throws `TlsError` when they cannot be read or do not belong together. */
-export function readIdentity(files: TlsFiles): Identity {
+export function readIdentity(files: TlsFiles): CertificateAndKey {
   try {
     const identity = { certificate: readFileSync(files.certificate, 'utf8'), key: readFileSync(files.key, 'utf8') };
     createSecureContext({ cert: identity.certificate, key: identity.key });
@@ -81,21 +87,21 @@ export function readAuthority(folder: string): string | undefined {
 }
 
 /** A certificate for this machine, signed by an authority made here; both are kept in `folder` and made once. */
-export async function localIdentity(folder: string, clock: Clock): Promise<Identity> {
+export async function localIdentity(folder: string, clock: Clock): Promise<CertificateAndKey> {
   const authority = await keptIdentity({
     file: join(folder, 'ca-key.pem'),
-    isGood: ({ certificate }) => validFor(certificate, clock()) > RENEWED_BEFORE_MS,
-    make: () => makeAuthority(clock()),
+    isGood: ({ certificate }) => remainingValidityMs(certificate, clock()) > RENEWED_BEFORE_MS,
+    make: () => createCa(clock()),
   });
   const server = await keptIdentity({
     file: serverFileIn(folder),
     isGood: ({ certificate }) =>
-      validFor(certificate, clock()) > RENEWED_BEFORE_MS && isSignedBy(certificate, authority.certificate),
-    make: () => makeServerIdentity(authority, NAMES, clock()),
+      remainingValidityMs(certificate, clock()) > RENEWED_BEFORE_MS && isSignedBy(certificate, authority.certificate),
+    make: () => createServerCertificate(authority, NAMES, clock()),
   });
   const authorityFile = authorityFileIn(folder);
   if (!existsSync(authorityFile) || readText(authorityFile) !== authority.certificate) {
-    replace(authorityFile, authority.certificate, READABLE_BY_ALL);
+    replaceAtomically(authorityFile, authority.certificate, READABLE_BY_ALL);
   }
   return server;
 }
@@ -103,20 +109,20 @@ export async function localIdentity(folder: string, clock: Clock): Promise<Ident
 interface KeptIdentity {
   /** Key and certificate in one file, so that a crash or a second starter never leaves a pair that does not fit. */
   readonly file: string;
-  isGood(identity: Identity): boolean;
-  make(): Promise<Identity>;
+  isGood(identity: CertificateAndKey): boolean;
+  make(): Promise<CertificateAndKey>;
 }
 
-async function keptIdentity({ file, isGood, make }: KeptIdentity): Promise<Identity> {
+async function keptIdentity({ file, isGood, make }: KeptIdentity): Promise<CertificateAndKey> {
   if (existsSync(file)) {
     const kept = readBoth(file);
     if (isGood(kept)) return kept;
     const renewed = await make();
-    replace(file, renewed.key + renewed.certificate);
+    replaceAtomically(file, renewed.key + renewed.certificate);
     return renewed;
   }
   const made = await make();
-  makeOnce(file, made.key + made.certificate);
+  createIfAbsent(file, made.key + made.certificate);
   // Of two first starters the earlier one's is kept by both.
   return readBoth(file);
 }
@@ -129,7 +135,7 @@ function readText(file: string): string {
   }
 }
 
-function readBoth(file: string): Identity {
+function readBoth(file: string): CertificateAndKey {
   const text = readText(file);
   const block = (name: string): string =>
     new RegExp(`-----BEGIN ${name}-----[^-]+-----END ${name}-----\\n?`).exec(text)?.[0] ?? '';
@@ -140,7 +146,7 @@ function readBoth(file: string): Identity {
   return identity;
 }
 
-export const tlsOptions = (identity: Identity, maxVersion: SecureVersion) => ({
+export const tlsOptions = (identity: CertificateAndKey, maxVersion: SecureVersion) => ({
   cert: identity.certificate,
   key: identity.key,
   minVersion: 'TLSv1.2' as const,

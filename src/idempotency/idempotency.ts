@@ -1,6 +1,6 @@
-import { keyedDigest, sameDigest } from '../crypto/fingerprint.ts';
+import { isSameDigest, keyedDigest } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
-import { type Place, placeOf } from '../crypto/seal.ts';
+import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
 import { DAY, type Random, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
@@ -135,14 +135,14 @@ export class Idempotency {
     const [row] = await this.#database.read(FIND, tenant.account, tenant.environment, id);
     // Released between the two statements: whoever repeats now gets the claim.
     if (row === undefined) throw new Failure('operation_in_progress');
-    if (!sameDigest(blob(row, 'request'), content))
+    if (!isSameDigest(blob(row, 'request'), content))
       throw new Failure('idempotency_key_reused', { field: 'Idempotency-Key' });
     const status = integerOrNull(row, 'status');
     const answer = blobOrNull(row, 'answer');
     const bound = textOrNull(row, 'bound');
     if (status === undefined && bound !== undefined) return { bound };
     if (status === undefined || answer === undefined) throw new Failure('operation_in_progress');
-    const body = await this.#keyring.open(tenant, 'idempotency', placeOfAnswer(tenant, id), answer);
+    const body = await this.#keyring.unseal(tenant, 'idempotency', placeOfAnswer(tenant, id), answer);
     return { replay: { status, body: body.toString('utf8') } };
   }
 
@@ -169,5 +169,5 @@ export class Idempotency {
   }
 }
 
-const placeOfAnswer = (tenant: Tenant, id: Uint8Array): Place =>
-  placeOf(tenant.environment, tenant.account, 'idempotency', Buffer.from(id).toString('hex'), 'answer');
+const placeOfAnswer = (tenant: Tenant, id: Uint8Array): EncryptionContext =>
+  encryptionContext(tenant.environment, tenant.account, 'idempotency', Buffer.from(id).toString('hex'), 'answer');

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DAY, HOUR, iso8601, MINUTE, readIso8601 } from './clock.ts';
+import { DAY, HOUR, iso8601, MINUTE, parseIso8601 } from './clock.ts';
 
 const NOON = Date.UTC(2027, 0, 31, 12);
 
 describe('a time as people write it', () => {
   it('is read with its zone', () => {
-    assert.equal(readIso8601('2027-01-31T12:00:00Z'), NOON);
-    assert.equal(readIso8601('2027-01-31T12:00:00.25Z'), NOON + 250);
-    assert.equal(readIso8601('2027-01-31T12:01Z'), NOON + MINUTE);
-    assert.equal(readIso8601('2027-01-31T14:00:00+02:00'), NOON);
-    assert.equal(readIso8601('2027-01-31T06:30:00-05:30'), NOON);
-    assert.equal(readIso8601(iso8601(NOON)), NOON);
+    assert.equal(parseIso8601('2027-01-31T12:00:00Z'), NOON);
+    assert.equal(parseIso8601('2027-01-31T12:00:00.25Z'), NOON + 250);
+    assert.equal(parseIso8601('2027-01-31T12:01Z'), NOON + MINUTE);
+    assert.equal(parseIso8601('2027-01-31T14:00:00+02:00'), NOON);
+    assert.equal(parseIso8601('2027-01-31T06:30:00-05:30'), NOON);
+    assert.equal(parseIso8601(iso8601(NOON)), NOON);
   });
 
   it('is the beginning of a day in UTC when it is a day', () => {
-    assert.equal(readIso8601('2027-01-31'), NOON - 12 * HOUR);
-    assert.equal(readIso8601('2028-02-29'), Date.UTC(2028, 1, 28) + DAY);
+    assert.equal(parseIso8601('2027-01-31'), NOON - 12 * HOUR);
+    assert.equal(parseIso8601('2028-02-29'), Date.UTC(2028, 1, 28) + DAY);
   });
 
   for (const text of [
@@ -38,6 +38,6 @@ describe('a time as people write it', () => {
     '2027-01-31\n',
     '+002027-01-31T12:00:00Z',
   ]) {
-    it(`is not ${JSON.stringify(text)}`, () => assert.equal(readIso8601(text), undefined));
+    it(`is not ${JSON.stringify(text)}`, () => assert.equal(parseIso8601(text), undefined));
   }
 });

@@ -29,7 +29,7 @@ const ISO_8601 =
   /^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}:[0-9]{2}))?$/;
 
 /** A time as people write it: ISO 8601 with its zone, or a day, which begins in UTC. Undefined when it is none. */
-export function readIso8601(text: string): number | undefined {
+export function parseIso8601(text: string): number | undefined {
   const [, day = ''] = ISO_8601.exec(text) ?? [];
   const [time, start] = [Date.parse(text), Date.parse(day)];
   // The 31st of a short month would be read as the 1st of the next.

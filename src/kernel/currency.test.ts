@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { readCurrency } from './currency.ts';
+import { parseCurrency } from './currency.ts';
 
-describe('readCurrency', () => {
+describe('parseCurrency', () => {
   it('knows the currencies in use, in either case, and answers in upper case', () => {
     const common = 'USD EUR GBP JPY CHF COP MXN BRL CLP PEN ARS CRC GTQ PAB DOP KWD BHD UYU VES CAD AUD CNY INR'.split(
       ' ',
     );
     for (const code of common) {
-      assert.equal(readCurrency(code), code);
-      assert.equal(readCurrency(code.toLowerCase()), code);
+      assert.equal(parseCurrency(code), code);
+      assert.equal(parseCurrency(code.toLowerCase()), code);
     }
-    assert.equal(readCurrency('uSd'), 'USD');
+    assert.equal(parseCurrency('uSd'), 'USD');
   });
 
   it('knows funds codes, metals, recent codes and recently withdrawn ones', () => {
@@ -32,7 +32,7 @@ describe('readCurrency', () => {
       'ANG',
       'BGN',
     ]) {
-      assert.equal(readCurrency(code), code);
+      assert.equal(parseCurrency(code), code);
     }
   });
 
@@ -53,21 +53,21 @@ describe('readCurrency', () => {
       'ﬁm',
       'constructor',
     ]) {
-      assert.equal(readCurrency(text), undefined, JSON.stringify(text));
+      assert.equal(parseCurrency(text), undefined, JSON.stringify(text));
     }
   });
 
   it('takes between 170 and 190 of the 17576 codes there could be', () => {
     const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
     const all = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)));
-    const known = all.filter((code) => readCurrency(code) !== undefined);
+    const known = all.filter((code) => parseCurrency(code) !== undefined);
     assert.ok(known.length >= 170 && known.length <= 190, String(known.length));
   });
 
   it('answers a code of three upper-case letters or nothing', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 4 }), (text) => {
-        const code = readCurrency(text);
+        const code = parseCurrency(text);
         if (code !== undefined) assert.match(code, /^[A-Z]{3}$/);
         if (code !== undefined) assert.equal(code, text.toUpperCase());
       }),

@@ -2,7 +2,7 @@
  * ISO 4217 with the places of each minor unit. Funds codes and metals are in, as the list has them; the codes that
  * later amendments withdrew stay, because refunds of older payments still name them.
  */
-const BY_PLACES: readonly (readonly [places: number, codes: string])[] = [
+const BY_EXPONENT: readonly (readonly [places: number, codes: string])[] = [
   [
     0,
     'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XAG XAU XBA XBB XBC XBD XDR XOF XPD XPF XPT XSU XTS XUA XXX',
@@ -15,16 +15,18 @@ const BY_PLACES: readonly (readonly [places: number, codes: string])[] = [
   [4, 'CLF UYW'],
 ];
 
-const PLACES = new Map(BY_PLACES.flatMap(([places, codes]) => codes.split(' ').map((code) => [code, places] as const)));
+const MINOR_UNIT_DIGITS = new Map(
+  BY_EXPONENT.flatMap(([places, codes]) => codes.split(' ').map((code) => [code, places] as const)),
+);
 
 /** Three upper-case letters of ISO 4217. */
 export type Currency = string & { readonly __currency: true };
 
 /** The currency of a code in either case; undefined when ISO 4217 has none. */
-export function readCurrency(text: string): Currency | undefined {
+export function parseCurrency(text: string): Currency | undefined {
   const code = text.toUpperCase();
-  return /^[A-Za-z]{3}$/.test(text) && PLACES.has(code) ? (code as Currency) : undefined;
+  return /^[A-Za-z]{3}$/.test(text) && MINOR_UNIT_DIGITS.has(code) ? (code as Currency) : undefined;
 }
 
 /** Places of the minor unit, 0 to 4. */
-export const placesOf = (currency: Currency): number => PLACES.get(currency) ?? 0;
+export const minorUnitDigits = (currency: Currency): number => MINOR_UNIT_DIGITS.get(currency) ?? 0;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { longExpiry, readAnyExpiry, readExpiry, readTrackExpiry, shortExpiry } from './expiry.ts';
+import { formatExpiry, formatLongExpiry, parseAnyExpiry, parseExpiry, parseTrackExpiry } from './expiry.ts';
 
 const two = (number: number): string => String(number).padStart(2, '0');
 
@@ -9,8 +9,8 @@ describe('an expiry', () => {
     for (let month = 0; month < 100; month++) {
       for (let year = 0; year < 100; year++) {
         const expected = month >= 1 && month <= 12 ? { month: two(month), year: two(year) } : undefined;
-        assert.deepEqual(readExpiry(`${two(month)}/${two(year)}`), expected);
-        assert.deepEqual(readTrackExpiry(two(year) + two(month)), expected);
+        assert.deepEqual(parseExpiry(`${two(month)}/${two(year)}`), expected);
+        assert.deepEqual(parseTrackExpiry(two(year) + two(month)), expected);
       }
     }
   });
@@ -30,27 +30,27 @@ describe('an expiry', () => {
       '12/2',
       '12/',
     ]) {
-      assert.equal(readExpiry(text), undefined, JSON.stringify(text));
+      assert.equal(parseExpiry(text), undefined, JSON.stringify(text));
     }
     for (const text of ['', '29/12', '291', '29123', '2912\n', ' 2912', '=']) {
-      assert.equal(readTrackExpiry(text), undefined, JSON.stringify(text));
+      assert.equal(parseTrackExpiry(text), undefined, JSON.stringify(text));
     }
   });
 
   it('is written short and long, always in this century', () => {
-    assert.equal(shortExpiry({ month: '02', year: '31' }), '02/31');
-    assert.equal(longExpiry({ month: '02', year: '31' }), '02/2031');
-    assert.equal(longExpiry({ month: '12', year: '99' }), '12/2099');
+    assert.equal(formatExpiry({ month: '02', year: '31' }), '02/31');
+    assert.equal(formatLongExpiry({ month: '02', year: '31' }), '02/2031');
+    assert.equal(formatLongExpiry({ month: '12', year: '99' }), '12/2099');
   });
 
   it('of a payment is read as MM/YY and as MM/YYYY of this century', () => {
     for (let month = 0; month < 100; month++) {
       for (let year = 0; year < 100; year++) {
         const expected = month >= 1 && month <= 12 ? { month: two(month), year: two(year) } : undefined;
-        assert.deepEqual(readAnyExpiry(`${two(month)}/${two(year)}`), expected);
-        assert.deepEqual(readAnyExpiry(`${two(month)}/20${two(year)}`), expected);
-        assert.equal(readAnyExpiry(`${two(month)}/19${two(year)}`), undefined);
-        assert.equal(readAnyExpiry(`${two(month)}/21${two(year)}`), undefined);
+        assert.deepEqual(parseAnyExpiry(`${two(month)}/${two(year)}`), expected);
+        assert.deepEqual(parseAnyExpiry(`${two(month)}/20${two(year)}`), expected);
+        assert.equal(parseAnyExpiry(`${two(month)}/19${two(year)}`), undefined);
+        assert.equal(parseAnyExpiry(`${two(month)}/21${two(year)}`), undefined);
       }
     }
   });
@@ -77,7 +77,7 @@ describe('an expiry', () => {
       'x12/2029',
       '12/202029',
     ]) {
-      assert.equal(readAnyExpiry(text), undefined, JSON.stringify(text));
+      assert.equal(parseAnyExpiry(text), undefined, JSON.stringify(text));
     }
   });
 });

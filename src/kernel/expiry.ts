@@ -10,22 +10,22 @@ const MM_YY = new RegExp(`^${MONTH}/([0-9]{2})$`);
 const YYMM = new RegExp(`^([0-9]{2})${MONTH}$`);
 
 /** `MM/YY`, as requests carry it. */
-export function readExpiry(text: string): Expiry | undefined {
+export function parseExpiry(text: string): Expiry | undefined {
   const [, month, year] = MM_YY.exec(text) ?? [];
   return month !== undefined && year !== undefined ? { month, year } : undefined;
 }
 
 /** `YYMM`, as track 2 carries it (ISO/IEC 7813). */
-export function readTrackExpiry(text: string): Expiry | undefined {
+export function parseTrackExpiry(text: string): Expiry | undefined {
   const [, year, month] = YYMM.exec(text) ?? [];
   return month !== undefined && year !== undefined ? { month, year } : undefined;
 }
 
-export const shortExpiry = (expiry: Expiry): string => `${expiry.month}/${expiry.year}`;
+export const formatExpiry = (expiry: Expiry): string => `${expiry.month}/${expiry.year}`;
 
 /** `MM/YYYY`, as inspection of a token returns it. */
-export const longExpiry = (expiry: Expiry): string => `${expiry.month}/20${expiry.year}`;
+export const formatLongExpiry = (expiry: Expiry): string => `${expiry.month}/20${expiry.year}`;
 
 /** `MM/YY` or `MM/YYYY`, as payments carry it. */
-export const readAnyExpiry = (text: string): Expiry | undefined =>
-  readExpiry(text.replace(/^([0-9]{2})\/20([0-9]{2})$/, '$1/$2'));
+export const parseAnyExpiry = (text: string): Expiry | undefined =>
+  parseExpiry(text.replace(/^([0-9]{2})\/20([0-9]{2})$/, '$1/$2'));

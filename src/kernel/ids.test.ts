@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Random } from './clock.ts';
-import { AscendingIds, idsFrom, isUuid, newId, newUuid, timeOfId } from './ids.ts';
+import { isUuid, MonotonicIds, minIdAt, newId, newUuid, parseIdTime } from './ids.ts';
 
 /** A Random that hands out these numbers in turn. */
 function dealing(numbers: readonly number[]): Random {
@@ -86,7 +86,7 @@ describe('ascending ids', () => {
   /** Ids at these times, the random part as high, then as low as it gets. */
   function idsAt(times: readonly number[]): string[] {
     let at = 0;
-    const ids = new AscendingIds(() => times[at++] ?? 0, dealing([25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 0]));
+    const ids = new MonotonicIds(() => times[at++] ?? 0, dealing([25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 0]));
     return times.map(() => ids.next());
   }
 
@@ -116,11 +116,11 @@ describe('ascending ids', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2 ** 46 }), fc.integer({ min: 1, max: 2 ** 46 }), (made, time) => {
         const [id = ''] = idsAt([made]);
-        assert.equal(timeOfId(id), made);
-        assert.equal(id >= idsFrom(time), made >= time);
+        assert.equal(parseIdTime(id), made);
+        assert.equal(id >= minIdAt(time), made >= time);
       }),
     );
-    assert.ok(idsFrom(Number.MAX_SAFE_INTEGER) > (idsAt([2 ** 46])[0] ?? ''));
+    assert.ok(minIdAt(Number.MAX_SAFE_INTEGER) > (idsAt([2 ** 46])[0] ?? ''));
   });
 
   it('ascend strictly, also while the clock stands still or goes backwards', () => {

@@ -32,12 +32,12 @@ const LATIN = 'abcdefghijklmnopqrstuvwxyz';
 const TIME_LETTERS = 10;
 const COUNT_LETTERS = 3;
 const RANDOM_LETTERS = 12;
-const BEHIND_ALL = '~';
+const MAX_SUFFIX = '~';
 
 /**
  * Ids that ascend as text with time, strictly within a process. Letters only, so that none ever reads as a card number.
  */
-export class AscendingIds {
+export class MonotonicIds {
   readonly #clock: Clock;
   readonly #random: Random;
   #at = 0;
@@ -57,24 +57,24 @@ export class AscendingIds {
       this.#at++;
       this.#count = 0;
     }
-    let id = latin(this.#at, TIME_LETTERS) + latin(this.#count, COUNT_LETTERS);
+    let id = encodeBase26(this.#at, TIME_LETTERS) + encodeBase26(this.#count, COUNT_LETTERS);
     for (let index = 0; index < RANDOM_LETTERS; index++) id += LATIN[this.#random.below(LATIN.length)];
     return id;
   }
 }
 
 /** Not after any ascending id of this time or later, and after all earlier ones. */
-export const idsFrom = (time: number): string =>
-  time < LATIN.length ** TIME_LETTERS ? latin(Math.max(0, Math.ceil(time)), TIME_LETTERS) : BEHIND_ALL;
+export const minIdAt = (time: number): string =>
+  time < LATIN.length ** TIME_LETTERS ? encodeBase26(Math.max(0, Math.ceil(time)), TIME_LETTERS) : MAX_SUFFIX;
 
 /** When an ascending id was made, milliseconds. */
-export function timeOfId(id: string): number {
+export function parseIdTime(id: string): number {
   let time = 0;
   for (const letter of id.slice(0, TIME_LETTERS)) time = time * LATIN.length + LATIN.indexOf(letter);
   return time;
 }
 
-function latin(number: number, letters: number): string {
+function encodeBase26(number: number, letters: number): string {
   let text = '';
   for (let rest = number; text.length < letters; rest = Math.floor(rest / LATIN.length))
     text = `${LATIN[rest % LATIN.length]}${text}`;

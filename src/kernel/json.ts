@@ -40,8 +40,8 @@ export interface TextValue {
 
 /** Throws `malformed_json`, which tells the position of the fault and nothing of the text. */
 export function parseJson(text: string, onText?: (found: TextValue) => void): { value: Json; spans: Spans } {
-  const reader = new Reader(text, onText);
-  return { value: reader.document(), spans: reader.spans };
+  const parser = new JsonParser(text, onText);
+  return { value: parser.document(), spans: parser.spans };
 }
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
@@ -58,7 +58,7 @@ const ESCAPED: Readonly<Record<string, string>> = {
   t: '\t',
 };
 
-class Reader {
+class JsonParser {
   readonly spans = new Map<string, readonly [number, number]>();
   readonly #text: string;
   readonly #onText: ((found: TextValue) => void) | undefined;

@@ -36,7 +36,7 @@ export const LIMITS = {
   /** Refunds and tries to refund, capture or void, of one payment. */
   operationsPerPayment: 1000,
   /** Of the answer of a processor. */
-  processorAnswerBytes: 1024 * 1024,
+  processorResponseBytes: 1024 * 1024,
   notificationBytes: 64 * 1024,
   cardsPerTokenization: 1000,
   tokensPerDelete: 1000,
@@ -83,13 +83,13 @@ export const LIMITS = {
   /** Other networks whose failures are counted for a user. */
   failedNetworksPerUser: 100,
   /** Of passwords, in one process: for all networks, and for all known browsers and users; each takes 46 MiB. */
-  hashesAtOnce: 1,
+  concurrentPasswordHashes: 1,
   /** Passwords waiting for their hash before more are answered 503: of one network, browser or user, and of all networks
    * or of all known browsers and users. */
-  waitingHashesPerSource: 50,
-  waitingHashes: 500,
+  queuedPasswordHashesPerSource: 50,
+  queuedPasswordHashes: 500,
   /** Changes in one environment that wait for a second person at once. */
-  waitingApprovals: 50,
+  pendingApprovals: 50,
   /** Changes that people ask a second person for in 24 hours, in one environment. */
   approvalsPerDay: 500,
   /** Requests for payments that an account makes in 24 hours. */
@@ -97,11 +97,11 @@ export const LIMITS = {
   /** Of a person in the console, all of which may come at once. */
   callsPerMinute: 600,
   /** Of a person, in one process, until their answers are sent; a browser opens 6 connections. */
-  callsAtOnce: 16,
+  concurrentCallsPerUser: 16,
   /** Of what one of them would do. */
-  waitingCallCharacters: 256 * 1024,
+  approvalCallCharacters: 256 * 1024,
   /** Of all that wait in one environment, beside one more. */
-  waitingApprovalBytes: 4 * 1024 * 1024,
+  pendingApprovalBytes: 4 * 1024 * 1024,
   /** Of the lines that tell a second person what would change, and of each. */
   summaryLines: 100,
   summaryCharacters: 500,
@@ -119,11 +119,11 @@ export const LIMITS = {
   processorNameCharacters: 64,
   auditFilterCharacters: 255,
   /** Looks at the audit log that need not be recorded again yet, in one process. */
-  rememberedReadings: 10_000,
+  cachedAuditReads: 10_000,
   /** What comes again and again and is counted instead of recorded, in one process. */
-  countedRepeats: 10_000,
+  throttledAuditEvents: 10_000,
   /** Searches, exports and verifications of the audit log that a person has under way in one process. */
-  auditLooksPerPerson: 4,
+  auditReadsPerUser: 4,
   workbenchPayloadCharacters: 256 * 1024,
   /** At once, on each address of a listener. */
   connections: 20_000,
@@ -132,7 +132,7 @@ export const LIMITS = {
   accountNameCharacters: 255,
   /** API keys that work at once, and how many are made in 24 hours; of one account in one environment. */
   keysPerEnvironment: 100,
-  keysMadePerDay: 200,
+  keysCreatedPerDay: 200,
   /** Of those that were revoked or have expired, the newest. */
   endedKeysListed: 100,
   apiKeyNameCharacters: 255,
@@ -151,13 +151,13 @@ export const LIMITS = {
   /** Keys of periods of expiry, in one process. */
   sadKeysInMemory: 10_000,
   /** Random draws of a token before the free values are searched for. */
-  tokenDraws: 12,
+  randomTokenAttempts: 12,
   /** Taken values read at once in that search. */
   tokenSearchPage: 2000,
   /** Rows in one durable transaction, unless one unit alone has more. */
   rowsPerCommit: 2000,
   /** Writes waiting for the disk before new ones are answered 503. */
-  waitingUnits: 20_000,
+  queuedUnits: 20_000,
   /** Addresses whose failures are counted at once. */
   trackedAddresses: 100_000,
   /** Tries of a unit that others keep changing under it; each failed try is somebody else's success. */
@@ -167,20 +167,20 @@ export const LIMITS = {
   /** Records on one page of a list. */
   recordsPerPage: 50,
   /** Rows read at once for a page, and in all when few of them are what is wanted. */
-  rowsPerLook: 200,
+  rowsPerScan: 200,
   rowsPerPage: 5000,
   cursorCharacters: 4096,
   searchCharacters: 255,
   /** Payments with an unknown outcome that are listed at once. */
-  listedDoubts: 500,
+  inDoubtPaymentsListed: 500,
   /** Tokens of earlier versions that get their marks at a time. */
   tokensMarkedPerRound: 500,
   /** Of what was counted: asked for at once, kept at all, and counters in memory between two writes. */
-  statisticsDaysAtOnce: 92,
+  statisticsDaysPerQuery: 92,
   statisticsDaysKept: 400,
   countersInMemory: 100_000,
   /** Of requests: what took longer is counted as longer, and nobody knows how long. */
-  longestTimeCountedMs: 60_000,
+  maxMeasuredMs: 60_000,
   /** Difference between the clock and the time that has passed, beyond which time is not trusted. */
   clockToleranceMs: 5 * 60_000,
   /** Stop of the service after which time is trusted only when nothing that destroys records is due. */

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type Currency, placesOf, readCurrency } from './currency.ts';
+import { type Currency, minorUnitDigits, parseCurrency } from './currency.ts';
 import { parseJson } from './json.ts';
-import { decimalOf, isDecimal, numberOf, readAmount } from './money.ts';
+import { formatDecimal, formatNumber, isDecimal, parseAmount } from './money.ts';
 
 function currencyOf(code: string): Currency {
-  const currency = readCurrency(code);
+  const currency = parseCurrency(code);
   assert.ok(currency !== undefined, code);
   return currency;
 }
 
 const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
 const CODES = LETTERS.flatMap((a) => LETTERS.flatMap((b) => LETTERS.map((c) => a + b + c)));
-const CURRENCIES = CODES.flatMap((code) => readCurrency(code) ?? []);
+const CURRENCIES = CODES.flatMap((code) => parseCurrency(code) ?? []);
 const [JPY, USD, KWD, CLF] = (['JPY', 'USD', 'KWD', 'CLF'] as const).map(currencyOf) as [
   Currency,
   Currency,
@@ -24,7 +24,7 @@ const [JPY, USD, KWD, CLF] = (['JPY', 'USD', 'KWD', 'CLF'] as const).map(currenc
 const currency = fc.constantFrom(...CURRENCIES);
 /** Up to what 12 digits and the places of the currency hold. */
 const money = currency.chain((of) =>
-  fc.bigInt({ min: 0n, max: 10n ** BigInt(12 + placesOf(of)) - 1n }).map((minor) => ({ minor, currency: of })),
+  fc.bigInt({ min: 0n, max: 10n ** BigInt(12 + minorUnitDigits(of)) - 1n }).map((minor) => ({ minor, currency: of })),
 );
 
 const MALFORMED = [
@@ -69,52 +69,52 @@ const MALFORMED = [
   '1.5a',
 ];
 
-describe('readAmount', () => {
+describe('parseAmount', () => {
   it('counts in the minor unit of the currency: 0, 2, 3 or 4 places', () => {
-    assert.equal(readAmount('10', JPY), 10n);
-    assert.equal(readAmount('10', USD), 1000n);
-    assert.equal(readAmount('10', KWD), 10_000n);
-    assert.equal(readAmount('10', CLF), 100_000n);
-    assert.equal(readAmount('10.5', USD), 1050n);
-    assert.equal(readAmount('10.05', USD), 1005n);
-    assert.equal(readAmount('10.50', USD), 1050n);
-    assert.equal(readAmount('0.01', USD), 1n);
-    assert.equal(readAmount('0.1', CLF), 1000n);
-    assert.equal(readAmount('1.005', KWD), 1005n);
-    assert.equal(readAmount('0', USD), 0n);
-    assert.equal(readAmount('0.00', USD), 0n);
+    assert.equal(parseAmount('10', JPY), 10n);
+    assert.equal(parseAmount('10', USD), 1000n);
+    assert.equal(parseAmount('10', KWD), 10_000n);
+    assert.equal(parseAmount('10', CLF), 100_000n);
+    assert.equal(parseAmount('10.5', USD), 1050n);
+    assert.equal(parseAmount('10.05', USD), 1005n);
+    assert.equal(parseAmount('10.50', USD), 1050n);
+    assert.equal(parseAmount('0.01', USD), 1n);
+    assert.equal(parseAmount('0.1', CLF), 1000n);
+    assert.equal(parseAmount('1.005', KWD), 1005n);
+    assert.equal(parseAmount('0', USD), 0n);
+    assert.equal(parseAmount('0.00', USD), 0n);
   });
 
   it('takes no more places than the currency has, counted as written', () => {
     for (const each of CURRENCIES) {
-      const places = placesOf(each);
-      assert.equal(readAmount(`1.${'0'.repeat(places + 1)}`, each), undefined, each);
-      if (places > 0) assert.equal(readAmount(`1.${'0'.repeat(places)}`, each), 10n ** BigInt(places), each);
+      const places = minorUnitDigits(each);
+      assert.equal(parseAmount(`1.${'0'.repeat(places + 1)}`, each), undefined, each);
+      if (places > 0) assert.equal(parseAmount(`1.${'0'.repeat(places)}`, each), 10n ** BigInt(places), each);
     }
-    assert.equal(readAmount('10.0', JPY), undefined);
-    assert.equal(readAmount('10.500', USD), undefined);
+    assert.equal(parseAmount('10.0', JPY), undefined);
+    assert.equal(parseAmount('10.500', USD), undefined);
   });
 
   it('takes 12 digits before the point and no more', () => {
-    assert.equal(readAmount('999999999999', JPY), 999_999_999_999n);
-    assert.equal(readAmount('1000000000000', JPY), undefined);
-    assert.equal(readAmount('1000000000000', USD), undefined);
-    assert.equal(readAmount('1000000000000.00', USD), undefined);
+    assert.equal(parseAmount('999999999999', JPY), 999_999_999_999n);
+    assert.equal(parseAmount('1000000000000', JPY), undefined);
+    assert.equal(parseAmount('1000000000000', USD), undefined);
+    assert.equal(parseAmount('1000000000000.00', USD), undefined);
   });
 
   it('is exact where a double is not', () => {
-    assert.equal(readAmount('999999999999.9999', CLF), 9_999_999_999_999_999n);
-    assert.equal(readAmount('900719925474.0993', CLF), 9_007_199_254_740_993n);
+    assert.equal(parseAmount('999999999999.9999', CLF), 9_999_999_999_999_999n);
+    assert.equal(parseAmount('900719925474.0993', CLF), 9_007_199_254_740_993n);
     // No double holds it.
     assert.notEqual(BigInt(Number('900719925474.0993') * 10_000), 9_007_199_254_740_993n);
-    assert.equal(readAmount('1.15', USD), 115n);
-    assert.equal(readAmount('8.95', USD), 895n);
+    assert.equal(parseAmount('1.15', USD), 115n);
+    assert.equal(parseAmount('8.95', USD), 895n);
   });
 
   it('takes no other form, whatever the currency', () => {
     for (const text of MALFORMED) {
       assert.equal(isDecimal(text), false, JSON.stringify(text));
-      for (const each of [JPY, USD, KWD, CLF]) assert.equal(readAmount(text, each), undefined, JSON.stringify(text));
+      for (const each of [JPY, USD, KWD, CLF]) assert.equal(parseAmount(text, each), undefined, JSON.stringify(text));
     }
     fc.assert(
       fc.property(
@@ -122,7 +122,7 @@ describe('readAmount', () => {
         currency,
         (text, of) => {
           if (!/^(0|[1-9]\d*)(\.\d+)?$/.test(text) || text.endsWith('\n'))
-            assert.equal(readAmount(text, of), undefined);
+            assert.equal(parseAmount(text, of), undefined);
         },
       ),
     );
@@ -138,43 +138,43 @@ describe('an amount', () => {
   it('written and read again is the same, in every currency', () => {
     fc.assert(
       fc.property(money, (amount) => {
-        assert.equal(readAmount(decimalOf(amount), amount.currency), amount.minor);
-        assert.equal(readAmount(numberOf(amount), amount.currency), amount.minor);
+        assert.equal(parseAmount(formatDecimal(amount), amount.currency), amount.minor);
+        assert.equal(parseAmount(formatNumber(amount), amount.currency), amount.minor);
       }),
       { numRuns: 500 },
     );
     for (const each of CURRENCIES)
-      for (const minor of [0n, 1n, 9n, 10n, 99n, 100n, 12_345n, 10n ** BigInt(12 + placesOf(each)) - 1n])
-        assert.equal(readAmount(decimalOf({ minor, currency: each }), each), minor, `${minor} ${each}`);
+      for (const minor of [0n, 1n, 9n, 10n, 99n, 100n, 12_345n, 10n ** BigInt(12 + minorUnitDigits(each)) - 1n])
+        assert.equal(parseAmount(formatDecimal({ minor, currency: each }), each), minor, `${minor} ${each}`);
   });
 
   it('is written with all places of its currency, and at least one digit before the point', () => {
-    assert.equal(decimalOf({ minor: 1050n, currency: USD }), '10.50');
-    assert.equal(decimalOf({ minor: 5n, currency: USD }), '0.05');
-    assert.equal(decimalOf({ minor: 50n, currency: USD }), '0.50');
-    assert.equal(decimalOf({ minor: 0n, currency: USD }), '0.00');
-    assert.equal(decimalOf({ minor: 0n, currency: JPY }), '0');
-    assert.equal(decimalOf({ minor: 100n, currency: JPY }), '100');
-    assert.equal(decimalOf({ minor: 1n, currency: CLF }), '0.0001');
-    assert.equal(decimalOf({ minor: 9_007_199_254_740_993n, currency: KWD }), '9007199254740.993');
+    assert.equal(formatDecimal({ minor: 1050n, currency: USD }), '10.50');
+    assert.equal(formatDecimal({ minor: 5n, currency: USD }), '0.05');
+    assert.equal(formatDecimal({ minor: 50n, currency: USD }), '0.50');
+    assert.equal(formatDecimal({ minor: 0n, currency: USD }), '0.00');
+    assert.equal(formatDecimal({ minor: 0n, currency: JPY }), '0');
+    assert.equal(formatDecimal({ minor: 100n, currency: JPY }), '100');
+    assert.equal(formatDecimal({ minor: 1n, currency: CLF }), '0.0001');
+    assert.equal(formatDecimal({ minor: 9_007_199_254_740_993n, currency: KWD }), '9007199254740.993');
   });
 
   it('is a JSON number without zeros at the end of its places, and keeps those of the whole', () => {
-    assert.equal(numberOf({ minor: 1050n, currency: USD }), '10.5');
-    assert.equal(numberOf({ minor: 1000n, currency: USD }), '10');
-    assert.equal(numberOf({ minor: 1005n, currency: USD }), '10.05');
-    assert.equal(numberOf({ minor: 10_000n, currency: USD }), '100');
-    assert.equal(numberOf({ minor: 1000n, currency: JPY }), '1000');
-    assert.equal(numberOf({ minor: 0n, currency: USD }), '0');
-    assert.equal(numberOf({ minor: 0n, currency: JPY }), '0');
-    assert.equal(numberOf({ minor: 12_300n, currency: KWD }), '12.3');
-    assert.equal(numberOf({ minor: 9_007_199_254_740_993n, currency: CLF }), '900719925474.0993');
+    assert.equal(formatNumber({ minor: 1050n, currency: USD }), '10.5');
+    assert.equal(formatNumber({ minor: 1000n, currency: USD }), '10');
+    assert.equal(formatNumber({ minor: 1005n, currency: USD }), '10.05');
+    assert.equal(formatNumber({ minor: 10_000n, currency: USD }), '100');
+    assert.equal(formatNumber({ minor: 1000n, currency: JPY }), '1000');
+    assert.equal(formatNumber({ minor: 0n, currency: USD }), '0');
+    assert.equal(formatNumber({ minor: 0n, currency: JPY }), '0');
+    assert.equal(formatNumber({ minor: 12_300n, currency: KWD }), '12.3');
+    assert.equal(formatNumber({ minor: 9_007_199_254_740_993n, currency: CLF }), '900719925474.0993');
   });
 
   it('is a number that JSON takes and that reads as it was written', () => {
     fc.assert(
       fc.property(money, (amount) => {
-        const text = numberOf(amount);
+        const text = formatNumber(amount);
         assert.equal(JSON.stringify(parseJson(text).value), text);
         assert.doesNotMatch(text, /\..*0$|\.$/);
       }),

@@ -1,4 +1,4 @@
-import { type Currency, placesOf } from './currency.ts';
+import { type Currency, minorUnitDigits } from './currency.ts';
 import { LIMITS } from './limits.ts';
 
 /**
@@ -19,22 +19,22 @@ export const isDecimal = (text: string): boolean => DECIMAL.test(text);
  * The minor units of an amount as people write it: `10.5`. Undefined when it is none, has more places than the currency
  * (counted as written), or more digits before the point than there may be.
  */
-export function readAmount(text: string, currency: Currency): bigint | undefined {
+export function parseAmount(text: string, currency: Currency): bigint | undefined {
   const [, whole, fraction = ''] = DECIMAL.exec(text) ?? [];
-  const places = placesOf(currency);
+  const places = minorUnitDigits(currency);
   if (whole === undefined || whole.length > LIMITS.amountIntegerDigits || fraction.length > places) return undefined;
   return BigInt(whole + fraction.padEnd(places, '0'));
 }
 
 /** With all places of the currency: `10.50`. */
-export function decimalOf({ minor, currency }: Money): string {
-  const places = placesOf(currency);
+export function formatDecimal({ minor, currency }: Money): string {
+  const places = minorUnitDigits(currency);
   const digits = String(minor).padStart(places + 1, '0');
   return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`;
 }
 
 /** As a JSON number: without zeros at the end, `10.5`. */
-export function numberOf(money: Money): string {
-  const decimal = decimalOf(money);
+export function formatNumber(money: Money): string {
+  const decimal = formatDecimal(money);
   return decimal.includes('.') ? decimal.replace(/\.?0+$/, '') : decimal;
 }

@@ -2,7 +2,7 @@
 export class OperatorError extends Error {
   override readonly name: string = 'OperatorError';
   /** The command or the configuration is wrong, not the world. */
-  readonly wrongUse: boolean = false;
+  readonly isUsageError: boolean = false;
   /** Each a line of its own below the message. */
   readonly problems: readonly string[] = [];
   /** Members of the error document of `--json`, beside `error`. */
@@ -10,5 +10,5 @@ export class OperatorError extends Error {
   /** The next step, for people. */
   readonly hint: string | undefined = undefined;
   /** Which of several things that were given is at fault, where that is known, as forms call it. */
-  readonly part: string | undefined = undefined;
+  readonly field: string | undefined = undefined;
 }

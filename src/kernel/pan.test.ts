@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { containsPan, type Pan, passesLuhn, readPan, truncatePan, truncatePans } from './pan.ts';
+import { containsPan, type Pan, parsePan, passesLuhn, truncatePan, truncatePans } from './pan.ts';
 
 /** Test numbers that the card brands publish. */
 const PUBLISHED = [
@@ -42,19 +42,19 @@ const written = fc
 
 const prose = fc.stringMatching(/^[a-zA-Z .,:;#"{}\n]{0,20}[a-zA-Z.,:;#"]$/);
 
-describe('readPan', () => {
+describe('parsePan', () => {
   it('takes 12 to 19 digits', () => {
     for (let length = 0; length <= 30; length++) {
       const digits = '4'.repeat(length);
-      assert.equal(readPan(digits), length >= 12 && length <= 19 ? digits : undefined, `${length} digits`);
+      assert.equal(parsePan(digits), length >= 12 && length <= 19 ? digits : undefined, `${length} digits`);
     }
   });
 
   it('drops blanks and dashes, and keeps leading zeros', () => {
-    assert.equal(readPan('4111 1111-1111 1111'), '4111111111111111');
-    assert.equal(readPan(' -4111111111111111- '), '4111111111111111');
-    assert.equal(readPan('000000000000'), '000000000000');
-    assert.equal(readPan('4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1'), '4111111111111111');
+    assert.equal(parsePan('4111 1111-1111 1111'), '4111111111111111');
+    assert.equal(parsePan(' -4111111111111111- '), '4111111111111111');
+    assert.equal(parsePan('000000000000'), '000000000000');
+    assert.equal(parsePan('4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1'), '4111111111111111');
   });
 
   it('takes no other sign', () => {
@@ -67,7 +67,7 @@ describe('readPan', () => {
       '4111111111111111\n',
       '0x41111111111111',
     ]) {
-      assert.equal(readPan(text), undefined, JSON.stringify(text));
+      assert.equal(parsePan(text), undefined, JSON.stringify(text));
     }
   });
 });
@@ -231,6 +231,6 @@ describe('truncatePans', () => {
 });
 
 it('a Pan is still a text', () => {
-  const pan: Pan | undefined = readPan('4111 1111 1111 1111');
+  const pan: Pan | undefined = parsePan('4111 1111 1111 1111');
   assert.equal(pan?.length, 16);
 });

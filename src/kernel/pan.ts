@@ -4,7 +4,7 @@ import { LIMITS } from './limits.ts';
 export type Pan = string & { readonly __pan: true };
 
 /** The digits of a card number written as people write it, with blanks and dashes; undefined when it is none. */
-export function readPan(text: string): Pan | undefined {
+export function parsePan(text: string): Pan | undefined {
   const digits = text.replace(/[ -]/g, '');
   const { min, max } = LIMITS.panDigits;
   return digits.length >= min && digits.length <= max && /^[0-9]+$/.test(digits) ? (digits as Pan) : undefined;
@@ -29,22 +29,22 @@ export const truncatePan = (pan: string): string => `${pan.slice(0, 6)}${'*'.rep
  * What card schemes issue (ISO/IEC 7812-1, and the ranges that they publish): first digits and number of digits. The row for 5
  * and 6 holds Discover, Elo, Hipercard, Maestro, Mastercard, RuPay, UnionPay and the national schemes among them.
  */
-const LONG = [16, 17, 18, 19];
-const ISSUED: readonly (readonly [scheme: string, first: RegExp, lengths: readonly number[]])[] = [
+const LONG_LENGTHS = [16, 17, 18, 19];
+const ISSUER_RANGES: readonly (readonly [scheme: string, first: RegExp, lengths: readonly number[]])[] = [
   ['Visa', /^4/, [13, 16, 19]],
   ['Mastercard', /^2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)/, [16]],
   ['American Express', /^3[47]/, [15]],
-  ['Diners Club', /^3(?:0[0-5]|095|[689])/, [14, ...LONG]],
-  ['JCB', /^35(?:2[89]|[3-8])/, LONG],
-  ['5 and 6', /^[56]/, LONG],
+  ['Diners Club', /^3(?:0[0-5]|095|[689])/, [14, ...LONG_LENGTHS]],
+  ['JCB', /^35(?:2[89]|[3-8])/, LONG_LENGTHS],
+  ['5 and 6', /^[56]/, LONG_LENGTHS],
   ['Maestro with few digits', /^(?:50(?:18|20|38)|5893|6304|6759|676[1-3])/, [12, 13, 14, 15]],
-  ['Mir', /^220[0-4]/, LONG],
-  ['UnionPay, RuPay', /^8[12]/, LONG],
+  ['Mir', /^220[0-4]/, LONG_LENGTHS],
+  ['UnionPay, RuPay', /^8[12]/, LONG_LENGTHS],
   ['Troy', /^9792/, [16]],
 ];
 
-const isIssued = (digits: string): boolean =>
-  ISSUED.some(([, first, lengths]) => lengths.includes(digits.length) && first.test(digits));
+const matchesIssuerRange = (digits: string): boolean =>
+  ISSUER_RANGES.some(([, first, lengths]) => lengths.includes(digits.length) && first.test(digits));
 
 /** Blanks and dashes of every kind, and characters without width. */
 const DIGIT_GROUPS = /[0-9](?:[\s\p{Pd}\u00ad\u200b-\u200d\u2060]*[0-9])*/gu;
@@ -63,7 +63,7 @@ export const containsPan = (text: string): boolean => truncatePans(text) !== tex
  * times and telephone numbers belong (docs/decisions/0029-card-numbers-in-texts.md).
  */
 export const containsIssuedPan = (text: string): boolean =>
-  truncateRuns(text, (digits) => isIssued(digits) && passesLuhn(digits)) !== text;
+  truncateRuns(text, (digits) => matchesIssuerRange(digits) && passesLuhn(digits)) !== text;
 
 function truncateRuns(text: string, isPan: (digits: string) => boolean): string {
   return text.replace(DIGIT_GROUPS, (run) => {
@@ -72,7 +72,7 @@ function truncateRuns(text: string, isPan: (digits: string) => boolean): string 
     const shown = [...parts];
     // Every beginning is tried: two runs may overlap, and each hides its own middle.
     for (let start = 0; start < parts.length; start += 2) {
-      const end = endOfPan(parts, start, isPan);
+      const end = findPanEnd(parts, start, isPan);
       if (end !== undefined) hideMiddle(shown, start, end);
     }
     return shown.join('');
@@ -93,7 +93,7 @@ function hideMiddle(parts: string[], start: number, end: number): void {
 }
 
 /** `parts` alternates digits and separators; the end of the longest card number that begins at `start`, if any does. */
-function endOfPan(parts: readonly string[], start: number, isPan: (digits: string) => boolean): number | undefined {
+function findPanEnd(parts: readonly string[], start: number, isPan: (digits: string) => boolean): number | undefined {
   let digits = '';
   let found: number | undefined;
   for (let index = start; index < parts.length && digits.length < LIMITS.panDigits.max; index += 2) {

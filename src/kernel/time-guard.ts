@@ -144,7 +144,7 @@ export class TimeGuard implements TrustedTime {
     const reading = { time, monotonic, expected, distrust: distrustOf(time, expected, reference?.slack ?? 0) };
     const isTrusted = reading.distrust === undefined;
     if (isTrusted && reference !== undefined) {
-      this.#reference = followed(reference, time, monotonic);
+      this.#reference = followClock(reference, time, monotonic);
       this.#lastTrusted = time;
     }
     if (isTrusted !== this.#isTrusted) {
@@ -182,7 +182,7 @@ function distrustOf(time: number, expected: number | undefined, slack: number): 
 }
 
 /** The reference after a trusted reading. */
-function followed(reference: Reference, time: number, monotonic: number): Reference {
+function followClock(reference: Reference, time: number, monotonic: number): Reference {
   const { since } = reference;
   if (since === undefined) return { time, monotonic, slack: 0, since: time };
   const passed = Math.max(0, monotonic - reference.monotonic);

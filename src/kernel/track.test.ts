@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { readTrack2 } from './track.ts';
+import { parseTrack2 } from './track.ts';
 
 const DATA = '4111111111111111=29122011234567890';
 const read = { data: DATA, pan: '4111111111111111', expiry: { month: '12', year: '29' } };
 
-describe('readTrack2', () => {
+describe('parseTrack2', () => {
   it('takes the data with and without sentinels and check character, and returns it without', () => {
     for (const text of [
       DATA,
@@ -18,34 +18,34 @@ describe('readTrack2', () => {
       `${DATA}?`,
       `${DATA}?:`,
     ]) {
-      assert.deepEqual(readTrack2(text), read, text);
+      assert.deepEqual(parseTrack2(text), read, text);
     }
   });
 
   it('takes D as the separator', () => {
     const data = '4111111111111111D2912201';
-    assert.deepEqual(readTrack2(data), { ...read, data });
-    assert.deepEqual(readTrack2(`;${data}?`), { ...read, data });
+    assert.deepEqual(parseTrack2(data), { ...read, data });
+    assert.deepEqual(parseTrack2(`;${data}?`), { ...read, data });
   });
 
   it('takes a separator in place of expiry or service code', () => {
     const pan = '4111111111111111';
-    assert.deepEqual(readTrack2(`${pan}==201123`), { data: `${pan}==201123`, pan, expiry: undefined });
-    assert.deepEqual(readTrack2(`${pan}===123`), { data: `${pan}===123`, pan, expiry: undefined });
-    assert.deepEqual(readTrack2(`${pan}DDD`), { data: `${pan}DDD`, pan, expiry: undefined });
-    assert.deepEqual(readTrack2(`${pan}=2912=99`)?.expiry, { month: '12', year: '29' });
+    assert.deepEqual(parseTrack2(`${pan}==201123`), { data: `${pan}==201123`, pan, expiry: undefined });
+    assert.deepEqual(parseTrack2(`${pan}===123`), { data: `${pan}===123`, pan, expiry: undefined });
+    assert.deepEqual(parseTrack2(`${pan}DDD`), { data: `${pan}DDD`, pan, expiry: undefined });
+    assert.deepEqual(parseTrack2(`${pan}=2912=99`)?.expiry, { month: '12', year: '29' });
   });
 
   it('takes card numbers of 12 to 19 digits and 37 characters in all', () => {
     for (let length = 10; length <= 21; length++) {
       const pan = '5'.repeat(length);
-      assert.equal(readTrack2(`${pan}=2912201`)?.pan, length >= 12 && length <= 19 ? pan : undefined);
+      assert.equal(parseTrack2(`${pan}=2912201`)?.pan, length >= 12 && length <= 19 ? pan : undefined);
     }
     const longest = `4111111111111111=2912201${'0'.repeat(13)}`;
     assert.equal(longest.length, 37);
-    assert.equal(readTrack2(longest)?.data, longest);
-    assert.equal(readTrack2(`;${longest}?0`)?.data, longest);
-    assert.equal(readTrack2(`${longest}0`), undefined);
+    assert.equal(parseTrack2(longest)?.data, longest);
+    assert.equal(parseTrack2(`;${longest}?0`)?.data, longest);
+    assert.equal(parseTrack2(`${longest}0`), undefined);
   });
 
   it('takes nothing else', () => {
@@ -70,7 +70,7 @@ describe('readTrack2', () => {
       `${DATA}\n`,
       `%B4111111111111111^LOPEZ/ANA^29122011234567890?`,
     ]) {
-      assert.equal(readTrack2(text), undefined, JSON.stringify(text));
+      assert.equal(parseTrack2(text), undefined, JSON.stringify(text));
     }
   });
 
@@ -88,7 +88,7 @@ describe('readTrack2', () => {
         (pan, separator, date, service, rest) => {
           const data = `${pan}${separator}${date?.join('') ?? separator}${service ?? separator}${rest}`;
           const expected = date === undefined ? undefined : { year: date[0], month: date[1] };
-          assert.deepEqual(readTrack2(`;${data}?`), { data, pan, expiry: expected });
+          assert.deepEqual(parseTrack2(`;${data}?`), { data, pan, expiry: expected });
         },
       ),
     );

@@ -1,6 +1,6 @@
 import type { Keyring } from '../crypto/keyring.ts';
-import { type Place, placeOf } from '../crypto/seal.ts';
-import { openJson, sealJson } from '../crypto/sealed-json.ts';
+import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
+import { sealJson, unsealJson } from '../crypto/sealed-json.ts';
 import { DAY } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
@@ -56,10 +56,20 @@ type Sealed = Pick<ActivationRequest, 'requester' | 'decider' | 'processor' | 'n
 type Bound = Omit<ActivationRequest, keyof Sealed>;
 
 /** Bound to the columns in clear, too. */
-const placeOfRecord = (bound: Bound): Place => {
+const placeOfRecord = (bound: Bound): EncryptionContext => {
   const { account, environment, id, status, requestedBy, decidedBy = '', createdAt, decidedAt = '' } = bound;
   const times = [createdAt, decidedAt].map(String);
-  return placeOf(environment, account, 'activation-requests', id, 'record', status, requestedBy, decidedBy, ...times);
+  return encryptionContext(
+    environment,
+    account,
+    'activation-requests',
+    id,
+    'record',
+    status,
+    requestedBy,
+    decidedBy,
+    ...times,
+  );
 };
 
 /** The newest first; without those that were changed in the database. */
@@ -111,7 +121,7 @@ async function readable(keyring: Keyring, rows: readonly Row[]): Promise<Activat
       createdAt: integer(row, 'created_at'),
       decidedAt: integerOrNull(row, 'decided_at'),
     };
-    const record = await openJson<Sealed>(keyring, bound, 'requests', placeOfRecord(bound), blob(row, 'record'));
+    const record = await unsealJson<Sealed>(keyring, bound, 'requests', placeOfRecord(bound), blob(row, 'record'));
     if (record !== undefined) requests.push({ ...bound, ...record });
   }
   return requests;

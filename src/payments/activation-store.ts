@@ -1,6 +1,6 @@
 import type { Keyring } from '../crypto/keyring.ts';
-import { type Place, placeOf } from '../crypto/seal.ts';
-import { openJson } from '../crypto/sealed-json.ts';
+import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
+import { unsealJson } from '../crypto/sealed-json.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { blob, type Database, integer, text, type Write, write } from '../storage/database.ts';
 import type { GivenSettings } from './settings.ts';
@@ -20,8 +20,8 @@ export type StoredSettings = { readonly revision: number } & (
   | { readonly isTampered: true; readonly given?: undefined }
 );
 
-const placeOfRecord = ({ environment, account }: Tenant, processor: string, revision: number): Place =>
-  placeOf(environment, account, 'processor-configurations', processor, String(revision), 'record');
+const placeOfRecord = ({ environment, account }: Tenant, processor: string, revision: number): EncryptionContext =>
+  encryptionContext(environment, account, 'processor-configurations', processor, String(revision), 'record');
 
 /** By the name of the processor. */
 export async function findSettings(
@@ -34,7 +34,7 @@ export async function findSettings(
     const processor = text(row, 'processor');
     const revision = integer(row, 'revision');
     const place = placeOfRecord(tenant, processor, revision);
-    const given = await openJson<GivenSettings>(keyring, tenant, 'payments', place, blob(row, 'record'));
+    const given = await unsealJson<GivenSettings>(keyring, tenant, 'payments', place, blob(row, 'record'));
     found.set(processor, given === undefined ? { isTampered: true, revision } : { isTampered: false, given, revision });
   }
   return found;

@@ -14,7 +14,7 @@ import {
   USD,
   WORDS,
 } from '../../test/payment-pieces.ts';
-import { readPan } from '../kernel/pan.ts';
+import { parsePan } from '../kernel/pan.ts';
 import { Asking, historyOf, subjectOf } from './asking.ts';
 import type { CardData, Finding, Order, Outcome, Processor, ProcessorCall } from './processor.ts';
 
@@ -22,7 +22,7 @@ const TIMEOUT = 1000;
 const TENANT = { account: 'acc', environment: 'sandbox' } as const;
 const SETTINGS = { 'timeout-ms': String(TIMEOUT), 'opened-expiry': `${LIFETIMES.opened / 1000}s` };
 const card: CardData = {
-  pan: readPan('4111111111111111') ?? assert.fail('a card number'),
+  pan: parsePan('4111111111111111') ?? assert.fail('a card number'),
   expiry: { month: '12', year: '29' },
   securityCode: undefined,
   holder: undefined,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Failure } from '../kernel/failure.ts';
-import { readPan } from '../kernel/pan.ts';
+import { parsePan } from '../kernel/pan.ts';
 import type { Placeholder } from '../placeholders/grammar.ts';
 import type { Filled, Mark } from '../placeholders/mark.ts';
 import type { Placeholders, Reader } from '../placeholders/placeholders.ts';
@@ -79,7 +79,7 @@ const READER: Reader = {
   origin: { actor: { type: 'service' } },
   use: 'payment',
 };
-const pan = readPan('4111111111111111') ?? assert.fail('a card number');
+const pan = parsePan('4111111111111111') ?? assert.fail('a card number');
 const literal: CardSource = {
   number: { literal: pan },
   expiry: { literal: { month: '12', year: '29' } },
@@ -173,7 +173,7 @@ describe('reading a card', () => {
   });
 
   it('refuses a number that fails the Luhn check, or is none, wherever it came from', async () => {
-    const bad = readPan('4111111111111112') ?? assert.fail('digits');
+    const bad = parsePan('4111111111111112') ?? assert.fail('digits');
     const { placeholders } = holding({});
     const isRefused = ({ code, field, message }: Failure): void => {
       assert.deepEqual([code, field], ['invalid_field', 'card.number']);

@@ -1,6 +1,6 @@
-import { type Expiry, readExpiry } from '../kernel/expiry.ts';
+import { type Expiry, parseExpiry } from '../kernel/expiry.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
-import { type Pan, passesLuhn, readPan } from '../kernel/pan.ts';
+import { type Pan, parsePan, passesLuhn } from '../kernel/pan.ts';
 import { findPlaceholders, type Part, type Placeholder, PlaceholderFault } from '../placeholders/grammar.ts';
 import type { Mark } from '../placeholders/mark.ts';
 import type { Placeholders, Reader } from '../placeholders/placeholders.ts';
@@ -79,8 +79,8 @@ export async function readCard(placeholders: Placeholders, reader: Reader, sourc
     return read(values.get(FIELDS[name].path) ?? '');
   };
   const text = (value: string): string => value;
-  const pan = fieldOf<Pan | undefined>('number', readPan);
-  const expiry = fieldOf<Expiry | undefined>('expiry', readExpiry);
+  const pan = fieldOf<Pan | undefined>('number', parsePan);
+  const expiry = fieldOf<Expiry | undefined>('expiry', parseExpiry);
   if (pan === undefined || !passesLuhn(pan))
     throw invalid(FIELDS.number.path, 'expected a card number that passes the Luhn check');
   if (expiry === undefined) throw invalid(FIELDS.expiry.path, 'expected MM/YYYY or MM/YY');

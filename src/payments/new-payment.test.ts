@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { bareOrder, FIRST, NOW, paymentOf, USD } from '../../test/payment-pieces.ts';
 import { DAY, HOUR } from '../kernel/clock.ts';
-import { readPan } from '../kernel/pan.ts';
+import { parsePan } from '../kernel/pan.ts';
 import type { Configured } from './activations.ts';
 import type { ReadCard } from './card-source.ts';
 import { newPayment } from './new-payment.ts';
 import type { Order, Processor } from './processor.ts';
 import { COMMON_SETTINGS, settingsInForce } from './settings.ts';
 
-const pan = readPan('4111111111111111') ?? assert.fail('a card number');
+const pan = parsePan('4111111111111111') ?? assert.fail('a card number');
 const card = { pan, expiry: { month: '12', year: '29' }, securityCode: '987', holder: 'Ana Lopez' };
 const read: ReadCard = { card, inClear: true, captures: ['capture-1'] };
 const order = bareOrder({ amount: { minor: 9_007_199_254_740_993n, currency: USD }, referenceCode: 'A-1' });

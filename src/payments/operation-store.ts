@@ -1,5 +1,5 @@
 import type { Keyring } from '../crypto/keyring.ts';
-import { type Place, placeOf, type Seal } from '../crypto/seal.ts';
+import { type EncryptionContext, encryptionContext, type Sealer } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { blob, type Database, integer, type Row, text, type Write, write } from '../storage/database.ts';
 import type { Operation, OperationState } from './payment.ts';
@@ -23,9 +23,10 @@ const OF_TENANT = 'where account = ? and environment = ?';
 const placeOfOperation = (
   { environment, account }: Tenant,
   { payment, id, type, state }: Pick<Operation, 'payment' | 'id' | 'type' | 'state'>,
-): Place => placeOf(environment, account, 'payment-operations', payment, id, type, state, 'record');
+): EncryptionContext =>
+  encryptionContext(environment, account, 'payment-operations', payment, id, type, state, 'record');
 
-export function insertOperation(seal: Seal, tenant: Tenant, operation: Operation): Write {
+export function insertOperation(seal: Sealer, tenant: Tenant, operation: Operation): Write {
   const { payment, id, type, state, particulars, createdAt } = operation;
   const record = seal(placeOfOperation(tenant, operation), operationRecord(operation));
   const values = [tenant.account, tenant.environment, payment, id, type, state];
@@ -33,7 +34,7 @@ export function insertOperation(seal: Seal, tenant: Tenant, operation: Operation
 }
 
 /** Conflicts when the operation was changed since `revision`. */
-export function updateOperation(seal: Seal, tenant: Tenant, operation: Operation, revision: number): Write {
+export function updateOperation(seal: Sealer, tenant: Tenant, operation: Operation, revision: number): Write {
   const { id, state, particulars } = operation;
   const record = seal(placeOfOperation(tenant, operation), operationRecord(operation));
   const where = [tenant.account, tenant.environment, id, revision];
@@ -74,6 +75,6 @@ async function openOperation(keyring: Keyring, tenant: Tenant, row: Row): Promis
     state: text(row, 'state') as OperationState,
     createdAt: integer(row, 'created_at'),
   };
-  const record = await keyring.open(tenant, 'payments', placeOfOperation(tenant, columns), blob(row, 'record'));
+  const record = await keyring.unseal(tenant, 'payments', placeOfOperation(tenant, columns), blob(row, 'record'));
   return { operation: operationFrom(record.toString('utf8'), columns), revision: integer(row, 'revision') };
 }

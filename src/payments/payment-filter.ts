@@ -1,6 +1,6 @@
 import { DAY } from '../kernel/clock.ts';
 import { invalid } from '../kernel/failure.ts';
-import { idsFrom } from '../kernel/ids.ts';
+import { minIdAt } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Payment, PaymentType } from './payment.ts';
 import type { PaymentColumns } from './payment-record.ts';
@@ -24,8 +24,8 @@ export interface PaymentFilter {
 
 /** Ids of payments begun in this time: from one, before another. */
 export const idsOf = ({ from, to }: PaymentFilter): readonly [from: string, to: string] => [
-  from === undefined ? '' : idsFrom(from),
-  to === undefined ? BEHIND_ALL : idsFrom(to),
+  from === undefined ? '' : minIdAt(from),
+  to === undefined ? BEHIND_ALL : minIdAt(to),
 ];
 
 const BEHIND_ALL = '~';
@@ -65,7 +65,7 @@ export function checkFilter({ lastFour, from, to }: PaymentFilter): void {
 /** A time to count over. Throws `invalid_field`. */
 export function checkSpan(from: number, to: number): void {
   checkFilter({ from, to });
-  const days = LIMITS.statisticsDaysAtOnce;
+  const days = LIMITS.statisticsDaysPerQuery;
   if (to - from > days * DAY) throw invalid('to', `expected ${days} days behind from at most`);
 }
 

@@ -3,7 +3,7 @@ import type { Keyring } from '../crypto/keyring.ts';
 import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
-import { timeOfId } from '../kernel/ids.ts';
+import { parseIdTime } from '../kernel/ids.ts';
 import { type Database, integer, integerOrNull, type Row, text } from '../storage/database.ts';
 import { Kept } from '../storage/kept.ts';
 import { type Page, readCursor, walk, writeCursor } from '../storage/page.ts';
@@ -66,7 +66,7 @@ export class PaymentListing {
     });
     if (isEnd || last === undefined) return { items, cursor: undefined, lookedUntil: undefined };
     const id = text(last, 'id');
-    return { items, cursor: writeCursor(id), lookedUntil: timeOfId(id) };
+    return { items, cursor: writeCursor(id), lookedUntil: parseIdTime(id) };
   }
 
   /** By the id of any of its operations, ours or the processor's. Throws `unknown_payment`. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { captured, failed, LIFETIMES, NOW, paymentOf, USD, WORDS } from '../../test/payment-pieces.ts';
-import { decimalOf } from '../kernel/money.ts';
+import { formatDecimal } from '../kernel/money.ts';
 import { admit, type Command, newOperation, type Operation, type Payment, standingOf } from './payment.ts';
 import type { Finding, OperationType, Outcome } from './processor.ts';
 import {
@@ -160,7 +160,7 @@ class Ask implements fc.Command<Model, Real> {
     const expected = begins(model, this.type, this.cents);
     if (expected !== undefined) model.busy = { type: this.type, amount: expected };
     const { type, cents } = this;
-    const text = cents === undefined ? undefined : decimalOf({ minor: BigInt(cents), currency: USD });
+    const text = cents === undefined ? undefined : formatDecimal({ minor: BigInt(cents), currency: USD });
     const amount = text === undefined ? undefined : { text, currency: undefined };
     const command = type === 'capture' || type === 'payment_refund' ? { type, amount } : { type };
     step(model, real, this.toString(), () => {

@@ -1,5 +1,5 @@
 import type { Keyring } from '../crypto/keyring.ts';
-import { type Place, placeOf, type Seal, UnsealError } from '../crypto/seal.ts';
+import { type EncryptionContext, encryptionContext, type Sealer, UnsealError } from '../crypto/seal.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import {
@@ -48,12 +48,13 @@ const OF_TENANT = 'where account = ? and environment = ?';
 const placeOfPayment = (
   { environment, account }: Tenant,
   payment: Pick<Payment, 'id' | 'processor' | 'status'>,
-): Place => placeOf(environment, account, 'payments', payment.id, 'record', payment.processor, payment.status);
+): EncryptionContext =>
+  encryptionContext(environment, account, 'payments', payment.id, 'record', payment.processor, payment.status);
 
 const scheduled = ({ attempts, dueAt, doubtfulAt }: Schedule): Value[] => [attempts, dueAt ?? null, doubtfulAt ?? null];
 
 export function insertPayment(
-  seal: Seal,
+  seal: Sealer,
   tenant: Tenant,
   { payment, first }: FiledPayment,
   schedule: Schedule,
@@ -68,7 +69,7 @@ export function insertPayment(
 
 /** Conflicts when the payment was changed since `revision`. */
 export function updatePayment(
-  seal: Seal,
+  seal: Sealer,
   tenant: Tenant,
   { payment, first }: FiledPayment,
   schedule: Schedule,
@@ -96,7 +97,7 @@ export async function findPayment(
 
 async function openPayment(keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredPayment> {
   const columns = columnsOf(row);
-  const record = await keyring.open(tenant, 'payments', placeOfPayment(tenant, columns), blob(row, 'record'));
+  const record = await keyring.unseal(tenant, 'payments', placeOfPayment(tenant, columns), blob(row, 'record'));
   return {
     ...paymentFrom(record.toString('utf8'), columns),
     revision: integer(row, 'revision'),
@@ -181,7 +182,7 @@ export interface DoubtfulPayment extends ListedPayment {
 /** Put so that it is read by the index of doubts, which are few, and not by that of all payments of the account. */
 const OF_ONE = "and account || '' = ? and environment || '' = ?";
 const DOUBTFUL = `select account, environment, ${PAYMENT} from payments where doubtful_at is not null
-  order by doubtful_at limit ${LIMITS.listedDoubts}`;
+  order by doubtful_at limit ${LIMITS.inDoubtPaymentsListed}`;
 const DOUBTS = 'select count(*) as number from payments where doubtful_at is not null';
 
 /** The oldest doubt first. */

@@ -1,7 +1,7 @@
 import type { Currency } from '../kernel/currency.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { readAmount } from '../kernel/money.ts';
+import { parseAmount } from '../kernel/money.ts';
 import type { OperationType, Particulars } from './processor.ts';
 import { type Failed, mayBecome, type Reason, type Status } from './transitions.ts';
 
@@ -186,7 +186,7 @@ function amountWithin(
   const field = `${group}.amount_details`;
   if (asked.currency !== undefined && asked.currency !== currency)
     throw invalid(`${field}.currency`, 'expected the currency of the payment');
-  const minor = readAmount(asked.text, currency);
+  const minor = parseAmount(asked.text, currency);
   if (minor === undefined || minor === 0n) throw invalid(`${field}.total_amount`, AMOUNT_EXPECTED);
   if (minor > available) throw invalid(`${field}.total_amount`, 'more than is left of the payment');
   if (!inParts && minor !== available) throw invalid(`${field}.total_amount`, 'this processor captures in full only');

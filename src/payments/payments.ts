@@ -4,7 +4,7 @@ import type { Claimed } from '../idempotency/effect.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
-import { AscendingIds } from '../kernel/ids.ts';
+import { MonotonicIds } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
 import type { Placeholders } from '../placeholders/placeholders.ts';
@@ -47,7 +47,7 @@ export class Payments {
   readonly #notifications: Notifications;
   readonly #clock: Clock;
   readonly #time: TrustedTime;
-  readonly #ids: AscendingIds;
+  readonly #ids: MonotonicIds;
 
   constructor(options: {
     database: Database;
@@ -68,7 +68,7 @@ export class Payments {
     this.#notifications = options.notifications;
     this.#clock = options.clock;
     this.#time = options.time;
-    this.#ids = new AscendingIds(() => options.time.steadyNow(), options.random);
+    this.#ids = new MonotonicIds(() => options.time.steadyNow(), options.random);
   }
 
   /** Authorizes, with `order.capture` captures as well. Throws `access_denied` and what reading the card throws. */

@@ -28,7 +28,7 @@ const refusal = (act: () => unknown): string => {
     act();
   } catch (error) {
     assert.ok(error instanceof SettingError, String(error));
-    assert.equal(error.wrongUse, true);
+    assert.equal(error.isUsageError, true);
     return error.message;
   }
   return assert.fail('was accepted');

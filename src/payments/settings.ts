@@ -7,8 +7,8 @@ import { OperatorError } from '../kernel/operator-error.ts';
 /** A setting that does not exist, is missing or cannot have this value; its text is for the operator. */
 export class SettingError extends OperatorError {
   override readonly name = 'SettingError';
-  override readonly wrongUse = true;
-  override readonly part = 'settings';
+  override readonly isUsageError = true;
+  override readonly field = 'settings';
 }
 
 export interface Setting {

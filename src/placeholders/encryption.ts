@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { type EncryptionPadding, encryptRsa, plaintextLimit } from '../crypto/rsa.ts';
-import { bitsOf, KeyFault, readPublicKey } from '../crypto/rsa-keys.ts';
+import { InvalidKeyError, keyBits, parsePublicKey } from '../crypto/rsa-keys.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { isJsonObject, type Json, parseJson } from '../kernel/json.ts';
 import { type Filled, faultAt, type Mark } from './mark.ts';
@@ -54,9 +54,9 @@ function keyOf(key: Json): KeyObject {
   const expectation = 'expected an RSA public key of 2048 bits or more, PEM or base64 of DER';
   if (typeof key !== 'string') throw invalid(`${HEADER}.key`, expectation);
   try {
-    return readPublicKey(Buffer.from(key, 'latin1'));
+    return parsePublicKey(Buffer.from(key, 'latin1'));
   } catch (error) {
-    if (error instanceof KeyFault) throw invalid(`${HEADER}.key`, expectation);
+    if (error instanceof InvalidKeyError) throw invalid(`${HEADER}.key`, expectation);
     throw error;
   }
 }
@@ -67,7 +67,7 @@ export const isEncrypted = ({ placeholder }: Mark, { isPartial }: ValueEncryptio
 /** With values that are to be encrypted as base64 of their ciphertext. Throws `invalid_placeholder`. */
 export function encryptValues(filled: readonly Filled[], encryption: ValueEncryption, key: KeyObject): Filled[] {
   const { padding } = encryption;
-  const longest = plaintextLimit(padding, bitsOf(key));
+  const longest = plaintextLimit(padding, keyBits(key));
   return filled.map(({ mark, value }) => {
     if (!isEncrypted(mark, encryption)) return { mark, value };
     const bytes = Buffer.from(value, 'utf8');

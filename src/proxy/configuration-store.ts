@@ -1,5 +1,5 @@
 import type { Keyring } from '../crypto/keyring.ts';
-import { type Place, placeOf } from '../crypto/seal.ts';
+import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import {
   blob,
@@ -33,8 +33,8 @@ export interface StoredConfiguration {
 type Ends = readonly [merchant: number | null, processor: number | null];
 
 /** Bound to the columns in clear, too. */
-const placeOfRecord = ({ environment, account }: Tenant, revision: number, ends: Ends): Place =>
-  placeOf(environment, account, 'proxy-configurations', String(revision), ...ends.map(String), 'record');
+const placeOfRecord = ({ environment, account }: Tenant, revision: number, ends: Ends): EncryptionContext =>
+  encryptionContext(environment, account, 'proxy-configurations', String(revision), ...ends.map(String), 'record');
 
 export async function findRevision(database: Database, { account, environment }: Tenant): Promise<number | undefined> {
   const [row] = await database.read(REVISION, account, environment);
@@ -53,7 +53,7 @@ export async function findConfiguration(
     integerOrNull(row, 'merchant_expires_at') ?? null,
     integerOrNull(row, 'processor_expires_at') ?? null,
   ] as const;
-  const record = await keyring.open(tenant, 'proxy', placeOfRecord(tenant, revision, ends), blob(row, 'record'));
+  const record = await keyring.unseal(tenant, 'proxy', placeOfRecord(tenant, revision, ends), blob(row, 'record'));
   try {
     return { configuration: configurationFrom(record.toString('utf8')), revision };
   } finally {

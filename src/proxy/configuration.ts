@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { namedKeyIdentifier } from '../crypto/certificate.ts';
-import { publicOf, subjectKeyIdentifier, thumbprint } from '../crypto/rsa-keys.ts';
+import { subjectKeyIdentifier, thumbprint, toPublicKey } from '../crypto/rsa-keys.ts';
 import type { GivenSettings } from './settings.ts';
 
 /** What the proxy of one account in one environment works with. */
@@ -89,7 +89,7 @@ export const certificateFingerprint = ({ raw }: X509Certificate): string =>
   createHash('sha256').update(raw).digest('hex');
 
 export const belongTogether = (key: KeyObject, certificate: X509Certificate): boolean =>
-  certificate.publicKey.equals(publicOf(key));
+  certificate.publicKey.equals(toPublicKey(key));
 
 /** As it is sealed; binary values as base64. */
 interface ConfigurationRecord {

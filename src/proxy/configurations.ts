@@ -106,7 +106,7 @@ export class Configurations {
   }
 
   /**
-   * Throws `KeyFault`, `SettingError` or another error for the operator, and `ApprovalRequired` when a member of the account has
+   * Throws `InvalidKeyError`, `SettingError` or another error for the operator, and `ApprovalRequired` when a member of the account has
    * to approve it first; then nothing has changed.
    */
   async configure(tenant: Tenant, changes: Changes, origin: Origin, right: ChangeRight = {}): Promise<Configuration> {

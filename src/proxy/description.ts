@@ -1,4 +1,4 @@
-import { bitsOf, keyFingerprint, publicOf } from '../crypto/rsa-keys.ts';
+import { keyBits, keyFingerprint, toPublicKey } from '../crypto/rsa-keys.ts';
 import { iso8601, timeOrNull } from '../kernel/clock.ts';
 import {
   type Configuration,
@@ -73,8 +73,8 @@ function shown<T, S>(replaceable: Replaceable<T>, show: (value: T) => S, now: nu
 const keyShown = ({ key, kid }: Pick<MerchantKey, 'key' | 'kid'>): ShownKey => ({
   kid,
   fingerprint: keyFingerprint(key),
-  bits: bitsOf(key),
-  public_key: publicOf(key).export({ format: 'pem', type: 'spki' }).toString(),
+  bits: keyBits(key),
+  public_key: toPublicKey(key).export({ format: 'pem', type: 'spki' }).toString(),
 });
 
 const processorShown = (processor: ProcessorKey): ShownProcessorKey => ({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createPrivateKey, generateKeyPairSync, type X509Certificate } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { newCertificate, newPair, privatePem, publicPem } from '../../test/rsa-pairs.ts';
-import { KeyFault } from '../crypto/rsa-keys.ts';
+import { InvalidKeyError } from '../crypto/rsa-keys.ts';
 import { DAY, MINUTE } from '../kernel/clock.ts';
 import {
   endOf,
@@ -58,7 +58,7 @@ async function refusal(act: () => unknown): Promise<string> {
   try {
     await act();
   } catch (error) {
-    assert.ok(error instanceof KeyFault, String(error));
+    assert.ok(error instanceof InvalidKeyError, String(error));
     return error.message;
   }
   return assert.fail('accepted');

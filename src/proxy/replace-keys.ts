@@ -1,6 +1,6 @@
 import { type KeyObject, sign, verify, type X509Certificate } from 'node:crypto';
-import { makeSelfSigned } from '../crypto/certificate.ts';
-import { KeyFault, publicOf, readCertificate, readPrivateKey, readPublicKey } from '../crypto/rsa-keys.ts';
+import { createSelfSigned } from '../crypto/certificate.ts';
+import { InvalidKeyError, parseCertificate, parsePrivateKey, parsePublicKey, toPublicKey } from '../crypto/rsa-keys.ts';
 import {
   belongTogether,
   endOf,
@@ -15,14 +15,14 @@ import {
   waiting,
 } from './configuration.ts';
 
-/** Keys and certificates of the operator's, checked before anything is stored. All of it throws `KeyFault`. */
+/** Keys and certificates of the operator's, checked before anything is stored. All of it throws `InvalidKeyError`. */
 
 /** Names the part in which a fault lies. */
 function inPart<T>(part: 'processor_public_key' | 'merchant_private_key' | 'merchant_certificate', act: () => T): T {
   try {
     return act();
   } catch (error) {
-    if (error instanceof KeyFault) error.part = part;
+    if (error instanceof InvalidKeyError) error.field = part;
     throw error;
   }
 }
@@ -47,7 +47,7 @@ export function replaceProcessorKey(
 ): Replacement<ProcessorKey> {
   const { now, from } = times;
   const { key, certificate } = inPart('processor_public_key', () => {
-    const key = readPublicKey(file);
+    const key = parsePublicKey(file);
     const certificate = certificateIn(file);
     if (certificate !== undefined) mustBeValid(certificate, times, 'processor');
     return { key, certificate };
@@ -73,11 +73,11 @@ export async function replaceMerchantKey(
 ): Promise<Replacement<MerchantKey>> {
   const { now, from } = times;
   if (old !== undefined && from > now && endOf(inUse(old, now).certificate) < from)
-    throw new KeyFault('the merchant certificate in use ends before the overlap does', 'overlap_minutes');
+    throw new InvalidKeyError('the merchant certificate in use ends before the overlap does', 'overlap_minutes');
   const certificate = files.certificate && merchantCertificate(files.certificate, times);
   const { privateKey, passphrase } = files;
   if (privateKey === undefined) return inPart('merchant_certificate', () => renewed(old, certificate, times));
-  const key = inPart('merchant_private_key', () => mustSign(readPrivateKey(privateKey, passphrase)));
+  const key = inPart('merchant_private_key', () => mustSign(parsePrivateKey(privateKey, passphrase)));
   const entered = await paired(old, key, certificate, files.name, times);
   // Given again, it is in use as it was, and whatever waited does not come.
   const isInUse = old !== undefined && inUse(old, now) === entered;
@@ -86,7 +86,7 @@ export async function replaceMerchantKey(
 
 const merchantCertificate = (file: Uint8Array, times: Times): X509Certificate =>
   inPart('merchant_certificate', () => {
-    const certificate = readCertificate(file);
+    const certificate = parseCertificate(file);
     mustBeValid(certificate, times, 'merchant');
     return certificate;
   });
@@ -98,11 +98,11 @@ function renewed(
   { now, from }: Times,
 ): Replacement<MerchantKey> {
   if (old === undefined || certificate === undefined)
-    throw new KeyFault('a certificate needs its private key: give both');
+    throw new InvalidKeyError('a certificate needs its private key: give both');
   const next = waiting(old, now);
   const current = inUse(old, now);
   if (next !== undefined && from > now)
-    throw new KeyFault('another key waits already: a certificate cannot wait beside it');
+    throw new InvalidKeyError('another key waits already: a certificate cannot wait beside it');
   if (next !== undefined && belongTogether(next.value.key, certificate)) {
     mustBeValid(certificate, { now, from: next.from }, 'merchant');
     const entered = merchantKey(next.value.key, certificate);
@@ -129,18 +129,18 @@ async function paired(
   // Processors hold on to a certificate, so it changes only with its key or by its end.
   const known = old === undefined ? [] : [inUse(old, now), waiting(old, now)?.value];
   const same = known.find((each) => each?.key.equals(key) === true && endOf(each.certificate) > from);
-  return same ?? merchantKey(key, readCertificate(await makeSelfSigned(key, name, now)));
+  return same ?? merchantKey(key, parseCertificate(await createSelfSigned(key, name, now)));
 }
 
-const anotherKey = (): KeyFault =>
-  new KeyFault('the merchant certificate belongs to another private key', 'merchant_certificate');
+const anotherKey = (): InvalidKeyError =>
+  new InvalidKeyError('the merchant certificate belongs to another private key', 'merchant_certificate');
 
 /** The certificate that a public key came in, if it did. */
 function certificateIn(file: Uint8Array): X509Certificate | undefined {
   try {
-    return readCertificate(file);
+    return parseCertificate(file);
   } catch (error) {
-    if (error instanceof KeyFault) return undefined;
+    if (error instanceof InvalidKeyError) return undefined;
     throw error;
   }
 }
@@ -149,19 +149,19 @@ function certificateIn(file: Uint8Array): X509Certificate | undefined {
 function mustBeValid(certificate: X509Certificate, { now, from }: Times, whose: string): void {
   const [start, end] = [startOf(certificate), endOf(certificate)];
   if (Number.isNaN(start) || Number.isNaN(end))
-    throw new KeyFault(`the times of the ${whose} certificate are malformed`);
-  if (end <= now) throw new KeyFault(`the ${whose} certificate has expired`);
-  if (end <= from) throw new KeyFault(`the ${whose} certificate ends before it comes into use`);
-  if (start > now) throw new KeyFault(`the ${whose} certificate is not valid yet`);
+    throw new InvalidKeyError(`the times of the ${whose} certificate are malformed`);
+  if (end <= now) throw new InvalidKeyError(`the ${whose} certificate has expired`);
+  if (end <= from) throw new InvalidKeyError(`the ${whose} certificate ends before it comes into use`);
+  if (start > now) throw new InvalidKeyError(`the ${whose} certificate is not valid yet`);
 }
 
 /** A key can be well-formed and still have numbers that do not fit each other. */
 function mustSign(key: KeyObject): KeyObject {
   const data = Buffer.from('cardvault');
   try {
-    if (verify('sha256', data, publicOf(key), sign('sha256', data, key))) return key;
+    if (verify('sha256', data, toPublicKey(key), sign('sha256', data, key))) return key;
   } catch {
     // As a signature that does not verify.
   }
-  throw new KeyFault('the private key is damaged: its signature does not verify');
+  throw new InvalidKeyError('the private key is damaged: its signature does not verify');
 }

@@ -35,7 +35,7 @@ function fault(changes: GivenSettings, old: GivenSettings = {}): string {
     mergeSettings(old, changes);
   } catch (error) {
     assert.ok(error instanceof OperatorError, String(error));
-    assert.ok(error.wrongUse);
+    assert.ok(error.isUsageError);
     return error.message;
   }
   return assert.fail(`accepted ${JSON.stringify(changes)}`);

@@ -6,8 +6,8 @@ import { OperatorError } from '../kernel/operator-error.ts';
 /** A setting that does not exist or cannot have this value; its text is for the operator. */
 class SettingError extends OperatorError {
   override readonly name = 'SettingError';
-  override readonly wrongUse = true;
-  override readonly part = 'settings';
+  override readonly isUsageError = true;
+  override readonly field = 'settings';
 }
 
 /** Words that a setting may have; the first is the default. */

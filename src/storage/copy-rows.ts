@@ -79,7 +79,7 @@ export async function compareRows({ source, target, progress }: Move): Promise<C
 
 const differs = ({ name }: Table, here: Digest, there: Digest): CopyError =>
   new CopyError(`table ${name} differs between source and target`, {
-    wrongUse: false,
+    isUsageError: false,
     problems: [`source: ${shown(here)}`, `target: ${shown(there)}`],
   });
 

@@ -8,7 +8,7 @@ export async function copySadKeys(source: SadKeyStore, target: SadKeyStore): Pro
   const copied = new Set((await target.list()).map(textOf));
   if (copied.size === keys.length && keys.every((key) => copied.has(textOf(key)))) return keys.length;
   throw new CopyError('the target holds other keys of sensitive authentication data than the source', {
-    wrongUse: false,
+    isUsageError: false,
     problems: ['remove what an earlier vault left beside the target, and begin again'],
   });
 }

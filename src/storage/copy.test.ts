@@ -154,7 +154,7 @@ for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
         await change(target, sql, ...values);
         await assert.rejects(beginCopy(target, vault, 1), {
           message: `the target is not empty: table ${name} has rows`,
-          wrongUse: true,
+          isUsageError: true,
         });
         assert.equal(await unfinishedCopy(target), false);
         await change(target, `delete from ${name}`);

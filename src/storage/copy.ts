@@ -23,11 +23,14 @@ const SEEN_WITHIN_MS = MINUTE;
 /** Why there is no copy, for the operator. */
 export class CopyError extends OperatorError {
   override readonly name = 'CopyError';
-  override readonly wrongUse: boolean;
+  override readonly isUsageError: boolean;
   override readonly problems: readonly string[];
-  constructor(message: string, { wrongUse = true, problems = [] }: { wrongUse?: boolean; problems?: string[] } = {}) {
+  constructor(
+    message: string,
+    { isUsageError = true, problems = [] }: { isUsageError?: boolean; problems?: string[] } = {},
+  ) {
     super(message);
-    this.wrongUse = wrongUse;
+    this.isUsageError = isUsageError;
     this.problems = problems;
   }
 }
@@ -123,7 +126,7 @@ async function firstFilled(target: Database): Promise<string | undefined> {
 /** From now on the target is a vault like any other. */
 export async function finishCopy(target: Database, now: number): Promise<void> {
   const { committed } = await target.commit({ writes: [write(FINISH, [now], 1)] });
-  if (!committed) throw new CopyError('another process has finished or removed this copy', { wrongUse: false });
+  if (!committed) throw new CopyError('another process has finished or removed this copy', { isUsageError: false });
 }
 
 /** Has a node used the database within the last minute? */

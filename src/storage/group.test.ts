@@ -143,16 +143,16 @@ describe('group commit', () => {
     const group = new GroupCommit(sink.send, 2);
     const accepted: Promise<unknown>[] = [];
     let refused: unknown;
-    while (refused === undefined && accepted.length < 2 * LIMITS.waitingUnits) {
-      const full = group.waiting >= LIMITS.waitingUnits;
+    while (refused === undefined && accepted.length < 2 * LIMITS.queuedUnits) {
+      const full = group.waiting >= LIMITS.queuedUnits;
       const outcome = group.commit(unit('x'));
       if (full) refused = await outcome.catch((error: unknown) => error);
       else accepted.push(outcome);
     }
     assert.ok(refused instanceof StorageError);
     assert.match(refused.message, /too many/);
-    assert.ok(accepted.length >= LIMITS.waitingUnits);
-    assert.equal(group.waiting, LIMITS.waitingUnits);
+    assert.ok(accepted.length >= LIMITS.queuedUnits);
+    assert.equal(group.waiting, LIMITS.queuedUnits);
     await rounds();
     await sink.finishAll();
     assert.equal((await Promise.all(accepted)).length, accepted.length);

@@ -37,7 +37,7 @@ export class GroupCommit {
   }
 
   commit(unit: Unit): Promise<Outcome> {
-    if (this.#waiting.length >= LIMITS.waitingUnits) {
+    if (this.#waiting.length >= LIMITS.queuedUnits) {
       return Promise.reject(new StorageError('too many writes are waiting'));
     }
     return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
 import { hash, type KeyObject } from 'node:crypto';
-import { keyedDigest, sameDigest } from '../crypto/fingerprint.ts';
+import { isSameDigest, keyedDigest } from '../crypto/fingerprint.ts';
 import type { JournalEntry } from './database.ts';
 import type { RegisteredLane } from './lane-register.ts';
 
@@ -70,7 +70,7 @@ export const sealHead = (key: KeyObject, { account, lane, sequence, hash: newest
   new Uint8Array(keyedDigest(key, `${account}\n${lane}\n${sequence}\n${newest}`));
 
 export const headIsSealed = (key: KeyObject, head: Head, seal: Uint8Array): boolean =>
-  sameDigest(sealHead(key, head), seal);
+  isSameDigest(sealHead(key, head), seal);
 
 const announcement = ({ account, environment, at }: JournalEntry, lane: number): JournalEntry => ({
   account: '',

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { keyedDigest, sameDigest } from '../crypto/fingerprint.ts';
+import { isSameDigest, keyedDigest } from '../crypto/fingerprint.ts';
 import { blob, type Database, type Row, text, type Write, write } from './database.ts';
 
 /**
@@ -49,7 +49,7 @@ function openRegister(key: KeyObject, row: Row | undefined): LaneRegister | 'mis
   if (row === undefined) return 'missing';
   const lanes = text(row, 'lanes');
   const seal = blob(row, 'seal');
-  if (!sameDigest(sealOf(key, lanes), seal)) return 'changed';
+  if (!isSameDigest(sealOf(key, lanes), seal)) return 'changed';
   return { lanes: JSON.parse(lanes) as RegisteredLane[], seal };
 }
 

@@ -31,7 +31,7 @@ export async function walk<Row, Item>({ read, take }: Walk<Row, Item>): Promise<
   let last: Row | undefined;
   for (let looked = 0; looked < LIMITS.rowsPerPage; ) {
     // Most often the first ones are those that are wanted.
-    const limit = looked === 0 ? LIMITS.recordsPerPage + 1 : LIMITS.rowsPerLook;
+    const limit = looked === 0 ? LIMITS.recordsPerPage + 1 : LIMITS.rowsPerScan;
     const rows = await read(last, limit);
     for (const [index, row] of rows.entries()) {
       const item = await take(row);

@@ -77,7 +77,7 @@ export class Statistics {
 
   /** Added up over the hours that begin in this time; `to` is not of it. Throws `invalid_field`. */
   async sums({ account, environment }: Tenant, from: number, to: number): Promise<Counted[]> {
-    const days = LIMITS.statisticsDaysAtOnce;
+    const days = LIMITS.statisticsDaysPerQuery;
     if (!(to >= from && to - from <= days * DAY)) throw invalid('to', `expected ${days} days behind from at most`);
     const sums = new Map<string, number>();
     for (let day = from; day < to; day += DAY) {

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { FINGERPRINT_VERSION, fingerprint } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
-import { type Place, placeOf, type Seal, UnsealError } from '../crypto/seal.ts';
+import { type EncryptionContext, encryptionContext, type Sealer, UnsealError } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Pan } from '../kernel/pan.ts';
 import {
@@ -65,8 +65,8 @@ export interface Deletable {
   readonly token: Token | undefined;
 }
 
-const placeOfRecord = ({ environment, account }: Tenant, token: string): Place =>
-  placeOf(environment, account, 'tokens', token, 'record');
+const placeOfRecord = ({ environment, account }: Tenant, token: string): EncryptionContext =>
+  encryptionContext(environment, account, 'tokens', token, 'record');
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
@@ -159,12 +159,12 @@ export class TokenStore {
   }
 
   /** Conflicts when the token is taken, or the card has a persistent token already. */
-  insert(tokens: readonly Token[], seal: Seal, form: TokenFormat | undefined): Write {
+  insert(tokens: readonly Token[], seal: Sealer, form: TokenFormat | undefined): Write {
     return { sql: INSERT, rows: tokens.map((token) => this.#row(token, seal, form)), touches: 1 };
   }
 
   /** Conflicts when somebody changed a token since it was read. */
-  update(changes: readonly Stored[], seal: Seal): Write {
+  update(changes: readonly Stored[], seal: Sealer): Write {
     const rows = changes.map(({ token, revision }) => {
       const record = seal(placeOfRecord(this.tenant, token.token), recordOf(token));
       return [record, ...this.#scope(), slotOf(token.token) ?? '', revision];
@@ -186,7 +186,7 @@ export class TokenStore {
     return [{ sql: DELETE, rows, touches: 1 }, ...this.#marks.remove(tokens.flatMap(({ token }) => token ?? []))];
   }
 
-  #row(token: Token, seal: Seal, form: TokenFormat | undefined): Value[] {
+  #row(token: Token, seal: Sealer, form: TokenFormat | undefined): Value[] {
     const record = seal(placeOfRecord(this.tenant, token.token), recordOf(token));
     const card = [
       this.#fingerprint(token.card.pan),
@@ -215,7 +215,7 @@ export class TokenStore {
 /** Of a row with slot, scheme, record and created_at. Throws `UnsealError`. */
 async function openToken(keyring: Keyring, tenant: Tenant, row: Row): Promise<Token> {
   const token = tokenOf(text(row, 'slot'));
-  const record = await keyring.open(tenant, 'tokens', placeOfRecord(tenant, token), blob(row, 'record'));
+  const record = await keyring.unseal(tenant, 'tokens', placeOfRecord(tenant, token), blob(row, 'record'));
   const filed = { token, scheme: integer(row, 'scheme') as Scheme, createdAt: integer(row, 'created_at') };
   return tokenFromRecord(record.toString('utf8'), filed);
 }

@@ -1,4 +1,4 @@
-import type { Seal } from '../crypto/seal.ts';
+import type { Sealer } from '../crypto/seal.ts';
 import type { Random } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
@@ -119,7 +119,7 @@ export class TokenizationRun {
 
   madeCount = (): number => this.#inserts.length;
 
-  writes(seal: Seal): Write[] {
+  writes(seal: Sealer): Write[] {
     const { format, persistent } = this.#request;
     const tokens = this.#inserts.flatMap(({ token }) => token ?? []);
     const updates = this.#updates.flatMap(({ token, stored }) =>
@@ -160,7 +160,7 @@ export class TokenizationRun {
 
   #draw(entry: Entry): void {
     const space = this.#spaceOf(entry);
-    for (let draw = 0; draw < LIMITS.tokenDraws; draw++) {
+    for (let draw = 0; draw < LIMITS.randomTokenAttempts; draw++) {
       const token = drawToken(space, this.#random);
       if (token === undefined) return;
       if (!this.#used.has(token)) {
@@ -176,7 +176,7 @@ export class TokenizationRun {
       if (entry.seenFree) return;
       entry.token = undefined;
       // None is drawn that would not be looked at: it would count as used, and be missed by the search.
-      if (draw < LIMITS.tokenDraws) this.#draw(entry);
+      if (draw < LIMITS.randomTokenAttempts) this.#draw(entry);
     }
     if (entry.token === undefined) await this.#search(entry);
   }

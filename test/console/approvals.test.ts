@@ -349,7 +349,7 @@ describe('what is kept', () => {
 
   test('is no more in all than a number of bytes', async () => {
     const approvals = house.core.approvals;
-    const call = { params: {}, body: 'x'.repeat(LIMITS.waitingCallCharacters) };
+    const call = { params: {}, body: 'x'.repeat(LIMITS.approvalCallCharacters) };
     const large = { environment: 'production', action: 'key.create', summary: [], call } as const;
     const acting = { account, person: ana, origin: OPERATOR };
     let asked = 0;
@@ -363,7 +363,7 @@ describe('what is kept', () => {
       for (;;) await one();
     };
     await assert.rejects(untilFull(), { code: 'not_possible' });
-    assert.equal(asked, LIMITS.waitingApprovalBytes / LIMITS.waitingCallCharacters);
+    assert.equal(asked, LIMITS.pendingApprovalBytes / LIMITS.approvalCallCharacters);
     await approvals.withdraw(acting, first);
     await one();
   });
@@ -377,7 +377,7 @@ describe('what is kept', () => {
   });
 
   test('is no more than a number of open ones', async () => {
-    for (let asked = 0; asked < LIMITS.waitingApprovals; asked++) await ask(ana);
+    for (let asked = 0; asked < LIMITS.pendingApprovals; asked++) await ask(ana);
     const answer = await ben.call(createKey, { params: production(), body: TRAITS });
     assert.deepEqual([answer.status, answer.json.code], [400, 'not_possible']);
   });

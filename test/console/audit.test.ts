@@ -230,7 +230,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     assert.ok(auditor !== undefined && other !== undefined);
     const { core } = house;
     const one = { services: { database: core.database }, person: { id: auditor.person.id } };
-    const ends = Array.from({ length: LIMITS.auditLooksPerPerson }, () => beginLook(one as never));
+    const ends = Array.from({ length: LIMITS.auditReadsPerUser }, () => beginLook(one as never));
     const statuses = (who: Desk): Promise<number[]> =>
       Promise.all(
         [listAudit, exportAudit, verifyAudit].map(async (each) => (await who.call(each, { body: {} })).status),
@@ -238,7 +238,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     assert.deepEqual(await statuses(auditor), [429, 429, 429]);
     assert.deepEqual(await statuses(other), [200, 200, 200]);
     for (const end of ends.slice(0, -1)) end();
-    for (let turn = 0; turn < LIMITS.auditLooksPerPerson; turn++)
+    for (let turn = 0; turn < LIMITS.auditReadsPerUser; turn++)
       assert.deepEqual(await statuses(auditor), [200, 200, 200]);
     ends.at(-1)?.();
   });

@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 after(() => house.stop());
 
-const MOST = LIMITS.callsAtOnce;
+const MOST = LIMITS.concurrentCallsPerUser;
 const BY_TEST = { actor: { type: 'operator' } } as const;
 const params = () => ({ account, environment: 'sandbox' });
 const keysPath = () => pathOf(listKeys, { params: params() });

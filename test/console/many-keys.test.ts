@@ -108,7 +108,7 @@ describe('keys that are made and revoked again and again', () => {
   test('are so many in 24 hours, and the newest of them are listed', async () => {
     const whose = await house.newAccount();
     const other = await newPerson(house, whose, 'owner');
-    for (let made = 0; made < LIMITS.keysMadePerDay; made += MAX)
+    for (let made = 0; made < LIMITS.keysCreatedPerDay; made += MAX)
       await Promise.all(
         (await makeMany(MAX, {}, whose)).map(({ key }) => house.core.accounts.revokeKey(key.id, BY_TEST)),
       );

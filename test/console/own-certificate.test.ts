@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { showSession } from '../../console/wire/session.ts';
-import { makeAuthority, makeServerIdentity } from '../../src/crypto/certificate.ts';
+import { createCa, createServerCertificate } from '../../src/crypto/certificate.ts';
 import { type House, startHouse } from '../house.ts';
 import { newDirectory } from '../process.ts';
 import { newClient } from './client.ts';
@@ -12,8 +12,8 @@ describe('a service with a certificate of the operator', () => {
   const files = newDirectory();
   let house: House;
   before(async () => {
-    const authority = await makeAuthority(Date.now());
-    const server = await makeServerIdentity(authority, [{ type: 'dns', value: 'localhost' }], Date.now());
+    const authority = await createCa(Date.now());
+    const server = await createServerCertificate(authority, [{ type: 'dns', value: 'localhost' }], Date.now());
     const [certificate, key] = [join(files, 'server.pem'), join(files, 'key.pem')];
     writeFileSync(certificate, server.certificate);
     writeFileSync(key, server.key);

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { type Currency, placesOf, readCurrency } from '../../src/kernel/currency.ts';
+import { type Currency, minorUnitDigits, parseCurrency } from '../../src/kernel/currency.ts';
 import { type Answer, type House, startHouse } from '../house.ts';
 import { assertRefused, idOf, type Merchant, moveOf, newMerchant, order, PAYMENTS, processed } from './payments.ts';
 
 const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
 const CURRENCIES = LETTERS.flatMap((one) => LETTERS.flatMap((two) => LETTERS.map((three) => one + two + three)))
-  .map(readCurrency)
+  .map(parseCurrency)
   .filter((currency): currency is Currency => currency !== undefined);
 
 /** Minor units as people write them, with all places. */
@@ -46,14 +46,14 @@ describe('amounts', () => {
 
   test('there are currencies of every number of places', () => {
     assert.ok(CURRENCIES.length > 150);
-    assert.deepEqual([...new Set(CURRENCIES.map(placesOf))].sort(), [0, 2, 3, 4]);
+    assert.deepEqual([...new Set(CURRENCIES.map(minorUnitDigits))].sort(), [0, 2, 3, 4]);
     for (const [currency, places] of Object.entries({ USD: 2, JPY: 0, CLP: 0, BHD: 3, KWD: 3, CLF: 4, UYW: 4, COP: 2 }))
-      assert.equal(placesOf(currency as Currency), places, currency);
+      assert.equal(minorUnitDigits(currency as Currency), places, currency);
   });
 
   /** Authorized, captured in part, given back in part: what comes back is what was sent, digit by digit. */
   async function goRound(currency: Currency, whole: bigint, captured: bigint, refunded: bigint): Promise<void> {
-    const places = placesOf(currency);
+    const places = minorUnitDigits(currency);
     const [all, part, back] = [whole, captured, refunded].map((minor) => written(minor, places)) as [
       string,
       string,
@@ -83,7 +83,7 @@ describe('amounts', () => {
 
   test('come back exactly, in every currency', async () => {
     for (const currency of CURRENCIES) {
-      const places = placesOf(currency);
+      const places = minorUnitDigits(currency);
       const most = 10n ** BigInt(12 + places) - 1n;
       const minor = fc
         .tuple(fc.integer({ min: 1, max: 12 + places }), fc.bigInt({ min: 1n, max: most }))
@@ -104,7 +104,7 @@ describe('amounts', () => {
 
   test('come back exactly at both ends of every number of places', async () => {
     for (const currency of ['JPY', 'USD', 'BHD', 'CLF'] as Currency[]) {
-      const most = 10n ** BigInt(12 + placesOf(currency)) - 1n;
+      const most = 10n ** BigInt(12 + minorUnitDigits(currency)) - 1n;
       await goRound(currency, most, most, most);
       await goRound(currency, most, most - 1n, most - 2n);
       await goRound(currency, most, 1n, 1n);

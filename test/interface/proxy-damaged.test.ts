@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { makeSelfSigned } from '../../src/crypto/certificate.ts';
-import { KeyFault } from '../../src/crypto/rsa-keys.ts';
+import { createSelfSigned } from '../../src/crypto/certificate.ts';
+import { InvalidKeyError } from '../../src/crypto/rsa-keys.ts';
 import type { Changes } from '../../src/proxy/configurations.ts';
 import { describeConfiguration } from '../../src/proxy/description.ts';
 import { blob, write } from '../../src/storage/database.ts';
@@ -42,7 +42,7 @@ describe('a certificate with malformed times', () => {
   const LATE = newPair();
   /** With its two times as they are, or as given; they must be as long as those. */
   async function patched(pair: typeof MERCHANT, { start, end, made = house.now() }: Patch): Promise<Buffer> {
-    const der = Buffer.from(await makeSelfSigned(pair.privateKey, 'A Merchant', made));
+    const der = Buffer.from(await createSelfSigned(pair.privateKey, 'A Merchant', made));
     // The sequence of both times, which begins with the first.
     const validity = /\x30[\x1e\x20]\x17\x0d/.exec(der.toString('latin1')) ?? assert.fail('no times');
     const first = validity.index + 4;
@@ -104,7 +104,7 @@ describe('a certificate with malformed times', () => {
       const refused = async (changes: Partial<Changes>, message: RegExp): Promise<void> => {
         const all = { settings: { 'jose.payload': 'plain' }, overlapMinutes: 0, ...changes };
         await assert.rejects(house.core.configurations.configure(me, all, OPERATOR), (error: Error) => {
-          assert.ok(error instanceof KeyFault, String(error));
+          assert.ok(error instanceof InvalidKeyError, String(error));
           assert.match(error.message, message);
           return true;
         });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type { KeyObject } from 'node:crypto';
 import { systemRandom } from '../../src/crypto/random.ts';
-import { readCurrency } from '../../src/kernel/currency.ts';
-import { readExpiry } from '../../src/kernel/expiry.ts';
-import { AscendingIds } from '../../src/kernel/ids.ts';
-import { type Money, readAmount } from '../../src/kernel/money.ts';
-import { readPan } from '../../src/kernel/pan.ts';
+import { parseCurrency } from '../../src/kernel/currency.ts';
+import { parseExpiry } from '../../src/kernel/expiry.ts';
+import { MonotonicIds } from '../../src/kernel/ids.ts';
+import { type Money, parseAmount } from '../../src/kernel/money.ts';
+import { parsePan } from '../../src/kernel/pan.ts';
 import type {
   Approved,
   CardData,
@@ -53,7 +53,7 @@ export async function openDesk({ auth = 'jwt', clock = Date.now, ...options }: D
   const standIn = new CyberSourceStandIn({ ...KEYS, ...options, clock });
   const { url } = await standIn.start();
   const random = systemRandom();
-  const ids = new AscendingIds(clock, random);
+  const ids = new MonotonicIds(clock, random);
   const connections = new Connections(new ProcessorHosts());
   const cybersource = new CyberSource({ connections, clock, random });
   const given = {
@@ -81,8 +81,8 @@ export async function openDesk({ auth = 'jwt', clock = Date.now, ...options }: D
 }
 
 export function money(decimal: string, code = 'USD'): Money {
-  const currency = readCurrency(code);
-  const minor = currency && readAmount(decimal, currency);
+  const currency = parseCurrency(code);
+  const minor = currency && parseAmount(decimal, currency);
   if (currency === undefined || minor === undefined) throw new Error(`no amount: ${decimal} ${code}`);
   return { minor, currency };
 }
@@ -91,8 +91,8 @@ export const order = (changes: Partial<Order> = {}): Order =>
   bareOrder({ amount: money('10.50'), referenceCode: 'REF-1', ...changes });
 
 export function card(pan = PAN): CardData {
-  const number = readPan(pan);
-  const expiry = readExpiry('12/29');
+  const number = parsePan(pan);
+  const expiry = parseExpiry('12/29');
   if (number === undefined || expiry === undefined) throw new Error('no card');
   return { pan: number, expiry, securityCode: '123', holder: 'Ana Maria Lopez' };
 }

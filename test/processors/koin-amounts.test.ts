@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { placesOf } from '../../src/kernel/currency.ts';
+import { minorUnitDigits } from '../../src/kernel/currency.ts';
 import { CURRENCIES } from '../payment-pieces.ts';
 import { inShort, KoinBench, money } from './koin-bench.ts';
 import { decimalOfUnits } from './koin-books.ts';
@@ -22,7 +22,7 @@ describe('amounts at KOIN', () => {
 
   it('keeps amounts exact in every currency, there and back', async () => {
     const amounts = fc.constantFrom(...CURRENCIES).chain((currency) => {
-      const places = placesOf(currency);
+      const places = minorUnitDigits(currency);
       // KOIN takes two places.
       const step = 10n ** BigInt(Math.max(0, places - 2));
       const max = 10n ** BigInt(10 + places) / step - 1n;
@@ -32,12 +32,12 @@ describe('amounts at KOIN', () => {
       fc.asyncProperty(amounts, async (amount) => {
         const first = await bench.authorized(amount);
         const { units } = bookOf(first.key);
-        assert.equal(units, amount.minor * 10n ** BigInt(4 - placesOf(amount.currency)));
+        assert.equal(units, amount.minor * 10n ** BigInt(4 - minorUnitDigits(amount.currency)));
         assert.equal((await bench.capture(first)).kind, 'approved');
         const found = await bench.inquire(first);
         assert.deepEqual(found.kind === 'approved' && found.captured, amount);
         const half = { ...amount, minor: amount.minor - amount.minor / 2n };
-        const givesCents = half.minor % 10n ** BigInt(Math.max(0, placesOf(amount.currency) - 2)) === 0n;
+        const givesCents = half.minor % 10n ** BigInt(Math.max(0, minorUnitDigits(amount.currency) - 2)) === 0n;
         if (givesCents) assert.equal((await bench.refund(first, half)).kind, 'approved');
       }),
       { numRuns: 60 },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { readCurrency } from '../../src/kernel/currency.ts';
+import { parseCurrency } from '../../src/kernel/currency.ts';
 import type { Money } from '../../src/kernel/money.ts';
-import { readPan } from '../../src/kernel/pan.ts';
+import { parsePan } from '../../src/kernel/pan.ts';
 import type {
   CardData,
   Finding,
@@ -23,12 +23,12 @@ export const PAN = '4111111111111111';
 const CVV = '9876';
 
 export function money(minor: bigint, code = 'BRL'): Money {
-  const currency = readCurrency(code);
+  const currency = parseCurrency(code);
   assert.ok(currency);
   return { minor, currency };
 }
 
-const pan = readPan(PAN);
+const pan = parsePan(PAN);
 assert.ok(pan);
 export const CARD: CardData = { pan, expiry: { month: '04', year: '31' }, securityCode: CVV, holder: 'ANA SILVA' };
 

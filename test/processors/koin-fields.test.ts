@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type Json, parseJson } from '../../src/kernel/json.ts';
-import { decimalOf } from '../../src/kernel/money.ts';
+import { formatDecimal } from '../../src/kernel/money.ts';
 import { amountBody, idAt, readAmountBody, timeAt } from '../../src/payments/processors/koin/fields.ts';
 import { CURRENCIES } from '../payment-pieces.ts';
 import { money, PAN } from './koin-bench.ts';
@@ -28,7 +28,7 @@ describe('amounts', () => {
   it('are read however they are written', () => {
     fc.assert(
       fc.property(amounts, fc.nat(6), ([minor, currency], zeros) => {
-        const decimal = decimalOf({ minor, currency });
+        const decimal = formatDecimal({ minor, currency });
         const padded = decimal.includes('.') ? decimal + '0'.repeat(zeros) : `${decimal}.0${'0'.repeat(zeros)}`;
         for (const value of [padded, `${minor}E${-(decimal.split('.')[1]?.length ?? 0)}`, `${padded}e+0`]) {
           const read = readAmountBody(parseJson(`{"currency_code":"${currency}","value":${value}}`).value);

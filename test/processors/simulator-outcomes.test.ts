@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { type Currency, placesOf, readCurrency } from '../../src/kernel/currency.ts';
-import { type Money, readAmount } from '../../src/kernel/money.ts';
+import { type Currency, minorUnitDigits, parseCurrency } from '../../src/kernel/currency.ts';
+import { type Money, parseAmount } from '../../src/kernel/money.ts';
 import {
   type Condition,
   decide,
@@ -70,10 +70,10 @@ describe('the simulator decides', () => {
       const amount = fc
         .tuple(fc.nat(99_999), fc.constantFrom(...currencies), fc.nat(9999))
         .map(([units, code, rest]) => {
-          const currency = readCurrency(code) as Currency;
-          const places = placesOf(currency);
+          const currency = parseCurrency(code) as Currency;
+          const places = minorUnitDigits(currency);
           const text = places === 0 ? `${units}` : `${units}.${String(rest).padStart(4, '0').slice(0, places)}`;
-          return [units, { currency, minor: readAmount(text, currency) } as Money] as const;
+          return [units, { currency, minor: parseAmount(text, currency) } as Money] as const;
         });
       fc.assert(fc.property(amount, ([units, amount]) => assert.equal(outcome({ amount }), bandOf(units))));
     });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { readCurrency } from '../../src/kernel/currency.ts';
+import { parseCurrency } from '../../src/kernel/currency.ts';
 import { passesLuhn } from '../../src/kernel/pan.ts';
 import { Bench, type CARD, money, NOON, short } from './simulator.ts';
 
@@ -76,7 +76,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       const codes = 'JPY USD KWD CLF XAU ZWG'.split(' ');
       const amounts = codes.map((code) => ({
         minor: 9_999_999_999_999_999n,
-        currency: readCurrency(code) ?? money('1').currency,
+        currency: parseCurrency(code) ?? money('1').currency,
       }));
       for (const amount of amounts) {
         const { key, history } = await bench.authorized({ amount });

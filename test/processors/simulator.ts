@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemRandom } from '../../src/crypto/random.ts';
-import { readCurrency } from '../../src/kernel/currency.ts';
+import { parseCurrency } from '../../src/kernel/currency.ts';
 import type { Environment, Tenant } from '../../src/kernel/environment.ts';
-import { AscendingIds } from '../../src/kernel/ids.ts';
-import { type Money, readAmount } from '../../src/kernel/money.ts';
+import { MonotonicIds } from '../../src/kernel/ids.ts';
+import { type Money, parseAmount } from '../../src/kernel/money.ts';
 import type { Pan } from '../../src/kernel/pan.ts';
 import type {
   CardData,
@@ -35,8 +35,8 @@ export const CARD: CardData = {
 };
 
 export function money(amount: string, code = 'USD'): Money {
-  const currency = readCurrency(code);
-  const minor = currency && readAmount(amount, currency);
+  const currency = parseCurrency(code);
+  const minor = currency && parseAmount(amount, currency);
   if (currency === undefined || minor === undefined) throw new Error(`${amount} ${code} is no amount`);
   return { minor, currency };
 }
@@ -71,7 +71,7 @@ export class Bench {
   now = NOON;
   simulator: Simulator;
   database: Driver;
-  readonly #keys = new AscendingIds(() => this.now, systemRandom());
+  readonly #keys = new MonotonicIds(() => this.now, systemRandom());
 
   private constructor(directory: string, database: Driver) {
     this.directory = directory;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { makeAuthority, makeServerIdentity } from '../../src/crypto/certificate.ts';
+import { createCa, createServerCertificate } from '../../src/crypto/certificate.ts';
 import { StorageError } from '../../src/storage/database.ts';
 import { readAddress } from '../../src/storage/postgres/address.ts';
 import { Connection } from '../../src/storage/postgres/connection.ts';
@@ -29,12 +29,12 @@ describe('PostgreSQL with TLS', { skip: noPostgres(), timeout: 120_000 }, () => 
 
   before(async () => {
     const now = Date.now();
-    const authority = await makeAuthority(now);
-    const { certificate, key } = await makeServerIdentity(authority, [{ type: 'ip', value: '127.0.0.1' }], now);
+    const authority = await createCa(now);
+    const { certificate, key } = await createServerCertificate(authority, [{ type: 'ip', value: '127.0.0.1' }], now);
     const known = await newIdentity('node');
     const stranger = await newIdentity('stranger');
     ca = file('ca.pem', authority.certificate);
-    other = file('other.pem', (await makeAuthority(now)).certificate);
+    other = file('other.pem', (await createCa(now)).certificate);
     client = `&sslcert=${file('c.pem', known.certificate)}&sslkey=${file('k.pem', known.privateKey)}`;
     file('sc.pem', stranger.certificate);
     file('sk.pem', stranger.privateKey);

@@ -1,9 +1,9 @@
 import type { Account } from '../../../src/accounts/account.ts';
 import { keyProgress } from '../../../src/accounts/key-store.ts';
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
+import { assertDisplayable } from '../../../src/kernel/displayable.ts';
 import { ENVIRONMENTS, type Environment } from '../../../src/kernel/environment.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
-import { mustBeReadable } from '../../../src/kernel/readable.ts';
 import type { ActivationRequest } from '../../../src/payments/activation-request-store.ts';
 import { SIMULATOR } from '../../../src/payments/activations.ts';
 import { TOKENS_MADE } from '../../../src/vault/vault.ts';
@@ -36,7 +36,7 @@ export const onboardingRoutes: readonly Route[] = [
 
   route(requestActivation, async (call) => {
     const { environment, processor, note = '' } = call.body;
-    mustBeReadable(note, 'note');
+    assertDisplayable(note, 'note');
     return { id: await call.services.requests.ask({ account: call.account, environment, processor, note }, call) };
   }),
 

@@ -1,7 +1,7 @@
 import type { ReadBy } from '../../../src/http/fields.ts';
 import { iso8601 } from '../../../src/kernel/clock.ts';
+import { assertDisplayable } from '../../../src/kernel/displayable.ts';
 import type { Environment } from '../../../src/kernel/environment.ts';
-import { mustBeReadable } from '../../../src/kernel/readable.ts';
 import { SIMULATOR } from '../../../src/payments/activations.ts';
 import { doubtfulPayments } from '../../../src/payments/payment-store.ts';
 import type { ShownSetting } from '../../../src/payments/settings.ts';
@@ -32,7 +32,7 @@ export const operatorPaymentRoutes: readonly Route[] = [
   route(approveActivation, async (call) => {
     const { services, body, origin } = call;
     const { answer = '' } = body;
-    mustBeReadable(answer, 'answer');
+    assertDisplayable(answer, 'answer');
     const request = await requestOfPath(call);
     const { account, environment } = request;
     // In one unit, so that nobody withdraws what was enabled: when it fails, the request waits as before.
@@ -46,7 +46,7 @@ export const operatorPaymentRoutes: readonly Route[] = [
 
   route(declineActivation, async (call) => {
     const { answer } = call.body;
-    mustBeReadable(answer, 'answer');
+    assertDisplayable(answer, 'answer');
     await call.services.requests.end(await requestOfPath(call), 'declined', answer, call);
     return { done: true };
   }),

@@ -1,6 +1,6 @@
 import { reasonOf, stateOf } from '../../../src/http/payment-answer.ts';
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
-import { decimalOf } from '../../../src/kernel/money.ts';
+import { formatDecimal } from '../../../src/kernel/money.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
 import { allowanceOf } from '../../../src/payments/allowance.ts';
 import type { Operation, Payment } from '../../../src/payments/payment.ts';
@@ -10,7 +10,7 @@ import type { Capabilities } from '../../../src/payments/processor.ts';
 
 /** Payments as people see them. */
 
-const decimal = ({ currency }: Payment, minor: bigint): string => decimalOf({ minor, currency });
+const decimal = ({ currency }: Payment, minor: bigint): string => formatDecimal({ minor, currency });
 
 /** Some write a card number where a reference belongs. */
 const shownReference = (text: string | undefined): string | null => (text === undefined ? null : truncatePans(text));

@@ -2,7 +2,7 @@ import type { SummaryLine } from '../../../src/accounts/approval.ts';
 import { toSummaryLines } from '../../../src/accounts/approval-summary.ts';
 import type { ReadBy } from '../../../src/http/fields.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
-import { decimalOf } from '../../../src/kernel/money.ts';
+import { formatDecimal } from '../../../src/kernel/money.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
 import { type AskedAmount, admit, type Command } from '../../../src/payments/payment.ts';
 import type { Definition } from '../../wire/definition.ts';
@@ -73,7 +73,7 @@ async function summaryOf(call: RequestedCall, command: Command): Promise<Summary
   return toSummaryLines([
     ['payment', payment.id],
     ['card', card.truncated],
-    ['amount', `${decimalOf({ minor, currency })} ${currency}`],
+    ['amount', `${formatDecimal({ minor, currency })} ${currency}`],
     ['reference_code', reference && truncatePans(reference)],
   ]);
 }

@@ -1,8 +1,8 @@
 import type { ReadBy } from '../../../src/http/fields.ts';
 import { timeOrNull } from '../../../src/kernel/clock.ts';
-import { readCurrency } from '../../../src/kernel/currency.ts';
+import { parseCurrency } from '../../../src/kernel/currency.ts';
 import { Failure, invalid } from '../../../src/kernel/failure.ts';
-import { readAmount } from '../../../src/kernel/money.ts';
+import { parseAmount } from '../../../src/kernel/money.ts';
 import { AMOUNT_EXPECTED } from '../../../src/payments/payment.ts';
 import type { PaymentFilter } from '../../../src/payments/payment-filter.ts';
 import type { ListedPayment } from '../../../src/payments/payment-store.ts';
@@ -44,10 +44,10 @@ async function withId(
 /** Throws `invalid_field`. */
 function filterOf(body: Search): PaymentFilter {
   const { status, type, processor, reference_code: referenceCode, last_four: lastFour } = body;
-  const currency = body.currency === undefined ? undefined : readCurrency(body.currency);
+  const currency = body.currency === undefined ? undefined : parseCurrency(body.currency);
   if (body.currency !== undefined && currency === undefined) throw invalid('currency', 'expected a code of ISO 4217');
   if (body.amount !== undefined && currency === undefined) throw invalid('currency', 'required with an amount');
-  const amount = body.amount === undefined || currency === undefined ? undefined : readAmount(body.amount, currency);
+  const amount = body.amount === undefined || currency === undefined ? undefined : parseAmount(body.amount, currency);
   if (body.amount !== undefined && amount === undefined) throw invalid('amount', AMOUNT_EXPECTED);
   return {
     statuses: status && [status],

@@ -1,6 +1,6 @@
 import { toSummaryLines } from '../../../src/accounts/approval-summary.ts';
 import { iso8601 } from '../../../src/kernel/clock.ts';
-import { longExpiry } from '../../../src/kernel/expiry.ts';
+import { formatLongExpiry } from '../../../src/kernel/expiry.ts';
 import { Failure, invalid } from '../../../src/kernel/failure.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
 import type { ListedToken } from '../../../src/vault/token-listing.ts';
@@ -76,7 +76,7 @@ const shown = ({ token, scheme, isPersistent, createdAt, details }: ListedToken)
   scheme,
   is_persistent: isPersistent,
   name: details?.name === undefined ? null : truncatePans(details.name),
-  expiration: details?.expiry === undefined ? null : longExpiry(details.expiry),
+  expiration: details?.expiry === undefined ? null : formatLongExpiry(details.expiry),
   tags: (details?.tags ?? []).map(truncatePans),
   created_by: details?.createdBy.name ?? '',
   created_at: iso8601(createdAt),

@@ -1,7 +1,7 @@
 import type { AdditionalInfo } from '../../captures/capture.ts';
 import { isUuid } from '../../kernel/ids.ts';
-import { truncatePansInJson } from '../../kernel/json-masking.ts';
 import { truncatePans } from '../../kernel/pan.ts';
+import { truncatePansInJson } from '../../kernel/pan-json.ts';
 import { defineEndpoint, param } from '../endpoint.ts';
 import { anyObject, object, optional, reply } from '../fields.ts';
 import { ADDITIONAL_INFO, withPanIndex } from './pan-index.ts';

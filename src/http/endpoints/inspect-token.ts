@@ -1,5 +1,5 @@
 import { iso8601 } from '../../kernel/clock.ts';
-import { longExpiry } from '../../kernel/expiry.ts';
+import { formatLongExpiry } from '../../kernel/expiry.ts';
 import { truncatePan } from '../../kernel/pan.ts';
 import { defineEndpoint, param } from '../endpoint.ts';
 import { object, optional, reply } from '../fields.ts';
@@ -43,7 +43,7 @@ export const inspectToken = defineEndpoint({
     return {
       token,
       card_truncated: truncatePan(card.pan),
-      exp: card.expiry && longExpiry(card.expiry),
+      exp: card.expiry && formatLongExpiry(card.expiry),
       name: card.name && textForKey(card.name, call.key),
       status: 1,
       created_by: createdBy.name,

@@ -1,4 +1,4 @@
-import { shortExpiry } from '../../kernel/expiry.ts';
+import { formatExpiry } from '../../kernel/expiry.ts';
 import { defineEndpoint, param } from '../endpoint.ts';
 import { anyObject, object, optional, reply } from '../fields.ts';
 import { ADDITIONAL_INFO, withPanIndex } from './pan-index.ts';
@@ -44,7 +44,7 @@ export const retrieveCapture = defineEndpoint({
     return {
       id: capture.id,
       pan: capture.pan,
-      exp: capture.expiry && shortExpiry(capture.expiry),
+      exp: capture.expiry && formatExpiry(capture.expiry),
       name: capture.name,
       cvv: capture.sad.cvv,
       track_2: capture.sad.track2,

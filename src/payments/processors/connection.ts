@@ -109,7 +109,7 @@ function readAnswer(incoming: IncomingMessage, resolve: (reply: Reply) => void):
   let size = 0;
   incoming.on('data', (chunk: Buffer) => {
     size += chunk.length;
-    if (size > LIMITS.processorAnswerBytes) incoming.destroy(new Error('too long'));
+    if (size > LIMITS.processorResponseBytes) incoming.destroy(new Error('too long'));
     else chunks.push(chunk);
   });
   incoming.on('end', () => {

@@ -147,7 +147,7 @@ export class PostgresDatabase implements Driver {
   commit(unit: Unit): Promise<Outcome> {
     if (this.#closing) return Promise.reject(new StorageError('the database is closed'));
     if (!isWellFormed(unit)) return Promise.reject(new StorageError('a write is malformed'));
-    if (this.waiting >= LIMITS.waitingUnits) return Promise.reject(new StorageError('too many writes are waiting'));
+    if (this.waiting >= LIMITS.queuedUnits) return Promise.reject(new StorageError('too many writes are waiting'));
     const place = this.#options.sharded ? (unit.account ?? '') : '';
     let group = this.#groups.get(place);
     if (group === undefined) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readCurrency } from '../../../kernel/currency.ts';
+import { parseCurrency } from '../../../kernel/currency.ts';
 import { contradicts, particularsOf, readAnswer } from './answer.ts';
 
 const PAN = '4111111111111111';
@@ -47,7 +47,7 @@ describe('ids and codes of answers', () => {
 });
 
 describe('amounts of answers', () => {
-  const currency = readCurrency('USD') ?? assert.fail();
+  const currency = parseCurrency('USD') ?? assert.fail();
   const asked = { key: 'k', amount: { minor: 10000n, currency } };
   const withTotal = (totalAmount: string) =>
     readAnswer(JSON.stringify({ orderInformation: { amountDetails: { totalAmount } } }))?.body ?? assert.fail();

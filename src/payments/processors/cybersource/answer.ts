@@ -1,5 +1,5 @@
 import { isExactNumber, isJsonObject, type Json, parseJson } from '../../../kernel/json.ts';
-import { type Money, readAmount } from '../../../kernel/money.ts';
+import { type Money, parseAmount } from '../../../kernel/money.ts';
 import { containsPan } from '../../../kernel/pan.ts';
 import type { Particulars } from '../../processor.ts';
 
@@ -125,7 +125,7 @@ const isOtherAmount = (found: string | undefined, { minor, currency }: Money): b
 const minorOf = (text: string | undefined, currency: Money['currency']): bigint | undefined =>
   text === undefined || text.length > AMOUNT_CHARACTERS
     ? undefined
-    : readAmount(text.includes('.') ? text.replace(/\.?0+$/, '') : text, currency);
+    : parseAmount(text.includes('.') ? text.replace(/\.?0+$/, '') : text, currency);
 
 /** A text or number at a path like `a.b`, a number as it is written; undefined when it is none, or not of the form. */
 export function textAt(value: Json, path: string, form?: RegExp): string | undefined {

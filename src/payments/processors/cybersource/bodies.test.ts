@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { bareOrder, CURRENCIES, USD } from '../../../../test/payment-pieces.ts';
-import { placesOf } from '../../../kernel/currency.ts';
-import { readExpiry } from '../../../kernel/expiry.ts';
-import { readPan } from '../../../kernel/pan.ts';
+import { minorUnitDigits } from '../../../kernel/currency.ts';
+import { parseExpiry } from '../../../kernel/expiry.ts';
+import { parsePan } from '../../../kernel/pan.ts';
 import type { CardData, Order } from '../../processor.ts';
 import { amountBody, cardTypeOf, paymentBody, reversalBody, searchBody, timeoutVoidBody } from './bodies.ts';
 
 const KEY = 'abcdefghijklmnopqrstuvwxy';
 const amount = { minor: 1050n, currency: USD };
 
-const pan = readPan('4111111111111111');
-const expiry = readExpiry('03/29');
+const pan = parsePan('4111111111111111');
+const expiry = parseExpiry('03/29');
 assert.ok(pan && expiry);
 const card: CardData = { pan, expiry, securityCode: undefined, holder: undefined };
 const bare = bareOrder({ amount });
@@ -120,7 +120,7 @@ describe('amounts', () => {
     const anyAmount = fc.record({ minor: fc.bigInt(1n, 10n ** 16n - 1n), currency: fc.constantFrom(...CURRENCIES) });
     fc.assert(
       fc.property(anyAmount, (money) => {
-        const places = placesOf(money.currency);
+        const places = minorUnitDigits(money.currency);
         const bodies = [
           (paymentBody(KEY, { ...bare, amount: money }, card) as Sent).orderInformation.amountDetails,
           (amountBody(KEY, money) as Sent).orderInformation.amountDetails,
@@ -186,7 +186,7 @@ test('the type of a card is told where its first digits leave no doubt', () => {
     6759411100000008: undefined,
   };
   for (const [number, type] of Object.entries(TYPES)) {
-    const read = readPan(number);
+    const read = parsePan(number);
     assert.ok(read);
     assert.equal(cardTypeOf(read), type, number);
   }

@@ -1,4 +1,4 @@
-import { decimalOf, type Money } from '../../../kernel/money.ts';
+import { formatDecimal, type Money } from '../../../kernel/money.ts';
 import type { Pan } from '../../../kernel/pan.ts';
 import { type CardData, type Order, payerOf } from '../../processor.ts';
 
@@ -70,7 +70,7 @@ export const searchBody = (key: string): Body => ({
 const firstOf = (text: string | undefined, characters: number): string | undefined =>
   text === undefined ? undefined : [...text].slice(0, characters).join('');
 
-const amountOf = (money: Money): Body => ({ totalAmount: decimalOf(money), currency: money.currency });
+const amountOf = (money: Money): Body => ({ totalAmount: formatDecimal(money), currency: money.currency });
 
 const cardOf = ({ pan, expiry, securityCode }: CardData): Body => ({
   number: pan,

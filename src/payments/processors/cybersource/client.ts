@@ -1,7 +1,7 @@
 import { type KeyObject, X509Certificate } from 'node:crypto';
 import { encryptGcm, GCM_IV_BYTES } from '../../../crypto/aes.ts';
 import { encryptRsa } from '../../../crypto/rsa.ts';
-import { readPublicKey } from '../../../crypto/rsa-keys.ts';
+import { parsePublicKey } from '../../../crypto/rsa-keys.ts';
 import type { Clock, Random } from '../../../kernel/clock.ts';
 import type { Environment } from '../../../kernel/environment.ts';
 import type { ProcessorCall } from '../../processor.ts';
@@ -135,7 +135,7 @@ export function readRecipient(base64: string): Recipient | undefined {
   try {
     const { subject, raw } = new X509Certificate(Buffer.from(base64, 'base64'));
     const kid = /^serialNumber=([A-Za-z0-9]{1,64})$/m.exec(subject)?.[1];
-    return kid === undefined ? undefined : { key: readPublicKey(raw), kid };
+    return kid === undefined ? undefined : { key: parsePublicKey(raw), kid };
   } catch {
     return undefined;
   }

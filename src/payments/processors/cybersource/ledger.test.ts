@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readCurrency } from '../../../kernel/currency.ts';
+import { parseCurrency } from '../../../kernel/currency.ts';
 import {
   capturedIn,
   isUndone,
@@ -100,7 +100,7 @@ describe('an authorization in the books', () => {
 });
 
 test('a capture that was voided captured nothing', () => {
-  const currency = readCurrency('USD');
+  const currency = parseCurrency('USD');
   assert.ok(currency);
   const capture = (status: string): Parameters<typeof paymentVerdict>[0] => {
     const applications = [{ name: 'ics_bill', rCode: '1', reasonCode: '100' }];

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { readCurrency } from '../../../kernel/currency.ts';
+import { parseCurrency } from '../../../kernel/currency.ts';
 import { failedFor } from '../../transitions.ts';
 import { readAnswer } from './answer.ts';
 import { NUMERIC_REASONS } from './ledger.ts';
 import { type Call, HTTP_STATUSES, REASONS, type SoftDecline, verdictOf } from './mapping.ts';
 
-const currency = readCurrency('USD');
+const currency = parseCurrency('USD');
 assert.ok(currency);
 const ASKED = { key: 'abcdefghijklmnopqrstuvwxy', amount: { minor: 1050n, currency } };
 

@@ -1,6 +1,6 @@
 import { invalid } from '../../../kernel/failure.ts';
 import { isExactNumber, isJsonObject, type Json } from '../../../kernel/json.ts';
-import { type Money, numberOf } from '../../../kernel/money.ts';
+import { formatNumber, type Money } from '../../../kernel/money.ts';
 import {
   type CardData,
   type Order,
@@ -168,7 +168,7 @@ const whole = (body: { readonly [key: string]: Json | undefined }): Body | undef
 /** Refuses what KOIN surely would: a payment that it might take is never refused here. Throws `invalid_field`. */
 export function checkOrder(order: Order, card: CardData, settings: ProcessorSettings): void {
   checkCard(card);
-  if (!/^[0-9]{1,10}(\.[0-9]{1,2})?$/.test(numberOf(order.amount)))
+  if (!/^[0-9]{1,10}(\.[0-9]{1,2})?$/.test(formatNumber(order.amount)))
     throw invalid('order_info.amount_details.total_amount', 'KOIN takes up to 10 digits and 2 decimal places');
   const country = countryOf(order, settings);
   if (country === undefined) throw invalid('cardholder_info.country', 'expected the two letters of ISO 3166 for KOIN');

@@ -1,6 +1,6 @@
-import { type Currency, placesOf, readCurrency } from '../../../kernel/currency.ts';
+import { type Currency, minorUnitDigits, parseCurrency } from '../../../kernel/currency.ts';
 import { type ExactNumber, isExactNumber, isJsonObject, type Json } from '../../../kernel/json.ts';
-import { type Money, numberOf } from '../../../kernel/money.ts';
+import { formatNumber, type Money } from '../../../kernel/money.ts';
 import { containsPan } from '../../../kernel/pan.ts';
 
 /** Reading and writing the small forms of KOIN's JSON: amounts, ids, texts at a place. Pure. */
@@ -10,12 +10,12 @@ const { rawJSON } = JSON as unknown as { rawJSON(text: string): ExactNumber };
 /** `{"currency_code": "BRL", "value": 10.5}`: major units, exact. */
 export const amountBody = (money: Money): { [key: string]: Json } => ({
   currency_code: money.currency,
-  value: rawJSON(numberOf(money)),
+  value: rawJSON(formatNumber(money)),
 });
 
 /** Undefined when it is no amount of a currency of ISO 4217, or has a part below its minor unit. */
 export function readAmountBody(body: Json | undefined): Money | undefined {
-  const currency = readCurrency(textAt(body, 'currency_code') ?? '');
+  const currency = parseCurrency(textAt(body, 'currency_code') ?? '');
   const value = at(body, 'value');
   if (currency === undefined || !(typeof value === 'number' || isExactNumber(value))) return undefined;
   const minor = minorOf(typeof value === 'number' ? String(value) : value.rawJSON, currency);
@@ -28,7 +28,7 @@ const NUMBER = /^([0-9]{1,20})(?:\.([0-9]{1,20}))?(?:[eE]([+-]?[0-9]{1,2}))?$/;
 function minorOf(literal: string, currency: Currency): bigint | undefined {
   const [, whole, fraction = '', exponent = '0'] = NUMBER.exec(literal) ?? [];
   if (whole === undefined) return undefined;
-  const shift = placesOf(currency) + Number(exponent) - fraction.length;
+  const shift = minorUnitDigits(currency) + Number(exponent) - fraction.length;
   const digits = BigInt(whole + fraction);
   if (shift >= 0) return digits * 10n ** BigInt(shift);
   const divisor = 10n ** BigInt(-shift);

@@ -1,4 +1,4 @@
-import { placesOf } from '../../../kernel/currency.ts';
+import { minorUnitDigits } from '../../../kernel/currency.ts';
 import type { Expiry } from '../../../kernel/expiry.ts';
 import type { Money } from '../../../kernel/money.ts';
 import type { Reason } from '../../transitions.ts';
@@ -131,4 +131,4 @@ function fits(when: Condition, { now, words, pan, expiry, amount }: Facts): bool
 const endOf = ({ month, year }: Expiry): number => Date.UTC(2000 + Number(year), Number(month));
 
 /** What stands before the decimal point. */
-const unitsOf = ({ minor, currency }: Money): bigint => minor / 10n ** BigInt(placesOf(currency));
+const unitsOf = ({ minor, currency }: Money): bigint => minor / 10n ** BigInt(minorUnitDigits(currency));

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Tenant } from '../../../kernel/environment.ts';
-import type { AscendingIds } from '../../../kernel/ids.ts';
+import type { MonotonicIds } from '../../../kernel/ids.ts';
 import type { Database, Write } from '../../../storage/database.ts';
 import type { Absent, Approved, Finding, History, OperationType, Reversed, Subject } from '../../processor.ts';
 import { answerOf, findingOf } from './answers.ts';
@@ -40,9 +40,9 @@ const paymentKey = (history: History, subject: Subject): string =>
 export class Questions {
   readonly #database: Database;
   readonly #clock: Clock;
-  readonly #ids: AscendingIds;
+  readonly #ids: MonotonicIds;
 
-  constructor(database: Database, clock: Clock, ids: AscendingIds) {
+  constructor(database: Database, clock: Clock, ids: MonotonicIds) {
     this.#database = database;
     this.#clock = clock;
     this.#ids = ids;

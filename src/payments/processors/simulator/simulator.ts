@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../../../kernel/clock.ts';
 import type { Tenant } from '../../../kernel/environment.ts';
-import { AscendingIds } from '../../../kernel/ids.ts';
+import { MonotonicIds } from '../../../kernel/ids.ts';
 import type { Money } from '../../../kernel/money.ts';
 import type { Database, Write } from '../../../storage/database.ts';
 import {
@@ -43,13 +43,13 @@ export class Simulator implements Processor {
   };
   readonly #database: Database;
   readonly #clock: Clock;
-  readonly #ids: AscendingIds;
+  readonly #ids: MonotonicIds;
   readonly #questions: Questions;
 
   constructor({ database, clock, random }: { database: Database; clock: Clock; random: Random }) {
     this.#database = database;
     this.#clock = clock;
-    this.#ids = new AscendingIds(clock, random);
+    this.#ids = new MonotonicIds(clock, random);
     this.#questions = new Questions(database, clock, this.#ids);
   }
 

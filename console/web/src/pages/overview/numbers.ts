@@ -22,7 +22,7 @@ interface Numbers {
   readonly shortMoment: (at: string, isHour: boolean) => string;
 }
 
-const LONGEST = LIMITS.longestTimeCountedMs;
+const LONGEST = LIMITS.maxMeasuredMs;
 const DAY: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short', timeZone: 'UTC' };
 
 function numbersIn(language: string): Numbers {

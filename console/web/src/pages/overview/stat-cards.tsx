@@ -25,7 +25,7 @@ const errors = ({ refused, failed }: Figures): number => refused + failed;
 function useStats({ totals, period }: Overview): readonly Stat[] {
   const { t } = useTranslation('overview');
   const { whole, share, milliseconds, duration } = useNumbers();
-  const { longestTimeCountedMs: longest } = LIMITS;
+  const { maxMeasuredMs: longest } = LIMITS;
   const latencyNote = (p95: number | null): string => {
     if (p95 === null) return t('stats.noRequests');
     return p95 > longest

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { parseJson } from './json.ts';
-import { truncatePansInJson } from './json-masking.ts';
+import { truncatePansInJson } from './pan-json.ts';
 
 const PAN = '4111111111111111';
 const masked = (text: string): string => JSON.stringify(truncatePansInJson(parseJson(text).value));

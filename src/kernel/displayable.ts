@@ -11,27 +11,27 @@ import { containsIssuedPan } from './pan.ts';
  * and private code points look different, or like nothing, in each font. The last five are pictures of a blank, and a
  * placeholder that browsers leave out.
  */
-const UNSEEN_SIGNS = String.raw`\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{1d159}\ufffc`;
+const INVISIBLE_CHARACTERS = String.raw`\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{1d159}\ufffc`;
 
 /** Phones put U+FE0F behind a heart and the like, and there it is seen: without it the sign is one of text. */
-const COLOURED = String.raw`(?<=(?!\p{Emoji_Presentation})\p{Extended_Pictographic})(?<=\p{Emoji})\ufe0f`;
+const EMOJI_VARIATION = String.raw`(?<=(?!\p{Emoji_Presentation})\p{Extended_Pictographic})(?<=\p{Emoji})\ufe0f`;
 
 /** They are not seen, or change the order or the lines of what is seen, so that a text reads as another one. */
-const UNSEEN = new RegExp(`(?!${COLOURED})[${UNSEEN_SIGNS}]`, 'gu');
+const INVISIBLE = new RegExp(`(?!${EMOJI_VARIATION})[${INVISIBLE_CHARACTERS}]`, 'gu');
 
 /** Text of which every sign is seen: what is not shows its number instead. */
-export const withUnseenShown = (text: string): string =>
-  text.replace(UNSEEN, (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`);
+export const escapeInvisible = (text: string): string =>
+  text.replace(INVISIBLE, (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`);
 
 /** Throws `invalid_field` for a text with invisible characters or a number that a card issuer could have given out. */
-export function mustBeReadable(text: string, field: string): void {
-  if (withUnseenShown(text) !== text) throw invalid(field, 'expected no signs that are not seen');
+export function assertDisplayable(text: string, field: string): void {
+  if (escapeInvisible(text) !== text) throw invalid(field, 'expected no signs that are not seen');
   if (containsIssuedPan(text)) throw invalid(field, 'expected no card number');
 }
 
-/** As `mustBeReadable`, for what tells one person from another: it has no sign that looks like a plainer one. */
-export function mustBePlain(text: string, field: string): void {
-  mustBeReadable(text, field);
+/** As `assertDisplayable`, for what tells one person from another: it has no sign that looks like a plainer one. */
+export function assertUnambiguous(text: string, field: string): void {
+  assertDisplayable(text, field);
   if (text.normalize('NFKC') !== text || text.includes('\ufe0f'))
     throw invalid(field, 'expected letters in their plain form');
 }

@@ -7,8 +7,8 @@ const NUMBER = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:e([+-]?[0-9]+))?$/;
 /** The value with every card number in its strings, numbers and keys truncated (decisions: Captures). */
 export function truncatePansInJson(value: Json): Json {
   if (typeof value === 'string') return truncatePans(value);
-  if (typeof value === 'number') return maskedNumber(value, String(value));
-  if (isExactNumber(value)) return maskedNumber(value, writtenOut(value.rawJSON));
+  if (typeof value === 'number') return truncateNumber(value, String(value));
+  if (isExactNumber(value)) return truncateNumber(value, expandExponent(value.rawJSON));
   if (Array.isArray(value)) return value.map(truncatePansInJson);
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(
@@ -16,13 +16,13 @@ export function truncatePansInJson(value: Json): Json {
   );
 }
 
-function maskedNumber(value: Json, digits: string): Json {
+function truncateNumber(value: Json, digits: string): Json {
   const masked = truncatePans(digits);
   return masked === digits ? value : masked;
 }
 
 /** `4.111111111111111e15` is a card number too: an integer with its exponent carried out, anything else as written. */
-function writtenOut(literal: string): string {
+function expandExponent(literal: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(literal.toLowerCase()) ?? [];
   const written = whole + fraction;
   const leading = written.length - written.replace(/^0+/, '').length;

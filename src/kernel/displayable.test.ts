@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { assertDisplayable, assertUnambiguous, escapeInvisible } from './displayable.ts';
 import { Failure } from './failure.ts';
-import { mustBePlain, mustBeReadable, withUnseenShown } from './readable.ts';
 
 /** The text of the refusal, which names the field and holds nothing of the value; undefined for none. */
 function refusal(read: (text: string, field: string) => void, text: string): string | undefined {
@@ -48,28 +48,28 @@ describe('what people type for others to read', () => {
     const others = ['\u2060', '\u2066', '\u2069', '\ufe0f', '\ufe00', '\ufeff', '\ud800', '\u{e0041}'];
     for (const sign of [...unseen, ...blank, ...ungiven, ...others])
       for (const text of [sign, `${sign}Ana`, `An${sign}a`, `Ana${sign}`])
-        for (const read of [mustBeReadable, mustBePlain])
+        for (const read of [assertDisplayable, assertUnambiguous])
           assert.equal(refusal(read, text), 'name: expected no signs that are not seen', escape(text));
   });
 
   it('holds no number that a card issuer could have given out, and may hold others', () => {
     for (const text of ['4111111111111111', 'till 4111 1111 1111 1111', '3782-822463-10005']) {
-      for (const read of [mustBeReadable, mustBePlain])
+      for (const read of [assertDisplayable, assertUnambiguous])
         assert.equal(refusal(read, text), 'name: expected no card number', text);
     }
     // The Luhn check passes for each of them.
     for (const text of ['MID 101230045678001', '573001234567', '000000000000'])
-      assert.equal(refusal(mustBeReadable, text), undefined, text);
+      assert.equal(refusal(assertDisplayable, text), undefined, text);
   });
 
   it('is in any language', () => {
     for (const text of ['', 'Ana María López-Núñez', 'Ольга', 'Ελένη', '山田 太郎', 'نور', 'till ❤️ 4', '12/29', '4111'])
-      assert.equal(refusal(mustBeReadable, text), undefined, text);
+      assert.equal(refusal(assertDisplayable, text), undefined, text);
   });
 
   it('has the sign that colours another where it does, and nowhere else', () => {
     for (const text of ['Shop ❤️', '☀️ ✈️', '©️', '🛍️'])
-      assert.equal(refusal(mustBeReadable, text), undefined, escape(text));
+      assert.equal(refusal(assertDisplayable, text), undefined, escape(text));
     for (const text of [
       '\ufe0f',
       '❤\ufe0f\ufe0f',
@@ -81,12 +81,12 @@ describe('what people type for others to read', () => {
       '❤ \ufe0f',
       '❤\ufe0e',
     ])
-      assert.equal(refusal(mustBeReadable, text), 'name: expected no signs that are not seen', escape(text));
+      assert.equal(refusal(assertDisplayable, text), 'name: expected no signs that are not seen', escape(text));
   });
 
   it('is plain where it tells one person from another', () => {
     for (const text of ['ana@example.com', 'señor.lópez+1@пример.рф', '山田@example.jp'])
-      assert.equal(refusal(mustBePlain, text), undefined, text);
+      assert.equal(refusal(assertUnambiguous, text), undefined, text);
     for (const text of [
       'ﬁ@example.com',
       'ana@ｅxample.com',
@@ -95,12 +95,12 @@ describe('what people type for others to read', () => {
       'ana²@example.com',
       '❤️@example.com',
     ])
-      assert.equal(refusal(mustBePlain, text), 'name: expected letters in their plain form', text);
+      assert.equal(refusal(assertUnambiguous, text), 'name: expected letters in their plain form', text);
   });
 
   it('is shown with the numbers of the signs that are not seen', () => {
-    assert.equal(withUnseenShown('till \u202egnp\n\u{e0041}'), 'till \\u{202e}gnp\\u{a}\\u{e0041}');
-    assert.equal(withUnseenShown('ca\u034frla\u3164'), 'ca\\u{34f}rla\\u{3164}');
-    assert.equal(withUnseenShown('Ana ❤️ a\ufe0f'), 'Ana ❤️ a\\u{fe0f}');
+    assert.equal(escapeInvisible('till \u202egnp\n\u{e0041}'), 'till \\u{202e}gnp\\u{a}\\u{e0041}');
+    assert.equal(escapeInvisible('ca\u034frla\u3164'), 'ca\\u{34f}rla\\u{3164}');
+    assert.equal(escapeInvisible('Ana ❤️ a\ufe0f'), 'Ana ❤️ a\\u{fe0f}');
   });
 });
