@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findPostgres } from '../test/postgres-binaries.ts';
+import { findPostgres } from '../test/fixtures/postgres-binaries.ts';
 import { measure } from './measure.ts';
 import { ratios, resultsPage } from './report.ts';
 import { needsPostgres } from './scenario.ts';

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { type Postgres, startPostgres } from '../test/postgres.ts';
-import { findPostgres } from '../test/postgres-binaries.ts';
+import { type Postgres, startPostgres } from '../test/fixtures/postgres.ts';
+import { findPostgres } from '../test/fixtures/postgres-binaries.ts';
 
 /** What PostgreSQL did so far. */
 export interface DatabaseUsage {

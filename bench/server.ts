@@ -12,7 +12,7 @@ import { DAY, MINUTE } from '../src/kernel/clock.ts';
 import type { Tenant } from '../src/kernel/environment.ts';
 import type { Pan } from '../src/kernel/pan.ts';
 import { Vault } from '../src/vault/vault.ts';
-import { systemClocks } from '../test/clocks.ts';
+import { systemClocks } from '../test/fixtures/clock.ts';
 import { comparisons } from './comparisons.ts';
 import { randomPan } from './requests.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Search } from './canaries.ts';
-import { newCertificate, newPair, privatePem, publicPem } from './rsa-pairs.ts';
+import { Search } from './fixtures/canaries.ts';
+import { newCertificate, newKeyPair, privatePem, publicPem } from './fixtures/rsa-key-pairs.ts';
 
 describe('the search for secrets', () => {
   const word = 'Canary-Of-The-Search é';
@@ -18,9 +18,9 @@ describe('the search for secrets', () => {
     test(`finds a word as ${form}`, () => assert.deepEqual(new Search(['other', word]).found(bytes), [word]));
 
   for (const bits of [2048, 3072]) {
-    const pair = newPair(bits);
+    const pair = newKeyPair(bits);
     const { privateKey } = pair;
-    const search = new Search(['other'], [newPair().privateKey, privateKey]);
+    const search = new Search(['other'], [newKeyPair().privateKey, privateKey]);
     const der = privateKey.export({ type: 'pkcs8', format: 'der' });
     const jwk = privateKey.export({ format: 'jwk' });
     const forms = {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { killOverdueChildren } from './overdue.ts';
+import { killOverdueChildren } from './child-timeout.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'cardvault-deadline-'));
 after(() => rmSync(directory, { recursive: true, force: true }));

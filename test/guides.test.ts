@@ -13,12 +13,12 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { BIN, serveHere, withoutSettings } from './command.ts';
-import { type House, startHouse } from './house.ts';
+import { BIN, serveInProcess, withoutSettings } from './fixtures/command.ts';
+import { newKeyPair, privatePem, publicPem } from './fixtures/rsa-key-pairs.ts';
+import { startTestService, type TestService } from './fixtures/test-service.ts';
 import { selfSigned } from './receivers/certificates.ts';
 import { absent, onPath, python, type Tool } from './receivers/install.ts';
 import { javaCommand } from './receivers/java.ts';
-import { newPair, privatePem, publicPem } from './rsa-pairs.ts';
 
 /** The programs and commands of the guides: shown as they are, and able to do what is said of them. */
 const DOCS = join(import.meta.dirname, '..', 'docs');
@@ -133,24 +133,29 @@ function run(
 
 /** An account with keys of its own, and a token. */
 class Merchant {
-  readonly #house: House;
+  readonly #service: TestService;
   readonly key: string;
   readonly token: string;
   readonly publicKey: string;
   readonly certificate: string;
 
-  private constructor(house: House, key: string, token: string, known: { publicKey: string; certificate: string }) {
-    this.#house = house;
+  private constructor(
+    service: TestService,
+    key: string,
+    token: string,
+    known: { publicKey: string; certificate: string },
+  ) {
+    this.#service = service;
     this.key = key;
     this.token = token;
     this.publicKey = known.publicKey;
     this.certificate = known.certificate;
   }
 
-  static async join(house: House, processorCertificate: string): Promise<Merchant> {
-    const account = await house.newAccount();
-    const { secret: key } = await house.newKey(account);
-    const pair = newPair();
+  static async join(service: TestService, processorCertificate: string): Promise<Merchant> {
+    const account = await service.newAccount();
+    const { secret: key } = await service.newKey(account);
+    const pair = newKeyPair();
     const changes = {
       processorPublicKey: Buffer.from(processorCertificate),
       merchantPrivateKey: Buffer.from(privatePem(pair)),
@@ -158,11 +163,11 @@ class Merchant {
       overlapMinutes: 0,
     };
     const origin = { actor: { type: 'operator', name: 'test' } } as const;
-    const { configurations } = house.core;
+    const { configurations } = service.core;
     const { merchant } = await configurations.configure({ account, environment: 'sandbox' }, changes, origin);
     const body = { chd: [{ card: VISA, name: 'José Núñez', exp: '12/29' }], tags: [], scheme: 1 };
-    const answer = await house.call('POST', '/v1/tokenization/simple', { key, body });
-    return new Merchant(house, key, answer.json.data.tokens[0].token, {
+    const answer = await service.call('POST', '/v1/tokenization/simple', { key, body });
+    return new Merchant(service, key, answer.json.data.tokens[0].token, {
       publicKey: publicPem(pair),
       certificate: merchant?.current.certificate.toString() ?? '',
     });
@@ -170,14 +175,14 @@ class Merchant {
 
   async send(path: string, media: string, body: string): Promise<{ text: string; json: { data: { xml: string } } }> {
     const headers = { 'ft-access-key': this.key, 'content-type': media };
-    const answer = await this.#house.call('POST', path, { headers, body });
+    const answer = await this.#service.call('POST', path, { headers, body });
     assert.equal(answer.status, 200, answer.text);
     return answer;
   }
 }
 
 describe('guides', () => {
-  let house: House;
+  let service: TestService;
   let directory: string;
   let merchant: Merchant;
   let other: Merchant;
@@ -188,18 +193,18 @@ describe('guides', () => {
     writeFileSync(path, content, { mode: 0o600 });
     return path;
   };
-  const processorKey = privatePem(newPair());
+  const processorKey = privatePem(newKeyPair());
   let processorCertificate: string;
 
   before(async () => {
     directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
-    house = await startHouse();
+    service = await startTestService();
     processorCertificate = await selfSigned(processorKey, 'processor');
-    merchant = await Merchant.join(house, processorCertificate);
-    other = await Merchant.join(house, processorCertificate);
+    merchant = await Merchant.join(service, processorCertificate);
+    other = await Merchant.join(service, processorCertificate);
   });
   after(async () => {
-    await house?.stop();
+    await service?.stop();
     rmSync(directory, { recursive: true, force: true });
   });
 
@@ -221,7 +226,7 @@ describe('guides', () => {
 
   describe('send a payload to POST /proxy/jose', () => {
     const send = ({ command, trustedBy }: Sender, body: string, authority: string): Promise<Ran> => {
-      const url = `https://localhost:${house.ports.sandbox}/proxy/jose`;
+      const url = `https://localhost:${service.ports.sandbox}/proxy/jose`;
       const trusted = file(authority);
       const env = {
         ...withoutSettings(process.env),
@@ -237,14 +242,14 @@ describe('guides', () => {
 
       test(sender.file, { skip }, async () => {
         const body = `{"cardData": {"number": "{{${merchant.token}:detokenize}}", "name": "José Núñez"}}`;
-        const { code, out, err } = await send(sender, body, house.authority);
+        const { code, out, err } = await send(sender, body, service.authority);
         assert.equal(code, 0, err);
         const opened = await run([...node('open-jose.mjs'), file(out), file(processorKey), file(merchant.publicKey)]);
         assert.equal(opened.out, body.replace(/\{\{.*?\}\}/, VISA));
       });
 
       test(`${sender.file} tells a refusal`, { skip }, async () => {
-        const ran = await send(sender, '{"cardData": 1}', house.authority);
+        const ran = await send(sender, '{"cardData": 1}', service.authority);
         assertRefused(ran);
         assert.match(ran.err, /400 .*cardData: expected an object/);
       });
@@ -345,11 +350,11 @@ describe('guides', () => {
     for (const program of WSSEC) {
       const skip = program.tool === undefined ? false : absent(program.tool);
       test(`${program.file}`, { skip }, async () => {
-        house.advance(-600_000);
+        service.advance(-600_000);
         try {
           assertRefused(await open(program, (await envelopeOf(merchant)).envelope));
         } finally {
-          house.advance(600_000);
+          service.advance(600_000);
         }
       });
     }
@@ -376,7 +381,7 @@ describe('guides can be followed', { concurrency: 2 }, () => {
   ]) {
     test([guide, ...following].join(', '), { skip, timeout: 120_000 }, async () => {
       const folder = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
-      const serving = await serveHere(join(folder, 'data'), ['--json']);
+      const serving = await serveInProcess(join(folder, 'data'), ['--json']);
       const { sandbox, demo_key: key } = JSON.parse(serving.printed);
       try {
         const commandsOf = (name: string): string => {

@@ -7,8 +7,8 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
 import { createCa, createServerCertificate } from '../src/crypto/certificate.ts';
-import { type Postgres, sharedPostgres, startPostgres } from './postgres.ts';
-import { noPostgres } from './postgres-binaries.ts';
+import { type Postgres, sharedPostgres, startPostgres } from './fixtures/postgres.ts';
+import { whyNoPostgres } from './fixtures/postgres-binaries.ts';
 
 async function connected<T>(address: string, act: (client: Client) => Promise<T>, ca?: string): Promise<T> {
   const client = new Client({ connectionString: address, ...(ca !== undefined && { ssl: { ca } }) });
@@ -36,7 +36,7 @@ function isThere(pid: number): boolean {
   }
 }
 
-describe('a PostgreSQL of our own', { timeout: 120_000, skip: noPostgres() }, () => {
+describe('a PostgreSQL of our own', { timeout: 120_000, skip: whyNoPostgres() }, () => {
   let postgres: Postgres;
   before(async () => {
     postgres = await startPostgres();
@@ -97,7 +97,7 @@ describe('a PostgreSQL of our own', { timeout: 120_000, skip: noPostgres() }, ()
   });
 });
 
-describe('the end of a PostgreSQL', { timeout: 120_000, skip: noPostgres() }, () => {
+describe('the end of a PostgreSQL', { timeout: 120_000, skip: whyNoPostgres() }, () => {
   test('stop leaves no process and no folder', async () => {
     const postgres = await startPostgres();
     const { directory } = postgres;
@@ -112,7 +112,7 @@ describe('the end of a PostgreSQL', { timeout: 120_000, skip: noPostgres() }, ()
 
   for (const signal of ['SIGKILL', 'SIGINT'] as const)
     test(`nothing is left of it when its process ends by ${signal}`, async () => {
-      const file = JSON.stringify(join(import.meta.dirname, 'postgres.ts'));
+      const file = JSON.stringify(join(import.meta.dirname, 'fixtures', 'postgres.ts'));
       const script = `
         const { startPostgres } = await import(${file});
         console.log((await startPostgres()).directory);
@@ -129,7 +129,7 @@ describe('the end of a PostgreSQL', { timeout: 120_000, skip: noPostgres() }, ()
     });
 });
 
-describe('a PostgreSQL with TLS', { timeout: 120_000, skip: noPostgres() }, () => {
+describe('a PostgreSQL with TLS', { timeout: 120_000, skip: whyNoPostgres() }, () => {
   test('lets its user in with TLS only', async () => {
     const authority = await createCa(Date.now());
     const { certificate, key } = await createServerCertificate(
@@ -146,7 +146,7 @@ describe('a PostgreSQL with TLS', { timeout: 120_000, skip: noPostgres() }, () =
   });
 });
 
-describe('the PostgreSQL of a run', { timeout: 120_000, skip: noPostgres() }, () => {
+describe('the PostgreSQL of a run', { timeout: 120_000, skip: whyNoPostgres() }, () => {
   test('makes databases', async () => {
     const postgres = await sharedPostgres();
     const address = await postgres.newDatabase();

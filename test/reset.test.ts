@@ -5,9 +5,9 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { reset } from './reset.ts';
+import { reset } from './fixtures/reset.ts';
 
-const RESET = pathToFileURL(join(import.meta.dirname, 'reset.ts')).href;
+const RESET = pathToFileURL(join(import.meta.dirname, 'fixtures', 'reset.ts')).href;
 /** Resets a connection while its end is being sent: the moment that Node does not come back from. */
 const WHILE_ENDING = `
   import { connect, createServer } from 'node:net';

@@ -7,12 +7,12 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
-import { noChromium } from './chromium.ts';
-import { isPostgres } from './database.ts';
-import { killOverdueChildren } from './overdue.ts';
-import { type Postgres, SHARED, startPostgres } from './postgres.ts';
-import { noPostgres } from './postgres-binaries.ts';
-import { memoryFolder } from './postgres-server.ts';
+import { killOverdueChildren } from './child-timeout.ts';
+import { whyNoChromium } from './fixtures/chromium.ts';
+import { isPostgres } from './fixtures/database.ts';
+import { type Postgres, SHARED, startPostgres } from './fixtures/postgres.ts';
+import { whyNoPostgres } from './fixtures/postgres-binaries.ts';
+import { memoryFolder } from './fixtures/postgres-server.ts';
 import { installReceivers } from './receivers/install.ts';
 
 /**
@@ -27,9 +27,9 @@ const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 /** What must be the same whatever the database. With TEST_PASSES=all each of these files runs over PostgreSQL too. */
 const BOTH_DATABASES = /^test\/(interface|simulation)\//;
-/** The files of these that test how records are stored. The contract in `test/stores` holds for the others. */
+/** The files of these that test how records are stored. The contract in `test/contracts` holds for the others. */
 const ABOUT_STORAGE =
-  /\/(altered-accounts|altered-keys|altered-payments|captures|captures-end|clock-jumps|idempotency|idempotency-kept|key-changes|payments|payments-erasure|payments-expiry|payments-idempotency|payments-races|payments-tokens|proxy-parallel|simulation|tokens|tokens-kept|tokens-persistent)\.test\.ts$/;
+  /\/(altered-accounts|altered-keys|altered-payments|captures|captures-expiry|clock-jumps|idempotency|idempotency-stored|key-changes|payments|payments-erasure|payments-expiry|payments-idempotency|payments-races|payments-tokens|proxy-parallel|simulation|tokens|tokens-stored|tokens-persistent)\.test\.ts$/;
 const isSecondPass = (file: string): boolean =>
   BOTH_DATABASES.test(file) && (process.env['TEST_PASSES'] === 'all' || ABOUT_STORAGE.test(file));
 /** What looks at the console as people do. */
@@ -141,12 +141,12 @@ async function runPasses(): Promise<void> {
     .sort()
     .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)));
   if (files.some((file) => IN_BROWSER.test(file))) {
-    const why = noChromium();
+    const why = whyNoChromium();
     if (why !== false) say(`nothing is shown in a browser: ${why}`);
     else if (!buildConsole()) counts.failed++;
   }
   const again = files.filter((file) => isPostgres || isSecondPass(file));
-  const why = again.length === 0 && wanted.length > 0 ? 'no file is about it' : noPostgres();
+  const why = again.length === 0 && wanted.length > 0 ? 'no file is about it' : whyNoPostgres();
   const postgres: Postgres | undefined = why === false ? await startPostgres({ isCareless: true }) : undefined;
   try {
     const shared = postgres && { [SHARED]: JSON.stringify(postgres.ways) };

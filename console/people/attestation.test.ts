@@ -7,30 +7,30 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { CRLDistributionPointsExtension, X509CertificateGenerator } from '@peculiar/x509';
 import { SettingsService } from '@simplewebauthn/server';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { Authenticator, type Wrongs } from '../../test/authenticator.ts';
+import { Authenticator, type Wrongs } from '../../test/fixtures/authenticator.ts';
 import {
+  assertFails,
   CONSOLE,
-  openPeopleHouse,
-  type PeopleHouse,
-  refuses,
-  type Somebody,
+  openPeopleFixture,
+  type PeopleFixture,
+  type TestUser,
   VISITOR,
-} from '../../test/people-house.ts';
+} from '../../test/fixtures/people-fixture.ts';
 import type { Session } from './session.ts';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const DAY_MS = 86_400_000;
 
 describe('what a browser says of a passkey', () => {
-  let house: PeopleHouse;
-  let ana: Somebody;
+  let fixture: PeopleFixture;
+  let ana: TestUser;
   let key: Authenticator;
   let server: Server;
   /** Requests that the process itself made. */
   const asked: string[] = [];
 
   before(async () => {
-    house = await openPeopleHouse();
+    fixture = await openPeopleFixture();
     server = createServer((request, response) => {
       asked.push(String(request.url));
       response.end();
@@ -39,29 +39,29 @@ describe('what a browser says of a passkey', () => {
   });
   after(async () => {
     server.close();
-    await house.stop();
+    await fixture.stop();
   });
   beforeEach(async () => {
-    ana = await house.newPerson({ account: await house.newAccount(), role: 'auditor' });
+    ana = await fixture.newPerson({ account: await fixture.newAccount(), role: 'auditor' });
     key = new Authenticator(CONSOLE.origin);
   });
 
   const session = async (): Promise<Session> => {
-    const found = await house.parts.sessions.find(ana.grant.secret);
+    const found = await fixture.parts.sessions.find(ana.grant.secret);
     return found ?? assert.fail('signed out');
   };
-  const options = async () => house.parts.ownFactors.passkeyOptions(await session(), CONSOLE);
+  const options = async () => fixture.parts.ownFactors.passkeyOptions(await session(), CONSOLE);
   const confirm = async (response: unknown): Promise<void> =>
-    house.parts.ownFactors.confirmPasskey(await session(), { response, label: 'Laptop' }, CONSOLE, VISITOR);
+    fixture.parts.ownFactors.confirmPasskey(await session(), { response, label: 'Laptop' }, CONSOLE, VISITOR);
   const add = async (wrongs: Wrongs = {}): Promise<void> => confirm(key.create(await options(), wrongs));
   const passkeys = async (): Promise<number> =>
-    (await house.parts.ownFactors.list(ana.id)).factors.filter(({ kind }) => kind === 'passkey').length;
+    (await fixture.parts.ownFactors.list(ana.id)).factors.filter(({ kind }) => kind === 'passkey').length;
 
   /** A certificate whose revocation list is at our server, and the authority that made it. */
   async function newChain(): Promise<{ authority: string; certificate: Uint8Array }> {
     const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
     const { port } = server.address() as AddressInfo;
-    const times = { notBefore: new Date(house.now() - DAY_MS), notAfter: new Date(house.now() + DAY_MS) };
+    const times = { notBefore: new Date(fixture.now() - DAY_MS), notAfter: new Date(fixture.now() + DAY_MS) };
     const common = { ...times, publicKey: keys.publicKey, signingKey: keys.privateKey, signingAlgorithm: ALGORITHM };
     const authority = { ...common, subject: 'CN=Authority', issuer: 'CN=Authority' };
     const leaf = { ...common, subject: 'CN=Passkey', issuer: 'CN=Authority' };
@@ -89,9 +89,9 @@ describe('what a browser says of a passkey', () => {
     // In the place of an authority that makes certificates for everybody who has its devices.
     SettingsService.setRootCertificates({ identifier, certificates: [authority] });
     try {
-      await refuses('not_possible', add(certified('apple', [certificate])));
+      await assertFails('not_possible', add(certified('apple', [certificate])));
       const start = performance.now();
-      await refuses('not_possible', add(certified('apple', new Array(1900).fill(certificate))));
+      await assertFails('not_possible', add(certified('apple', new Array(1900).fill(certificate))));
       assert.ok(performance.now() - start < 1000);
     } finally {
       SettingsService.setRootCertificates({ identifier, certificates: before });
@@ -102,8 +102,8 @@ describe('what a browser says of a passkey', () => {
   test('has no attestation with certificates, and none of another form', async () => {
     const { certificate } = await newChain();
     for (const fmt of ['packed', 'tpm', 'android-key', 'android-safetynet', 'fido-u2f', 'none', 'other'])
-      await refuses('not_possible', add(certified(fmt, [certificate])));
-    await refuses('not_possible', add({ attestation: { fmt: 'packed', attStmt: new Map() } }));
+      await assertFails('not_possible', add(certified(fmt, [certificate])));
+    await assertFails('not_possible', add({ attestation: { fmt: 'packed', attStmt: new Map() } }));
     assert.equal(await passkeys(), 0);
     assert.deepEqual(asked, []);
   });
@@ -115,8 +115,8 @@ describe('what a browser says of a passkey', () => {
 
   test('has one try for each challenge, and one alone of many at once', async () => {
     const asking = await options();
-    await refuses('not_possible', confirm(key.create(asking, { verified: false })));
-    await refuses('not_possible', confirm(key.create(asking)));
+    await assertFails('not_possible', confirm(key.create(asking, { verified: false })));
+    await assertFails('not_possible', confirm(key.create(asking)));
     const again = key.create(await options());
     const results = await Promise.allSettled([confirm(again), confirm(again), confirm(again)]);
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
@@ -129,11 +129,11 @@ describe('what a browser says of a passkey', () => {
       const real = key.create(await options()) as { response: Record<string, string> };
       const text = real.response[name] ?? assert.fail(name);
       const padded = text + 'A'.repeat(LIMITS.credentialMemberCharacters - text.length + 1);
-      await refuses('not_possible', confirm({ ...real, response: { ...real.response, [name]: padded } }));
+      await assertFails('not_possible', confirm({ ...real, response: { ...real.response, [name]: padded } }));
     }
     for (const name of ['id', 'rawId']) {
       const real = key.create(await options()) as object;
-      await refuses('not_possible', confirm({ ...real, [name]: 'A'.repeat(LIMITS.credentialIdCharacters + 1) }));
+      await assertFails('not_possible', confirm({ ...real, [name]: 'A'.repeat(LIMITS.credentialIdCharacters + 1) }));
     }
     const real = key.create(await options()) as { response: object };
     const transports = ['usb', 7, 'x'.repeat(5000), 'DROP', ...new Array(100_000).fill('nfc')];

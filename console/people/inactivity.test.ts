@@ -3,162 +3,162 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { DAY, HOUR } from '../../src/kernel/clock.ts';
 import type { Database, Unit } from '../../src/storage/database.ts';
 import {
+  assertFails,
   BY_TEST,
   codeAt,
-  openPeopleHouse,
-  type PeopleHouse,
-  refuses,
-  type Somebody,
+  openPeopleFixture,
+  type PeopleFixture,
+  type TestUser,
   VISITOR,
-} from '../../test/people-house.ts';
+} from '../../test/fixtures/people-fixture.ts';
 import { Inactivity } from './inactivity.ts';
 import { OPERATOR } from './roles.ts';
 import { newSession } from './sessions.ts';
 import { countInactive, findSignInState, updateSignInState } from './sign-in-state-store.ts';
 
 describe('users who did not sign in for 90 days', () => {
-  let house: PeopleHouse;
+  let fixture: PeopleFixture;
   let account: string;
-  let ana: Somebody;
-  let bob: Somebody;
+  let ana: TestUser;
+  let bob: TestUser;
   let reports: number[];
   let inactivity: Inactivity;
   before(async () => {
-    house = await openPeopleHouse();
+    fixture = await openPeopleFixture();
   });
-  after(() => house.stop());
+  after(() => fixture.stop());
   beforeEach(async () => {
-    await house.core.database.commit({ writes: [{ sql: 'delete from sign_in_states', rows: [[]] }] });
-    account = await house.newAccount();
-    ana = await house.newPerson({ account, role: 'owner' });
-    bob = await house.newPerson({ account, role: 'developer' });
+    await fixture.core.database.commit({ writes: [{ sql: 'delete from sign_in_states', rows: [[]] }] });
+    account = await fixture.newAccount();
+    ana = await fixture.newPerson({ account, role: 'owner' });
+    bob = await fixture.newPerson({ account, role: 'developer' });
     reports = [];
-    inactivity = new Inactivity(house.core, (count) => reports.push(count));
+    inactivity = new Inactivity(fixture.core, (count) => reports.push(count));
   });
 
-  const statusOf = async ({ id }: Somebody, of = account) => (await house.parts.team.member(of, id)).signIn;
-  const run = () => inactivity.run(house.now());
+  const statusOf = async ({ id }: TestUser, of = account) => (await fixture.parts.team.member(of, id)).signIn;
+  const run = () => inactivity.run(fixture.now());
   /** Puts the last sign-in so many days back. */
-  const lastSignIn = async ({ id }: Somebody, days: number): Promise<void> => {
-    const { database, keyring } = house.core;
+  const lastSignIn = async ({ id }: TestUser, days: number): Promise<void> => {
+    const { database, keyring } = fixture.core;
     const state = await findSignInState(database, keyring, id);
     assert.ok(state !== undefined);
-    const older = { ...state, lastSignInAt: house.now() - days * DAY };
+    const older = { ...state, lastSignInAt: fixture.now() - days * DAY };
     await database.commit({ writes: [await updateSignInState(keyring, state, older)] });
   };
 
   test('are disabled with their sessions, and enabled by a credential reset', async () => {
-    const { write, secret } = await newSession(house.core, { person: bob.id, stage: 'signed-in', visitor: VISITOR });
-    await house.core.database.commit({ writes: [write] });
+    const { write, secret } = await newSession(fixture.core, { person: bob.id, stage: 'signed-in', visitor: VISITOR });
+    await fixture.core.database.commit({ writes: [write] });
     await lastSignIn(bob, 89);
-    assert.deepEqual([await inactivity.isDue(house.now()), await run()], [false, 0]);
+    assert.deepEqual([await inactivity.isDue(fixture.now()), await run()], [false, 0]);
     await lastSignIn(bob, 90);
     assert.equal(await run(), 0, 'it was checked just now');
-    house.advance(HOUR);
-    await house.signIn(ana);
-    assert.deepEqual([await inactivity.isDue(house.now()), await run()], [true, 1]);
+    fixture.advance(HOUR);
+    await fixture.signIn(ana);
+    assert.deepEqual([await inactivity.isDue(fixture.now()), await run()], [true, 1]);
     assert.equal(await statusOf(bob), 'disabled');
-    assert.deepEqual(await house.parts.team.listApprovers(account), [ana.id], 'approves nothing');
-    assert.equal(await house.parts.sessions.find(secret), undefined);
-    const disabled = (await house.records(account)).filter(({ action }) => action === 'person.disabled');
+    assert.deepEqual(await fixture.parts.team.listApprovers(account), [ana.id], 'approves nothing');
+    assert.equal(await fixture.parts.sessions.find(secret), undefined);
+    const disabled = (await fixture.records(account)).filter(({ action }) => action === 'person.disabled');
     assert.deepEqual(
       disabled.map(({ targets, detail, actor }) => [targets, detail, actor.type]),
       [[[`person:${bob.id}`], { days: 90 }, 'service']],
     );
-    await refuses('sign_in_refused', house.parts.signIn.givePassword(bob, VISITOR));
+    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(bob, VISITOR));
     // Whatever is committed after the record is there after it.
-    await house.newAccount();
-    assert.equal((await house.audited(account)).at(-1), 'person.sign-in-refused person_disabled');
-    await house.parts.people.unlock(bob.id, BY_TEST);
+    await fixture.newAccount();
+    assert.equal((await fixture.audited(account)).at(-1), 'person.sign-in-refused person_disabled');
+    await fixture.parts.people.unlock(bob.id, BY_TEST);
     assert.equal(await statusOf(bob), 'disabled', 'an end of locks does not enable');
-    house.advance(HOUR);
-    assert.deepEqual([await inactivity.isDue(house.now()), await run()], [false, 0]);
+    fixture.advance(HOUR);
+    assert.deepEqual([await inactivity.isDue(fixture.now()), await run()], [false, 0]);
 
-    const link = await house.parts.invitations.reset(bob.id, { account, role: 'owner' }, BY_TEST);
+    const link = await fixture.parts.invitations.reset(bob.id, { account, role: 'owner' }, BY_TEST);
     const given = { secret: link.secret, language: 'en', password: 'another good one 55' };
-    const { session } = await house.parts.joining.begin(given, VISITOR);
-    const { secret: totp } = house.parts.joining.totp(session);
-    await house.parts.joining.confirmTotp(session, codeAt(totp, house.now()), VISITOR);
+    const { session } = await fixture.parts.joining.begin(given, VISITOR);
+    const { secret: totp } = fixture.parts.joining.totp(session);
+    await fixture.parts.joining.confirmTotp(session, codeAt(totp, fixture.now()), VISITOR);
     assert.equal(await statusOf(bob), 'active');
-    await house.parts.signIn.givePassword({ ...bob, password: given.password }, VISITOR);
+    await fixture.parts.signIn.givePassword({ ...bob, password: given.password }, VISITOR);
   });
 
   test('stay enabled as the last owner who can sign in, and are reported once a day', async () => {
-    const carl = await house.newPerson({ account, role: 'owner' });
+    const carl = await fixture.newPerson({ account, role: 'owner' });
     await lastSignIn(ana, 100);
     await lastSignIn(carl, 200);
     assert.equal(await run(), 1);
     assert.deepEqual([await statusOf(carl), await statusOf(ana)], ['disabled', 'active']);
-    assert.equal(await countInactive(house.core.database, house.now() - 90 * DAY), 1);
+    assert.equal(await countInactive(fixture.core.database, fixture.now() - 90 * DAY), 1);
     assert.deepEqual(reports, [1]);
-    house.advance(2 * HOUR);
-    assert.deepEqual([await inactivity.isDue(house.now()), await run(), reports], [false, 0, [1]]);
-    house.advance(DAY);
+    fixture.advance(2 * HOUR);
+    assert.deepEqual([await inactivity.isDue(fixture.now()), await run(), reports], [false, 0, [1]]);
+    fixture.advance(DAY);
     await run();
     assert.deepEqual(reports, [1, 1]);
-    await house.signIn(ana);
-    assert.equal(await countInactive(house.core.database, house.now() - 90 * DAY), 0);
+    await fixture.signIn(ana);
+    assert.equal(await countInactive(fixture.core.database, fixture.now() - 90 * DAY), 0);
   });
 
   test('stay enabled for one account where they are the last owner, also when they have others', async () => {
-    const other = await house.newAccount();
-    const link = await house.parts.invitations.invite(
+    const other = await fixture.newAccount();
+    const link = await fixture.parts.invitations.invite(
       { account: other, role: 'owner', email: bob.email },
       OPERATOR,
       BY_TEST,
     );
-    await house.parts.joining.accept(bob.grant.session, link.secret, VISITOR);
+    await fixture.parts.joining.accept(bob.grant.session, link.secret, VISITOR);
     await lastSignIn(bob, 400);
     assert.equal(await run(), 0);
     assert.deepEqual(reports, [1]);
   });
 
   test('stay enabled as the last operator, and as one whose only successor was changed in the database', async () => {
-    const [olga, otto] = [await house.newPerson(OPERATOR), await house.newPerson(OPERATOR)];
+    const [olga, otto] = [await fixture.newPerson(OPERATOR), await fixture.newPerson(OPERATOR)];
     await lastSignIn(olga, 120);
     await lastSignIn(otto, 91);
-    await house.core.database.commit({
+    await fixture.core.database.commit({
       writes: [{ sql: 'update sign_in_states set disabled_at = 1 where person = ?', rows: [[otto.id]] }],
     });
     assert.equal(await run(), 0);
     assert.deepEqual([await statusOf(olga, ''), await statusOf(otto, '')], ['active', 'altered']);
-    await refuses('sign_in_refused', house.parts.signIn.givePassword(otto, VISITOR));
+    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(otto, VISITOR));
   });
 
   test('stay enabled when the password of the only other owner is blocked', async () => {
-    const carl = await house.newPerson({ account, role: 'owner' });
+    const carl = await fixture.newPerson({ account, role: 'owner' });
     await lastSignIn(ana, 100);
-    const { database, keyring } = house.core;
+    const { database, keyring } = fixture.core;
     const state = await findSignInState(database, keyring, carl.id);
     assert.ok(state !== undefined);
-    const blocked = { ...state, passwordBlockedAt: house.now() };
+    const blocked = { ...state, passwordBlockedAt: fixture.now() };
     await database.commit({ writes: [await updateSignInState(keyring, state, blocked)] });
     assert.equal(await run(), 0);
     assert.equal(await statusOf(ana), 'active');
   });
 
   test('are not disabled when the owner who stays loses the role meanwhile', async () => {
-    const carl = await house.newPerson({ account, role: 'owner' });
+    const carl = await fixture.newPerson({ account, role: 'owner' });
     await lastSignIn(ana, 100);
-    const real = house.core.database;
+    const real = fixture.core.database;
     const commit = async (unit: Unit) => {
-      await house.parts.team.changeRole(account, carl.id, 'auditor', BY_TEST);
+      await fixture.parts.team.changeRole(account, carl.id, 'auditor', BY_TEST);
       return real.commit(unit);
     };
     const database = new Proxy(real, {
       get: (_, name) => (name === 'commit' ? commit : (real[name as keyof Database] as () => unknown).bind(real)),
     });
-    assert.equal(await new Inactivity({ ...house.core, database }, () => undefined).run(house.now()), 0);
+    assert.equal(await new Inactivity({ ...fixture.core, database }, () => undefined).run(fixture.now()), 0);
     assert.equal(await statusOf(ana), 'active');
   });
 
   test('are no reason to let the last owner go who can sign in', async () => {
-    const carl = await house.newPerson({ account, role: 'owner' });
+    const carl = await fixture.newPerson({ account, role: 'owner' });
     await lastSignIn(carl, 100);
     assert.equal(await run(), 1);
-    const { team } = house.parts;
-    await refuses('not_possible', team.changeRole(account, ana.id, 'auditor', BY_TEST));
-    await refuses('not_possible', team.remove(account, ana.id, BY_TEST));
+    const { team } = fixture.parts;
+    await assertFails('not_possible', team.changeRole(account, ana.id, 'auditor', BY_TEST));
+    await assertFails('not_possible', team.remove(account, ana.id, BY_TEST));
     await team.remove(account, carl.id, BY_TEST);
   });
 });

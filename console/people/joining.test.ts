@@ -3,40 +3,40 @@ import { after, before, describe, test } from 'node:test';
 import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import {
+  assertFails,
   BY_TEST,
   codeAt,
-  openPeopleHouse,
+  openPeopleFixture,
   PASSWORD,
-  type PeopleHouse,
-  refuses,
+  type PeopleFixture,
   VISITOR,
   wrongCodeAt,
-} from '../../test/people-house.ts';
+} from '../../test/fixtures/people-fixture.ts';
 import { OPERATOR } from './roles.ts';
 import type { Session } from './session.ts';
 
-let house: PeopleHouse;
+let fixture: PeopleFixture;
 let account: string;
 before(async () => {
-  house = await openPeopleHouse();
-  account = await house.newAccount();
+  fixture = await openPeopleFixture();
+  account = await fixture.newAccount();
 });
-after(() => house.stop());
+after(() => fixture.stop());
 
 const invite = (email: string, role: 'owner' | 'analyst' = 'owner') =>
-  house.parts.invitations.invite({ account, role, email }, role === 'owner' ? OPERATOR : owner(), BY_TEST);
+  fixture.parts.invitations.invite({ account, role, email }, role === 'owner' ? OPERATOR : owner(), BY_TEST);
 const owner = () => ({ account, role: 'owner' }) as const;
 const begin = (secret: string, more: object = {}) =>
-  house.parts.joining.begin({ secret, name: 'New', language: 'es', password: PASSWORD, ...more }, VISITOR);
+  fixture.parts.joining.begin({ secret, name: 'New', language: 'es', password: PASSWORD, ...more }, VISITOR);
 const finish = (session: Session) => {
-  const { secret } = house.parts.joining.totp(session);
-  return house.parts.joining.confirmTotp(session, codeAt(secret, house.now()), VISITOR);
+  const { secret } = fixture.parts.joining.totp(session);
+  return fixture.parts.joining.confirmTotp(session, codeAt(secret, fixture.now()), VISITOR);
 };
 
 describe('joining by an invitation', () => {
   test('ends with a person, a role, a second factor, recovery codes and a session', async () => {
     const link = await invite('new@example.com');
-    assert.deepEqual(await house.parts.joining.look(link.secret), {
+    assert.deepEqual(await fixture.parts.joining.look(link.secret), {
       kind: 'invitation',
       account,
       role: 'owner',
@@ -46,34 +46,41 @@ describe('joining by an invitation', () => {
     });
     const { session, secret } = await begin(link.secret);
     assert.equal(session.stage, 'joining');
-    assert.equal(await house.parts.people.findByEmail('new@example.com'), undefined, 'nothing is kept before the end');
+    assert.equal(
+      await fixture.parts.people.findByEmail('new@example.com'),
+      undefined,
+      'nothing is kept before the end',
+    );
     const joined = await finish(session);
     assert.equal(joined.recoveryCodes.length, 10);
     assert.equal(joined.session.stage, 'signed-in');
     assert.notEqual(joined.secret, secret);
-    assert.equal(await house.parts.sessions.find(secret), undefined);
-    const profile = await house.parts.people.profile(joined.session.person);
+    assert.equal(await fixture.parts.sessions.find(secret), undefined);
+    const profile = await fixture.parts.people.profile(joined.session.person);
     assert.deepEqual([profile?.email, profile?.name, profile?.language], ['new@example.com', 'New', 'es']);
-    assert.equal(await house.parts.team.roleIn(account, joined.session.person), 'owner');
-    assert.deepEqual(await house.parts.invitations.list(account), []);
-    assert.deepEqual((await house.audited(account)).slice(-3), [
+    assert.equal(await fixture.parts.team.roleIn(account, joined.session.person), 'owner');
+    assert.deepEqual(await fixture.parts.invitations.list(account), []);
+    assert.deepEqual((await fixture.audited(account)).slice(-3), [
       'person.invited success',
       'person.joined success',
       'person.signed-in success',
     ]);
-    const records = JSON.stringify(await house.records(account));
+    const records = JSON.stringify(await fixture.records(account));
     for (const text of ['new@example.com', link.secret]) assert.equal(records.includes(text), false);
   });
 
   test('takes the code of the app once, and no wrong one', async () => {
     const { session } = await begin((await invite('codes@example.com')).secret);
-    const { secret: totp } = house.parts.joining.totp(session);
-    const wrong = wrongCodeAt(totp, house.now());
-    await refuses('invalid_field', house.parts.joining.confirmTotp(session, wrong, VISITOR), 'code');
-    const code = codeAt(totp, house.now());
-    await house.parts.joining.confirmTotp(session, code, VISITOR);
-    const given = await house.parts.signIn.givePassword({ email: 'codes@example.com', password: PASSWORD }, VISITOR);
-    await refuses('sign_in_refused', house.parts.signIn.giveFactor(given.session, { kind: 'totp', code }, VISITOR));
+    const { secret: totp } = fixture.parts.joining.totp(session);
+    const wrong = wrongCodeAt(totp, fixture.now());
+    await assertFails('invalid_field', fixture.parts.joining.confirmTotp(session, wrong, VISITOR), 'code');
+    const code = codeAt(totp, fixture.now());
+    await fixture.parts.joining.confirmTotp(session, code, VISITOR);
+    const given = await fixture.parts.signIn.givePassword({ email: 'codes@example.com', password: PASSWORD }, VISITOR);
+    await assertFails(
+      'sign_in_refused',
+      fixture.parts.signIn.giveFactor(given.session, { kind: 'totp', code }, VISITOR),
+    );
   });
 
   test('happens once for a link, also when two do it at the same moment', async () => {
@@ -81,70 +88,70 @@ describe('joining by an invitation', () => {
     const [one, other] = await Promise.all([begin(link.secret), begin(link.secret)]);
     const done = await Promise.allSettled([finish(one.session), finish(other.session)]);
     assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
-    await refuses('not_possible', begin(link.secret));
-    const members = await house.parts.team.members(account);
+    await assertFails('not_possible', begin(link.secret));
+    const members = await fixture.parts.team.members(account);
     assert.equal(members.filter(({ email }) => email === 'race@example.com').length, 1);
   });
 
   test('goes by the newest link to an address, also when an older one was begun with', async () => {
     const older = await invite('twice@example.com');
-    const elsewhere = await house.newAccount();
-    const kept = await house.parts.invitations.invite(
+    const elsewhere = await fixture.newAccount();
+    const kept = await fixture.parts.invitations.invite(
       { account: elsewhere, role: 'owner', email: 'twice@example.com' },
       OPERATOR,
       BY_TEST,
     );
     const { session: begun } = await begin(older.secret);
     const newer = await invite('Twice@Example.com', 'analyst');
-    await refuses('not_possible', house.parts.joining.look(older.secret));
-    await refuses('not_possible', finish(begun));
-    const open = (await house.parts.invitations.list(account)).filter(({ email }) => /twice@/i.test(email ?? ''));
+    await assertFails('not_possible', fixture.parts.joining.look(older.secret));
+    await assertFails('not_possible', finish(begun));
+    const open = (await fixture.parts.invitations.list(account)).filter(({ email }) => /twice@/i.test(email ?? ''));
     assert.deepEqual(
       open.map(({ id }) => id),
       [newer.id],
     );
-    const told = (await house.records(account)).slice(-2).map(({ action, targets }) => [action, targets]);
+    const told = (await fixture.records(account)).slice(-2).map(({ action, targets }) => [action, targets]);
     assert.deepEqual(told, [
       ['invitation.revoked', [`invitation:${older.id}`]],
       ['person.invited', [`invitation:${newer.id}`]],
     ]);
     const { session } = await finish((await begin(newer.secret)).session);
-    assert.equal(await house.parts.team.roleIn(account, session.person), 'analyst');
-    assert.equal((await house.parts.joining.look(kept.secret)).account, elsewhere, 'another account has its own');
+    assert.equal(await fixture.parts.team.roleIn(account, session.person), 'analyst');
+    assert.equal((await fixture.parts.joining.look(kept.secret)).account, elsewhere, 'another account has its own');
   });
 
   test('needs a link that is open: not too old, not revoked, not made up', async () => {
     const link = await invite('old@example.com');
     const revoked = await invite('revoked@example.com');
     const { session: begun } = await begin(revoked.secret);
-    await house.parts.invitations.revoke(account, revoked.id, BY_TEST);
-    await refuses('unknown_record', house.parts.invitations.revoke(account, revoked.id, BY_TEST));
-    await refuses('not_possible', begin(revoked.secret));
-    await refuses('not_possible', finish(begun));
+    await fixture.parts.invitations.revoke(account, revoked.id, BY_TEST);
+    await assertFails('unknown_record', fixture.parts.invitations.revoke(account, revoked.id, BY_TEST));
+    await assertFails('not_possible', begin(revoked.secret));
+    await assertFails('not_possible', finish(begun));
     for (const wrong of ['', 'x'.repeat(43), `${link.secret}A`, link.secret.toLowerCase()])
-      await refuses('not_possible', house.parts.joining.look(wrong));
-    house.advance(31 * MINUTE);
-    assert.equal((await house.parts.joining.look(link.secret)).known, false);
-    house.advance(72 * HOUR);
-    await refuses('not_possible', house.parts.joining.look(link.secret));
+      await assertFails('not_possible', fixture.parts.joining.look(wrong));
+    fixture.advance(31 * MINUTE);
+    assert.equal((await fixture.parts.joining.look(link.secret)).known, false);
+    fixture.advance(72 * HOUR);
+    await assertFails('not_possible', fixture.parts.joining.look(link.secret));
   });
 
   test('takes good fields only, and the address of the invitation', async () => {
     const { secret } = await invite('fields@example.com');
-    await refuses('invalid_field', begin(secret, { name: '' }), 'name');
-    await refuses('invalid_field', begin(secret, { name: 'a\nb' }), 'name');
-    await refuses('invalid_field', begin(secret, { language: 'de' }), 'language');
-    await refuses('invalid_field', begin(secret, { password: 'fields@example.com' }), 'password');
+    await assertFails('invalid_field', begin(secret, { name: '' }), 'name');
+    await assertFails('invalid_field', begin(secret, { name: 'a\nb' }), 'name');
+    await assertFails('invalid_field', begin(secret, { language: 'de' }), 'language');
+    await assertFails('invalid_field', begin(secret, { password: 'fields@example.com' }), 'password');
     const { session } = await begin(secret, { email: 'other@example.com' });
     const { session: joined } = await finish(session);
-    assert.equal((await house.parts.people.profile(joined.person))?.email, 'fields@example.com');
+    assert.equal((await fixture.parts.people.profile(joined.person))?.email, 'fields@example.com');
   });
 });
 
 describe('invitations', () => {
   test('are for an e-mail address of somebody who is no member yet', async () => {
-    const ana = await house.newPerson({ account, role: 'developer' });
-    await refuses('not_possible', invite(ana.email.toUpperCase(), 'analyst'));
+    const ana = await fixture.newPerson({ account, role: 'developer' });
+    await assertFails('not_possible', invite(ana.email.toUpperCase(), 'analyst'));
     for (const wrong of [
       '',
       'ana',
@@ -154,29 +161,33 @@ describe('invitations', () => {
       'ana@example',
       `${'a'.repeat(250)}@b.cd`,
     ])
-      await refuses('invalid_field', invite(wrong), 'email');
-    const { invitations } = house.parts;
-    await refuses('invalid_field', invitations.invite({ account, role: 'owner' }, OPERATOR, BY_TEST), 'email');
+      await assertFails('invalid_field', invite(wrong), 'email');
+    const { invitations } = fixture.parts;
+    await assertFails('invalid_field', invitations.invite({ account, role: 'owner' }, OPERATOR, BY_TEST), 'email');
   });
 
   test('go to the own account only, and operators let in owners and operators', async () => {
-    const { invitations } = house.parts;
-    const other = await house.newAccount();
+    const { invitations } = fixture.parts;
+    const other = await fixture.newAccount();
     const email = 'somebody@example.com';
     const roles = { elsewhere: { account: other, role: 'owner' }, operator: OPERATOR } as const;
     for (const to of Object.values(roles))
-      await refuses('not_allowed', invitations.invite({ ...to, email }, owner(), BY_TEST));
+      await assertFails('not_allowed', invitations.invite({ ...to, email }, owner(), BY_TEST));
     const developer = { account, role: 'developer' } as const;
-    await refuses('not_allowed', invitations.invite({ account, role: 'analyst', email }, developer, BY_TEST));
-    await refuses('not_allowed', invitations.invite({ account, role: 'auditor', email }, OPERATOR, BY_TEST));
-    await refuses('invalid_field', invitations.invite({ account, role: 'operator', email }, OPERATOR, BY_TEST), 'role');
+    await assertFails('not_allowed', invitations.invite({ account, role: 'analyst', email }, developer, BY_TEST));
+    await assertFails('not_allowed', invitations.invite({ account, role: 'auditor', email }, OPERATOR, BY_TEST));
+    await assertFails(
+      'invalid_field',
+      invitations.invite({ account, role: 'operator', email }, OPERATOR, BY_TEST),
+      'role',
+    );
   });
 
   test('are listed while they are open, with who made them and without the secret', async () => {
-    const own = await house.newAccount();
+    const own = await fixture.newAccount();
     const to = { account: own, role: 'owner', email: 'listed@example.com' } as const;
-    const link = await house.parts.invitations.invite(to, OPERATOR, BY_TEST);
-    const [listed, ...others] = await house.parts.invitations.list(own);
+    const link = await fixture.parts.invitations.invite(to, OPERATOR, BY_TEST);
+    const [listed, ...others] = await fixture.parts.invitations.list(own);
     assert.equal(others.length, 0);
     assert.deepEqual(listed, {
       ...to,
@@ -186,49 +197,49 @@ describe('invitations', () => {
       createdAt: link.expiresAt - 72 * HOUR,
       expiresAt: link.expiresAt,
     });
-    await refuses('unknown_record', house.parts.invitations.revoke(account, link.id, BY_TEST));
-    house.advance(72 * HOUR);
-    assert.deepEqual(await house.parts.invitations.list(own), []);
-    while ((await house.parts.sessions.sweep(house.now())) > 0);
-    const rows = await house.core.database.read('select id from invitations where id = ?', link.id);
+    await assertFails('unknown_record', fixture.parts.invitations.revoke(account, link.id, BY_TEST));
+    fixture.advance(72 * HOUR);
+    assert.deepEqual(await fixture.parts.invitations.list(own), []);
+    while ((await fixture.parts.sessions.sweep(fixture.now())) > 0);
+    const rows = await fixture.core.database.read('select id from invitations where id = ?', link.id);
     assert.deepEqual(rows, []);
   });
 
   test('that are open have a limit for each account', async () => {
-    const own = await house.newAccount();
+    const own = await fixture.newAccount();
     const more = (index: number) =>
-      house.parts.invitations.invite(
+      fixture.parts.invitations.invite(
         { account: own, role: 'owner', email: `n${index}@example.com` },
         OPERATOR,
         BY_TEST,
       );
     await Promise.all(Array.from({ length: LIMITS.invitationsPerAccount }, (_, index) => more(index)));
-    await refuses('not_possible', more(-1));
-    house.advance(72 * HOUR);
+    await assertFails('not_possible', more(-1));
+    fixture.advance(72 * HOUR);
     await more(-1);
   });
 
   test('make no more people of an account than there may be, with its members', async () => {
-    const { invitations, joining, team } = house.parts;
-    const own = await house.newAccount();
-    const head = await house.newPerson({ account: own, role: 'owner' });
+    const { invitations, joining, team } = fixture.parts;
+    const own = await fixture.newAccount();
+    const head = await fixture.newPerson({ account: own, role: 'owner' });
     const to = (index: number) => ({ account: own, role: 'owner' as const, email: `p${index}@example.com` });
     const open = [];
     for (let index = 0; index < 3; index++) open.push(await invitations.invite(to(index), OPERATOR, BY_TEST));
-    const known = await house.newPerson({ account, role: 'analyst' });
+    const known = await fixture.newPerson({ account, role: 'analyst' });
     const late = await invitations.invite({ account: own, role: 'owner', email: known.email }, OPERATOR, BY_TEST);
     const fill = async (members: number): Promise<void> => {
       const rows = Array.from({ length: members }, (_, index) => [own, `person_made_up_${index}`]);
       const sql = "insert into memberships (account, person, role, seal, created_at) values (?, ?, 'auditor', 'x', 1)";
-      await house.core.database.commit({ writes: [{ sql, rows }] });
+      await fixture.core.database.commit({ writes: [{ sql, rows }] });
     };
     const [{ secret } = { secret: '' }] = open;
     const { session } = await begin(secret);
     await fill(LIMITS.peoplePerAccount - 1 - open.length - 1);
-    await refuses('not_possible', invitations.invite(to(-1), OPERATOR, BY_TEST));
+    await assertFails('not_possible', invitations.invite(to(-1), OPERATOR, BY_TEST));
     await invitations.reset(head.id, { account: own, role: 'owner' }, BY_TEST);
     await finish(session);
-    await house.core.database.commit({ writes: [{ sql: 'delete from memberships where seal = ?', rows: [['x']] }] });
+    await fixture.core.database.commit({ writes: [{ sql: 'delete from memberships where seal = ?', rows: [['x']] }] });
     await fill(LIMITS.peoplePerAccount - (await team.membershipsIn(own)).length);
     const { session: last } = await begin(open[1]?.secret ?? '');
     await assert.rejects(finish(last), /An account has 200 people at most/);
@@ -240,11 +251,11 @@ describe('invitations', () => {
   });
 
   test('are worth no more than who made them, from the link to the end of joining', async () => {
-    const { invitations, joining, team } = house.parts;
-    const own = await house.newAccount();
-    const boss = await house.newPerson({ account: own, role: 'owner' });
-    await house.newPerson({ account: own, role: 'owner' });
-    const known = await house.newPerson({ account, role: 'analyst' });
+    const { invitations, joining, team } = fixture.parts;
+    const own = await fixture.newAccount();
+    const boss = await fixture.newPerson({ account: own, role: 'owner' });
+    await fixture.newPerson({ account: own, role: 'owner' });
+    const known = await fixture.newPerson({ account, role: 'analyst' });
     const by = { account: own, role: 'owner' } as const;
     const origin = { actor: { type: 'person', id: boss.id, name: boss.name } } as const;
     const made = (email: string) => invitations.invite({ ...by, email }, by, origin);
@@ -253,46 +264,46 @@ describe('invitations', () => {
     const toKnown = await made(known.email);
     const reset = await invitations.reset(boss.id, by, origin);
     await team.changeRole(own, boss.id, 'developer', BY_TEST);
-    for (const { secret } of [link, toKnown, reset]) await refuses('not_possible', joining.look(secret));
-    await refuses('not_possible', begin(link.secret));
-    await refuses('not_possible', finish(session));
-    await refuses('not_possible', joining.accept(known.grant.session, toKnown.secret, VISITOR));
+    for (const { secret } of [link, toKnown, reset]) await assertFails('not_possible', joining.look(secret));
+    await assertFails('not_possible', begin(link.secret));
+    await assertFails('not_possible', finish(session));
+    await assertFails('not_possible', joining.accept(known.grant.session, toKnown.secret, VISITOR));
     assert.equal((await team.members(own)).length, 2);
     await team.changeRole(own, boss.id, 'owner', BY_TEST);
     assert.equal((await joining.look(link.secret)).kind, 'invitation');
   });
 
   test('to be the first operator are made once, by one of many nodes', async () => {
-    const { invitations, team } = house.parts;
+    const { invitations, team } = fixture.parts;
     assert.equal(await team.hasOperator(), false);
     const made = await Promise.all(Array.from({ length: 5 }, () => invitations.firstOperator(BY_TEST)));
     const links = made.flatMap((link) => link ?? []);
     assert.equal(links.length, 1);
     assert.equal(await invitations.firstOperator(BY_TEST), undefined);
-    house.advance(25 * HOUR);
+    fixture.advance(25 * HOUR);
     const [again] = [await invitations.firstOperator(BY_TEST)];
     assert.ok(again !== undefined, 'the old one has expired');
-    await refuses('not_possible', house.parts.joining.look(links[0]?.secret ?? ''));
-    assert.deepEqual(await house.parts.joining.look(again.secret), {
+    await assertFails('not_possible', fixture.parts.joining.look(links[0]?.secret ?? ''));
+    assert.deepEqual(await fixture.parts.joining.look(again.secret), {
       kind: 'invitation',
       account: '',
       role: 'operator',
       known: false,
       expiresAt: again.expiresAt,
     });
-    await refuses('invalid_field', begin(again.secret), 'email');
+    await assertFails('invalid_field', begin(again.secret), 'email');
     const { session } = await begin(again.secret, { email: 'boss@example.com' });
     await finish(session);
     assert.equal(await team.hasOperator(), true);
-    house.advance(25 * HOUR);
+    fixture.advance(25 * HOUR);
     assert.equal(await invitations.firstOperator(BY_TEST), undefined);
   });
 
   test('by an operator are good as long as that is one', async () => {
-    const { invitations, joining, team } = house.parts;
-    const [boss] = [await house.newPerson(OPERATOR), await house.newPerson(OPERATOR)];
+    const { invitations, joining, team } = fixture.parts;
+    const [boss] = [await fixture.newPerson(OPERATOR), await fixture.newPerson(OPERATOR)];
     const origin = { actor: { type: 'person', id: boss.id, name: boss.name } } as const;
-    const ana = await house.newPerson({ account, role: 'analyst' });
+    const ana = await fixture.newPerson({ account, role: 'analyst' });
     const links = [
       await invitations.invite({ account, role: 'owner', email: 'head@example.com' }, OPERATOR, origin),
       await invitations.invite({ ...OPERATOR, email: 'friend@example.com' }, OPERATOR, origin),
@@ -300,96 +311,99 @@ describe('invitations', () => {
     ];
     for (const { secret } of links) await joining.look(secret);
     await team.remove(OPERATOR.account, boss.id, BY_TEST);
-    for (const { secret } of links) await refuses('not_possible', joining.look(secret));
+    for (const { secret } of links) await assertFails('not_possible', joining.look(secret));
   });
 });
 
 describe('a known person', () => {
   test('accepts an invitation to another account signed in, and nobody else does', async () => {
-    const other = await house.newAccount();
-    const ana = await house.newPerson({ account, role: 'developer' });
-    const bob = await house.newPerson({ account, role: 'developer' });
+    const other = await fixture.newAccount();
+    const ana = await fixture.newPerson({ account, role: 'developer' });
+    const bob = await fixture.newPerson({ account, role: 'developer' });
     const to = { account: other, role: 'owner', email: ana.email } as const;
-    const link = await house.parts.invitations.invite(to, OPERATOR, BY_TEST);
-    assert.equal((await house.parts.joining.look(link.secret)).known, true);
-    await refuses('not_possible', begin(link.secret));
-    await refuses('not_possible', house.parts.joining.accept(bob.grant.session, link.secret, VISITOR));
-    const { session } = await house.parts.signIn.givePassword(ana, VISITOR);
-    await assert.rejects(house.parts.joining.accept(session, link.secret, VISITOR), /not signed in/);
-    const { joining } = house.parts;
+    const link = await fixture.parts.invitations.invite(to, OPERATOR, BY_TEST);
+    assert.equal((await fixture.parts.joining.look(link.secret)).known, true);
+    await assertFails('not_possible', begin(link.secret));
+    await assertFails('not_possible', fixture.parts.joining.accept(bob.grant.session, link.secret, VISITOR));
+    const { session } = await fixture.parts.signIn.givePassword(ana, VISITOR);
+    await assert.rejects(fixture.parts.joining.accept(session, link.secret, VISITOR), /not signed in/);
+    const { joining } = fixture.parts;
     const accept = () => joining.accept(ana.grant.session, link.secret, VISITOR);
     const done = await Promise.allSettled([accept(), accept()]);
     assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
-    await refuses('not_possible', accept());
-    const memberships = await house.parts.team.membershipsOf(ana.id);
+    await assertFails('not_possible', accept());
+    const memberships = await fixture.parts.team.membershipsOf(ana.id);
     assert.deepEqual(memberships.map(({ role }) => role).sort(), ['developer', 'owner']);
-    assert.equal((await house.audited(other)).at(-1), 'person.joined success');
+    assert.equal((await fixture.audited(other)).at(-1), 'person.joined success');
   });
 });
 
 describe('a link to a new password', () => {
   test('replaces password and second factors, ends all sessions, and unlocks', async () => {
-    const ana = await house.newPerson({ account, role: 'analyst' });
+    const ana = await fixture.newPerson({ account, role: 'analyst' });
     for (let index = 0; index < 10; index++)
-      await house.parts.signIn.givePassword({ ...ana, password: 'not the one 12' }, VISITOR).catch(() => undefined);
-    const link = await house.parts.invitations.reset(ana.id, owner(), BY_TEST);
-    const shown = await house.parts.joining.look(link.secret);
+      await fixture.parts.signIn.givePassword({ ...ana, password: 'not the one 12' }, VISITOR).catch(() => undefined);
+    const link = await fixture.parts.invitations.reset(ana.id, owner(), BY_TEST);
+    const shown = await fixture.parts.joining.look(link.secret);
     assert.deepEqual([shown.kind, shown.email, shown.name], ['reset', ana.email, ana.name]);
     const { session } = await begin(link.secret, { password: 'another good one 55', name: 'Mallory' });
-    assert.ok(await house.parts.sessions.find(ana.grant.secret), 'nothing has happened before the end');
+    assert.ok(await fixture.parts.sessions.find(ana.grant.secret), 'nothing has happened before the end');
     const joined = await finish(session);
     assert.equal(joined.session.person, ana.id);
-    assert.equal(await house.parts.sessions.find(ana.grant.secret), undefined);
-    assert.equal((await house.parts.people.profile(ana.id))?.name, ana.name);
-    await refuses('sign_in_refused', house.parts.signIn.givePassword(ana, VISITOR));
+    assert.equal(await fixture.parts.sessions.find(ana.grant.secret), undefined);
+    assert.equal((await fixture.parts.people.profile(ana.id))?.name, ana.name);
+    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(ana, VISITOR));
     const again = { email: ana.email, password: 'another good one 55' };
-    const { session: given } = await house.parts.signIn.givePassword(again, VISITOR);
-    const old = { kind: 'totp', code: house.newCode(ana) } as const;
-    await refuses('sign_in_refused', house.parts.signIn.giveFactor(given, old, VISITOR));
+    const { session: given } = await fixture.parts.signIn.givePassword(again, VISITOR);
+    const old = { kind: 'totp', code: fixture.newCode(ana) } as const;
+    await assertFails('sign_in_refused', fixture.parts.signIn.giveFactor(given, old, VISITOR));
     const [code = ''] = ana.recoveryCodes;
-    await refuses('sign_in_refused', house.parts.signIn.giveFactor(given, { kind: 'recovery-code', code }, VISITOR));
-    await refuses('not_possible', begin(link.secret));
-    assert.ok((await house.audited(account)).includes('person.reset success'));
+    await assertFails(
+      'sign_in_refused',
+      fixture.parts.signIn.giveFactor(given, { kind: 'recovery-code', code }, VISITOR),
+    );
+    await assertFails('not_possible', begin(link.secret));
+    assert.ok((await fixture.audited(account)).includes('person.reset success'));
   });
 
   test('is made by an owner for who sees no other account, and by an operator for everybody', async () => {
-    const { invitations } = house.parts;
-    const other = await house.newAccount();
-    const ana = await house.newPerson({ account, role: 'analyst' });
-    await refuses('unknown_record', invitations.reset(ana.id, { account: other, role: 'owner' }, BY_TEST));
-    await refuses('not_allowed', invitations.reset(ana.id, { account, role: 'developer' }, BY_TEST));
-    await refuses('unknown_record', invitations.reset('person_nobody', OPERATOR, BY_TEST));
+    const { invitations } = fixture.parts;
+    const other = await fixture.newAccount();
+    const ana = await fixture.newPerson({ account, role: 'analyst' });
+    await assertFails('unknown_record', invitations.reset(ana.id, { account: other, role: 'owner' }, BY_TEST));
+    await assertFails('not_allowed', invitations.reset(ana.id, { account, role: 'developer' }, BY_TEST));
+    await assertFails('unknown_record', invitations.reset('person_nobody', OPERATOR, BY_TEST));
     const to = { account: other, role: 'owner', email: ana.email } as const;
     const link = await invitations.invite(to, OPERATOR, BY_TEST);
     const before = await invitations.reset(ana.id, owner(), BY_TEST);
     const { session } = await begin(before.secret, { password: 'another good one 55' });
-    await house.parts.joining.accept(ana.grant.session, link.secret, VISITOR);
-    await refuses('not_allowed', invitations.reset(ana.id, owner(), BY_TEST));
-    await refuses('not_possible', house.parts.joining.look(before.secret));
-    await refuses('not_possible', finish(session));
-    await house.signIn(ana);
+    await fixture.parts.joining.accept(ana.grant.session, link.secret, VISITOR);
+    await assertFails('not_allowed', invitations.reset(ana.id, owner(), BY_TEST));
+    await assertFails('not_possible', fixture.parts.joining.look(before.secret));
+    await assertFails('not_possible', finish(session));
+    await fixture.signIn(ana);
     const byOperator = await invitations.reset(ana.id, OPERATOR, BY_TEST);
-    assert.equal((await house.parts.joining.look(byOperator.secret)).kind, 'reset');
-    house.advance(24 * HOUR);
-    await refuses('not_possible', house.parts.joining.look(byOperator.secret));
+    assert.equal((await fixture.parts.joining.look(byOperator.secret)).kind, 'reset');
+    fixture.advance(24 * HOUR);
+    await assertFails('not_possible', fixture.parts.joining.look(byOperator.secret));
   });
 
   test('ends those of the person that were made before, whoever made them', async () => {
-    const { invitations, joining } = house.parts;
+    const { invitations, joining } = fixture.parts;
     const [ana, bob] = [
-      await house.newPerson({ account, role: 'analyst' }),
-      await house.newPerson({ account, role: 'analyst' }),
+      await fixture.newPerson({ account, role: 'analyst' }),
+      await fixture.newPerson({ account, role: 'analyst' }),
     ];
     const others = await invitations.reset(bob.id, owner(), BY_TEST);
     const first = await invitations.reset(ana.id, OPERATOR, BY_TEST);
     const { session: begun } = await begin(first.secret, { password: 'another good one 55' });
     const second = await invitations.reset(ana.id, owner(), BY_TEST);
-    await refuses('not_possible', joining.look(first.secret));
-    await refuses('not_possible', finish(begun));
+    await assertFails('not_possible', joining.look(first.secret));
+    await assertFails('not_possible', finish(begun));
     const openFor = async (name: string, person: string) =>
       (await invitations.list(name)).filter((each) => each.person === person).map(({ id }) => id);
     assert.deepEqual([await openFor('', ana.id), await openFor(account, ana.id)], [[], [second.id]]);
-    const revoked = (await house.records('')).filter(({ action }) => action === 'invitation.revoked');
+    const revoked = (await fixture.records('')).filter(({ action }) => action === 'invitation.revoked');
     assert.deepEqual(revoked.at(-1)?.targets, [`invitation:${first.id}`]);
     const both = await Promise.allSettled([
       invitations.reset(ana.id, owner(), BY_TEST),
@@ -401,23 +415,23 @@ describe('a link to a new password', () => {
   });
 
   test('ends all of the person when it is used', async () => {
-    const { invitations, joining } = house.parts;
-    const ana = await house.newPerson({ account, role: 'analyst' });
+    const { invitations, joining } = fixture.parts;
+    const ana = await fixture.newPerson({ account, role: 'analyst' });
     const beside = await invitations.reset(ana.id, owner(), BY_TEST);
     const columns = ['account', 'id', 'digest', 'person', 'record', 'created_at', 'expires_at'] as const;
-    const [row] = await house.core.database.read('select * from invitations where id = ?', beside.id);
+    const [row] = await fixture.core.database.read('select * from invitations where id = ?', beside.id);
     const used = await invitations.reset(ana.id, owner(), BY_TEST);
     // Two that are open beside each other, as two nodes could make them at the same moment.
     const sql = `insert into invitations (${columns.join(', ')}) values (?, ?, ?, ?, ?, ?, ?)`;
-    await house.core.database.commit({ writes: [{ sql, rows: [columns.map((name) => row?.[name] ?? null)] }] });
+    await fixture.core.database.commit({ writes: [{ sql, rows: [columns.map((name) => row?.[name] ?? null)] }] });
     assert.equal((await joining.look(beside.secret)).kind, 'reset');
     await finish((await begin(used.secret, { password: 'another good one 55' })).session);
-    await refuses('not_possible', joining.look(beside.secret));
+    await assertFails('not_possible', joining.look(beside.secret));
   });
 
   test('cannot be accepted by who is signed in', async () => {
-    const ana = await house.newPerson({ account, role: 'analyst' });
-    const link = await house.parts.invitations.reset(ana.id, OPERATOR, BY_TEST);
-    await refuses('not_possible', house.parts.joining.accept(ana.grant.session, link.secret, VISITOR));
+    const ana = await fixture.newPerson({ account, role: 'analyst' });
+    const link = await fixture.parts.invitations.reset(ana.id, OPERATOR, BY_TEST);
+    await assertFails('not_possible', fixture.parts.joining.accept(ana.grant.session, link.secret, VISITOR));
   });
 });

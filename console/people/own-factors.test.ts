@@ -2,47 +2,47 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { Authenticator } from '../../test/authenticator.ts';
+import { Authenticator } from '../../test/fixtures/authenticator.ts';
 import {
+  assertFails,
   BY_TEST,
   CONSOLE,
   codeAt,
-  openPeopleHouse,
-  type PeopleHouse,
-  refuses,
-  type Somebody,
+  openPeopleFixture,
+  type PeopleFixture,
+  type TestUser,
   VISITOR,
   wrongCodeAt,
-} from '../../test/people-house.ts';
+} from '../../test/fixtures/people-fixture.ts';
 import { OPERATOR } from './roles.ts';
 import type { Session } from './session.ts';
 
-let house: PeopleHouse;
-let ana: Somebody;
+let fixture: PeopleFixture;
+let ana: TestUser;
 before(async () => {
-  house = await openPeopleHouse();
+  fixture = await openPeopleFixture();
 });
-after(() => house.stop());
+after(() => fixture.stop());
 beforeEach(async () => {
-  ana = await house.newPerson({ account: await house.newAccount(), role: 'owner' });
+  ana = await fixture.newPerson({ account: await fixture.newAccount(), role: 'owner' });
 });
 
 const session = async (secret = ana.grant.secret): Promise<Session> => {
-  const found = await house.parts.sessions.find(secret);
+  const found = await fixture.parts.sessions.find(secret);
   assert.ok(found !== undefined);
   return found;
 };
 const addPasskey = async (): Promise<void> => {
-  const options = await house.parts.ownFactors.passkeyOptions(await session(), CONSOLE);
+  const options = await fixture.parts.ownFactors.passkeyOptions(await session(), CONSOLE);
   const made = { response: new Authenticator(CONSOLE.origin).create(options), label: 'Laptop' };
-  await house.parts.ownFactors.confirmPasskey(await session(), made, CONSOLE, VISITOR);
+  await fixture.parts.ownFactors.confirmPasskey(await session(), made, CONSOLE, VISITOR);
 };
-const factors = async () => (await house.parts.ownFactors.list(ana.id)).factors;
+const factors = async () => (await fixture.parts.ownFactors.list(ana.id)).factors;
 
 describe('somebody’s own second factors', () => {
   test('are changed by who has just shown who they are', async () => {
-    const { ownFactors, people } = house.parts;
-    house.advance(5 * MINUTE);
+    const { ownFactors, people } = fixture.parts;
+    fixture.advance(5 * MINUTE);
     const old = await session();
     const passwords = { current: ana.password, next: 'another good one 55' };
     for (const change of [
@@ -56,68 +56,68 @@ describe('somebody’s own second factors', () => {
       people.changePassword(old, passwords, VISITOR),
       people.changeEmail(old, 'other@example.com', VISITOR),
     ])
-      await refuses('step_up_required', change);
+      await assertFails('step_up_required', change);
   });
 
   test('of an app are replaced by those of another, which has to show a code', async () => {
-    const { ownFactors } = house.parts;
-    const other = await house.signIn(ana);
-    await refuses('invalid_field', ownFactors.confirmTotp(await session(), '123456', VISITOR), 'code');
+    const { ownFactors } = fixture.parts;
+    const other = await fixture.signIn(ana);
+    await assertFails('invalid_field', ownFactors.confirmTotp(await session(), '123456', VISITOR), 'code');
     const { secret: totp } = await ownFactors.beginTotp(await session());
-    const wrong = wrongCodeAt(totp, house.now());
-    await refuses('invalid_field', ownFactors.confirmTotp(await session(), wrong, VISITOR), 'code');
-    await ownFactors.confirmTotp(await session(), codeAt(totp, house.now()), VISITOR);
+    const wrong = wrongCodeAt(totp, fixture.now());
+    await assertFails('invalid_field', ownFactors.confirmTotp(await session(), wrong, VISITOR), 'code');
+    await ownFactors.confirmTotp(await session(), codeAt(totp, fixture.now()), VISITOR);
     assert.equal((await factors()).length, 1);
-    assert.equal(await house.parts.sessions.find(other.secret), undefined, 'other sessions have ended');
-    const { session: given } = await house.parts.signIn.givePassword(ana, VISITOR);
-    const old = { kind: 'totp', code: house.newCode(ana) } as const;
-    await refuses('sign_in_refused', house.parts.signIn.giveFactor(given, old, VISITOR));
-    await house.signIn({ ...ana, totp });
+    assert.equal(await fixture.parts.sessions.find(other.secret), undefined, 'other sessions have ended');
+    const { session: given } = await fixture.parts.signIn.givePassword(ana, VISITOR);
+    const old = { kind: 'totp', code: fixture.newCode(ana) } as const;
+    await assertFails('sign_in_refused', fixture.parts.signIn.giveFactor(given, old, VISITOR));
+    await fixture.signIn({ ...ana, totp });
   });
 
   test('are removed but for the last, also by two requests at the same moment', async () => {
-    const { ownFactors } = house.parts;
+    const { ownFactors } = fixture.parts;
     const [only] = await factors();
-    await refuses('not_possible', ownFactors.remove(await session(), only?.id ?? '', VISITOR));
-    await refuses('unknown_record', ownFactors.remove(await session(), 'factor_x', VISITOR));
+    await assertFails('not_possible', ownFactors.remove(await session(), only?.id ?? '', VISITOR));
+    await assertFails('unknown_record', ownFactors.remove(await session(), 'factor_x', VISITOR));
     await addPasskey();
-    const other = await house.signIn(ana);
+    const other = await fixture.signIn(ana);
     const now = await session();
     const done = await Promise.allSettled((await factors()).map(({ id }) => ownFactors.remove(now, id, VISITOR)));
     assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
     assert.equal((await factors()).length, 1);
-    assert.equal(await house.parts.sessions.find(other.secret), undefined);
-    assert.ok(await house.parts.sessions.find(ana.grant.secret));
-    assert.ok((await house.audited('')).includes('factor.removed success'));
+    assert.equal(await fixture.parts.sessions.find(other.secret), undefined);
+    assert.ok(await fixture.parts.sessions.find(ana.grant.secret));
+    assert.ok((await fixture.audited('')).includes('factor.removed success'));
   });
 
   test('include recovery codes, of which new ones replace the old', async () => {
     const [old = ''] = ana.recoveryCodes;
-    const codes = await house.parts.ownFactors.newRecoveryCodes(await session(), VISITOR);
-    assert.equal((await house.parts.ownFactors.list(ana.id)).recoveryCodes, 10);
+    const codes = await fixture.parts.ownFactors.newRecoveryCodes(await session(), VISITOR);
+    assert.equal((await fixture.parts.ownFactors.list(ana.id)).recoveryCodes, 10);
     const give = async (code: string) => {
-      const { session: given } = await house.parts.signIn.givePassword(ana, VISITOR);
-      return house.parts.signIn.giveFactor(given, { kind: 'recovery-code', code }, VISITOR);
+      const { session: given } = await fixture.parts.signIn.givePassword(ana, VISITOR);
+      return fixture.parts.signIn.giveFactor(given, { kind: 'recovery-code', code }, VISITOR);
     };
-    await refuses('sign_in_refused', give(old));
+    await assertFails('sign_in_refused', give(old));
     await give(codes[9] ?? '');
   });
 });
 
 describe('passkeys', () => {
   test('are as many as there may be at most, also when many were begun before', async () => {
-    const { ownFactors } = house.parts;
-    const newest = await house.signIn(ana);
+    const { ownFactors } = fixture.parts;
+    const newest = await fixture.signIn(ana);
     const waiting = await ownFactors.passkeyOptions(newest.session, CONSOLE);
     for (let count = 0; count < LIMITS.passkeysPerPerson; count++) await addPasskey();
-    await refuses('not_possible', ownFactors.passkeyOptions(await session(), CONSOLE));
+    await assertFails('not_possible', ownFactors.passkeyOptions(await session(), CONSOLE));
     const late = { response: new Authenticator(CONSOLE.origin).create(waiting), label: 'One more' };
-    await refuses('not_possible', ownFactors.confirmPasskey(await session(newest.secret), late, CONSOLE, VISITOR));
+    await assertFails('not_possible', ownFactors.confirmPasskey(await session(newest.secret), late, CONSOLE, VISITOR));
     assert.equal((await factors()).length, LIMITS.passkeysPerPerson + 1);
   });
 
   test('keep working under another name, which is on record without the name', async () => {
-    const { ownFactors, signIn } = house.parts;
+    const { ownFactors, signIn } = fixture.parts;
     const device = new Authenticator(CONSOLE.origin);
     const options = await ownFactors.passkeyOptions(await session(), CONSOLE);
     const made = { response: device.create(options), label: 'Laptop' };
@@ -129,26 +129,29 @@ describe('passkeys', () => {
     const asked = await signIn.challenge(given, CONSOLE);
     const response = device.get(asked);
     await signIn.giveFactor(given, { kind: 'passkey', response, relyingParty: CONSOLE }, VISITOR);
-    const renamed = (await house.records('')).filter(({ action }) => action === 'factor.renamed');
+    const renamed = (await fixture.records('')).filter(({ action }) => action === 'factor.renamed');
     assert.deepEqual(renamed.at(-1)?.targets, [`person:${ana.id}`, `factor:${passkey?.id}`]);
     assert.ok(!JSON.stringify(renamed).includes('laptop'));
   });
 });
 
 describe('somebody’s own e-mail address', () => {
-  const change = async (email: string) => house.parts.people.changeEmail(await session(), email, VISITOR);
+  const change = async (email: string) => fixture.parts.people.changeEmail(await session(), email, VISITOR);
 
   test('is another one for all their accounts, whose logs tell of it without the address', async () => {
-    const [own = '', other] = [(await house.parts.team.membershipsOf(ana.id))[0]?.account, await house.newAccount()];
+    const [own = '', other] = [
+      (await fixture.parts.team.membershipsOf(ana.id))[0]?.account,
+      await fixture.newAccount(),
+    ];
     const to = { account: other, role: 'owner', email: ana.email } as const;
-    const link = await house.parts.invitations.invite(to, OPERATOR, BY_TEST);
-    await house.parts.joining.accept(ana.grant.session, link.secret, VISITOR);
+    const link = await fixture.parts.invitations.invite(to, OPERATOR, BY_TEST);
+    await fixture.parts.joining.accept(ana.grant.session, link.secret, VISITOR);
     await change('ana.new@example.com');
-    assert.equal((await house.parts.people.profile(ana.id))?.email, 'ana.new@example.com');
-    await refuses('sign_in_refused', house.parts.signIn.givePassword(ana, VISITOR));
-    await house.signIn({ ...ana, email: 'Ana.New@example.com' });
+    assert.equal((await fixture.parts.people.profile(ana.id))?.email, 'ana.new@example.com');
+    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(ana, VISITOR));
+    await fixture.signIn({ ...ana, email: 'Ana.New@example.com' });
     for (const account of [own, other]) {
-      const records = await house.records(account);
+      const records = await fixture.records(account);
       const [told] = records.filter(({ action }) => action === 'email.changed');
       assert.deepEqual([told?.outcome, told?.actor.id, told?.targets], ['success', ana.id, [`person:${ana.id}`]]);
       assert.ok(!JSON.stringify(records).includes('@'));
@@ -156,8 +159,8 @@ describe('somebody’s own e-mail address', () => {
   });
 
   test('belongs to one person, also when two take it at the same moment; who tries one that is taken is on record', async () => {
-    const bob = await house.newPerson({ account: await house.newAccount(), role: 'owner' });
-    const other = await house.anotherNode();
+    const bob = await fixture.newPerson({ account: await fixture.newAccount(), role: 'owner' });
+    const other = await fixture.anotherNode();
     for (let round = 0; round < 5; round++) {
       const email = `wanted-${round}-${ana.id}@example.com`;
       const done = await Promise.allSettled([
@@ -165,70 +168,70 @@ describe('somebody’s own e-mail address', () => {
         other.people.changeEmail(bob.grant.session, email, VISITOR),
       ]);
       assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
-      const emails = [ana, bob].map(async ({ id }) => (await house.parts.people.profile(id))?.email);
+      const emails = [ana, bob].map(async ({ id }) => (await fixture.parts.people.profile(id))?.email);
       assert.equal((await Promise.all(emails)).filter((each) => each === email).length, 1);
     }
     await change('ana.settled@example.com');
-    await refuses(
+    await assertFails(
       'not_possible',
-      house.parts.people.changeEmail(bob.grant.session, 'ANA.settled@example.com', VISITOR),
+      fixture.parts.people.changeEmail(bob.grant.session, 'ANA.settled@example.com', VISITOR),
     );
-    const [account = ''] = (await house.parts.team.membershipsOf(bob.id)).map((each) => each.account);
-    assert.equal((await house.audited(account)).at(-1), 'email.changed taken');
+    const [account = ''] = (await fixture.parts.team.membershipsOf(bob.id)).map((each) => each.account);
+    assert.equal((await fixture.audited(account)).at(-1), 'email.changed taken');
   });
 
   test('changes in its letters alone, and stays when it is the same', async () => {
     await change(ana.email.toUpperCase());
-    assert.equal((await house.parts.people.profile(ana.id))?.email, ana.email.toUpperCase());
+    assert.equal((await fixture.parts.people.profile(ana.id))?.email, ana.email.toUpperCase());
     await change(ana.email.toUpperCase());
-    await house.signIn(ana);
-    await refuses('invalid_field', change('nonsense'), 'email');
+    await fixture.signIn(ana);
+    await assertFails('invalid_field', change('nonsense'), 'email');
   });
 });
 
 describe('somebody’s own password', () => {
   const change = async (current: string, next: string) =>
-    house.parts.people.changePassword(await session(), { current, next }, VISITOR);
+    fixture.parts.people.changePassword(await session(), { current, next }, VISITOR);
 
   test('is changed with the present one, and all other sessions end', async () => {
-    const other = await house.signIn(ana);
-    const between = await house.parts.signIn.givePassword(ana, VISITOR);
+    const other = await fixture.signIn(ana);
+    const between = await fixture.parts.signIn.givePassword(ana, VISITOR);
     await change(ana.password, 'another good one 55');
-    assert.equal(await house.parts.sessions.find(other.secret), undefined);
-    assert.equal(await house.parts.sessions.find(between.secret), undefined);
-    assert.ok(await house.parts.sessions.find(ana.grant.secret));
-    await refuses('sign_in_refused', house.parts.signIn.givePassword(ana, VISITOR));
-    await house.signIn({ ...ana, password: 'another good one 55' });
-    assert.ok((await house.audited('')).includes('password.changed success'));
+    assert.equal(await fixture.parts.sessions.find(other.secret), undefined);
+    assert.equal(await fixture.parts.sessions.find(between.secret), undefined);
+    assert.ok(await fixture.parts.sessions.find(ana.grant.secret));
+    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(ana, VISITOR));
+    await fixture.signIn({ ...ana, password: 'another good one 55' });
+    assert.ok((await fixture.audited('')).includes('password.changed success'));
   });
 
   test('is guessed at ten times at most', async () => {
-    await refuses('invalid_field', change(ana.password, 'short'), 'password');
+    await assertFails('invalid_field', change(ana.password, 'short'), 'password');
     const present = await session();
     for (let index = 0; index < 10; index++)
-      await refuses('sign_in_refused', change('not the one 12', 'another good one 55'));
+      await assertFails('sign_in_refused', change('not the one 12', 'another good one 55'));
     const next = { current: ana.password, next: 'another good one 55' };
-    await refuses('not_signed_in', house.parts.people.changePassword(present, next, VISITOR));
-    assert.equal(await house.parts.sessions.find(ana.grant.secret), undefined, 'the session has ended');
-    await house.signIn(ana);
+    await assertFails('not_signed_in', fixture.parts.people.changePassword(present, next, VISITOR));
+    assert.equal(await fixture.parts.sessions.find(ana.grant.secret), undefined, 'the session has ended');
+    await fixture.signIn(ana);
   });
 
   test('differs from the present one, however it is composed', async () => {
     const composed = 'crème brûlée 71 stones';
     await change(ana.password, composed);
     for (const same of [composed, composed.normalize('NFD')])
-      await refuses('invalid_field', change(composed, same), 'password');
-    await house.signIn({ ...ana, password: composed });
+      await assertFails('invalid_field', change(composed, same), 'password');
+    await fixture.signIn({ ...ana, password: composed });
   });
 });
 
 describe('somebody’s own name and language', () => {
   test('are changed, within what they may be', async () => {
-    const { people } = house.parts;
+    const { people } = fixture.parts;
     const edited = await people.edit(await session(), { name: ' Ana ', language: 'es' }, VISITOR);
     assert.deepEqual([edited.name, edited.language, edited.email], ['Ana', 'es', ana.email]);
     assert.deepEqual(await people.profile(ana.id), edited);
-    await refuses('invalid_field', people.edit(await session(), { name: 'x'.repeat(101) }, VISITOR), 'name');
-    await refuses('invalid_field', people.edit(await session(), { language: 'fr' }, VISITOR), 'language');
+    await assertFails('invalid_field', people.edit(await session(), { name: 'x'.repeat(101) }, VISITOR), 'name');
+    await assertFails('invalid_field', people.edit(await session(), { language: 'fr' }, VISITOR), 'language');
   });
 });

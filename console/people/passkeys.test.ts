@@ -2,50 +2,50 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { Authenticator, type Wrongs } from '../../test/authenticator.ts';
+import { Authenticator, type Wrongs } from '../../test/fixtures/authenticator.ts';
 import {
+  assertFails,
   BY_TEST,
   CONSOLE,
-  openPeopleHouse,
+  openPeopleFixture,
   PASSWORD,
-  type PeopleHouse,
-  refuses,
-  type Somebody,
+  type PeopleFixture,
+  type TestUser,
   VISITOR,
-} from '../../test/people-house.ts';
+} from '../../test/fixtures/people-fixture.ts';
 import { OPERATOR } from './roles.ts';
 import type { Session } from './session.ts';
 
-let house: PeopleHouse;
-let ana: Somebody;
+let fixture: PeopleFixture;
+let ana: TestUser;
 let key: Authenticator;
 before(async () => {
-  house = await openPeopleHouse();
+  fixture = await openPeopleFixture();
 });
-after(() => house.stop());
+after(() => fixture.stop());
 beforeEach(async () => {
-  ana = await house.newPerson({ account: await house.newAccount(), role: 'owner' });
+  ana = await fixture.newPerson({ account: await fixture.newAccount(), role: 'owner' });
   key = new Authenticator(CONSOLE.origin);
 });
 
 /** The session as the next request finds it. */
 const found = async (secret: string): Promise<Session> => {
-  const session = await house.parts.sessions.find(secret);
+  const session = await fixture.parts.sessions.find(secret);
   assert.ok(session !== undefined);
   return session;
 };
 const add = async (wrongs: Wrongs = {}, label = 'Laptop', secret = ana.grant.secret): Promise<void> => {
-  const { ownFactors } = house.parts;
+  const { ownFactors } = fixture.parts;
   const options = await ownFactors.passkeyOptions(await found(secret), CONSOLE);
   const response = key.create(options, wrongs);
   await ownFactors.confirmPasskey(await found(secret), { response, label }, CONSOLE, VISITOR);
 };
-const password = async (): Promise<string> => (await house.parts.signIn.givePassword(ana, VISITOR)).secret;
+const password = async (): Promise<string> => (await fixture.parts.signIn.givePassword(ana, VISITOR)).secret;
 const give = async (secret: string, response: unknown) =>
-  house.parts.signIn.giveFactor(await found(secret), { kind: 'passkey', response, relyingParty: CONSOLE }, VISITOR);
+  fixture.parts.signIn.giveFactor(await found(secret), { kind: 'passkey', response, relyingParty: CONSOLE }, VISITOR);
 const signIn = async (wrongs: Wrongs = {}) => {
   const secret = await password();
-  const options = await house.parts.signIn.challenge(await found(secret), CONSOLE);
+  const options = await fixture.parts.signIn.challenge(await found(secret), CONSOLE);
   return give(secret, key.get(options, wrongs));
 };
 
@@ -59,7 +59,7 @@ const WRONGS: Readonly<Record<string, Wrongs>> = {
 describe('a passkey', () => {
   test('is made by who is signed in, and then takes the place of a code', async () => {
     await add();
-    const { factors } = await house.parts.ownFactors.list(ana.id);
+    const { factors } = await fixture.parts.ownFactors.list(ana.id);
     assert.deepEqual(
       factors.map(({ kind, label }) => [kind, label]),
       [
@@ -70,7 +70,7 @@ describe('a passkey', () => {
     const { session } = await signIn();
     assert.equal(session.stage, 'signed-in');
     assert.equal(session.person, ana.id);
-    const used = (await house.parts.ownFactors.list(ana.id)).factors.find(({ kind }) => kind === 'passkey');
+    const used = (await fixture.parts.ownFactors.list(ana.id)).factors.find(({ kind }) => kind === 'passkey');
     assert.ok(used?.lastUsedAt !== undefined);
   });
 
@@ -78,7 +78,7 @@ describe('a passkey', () => {
     test(`${name} is neither taken nor made`, async () => {
       await assert.rejects(add(wrongs), { code: 'not_possible' });
       await add();
-      await refuses('sign_in_refused', signIn(wrongs));
+      await assertFails('sign_in_refused', signIn(wrongs));
       await signIn();
     });
   }
@@ -86,10 +86,10 @@ describe('a passkey', () => {
   test('answers each challenge once', async () => {
     await add();
     const secret = await password();
-    const options = await house.parts.signIn.challenge(await found(secret), CONSOLE);
-    await refuses('sign_in_refused', give(secret, key.get(options, { verified: false })));
-    await refuses('sign_in_refused', give(secret, key.get(options)));
-    const again = await house.parts.signIn.challenge(await found(secret), CONSOLE);
+    const options = await fixture.parts.signIn.challenge(await found(secret), CONSOLE);
+    await assertFails('sign_in_refused', give(secret, key.get(options, { verified: false })));
+    await assertFails('sign_in_refused', give(secret, key.get(options)));
+    const again = await fixture.parts.signIn.challenge(await found(secret), CONSOLE);
     assert.notEqual(again.challenge, options.challenge);
     const response = key.get(again);
     const done = await Promise.allSettled([give(secret, response), give(secret, response)]);
@@ -99,28 +99,28 @@ describe('a passkey', () => {
   test('answers no challenge of another session', async () => {
     await add();
     const [one, other] = [await password(), await password()];
-    const options = await house.parts.signIn.challenge(await found(one), CONSOLE);
-    await house.parts.signIn.challenge(await found(other), CONSOLE);
-    await refuses('sign_in_refused', give(other, key.get(options)));
+    const options = await fixture.parts.signIn.challenge(await found(one), CONSOLE);
+    await fixture.parts.signIn.challenge(await found(other), CONSOLE);
+    await assertFails('sign_in_refused', give(other, key.get(options)));
   });
 
   test('whose counter goes back was copied, and is not taken', async () => {
     key.counter = 7;
     await add();
-    await refuses('sign_in_refused', signIn({ counter: 7 }));
+    await assertFails('sign_in_refused', signIn({ counter: 7 }));
     await signIn({ counter: 8 });
-    await refuses('sign_in_refused', signIn({ counter: 8 }));
-    await refuses('sign_in_refused', signIn({ counter: 0 }));
+    await assertFails('sign_in_refused', signIn({ counter: 8 }));
+    await assertFails('sign_in_refused', signIn({ counter: 0 }));
     await signIn({ counter: 100 });
   });
 
   test('of another person is none', async () => {
     await add();
-    const bob = await house.newPerson(OPERATOR);
+    const bob = await fixture.newPerson(OPERATOR);
     const own = key;
     key = new Authenticator(CONSOLE.origin);
     await add({}, 'Bob', bob.grant.secret);
-    await refuses('sign_in_refused', signIn());
+    await assertFails('sign_in_refused', signIn());
     key = own;
     await signIn();
   });
@@ -129,17 +129,17 @@ describe('a passkey', () => {
     await add();
     const secret = await password();
     for (const response of [undefined, null, 'x', 7, {}, { id: 7 }, { id: 'x', rawId: 'x', response: {} }, []])
-      await refuses('sign_in_refused', give(secret, response));
-    const options = await house.parts.signIn.challenge(await found(secret), CONSOLE);
+      await assertFails('sign_in_refused', give(secret, response));
+    const options = await fixture.parts.signIn.challenge(await found(secret), CONSOLE);
     const real = key.get(options) as { response: object };
-    await refuses('sign_in_refused', give(secret, { ...real, response: { ...real.response, signature: 'AAAA' } }));
-    await refuses('sign_in_refused', give(secret, { ...real, response: null }));
+    await assertFails('sign_in_refused', give(secret, { ...real, response: { ...real.response, signature: 'AAAA' } }));
+    await assertFails('sign_in_refused', give(secret, { ...real, response: null }));
     await signIn();
   });
 
   test('signs in alone, once for each challenge of ours, from wherever', async () => {
     await add();
-    const { signIn: by } = house.parts;
+    const { signIn: by } = fixture.parts;
     const options = await by.passkeyChallenge(CONSOLE);
     assert.deepEqual([options.allowCredentials, options.userVerification], [[], 'required']);
     const response = key.get(options);
@@ -149,10 +149,10 @@ describe('a passkey', () => {
       by.givePasskey(response, CONSOLE, abroad),
     ]);
     assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
-    await refuses('sign_in_refused', by.givePasskey(response, CONSOLE, abroad));
+    await assertFails('sign_in_refused', by.givePasskey(response, CONSOLE, abroad));
     const late = key.get(await by.passkeyChallenge(CONSOLE));
-    house.advance(5 * MINUTE);
-    await refuses('sign_in_refused', by.givePasskey(late, CONSOLE, abroad));
+    fixture.advance(5 * MINUTE);
+    await assertFails('sign_in_refused', by.givePasskey(late, CONSOLE, abroad));
     await by.givePasskey(key.get(await by.passkeyChallenge(CONSOLE)), CONSOLE, abroad);
   });
 
@@ -163,37 +163,40 @@ describe('a passkey', () => {
   }))
     test(`alone ${name} is not taken`, async () => {
       await add();
-      const options = await house.parts.signIn.passkeyChallenge(CONSOLE);
-      await refuses('sign_in_refused', house.parts.signIn.givePasskey(key.get(options, wrongs), CONSOLE, VISITOR));
-      await house.parts.signIn.givePasskey(key.get(options), CONSOLE, VISITOR);
+      const options = await fixture.parts.signIn.passkeyChallenge(CONSOLE);
+      await assertFails(
+        'sign_in_refused',
+        fixture.parts.signIn.givePasskey(key.get(options, wrongs), CONSOLE, VISITOR),
+      );
+      await fixture.parts.signIn.givePasskey(key.get(options), CONSOLE, VISITOR);
     });
 
   test('alone of another person, or that says nothing, is none', async () => {
-    const { signIn: by } = house.parts;
-    const bob = await house.newPerson(OPERATOR);
+    const { signIn: by } = fixture.parts;
+    const bob = await fixture.newPerson(OPERATOR);
     await add();
     const options = await by.passkeyChallenge(CONSOLE);
     const asBob = { user: Buffer.from(bob.id).toString('base64url') };
-    await refuses('sign_in_refused', by.givePasskey(key.get(options, asBob), CONSOLE, VISITOR));
+    await assertFails('sign_in_refused', by.givePasskey(key.get(options, asBob), CONSOLE, VISITOR));
     for (const response of [undefined, null, 'x', 7, {}, { response: {} }, { response: { userHandle: 'eA' } }])
-      await refuses('sign_in_refused', by.givePasskey(response, CONSOLE, VISITOR));
+      await assertFails('sign_in_refused', by.givePasskey(response, CONSOLE, VISITOR));
   });
 
   test('can be the first second factor of somebody who joins', async () => {
-    const link = await house.parts.invitations.invite({ ...OPERATOR, email: 'k@example.com' }, OPERATOR, BY_TEST);
+    const link = await fixture.parts.invitations.invite({ ...OPERATOR, email: 'k@example.com' }, OPERATOR, BY_TEST);
     const given = { secret: link.secret, name: 'Key', language: 'en', password: PASSWORD };
-    const { secret } = await house.parts.joining.begin(given, VISITOR);
-    const { joining } = house.parts;
+    const { secret } = await fixture.parts.joining.begin(given, VISITOR);
+    const { joining } = fixture.parts;
     const confirm = async (wrongs: Wrongs) => {
       const options = await joining.passkeyOptions(await found(secret), CONSOLE);
       const made = { response: key.create(options, wrongs), label: 'Phone' };
       return joining.confirmPasskey(await found(secret), made, CONSOLE, VISITOR);
     };
-    for (const wrongs of Object.values(WRONGS)) await refuses('not_possible', confirm(wrongs));
+    for (const wrongs of Object.values(WRONGS)) await assertFails('not_possible', confirm(wrongs));
     const { session, recoveryCodes } = await confirm({});
     assert.equal(recoveryCodes.length, 10);
     ana = { ...ana, id: session.person, email: 'k@example.com' };
-    assert.deepEqual(await house.parts.signIn.offered(session), { totp: false, passkeys: 1, recoveryCodes: 10 });
+    assert.deepEqual(await fixture.parts.signIn.offered(session), { totp: false, passkeys: 1, recoveryCodes: 10 });
     await signIn();
   });
 
@@ -203,6 +206,6 @@ describe('a passkey', () => {
       key = new Authenticator(CONSOLE.origin);
       await add();
     }
-    await refuses('not_possible', add());
+    await assertFails('not_possible', add());
   });
 });

@@ -2,23 +2,23 @@ import assert from 'node:assert/strict';
 import { argon2Sync } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { openPeopleHouse, type PeopleHouse, refuses } from '../../test/people-house.ts';
+import { assertFails, openPeopleFixture, type PeopleFixture } from '../../test/fixtures/people-fixture.ts';
 import { type HashSource, Passwords } from './passwords.ts';
 import { digestFor } from './sealing.ts';
 
 describe('hashes of passwords', () => {
-  let house: PeopleHouse;
+  let fixture: PeopleFixture;
   let passwords: Passwords;
   before(async () => {
-    house = await openPeopleHouse();
-    passwords = new Passwords(house.core);
+    fixture = await openPeopleFixture();
+    passwords = new Passwords(fixture.core);
   });
-  after(() => house.stop());
+  after(() => fixture.stop());
 
   test('are argon2id with the parameters of OWASP, over a keyed digest of the password', async () => {
     const { tag, salt, ...parameters } = await passwords.hash('wide river 71 stones', 'network test');
     assert.deepEqual(parameters, { memory: 47_104, passes: 1, parallelism: 1 });
-    const message = await digestFor(house.core.keyring, 'password', 'wide river 71 stones');
+    const message = await digestFor(fixture.core.keyring, 'password', 'wide river 71 stones');
     const nonce = Buffer.from(salt, 'base64');
     assert.equal(nonce.length, 16);
     const again = argon2Sync('argon2id', { message, nonce, ...parameters, tagLength: 32 });
@@ -41,7 +41,7 @@ describe('hashes of passwords', () => {
 
   test('are checked with the parameters they were made with, which are seen to be old', async () => {
     const today = await passwords.hash('x', 'network test');
-    const message = await digestFor(house.core.keyring, 'password', 'x');
+    const message = await digestFor(fixture.core.keyring, 'password', 'x');
     const old = { memory: 8192, passes: 2, parallelism: 1, salt: today.salt };
     const nonce = Buffer.from(old.salt, 'base64');
     const tag = argon2Sync('argon2id', { message, nonce, memory: 8192, passes: 2, parallelism: 1, tagLength: 32 });
@@ -58,7 +58,7 @@ describe('hashes of passwords', () => {
     );
     const refused = all.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
     assert.equal(refused.length, 3);
-    for (const reason of refused) await refuses('unavailable', Promise.reject(reason));
+    for (const reason of refused) await assertFails('unavailable', Promise.reject(reason));
     assert.equal(await passwords.isRight('x', cheap, 'network one'), false, 'the places are free again');
   });
 
@@ -67,7 +67,7 @@ describe('hashes of passwords', () => {
     const begun: (() => void)[] = [];
     const derive = (): Promise<Buffer<ArrayBuffer>> =>
       new Promise((resolve) => begun.push(() => resolve(Buffer.alloc(32))));
-    const fair = new Passwords({ ...house.core, derive });
+    const fair = new Passwords({ ...fixture.core, derive });
     const ask = (source: HashSource) => fair.isRight('x', undefined, source).then(() => order.push(source));
     const all = [...Array.from({ length: 45 }, () => ask('network flood')), ask('network ana'), ask('network bob')];
     for (let index = 0; index < all.length; index++) {
@@ -83,12 +83,12 @@ describe('hashes of passwords', () => {
     const begun: (() => void)[] = [];
     const derive = (): Promise<Buffer<ArrayBuffer>> =>
       new Promise((resolve) => begun.push(() => resolve(Buffer.alloc(32))));
-    const busy = new Passwords({ ...house.core, derive });
+    const busy = new Passwords({ ...fixture.core, derive });
     const count = LIMITS.concurrentPasswordHashes + LIMITS.queuedPasswordHashes;
     const flood = Promise.all(
       Array.from({ length: count }, (_, index) => busy.isRight('x', undefined, `network ${index}`)),
     );
-    await refuses('unavailable', busy.isRight('x', undefined, 'network late'));
+    await assertFails('unavailable', busy.isRight('x', undefined, 'network late'));
     const known = Promise.all([busy.isRight('x', undefined, 'browser ana'), busy.isRight('x', undefined, 'user bob')]);
     let isKnownDone = false;
     known.then(() => (isKnownDone = true));

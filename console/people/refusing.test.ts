@@ -4,40 +4,40 @@ import { MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import type { Database, Unit } from '../../src/storage/database.ts';
 import {
+  assertFails,
   BY_TEST,
-  openPeopleHouse,
-  type PeopleHouse,
-  refuses,
-  type Somebody,
+  openPeopleFixture,
+  type PeopleFixture,
+  type TestUser,
   VISITOR,
   wrongCodeAt,
-} from '../../test/people-house.ts';
+} from '../../test/fixtures/people-fixture.ts';
 import { openPeople, type PeopleParts } from './open.ts';
 
 const WRONG = 'not the one 12';
 
 describe('a refusal', () => {
-  let house: PeopleHouse;
+  let fixture: PeopleFixture;
   let accounts: string[];
   /** A member of all of the accounts. */
-  let ana: Somebody;
+  let ana: TestUser;
   before(async () => {
-    house = await openPeopleHouse();
+    fixture = await openPeopleFixture();
   });
-  after(() => house.stop());
+  after(() => fixture.stop());
   beforeEach(async () => {
-    accounts = await Promise.all(Array.from({ length: 4 }, () => house.newAccount()));
+    accounts = await Promise.all(Array.from({ length: 4 }, () => fixture.newAccount()));
     const [first = '', ...others] = accounts;
-    ana = await house.newPerson({ account: first, role: 'owner' });
+    ana = await fixture.newPerson({ account: first, role: 'owner' });
     for (const account of others) {
       const to = { account, role: 'owner', email: ana.email } as const;
-      const link = await house.parts.invitations.invite(to, { account: '', role: 'operator' }, BY_TEST);
-      await house.parts.joining.accept(ana.grant.session, link.secret, VISITOR);
+      const link = await fixture.parts.invitations.invite(to, { account: '', role: 'operator' }, BY_TEST);
+      await fixture.parts.joining.accept(ana.grant.session, link.secret, VISITOR);
     }
   });
 
   const refusals = async (account: string): Promise<string[]> =>
-    (await house.records(account))
+    (await fixture.records(account))
       .filter(({ action, targets }) => action === 'person.sign-in-refused' && targets?.includes(`person:${ana.id}`))
       .map(({ outcome, detail }) => `${outcome} ${detail?.['times'] ?? ''}`.trim());
   const inEach = () => Promise.all(accounts.map(refusals));
@@ -46,7 +46,7 @@ describe('a refusal', () => {
   /** The same service, which writes down what it writes; behind the first unit nothing ever arrives. */
   function watched(): { parts: PeopleParts; units: Unit[] } {
     const units: Unit[] = [];
-    const { database: real } = house.core;
+    const { database: real } = fixture.core;
     const commit = (unit: Unit) => {
       const done = real.commit(unit);
       return units.push(unit) === 1 ? done : new Promise(() => undefined);
@@ -54,52 +54,52 @@ describe('a refusal', () => {
     const database = new Proxy(real, {
       get: (_, name) => (name === 'commit' ? commit : (real[name as keyof Database] as () => unknown).bind(real)),
     });
-    return { parts: openPeople({ ...house.core, database }), units };
+    return { parts: openPeople({ ...fixture.core, database }), units };
   }
 
   const recordsBefore = async (email: string): Promise<number[]> => {
     const { parts, units } = watched();
-    await refuses('sign_in_refused', parts.signIn.givePassword({ email, password: WRONG }, VISITOR));
+    await assertFails('sign_in_refused', parts.signIn.givePassword({ email, password: WRONG }, VISITOR));
     return units.slice(0, 1).map(({ journal }) => journal?.length ?? 0);
   };
 
   test('of a password waits for one record, of nobody and of who is in many accounts, locked or not', async () => {
-    const bob = await house.newPerson({ account: accounts[0] ?? '', role: 'analyst' });
+    const bob = await fixture.newPerson({ account: accounts[0] ?? '', role: 'analyst' });
     const emails = ['nobody@example.com', bob.email, ana.email];
     for (const email of emails) assert.deepEqual(await recordsBefore(email), [1], email);
     for (let failures = 1; failures < LIMITS.signInFailures; failures++)
-      await refuses('sign_in_refused', house.parts.signIn.givePassword({ ...ana, password: WRONG }, VISITOR));
-    assert.equal((await house.parts.team.member(accounts[0] ?? '', ana.id)).signIn, 'locked');
+      await assertFails('sign_in_refused', fixture.parts.signIn.givePassword({ ...ana, password: WRONG }, VISITOR));
+    assert.equal((await fixture.parts.team.member(accounts[0] ?? '', ana.id)).signIn, 'locked');
     assert.deepEqual(await recordsBefore(ana.email), [1]);
   });
 
   test('of a password is in the log of every account all the same', async () => {
-    await refuses('sign_in_refused', house.parts.signIn.givePassword({ ...ana, password: WRONG }, VISITOR));
+    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword({ ...ana, password: WRONG }, VISITOR));
     // Whatever is committed after them is there after them.
-    await house.newAccount();
+    await fixture.newAccount();
     assert.deepEqual(await inEach(), inEachAre(['password_wrong']));
   });
 
   test('of who is locked is in the log of each account once, and then as a number', async () => {
-    const { parts } = house;
+    const { parts } = fixture;
     const sessions = [];
     for (let index = 0; index < 2; index++) sessions.push((await parts.signIn.givePassword(ana, VISITOR)).session);
     const [session] = sessions;
     assert.ok(session !== undefined);
-    const wrong = { kind: 'totp', code: wrongCodeAt(ana.totp, house.now()) } as const;
+    const wrong = { kind: 'totp', code: wrongCodeAt(ana.totp, fixture.now()) } as const;
     for (let index = 0; index < LIMITS.signInFailures + 50; index++)
-      await refuses('sign_in_refused', parts.signIn.giveFactor(session, wrong, VISITOR));
+      await assertFails('sign_in_refused', parts.signIn.giveFactor(session, wrong, VISITOR));
     const codes = new Array(LIMITS.signInFailures).fill('code_wrong');
     assert.deepEqual(await inEach(), inEachAre([...codes, 'person_locked']));
-    house.advance(5 * MINUTE);
+    fixture.advance(5 * MINUTE);
     await parts.repeats.flush();
     assert.deepEqual(await inEach(), inEachAre([...codes, 'person_locked', 'person_locked 49']));
   });
 
   test('of the password of who is locked is each time in the log of the service', async () => {
     for (let index = 0; index < LIMITS.signInFailures + 3; index++)
-      await refuses('sign_in_refused', house.parts.signIn.givePassword({ ...ana, password: WRONG }, VISITOR));
-    await house.parts.repeats.flush({ all: true });
+      await assertFails('sign_in_refused', fixture.parts.signIn.givePassword({ ...ana, password: WRONG }, VISITOR));
+    await fixture.parts.repeats.flush({ all: true });
     const wrong = new Array(LIMITS.signInFailures).fill('password_wrong');
     assert.deepEqual(await inEach(), inEachAre([...wrong, 'person_locked', 'person_locked 2']));
     assert.deepEqual(await refusals(''), new Array(3).fill('person_locked'));

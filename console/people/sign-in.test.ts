@@ -3,66 +3,67 @@ import { argon2Sync } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { Authenticator } from '../../test/authenticator.ts';
+import { Authenticator } from '../../test/fixtures/authenticator.ts';
 import {
+  assertFails,
   BY_TEST,
   CONSOLE,
   codeAt,
-  openPeopleHouse,
-  type PeopleHouse,
-  refuses,
-  type Somebody,
+  openPeopleFixture,
+  type PeopleFixture,
+  type TestUser,
   VISITOR,
   wrongCodeAt,
-} from '../../test/people-house.ts';
+} from '../../test/fixtures/people-fixture.ts';
 import { findPerson, updatePerson } from './person-store.ts';
 import { digestFor } from './sealing.ts';
 import { isSteppedUp, type Session } from './session.ts';
 import { findSignInState, updateSignInState } from './sign-in-state-store.ts';
 import type { Visitor } from './visitor.ts';
 
-let house: PeopleHouse;
+let fixture: PeopleFixture;
 let account: string;
-let ana: Somebody;
+let ana: TestUser;
 before(async () => {
-  house = await openPeopleHouse();
+  fixture = await openPeopleFixture();
 });
-after(() => house.stop());
+after(() => fixture.stop());
 beforeEach(async () => {
-  account = await house.newAccount();
-  ana = await house.newPerson({ account, role: 'owner' });
+  account = await fixture.newAccount();
+  ana = await fixture.newPerson({ account, role: 'owner' });
 });
 
-const password = (given: { email: string; password: string } = ana) => house.parts.signIn.givePassword(given, VISITOR);
-const wrongPassword = () => refuses('sign_in_refused', password({ email: ana.email, password: 'not the one 12' }));
+const password = (given: { email: string; password: string } = ana) =>
+  fixture.parts.signIn.givePassword(given, VISITOR);
+const wrongPassword = () => assertFails('sign_in_refused', password({ email: ana.email, password: 'not the one 12' }));
 const totp = (session: Session, code: string) =>
-  house.parts.signIn.giveFactor(session, { kind: 'totp', code }, VISITOR);
+  fixture.parts.signIn.giveFactor(session, { kind: 'totp', code }, VISITOR);
 const wrongCode = async () => {
   const { session } = await password();
-  await refuses('sign_in_refused', totp(session, wrongCodeAt(ana.totp, house.now())));
+  await assertFails('sign_in_refused', totp(session, wrongCodeAt(ana.totp, fixture.now())));
 };
 
 describe('signing in', () => {
   test('takes the password, however the e-mail address is written, and then a code', async () => {
     const { secret, session } = await password({ ...ana, email: ` ${ana.email.toUpperCase()}` });
     assert.equal(session.stage, 'password-given');
-    assert.deepEqual(await house.parts.signIn.offered(session), { totp: true, passkeys: 0, recoveryCodes: 10 });
-    const grant = await totp(session, house.newCode(ana));
+    assert.deepEqual(await fixture.parts.signIn.offered(session), { totp: true, passkeys: 0, recoveryCodes: 10 });
+    const grant = await totp(session, fixture.newCode(ana));
     assert.equal(grant.session.stage, 'signed-in');
     assert.equal(grant.session.person, ana.id);
     assert.notEqual(grant.secret, secret);
     assert.notEqual(grant.session.csrf, session.csrf);
-    assert.equal(await house.parts.sessions.find(secret), undefined, 'what was known before is worth nothing');
-    assert.equal((await house.parts.sessions.find(grant.secret))?.id, grant.session.id);
-    await refuses('not_signed_in', totp(session, house.newCode(ana)));
+    assert.equal(await fixture.parts.sessions.find(secret), undefined, 'what was known before is worth nothing');
+    assert.equal((await fixture.parts.sessions.find(grant.secret))?.id, grant.session.id);
+    await assertFails('not_signed_in', totp(session, fixture.newCode(ana)));
   });
 
   test('is in the log of every account of the person, and why it was refused', async () => {
     await wrongPassword();
     await wrongCode();
-    await house.signIn(ana);
+    await fixture.signIn(ana);
     assert.deepEqual(
-      (await house.audited(account)).filter((line) => /sign/.test(line)),
+      (await fixture.audited(account)).filter((line) => /sign/.test(line)),
       [
         'person.signed-in success',
         'person.sign-in-refused password_wrong',
@@ -70,10 +71,10 @@ describe('signing in', () => {
         'person.signed-in success',
       ],
     );
-    const records = JSON.stringify([...(await house.records(account)), ...(await house.records(''))]);
+    const records = JSON.stringify([...(await fixture.records(account)), ...(await fixture.records(''))]);
     for (const secret of [ana.email, ana.password, ana.totp, ...ana.recoveryCodes])
       assert.equal(records.includes(secret), false);
-    const refused = (await house.records(account)).find(({ action }) => action === 'person.sign-in-refused');
+    const refused = (await fixture.records(account)).find(({ action }) => action === 'person.sign-in-refused');
     assert.deepEqual(refused?.actor, { type: 'unknown' });
     assert.deepEqual(refused?.targets, [`person:${ana.id}`]);
     assert.equal(refused?.address, VISITOR.address);
@@ -84,26 +85,29 @@ describe('signing in', () => {
       const times: number[] = [];
       for (let index = 0; index < 3; index++) {
         const start = performance.now();
-        await refuses('sign_in_refused', password({ email, password: 'not the one 12' }));
+        await assertFails('sign_in_refused', password({ email, password: 'not the one 12' }));
         times.push(performance.now() - start);
       }
       return Math.min(...times);
     };
     const [known, unknown] = [await took(ana.email), await took('nobody@example.com')];
     assert.ok(unknown > known / 3, `${unknown} ms and ${known} ms`);
-    assert.equal((await house.audited('')).at(-1), 'person.sign-in-refused person_unknown');
+    assert.equal((await fixture.audited('')).at(-1), 'person.sign-in-refused person_unknown');
   });
 
   test('with no code of the person in the session of another is refused', async () => {
-    const other = await house.newPerson({ account, role: 'analyst' });
+    const other = await fixture.newPerson({ account, role: 'analyst' });
     const { session } = await password();
-    await refuses('sign_in_refused', totp(session, house.newCode(other)));
+    await assertFails('sign_in_refused', totp(session, fixture.newCode(other)));
     const [code = ''] = other.recoveryCodes;
-    await refuses('sign_in_refused', house.parts.signIn.giveFactor(session, { kind: 'recovery-code', code }, VISITOR));
+    await assertFails(
+      'sign_in_refused',
+      fixture.parts.signIn.giveFactor(session, { kind: 'recovery-code', code }, VISITOR),
+    );
   });
 
   test('keeps a hash with the parameters of today', async () => {
-    const { database, keyring } = house.core;
+    const { database, keyring } = fixture.core;
     const before = await findPerson(database, keyring, ana.id);
     assert.ok(before !== undefined);
     const old = { memory: 8192, passes: 1, parallelism: 1 };
@@ -112,32 +116,32 @@ describe('signing in', () => {
     const tag = argon2Sync('argon2id', { message, nonce, ...old, tagLength: 32 }).toString('base64');
     const { write } = await updatePerson(keyring, before, { password: { ...before.password, ...old, tag } });
     await database.commit({ writes: [write] });
-    await house.signIn(ana);
+    await fixture.signIn(ana);
     const after = await findPerson(database, keyring, ana.id);
     assert.equal(after?.password.memory, 47_104);
-    await house.signIn(ana);
+    await fixture.signIn(ana);
   });
 });
 
 describe('a code', () => {
   test('is good once, also for two requests at the same moment', async () => {
     const sessions = await Promise.all([password(), password()]);
-    const code = house.newCode(ana);
+    const code = fixture.newCode(ana);
     const done = await Promise.allSettled(sessions.map(({ session }) => totp(session, code)));
     assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
-    assert.ok((await house.audited(account)).includes('person.sign-in-refused code_used'));
+    assert.ok((await fixture.audited(account)).includes('person.sign-in-refused code_used'));
     const { session } = await password();
-    await refuses('sign_in_refused', totp(session, code));
+    await assertFails('sign_in_refused', totp(session, code));
   });
 
   test('that is older than the last one used is not taken', async () => {
-    house.advance(MINUTE);
-    const older = codeAt(ana.totp, house.now() - 30_000);
+    fixture.advance(MINUTE);
+    const older = codeAt(ana.totp, fixture.now() - 30_000);
     const { session } = await password();
-    const newest = codeAt(ana.totp, house.now());
+    const newest = codeAt(ana.totp, fixture.now());
     await totp(session, newest);
     const { session: next } = await password();
-    await refuses('sign_in_refused', totp(next, older));
+    await assertFails('sign_in_refused', totp(next, older));
   });
 
   test('of recovery is good once, however it is typed, also for two requests at the same moment', async () => {
@@ -146,26 +150,26 @@ describe('a code', () => {
     assert.equal(new Set(ana.recoveryCodes).size, 10);
     const give = async (text: string) => {
       const { session } = await password();
-      return house.parts.signIn.giveFactor(session, { kind: 'recovery-code', code: text }, VISITOR);
+      return fixture.parts.signIn.giveFactor(session, { kind: 'recovery-code', code: text }, VISITOR);
     };
     const done = await Promise.allSettled([give(code), give(code.toUpperCase().replaceAll('-', ' '))]);
     assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
-    await refuses('sign_in_refused', give(code));
+    await assertFails('sign_in_refused', give(code));
     const { session } = await give(second);
-    assert.equal((await house.parts.signIn.offered(session)).recoveryCodes, 8);
+    assert.equal((await fixture.parts.signIn.offered(session)).recoveryCodes, 8);
   });
 });
 
-const status = async () => (await house.parts.team.member(account, ana.id)).signIn;
+const status = async () => (await fixture.parts.team.member(account, ana.id)).signIn;
 /** Somebody else, at an address of their own. */
 const stranger = (address: string): Visitor => ({ ...VISITOR, address });
 const wrongFrom = (visitor: Visitor) =>
-  refuses('sign_in_refused', house.parts.signIn.givePassword({ ...ana, password: 'not the one 12' }, visitor));
+  assertFails('sign_in_refused', fixture.parts.signIn.givePassword({ ...ana, password: 'not the one 12' }, visitor));
 /** All of a sign-in; returns the secret by which the browser is known. */
 const signInFrom = async (visitor: Visitor): Promise<Visitor> => {
-  const { session } = await house.parts.signIn.givePassword(ana, visitor);
-  const proof = { kind: 'totp', code: house.newCode(ana) } as const;
-  const { browser } = await house.parts.signIn.giveFactor(session, proof, visitor);
+  const { session } = await fixture.parts.signIn.givePassword(ana, visitor);
+  const proof = { kind: 'totp', code: fixture.newCode(ana) } as const;
+  const { browser } = await fixture.parts.signIn.giveFactor(session, proof, visitor);
   assert.ok(browser !== undefined);
   return { ...visitor, browser };
 };
@@ -179,58 +183,58 @@ describe('ten wrong passwords and codes in a row', () => {
     for (let index = 0; index < 4; index++) await wrongCode();
     const { session } = await password();
     await wrongPassword();
-    const locked = (await house.records(account)).find(({ action }) => action === 'person.locked');
+    const locked = (await fixture.records(account)).find(({ action }) => action === 'person.locked');
     assert.deepEqual([locked?.outcome, locked?.detail], ['success', { scope: 'network' }]);
     assert.equal(await status(), 'locked');
-    await refuses('sign_in_refused', password());
-    await refuses('sign_in_refused', totp(session, house.newCode(ana)));
-    assert.equal((await house.audited(account)).at(-1), 'person.sign-in-refused person_locked');
-    house.advance(30 * MINUTE);
+    await assertFails('sign_in_refused', password());
+    await assertFails('sign_in_refused', totp(session, fixture.newCode(ana)));
+    assert.equal((await fixture.audited(account)).at(-1), 'person.sign-in-refused person_locked');
+    fixture.advance(30 * MINUTE);
     assert.equal(await status(), 'active');
     await wrongPassword();
-    await house.signIn(ana);
+    await fixture.signIn(ana);
   });
 
   test('are counted across right passwords, and forgotten after a whole sign-in only', async () => {
     for (let index = 0; index < 9; index++) await wrongCode();
-    await house.signIn(ana);
+    await fixture.signIn(ana);
     for (let index = 0; index < 9; index++) await wrongPassword();
     await password();
     await wrongPassword();
-    await refuses('sign_in_refused', password());
+    await assertFails('sign_in_refused', password());
   });
 
   test('are as many when they come at once', async () => {
     const { session } = await password();
-    const wrong = wrongCodeAt(ana.totp, house.now());
+    const wrong = wrongCodeAt(ana.totp, fixture.now());
     await Promise.allSettled(Array.from({ length: 30 }, () => totp(session, wrong)));
-    const outcomes = (await house.records(account)).filter(({ action }) => action === 'person.sign-in-refused');
+    const outcomes = (await fixture.records(account)).filter(({ action }) => action === 'person.sign-in-refused');
     const count = (word: string): number => outcomes.filter(({ outcome }) => outcome === word).length;
     assert.equal(count('code_wrong'), LIMITS.signInFailures);
     assert.equal(count('person_locked'), 1, 'the others are counted');
-    await house.parts.repeats.flush({ all: true });
-    const last = (await house.records(account)).at(-1);
+    await fixture.parts.repeats.flush({ all: true });
+    const last = (await fixture.records(account)).at(-1);
     assert.deepEqual([last?.outcome, last?.detail], ['person_locked', { times: 30 - LIMITS.signInFailures - 1 }]);
-    await refuses('sign_in_refused', totp(session, house.newCode(ana)));
+    await assertFails('sign_in_refused', totp(session, fixture.newCode(ana)));
   });
 
   test('are forgotten when an operator unlocks the person', async () => {
     await lock(VISITOR);
     assert.equal(await status(), 'locked');
-    await house.parts.people.unlock(ana.id, { actor: { type: 'operator', name: 'test' } });
+    await fixture.parts.people.unlock(ana.id, { actor: { type: 'operator', name: 'test' } });
     assert.equal(await status(), 'active');
-    await house.signIn(ana);
-    assert.ok((await house.audited(account)).includes('person.unlocked success'));
+    await fixture.signIn(ana);
+    assert.ok((await fixture.audited(account)).includes('person.unlocked success'));
   });
 });
 
 describe('a stranger with wrong passwords', () => {
   test('never refuses the step-up or the new password of who is signed in', async () => {
-    const { session } = await house.signIn(ana);
+    const { session } = await fixture.signIn(ana);
     await lock(stranger('203.0.113.5'));
     await lock(VISITOR);
-    const { signIn, people } = house.parts;
-    const stepped = await signIn.stepUp(session, { kind: 'totp', code: house.newCode(ana) }, VISITOR);
+    const { signIn, people } = fixture.parts;
+    const stepped = await signIn.stepUp(session, { kind: 'totp', code: fixture.newCode(ana) }, VISITOR);
     await people.changePassword(stepped.session, { current: ana.password, next: 'another good one 55' }, VISITOR);
   });
 
@@ -239,41 +243,44 @@ describe('a stranger with wrong passwords', () => {
     for (let index = 0; index < 30; index++) await wrongFrom(stranger(`203.0.113.${index}`));
     await signInFrom(VISITOR);
     await lock(VISITOR);
-    await refuses('sign_in_refused', house.parts.signIn.givePassword(ana, VISITOR));
+    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(ana, VISITOR));
     await signInFrom(known);
     await signInFrom({ ...known, address: '198.51.100.77' });
   });
 
   test('does not make the browser of one person known for another', async () => {
     const known = await signInFrom(VISITOR);
-    const bob = await house.newPerson({ account, role: 'analyst' });
+    const bob = await fixture.newPerson({ account, role: 'analyst' });
     for (let index = 0; index < LIMITS.signInFailures; index++)
-      await refuses('sign_in_refused', house.parts.signIn.givePassword({ ...bob, password: 'not the one 12' }, known));
-    await refuses('sign_in_refused', house.parts.signIn.givePassword(bob, known));
+      await assertFails(
+        'sign_in_refused',
+        fixture.parts.signIn.givePassword({ ...bob, password: 'not the one 12' }, known),
+      );
+    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(bob, known));
     await signInFrom(known);
   });
 
   test('is slowed in new networks, however many they are, and so is the person there', async () => {
     for (let index = 0; index < LIMITS.signInFailures; index++) await wrongFrom(stranger(`203.0.113.${index}`));
-    const locked = (await house.records(account)).find(({ action }) => action === 'person.locked');
+    const locked = (await fixture.records(account)).find(({ action }) => action === 'person.locked');
     assert.deepEqual(locked?.detail, { scope: 'new-networks' });
     const abroad = stranger('198.51.100.1');
-    await refuses('sign_in_refused', house.parts.signIn.givePassword(ana, abroad));
-    house.advance(30 * SECOND);
+    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(ana, abroad));
+    fixture.advance(30 * SECOND);
     await wrongFrom(stranger('203.0.113.200'));
-    house.advance(30 * SECOND);
-    await refuses('sign_in_refused', house.parts.signIn.givePassword(ana, abroad));
-    house.advance(30 * SECOND);
+    fixture.advance(30 * SECOND);
+    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(ana, abroad));
+    fixture.advance(30 * SECOND);
     await signInFrom(abroad);
     await signInFrom(stranger('198.51.100.2'));
   });
 
   test('keeps nobody out who has a passkey', async () => {
     const key = new Authenticator(CONSOLE.origin);
-    const options = await house.parts.ownFactors.passkeyOptions(ana.grant.session, CONSOLE);
-    const found = await house.parts.sessions.find(ana.grant.secret);
+    const options = await fixture.parts.ownFactors.passkeyOptions(ana.grant.session, CONSOLE);
+    const found = await fixture.parts.sessions.find(ana.grant.secret);
     assert.ok(found !== undefined);
-    await house.parts.ownFactors.confirmPasskey(
+    await fixture.parts.ownFactors.confirmPasskey(
       found,
       { response: key.create(options), label: 'Laptop' },
       CONSOLE,
@@ -281,15 +288,15 @@ describe('a stranger with wrong passwords', () => {
     );
     const { session } = await password();
     await lock(VISITOR);
-    const asked = await house.parts.signIn.challenge(session, CONSOLE);
+    const asked = await fixture.parts.signIn.challenge(session, CONSOLE);
     const halfway = { ...session, notes: { ...session.notes, challenge: asked.challenge } };
     const response = key.get(asked);
     const second = { kind: 'passkey', response, relyingParty: CONSOLE } as const;
-    assert.equal((await house.parts.signIn.giveFactor(halfway, second, VISITOR)).session.stage, 'signed-in');
+    assert.equal((await fixture.parts.signIn.giveFactor(halfway, second, VISITOR)).session.stage, 'signed-in');
     await lock(VISITOR);
-    await refuses('sign_in_refused', password());
-    const alone = key.get(await house.parts.signIn.passkeyChallenge(CONSOLE));
-    const { session: signedIn } = await house.parts.signIn.givePasskey(alone, CONSOLE, VISITOR);
+    await assertFails('sign_in_refused', password());
+    const alone = key.get(await fixture.parts.signIn.passkeyChallenge(CONSOLE));
+    const { session: signedIn } = await fixture.parts.signIn.givePasskey(alone, CONSOLE, VISITOR);
     assert.deepEqual([signedIn.stage, signedIn.person], ['signed-in', ana.id]);
     await password();
   });
@@ -298,138 +305,141 @@ describe('a stranger with wrong passwords', () => {
 describe('wrong second factors with the right password', () => {
   /** The last three that are allowed, after those of some years. */
   const block = async () => {
-    const { database, keyring } = house.core;
+    const { database, keyring } = fixture.core;
     const state = await findSignInState(database, keyring, ana.id);
     assert.ok(state !== undefined);
     const many = { ...state, factorFailures: LIMITS.secondFactorFailures - 3 };
     await database.commit({ writes: [await updateSignInState(keyring, state, many)] });
-    await house.signIn(ana);
+    await fixture.signIn(ana);
     const { session } = await password();
-    const wrong = wrongCodeAt(ana.totp, house.now());
-    for (let index = 0; index < 3; index++) await refuses('sign_in_refused', totp(session, wrong));
-    await refuses('sign_in_refused', totp(session, house.newCode(ana)));
+    const wrong = wrongCodeAt(ana.totp, fixture.now());
+    for (let index = 0; index < 3; index++) await assertFails('sign_in_refused', totp(session, wrong));
+    await assertFails('sign_in_refused', totp(session, fixture.newCode(ana)));
   };
 
   test('are bounded for the life of a password, and a credential reset ends that', async () => {
     await block();
     assert.equal(await status(), 'password-blocked');
-    const actions = await house.audited(account);
+    const actions = await fixture.audited(account);
     assert.equal(actions.filter((line) => line === 'password.blocked success').length, 1);
-    await refuses('sign_in_refused', password());
-    assert.equal((await house.audited(account)).at(-1), 'person.sign-in-refused password_blocked');
+    await assertFails('sign_in_refused', password());
+    assert.equal((await fixture.audited(account)).at(-1), 'person.sign-in-refused password_blocked');
     const by = { account, role: 'owner' } as const;
-    const link = await house.parts.invitations.reset(ana.id, by, BY_TEST);
+    const link = await fixture.parts.invitations.reset(ana.id, by, BY_TEST);
     const begin = (word: string) =>
-      house.parts.joining.begin({ secret: link.secret, language: 'en', password: word }, VISITOR);
-    await refuses('invalid_field', begin(ana.password), 'password');
+      fixture.parts.joining.begin({ secret: link.secret, language: 'en', password: word }, VISITOR);
+    await assertFails('invalid_field', begin(ana.password), 'password');
     const { session } = await begin('another good one 55');
-    const { secret } = house.parts.joining.totp(session);
-    await house.parts.joining.confirmTotp(session, codeAt(secret, house.now()), VISITOR);
+    const { secret } = fixture.parts.joining.totp(session);
+    await fixture.parts.joining.confirmTotp(session, codeAt(secret, fixture.now()), VISITOR);
     assert.equal(await status(), 'active');
     await password({ ...ana, password: 'another good one 55' });
   });
 
   test('end with a new password, by who is signed in', async () => {
-    const { session } = await house.signIn(ana);
+    const { session } = await fixture.signIn(ana);
     await block();
     assert.equal(await status(), 'password-blocked');
-    const stepped = await house.parts.signIn.stepUp(session, { kind: 'totp', code: house.newCode(ana) }, VISITOR);
+    const stepped = await fixture.parts.signIn.stepUp(session, { kind: 'totp', code: fixture.newCode(ana) }, VISITOR);
     const words = { current: ana.password, next: 'another good one 55' };
-    await house.parts.people.changePassword(stepped.session, words, VISITOR);
+    await fixture.parts.people.changePassword(stepped.session, words, VISITOR);
     assert.equal(await status(), 'active');
   });
 });
 
 describe('stepping up', () => {
   test('takes a second factor of the person, and counts wrong ones', async () => {
-    const { session, secret } = await house.signIn(ana);
-    house.advance(6 * MINUTE);
-    const { parts } = house;
-    assert.equal(isSteppedUp(session, house.now()), false);
-    const wrong = { kind: 'totp', code: wrongCodeAt(ana.totp, house.now()) } as const;
-    await refuses('sign_in_refused', parts.signIn.stepUp(session, wrong, VISITOR));
+    const { session, secret } = await fixture.signIn(ana);
+    fixture.advance(6 * MINUTE);
+    const { parts } = fixture;
+    assert.equal(isSteppedUp(session, fixture.now()), false);
+    const wrong = { kind: 'totp', code: wrongCodeAt(ana.totp, fixture.now()) } as const;
+    await assertFails('sign_in_refused', parts.signIn.stepUp(session, wrong, VISITOR));
     const counted = await parts.sessions.find(secret);
     assert.equal(counted?.notes.failures, 1);
-    const stepped = await parts.signIn.stepUp(session, { kind: 'totp', code: house.newCode(ana) }, VISITOR);
+    const stepped = await parts.signIn.stepUp(session, { kind: 'totp', code: fixture.newCode(ana) }, VISITOR);
     assert.equal(stepped.session.notes.failures, undefined);
-    assert.equal(isSteppedUp(stepped.session, house.now()), true);
+    assert.equal(isSteppedUp(stepped.session, fixture.now()), true);
     const found = await parts.sessions.find(stepped.secret);
-    assert.ok(found !== undefined && isSteppedUp(found, house.now()));
-    house.advance(5 * MINUTE);
-    assert.equal(isSteppedUp(found, house.now()), false);
-    assert.ok((await house.audited(account)).includes('person.stepped-up success'));
+    assert.ok(found !== undefined && isSteppedUp(found, fixture.now()));
+    fixture.advance(5 * MINUTE);
+    assert.equal(isSteppedUp(found, fixture.now()), false);
+    assert.ok((await fixture.audited(account)).includes('person.stepped-up success'));
   });
 
   test('ends the session at the tenth wrong one, also of many at once, and nothing else', async () => {
-    const { session, secret } = await house.signIn(ana);
-    const wrong = { kind: 'totp', code: wrongCodeAt(ana.totp, house.now()) } as const;
-    await Promise.allSettled(Array.from({ length: 25 }, () => house.parts.signIn.stepUp(session, wrong, VISITOR)));
-    const refused = (await house.records(account)).filter(({ action }) => action === 'person.sign-in-refused');
+    const { session, secret } = await fixture.signIn(ana);
+    const wrong = { kind: 'totp', code: wrongCodeAt(ana.totp, fixture.now()) } as const;
+    await Promise.allSettled(Array.from({ length: 25 }, () => fixture.parts.signIn.stepUp(session, wrong, VISITOR)));
+    const refused = (await fixture.records(account)).filter(({ action }) => action === 'person.sign-in-refused');
     assert.equal(refused.length, LIMITS.signInFailures);
-    assert.equal(await house.parts.sessions.find(secret), undefined);
-    const locked = (await house.records(account)).find(({ action }) => action === 'person.locked');
+    assert.equal(await fixture.parts.sessions.find(secret), undefined);
+    const locked = (await fixture.records(account)).find(({ action }) => action === 'person.locked');
     assert.deepEqual(locked?.detail, { scope: 'session' });
     assert.equal(await status(), 'active');
-    await house.signIn(ana);
+    await fixture.signIn(ana);
   });
 
   test('needs somebody who is signed in', async () => {
     const { session } = await password();
-    const proof = { kind: 'totp', code: house.newCode(ana) } as const;
-    await assert.rejects(house.parts.signIn.stepUp(session, proof, VISITOR), /not signed in/);
+    const proof = { kind: 'totp', code: fixture.newCode(ana) } as const;
+    await assert.rejects(fixture.parts.signIn.stepUp(session, proof, VISITOR), /not signed in/);
   });
 });
 
 describe('signing out', () => {
   test('ends the session at once', async () => {
-    const { session, secret } = await house.signIn(ana);
-    await house.parts.signIn.signOut(session, VISITOR);
-    assert.equal(await house.parts.sessions.find(secret), undefined);
-    assert.equal((await house.audited(account)).at(-1), 'person.signed-out success');
-    await house.parts.signIn.signOut(session, VISITOR);
+    const { session, secret } = await fixture.signIn(ana);
+    await fixture.parts.signIn.signOut(session, VISITOR);
+    assert.equal(await fixture.parts.sessions.find(secret), undefined);
+    assert.equal((await fixture.audited(account)).at(-1), 'person.signed-out success');
+    await fixture.parts.signIn.signOut(session, VISITOR);
   });
 });
 
 describe('a clock that jumps', () => {
   const byRecovery = async (from: Visitor) => {
-    const { session } = await house.parts.signIn.givePassword(ana, from);
+    const { session } = await fixture.parts.signIn.givePassword(ana, from);
     const [code = ''] = ana.recoveryCodes;
-    return house.parts.signIn.giveFactor(session, { kind: 'recovery-code', code }, from);
+    return fixture.parts.signIn.giveFactor(session, { kind: 'recovery-code', code }, from);
   };
   const elsewhere: Visitor = { ...VISITOR, address: '198.51.100.9' };
 
   test('ahead lets no lock last longer', async () => {
-    house.jump(200 * HOUR);
+    fixture.jump(200 * HOUR);
     for (let index = 0; index < LIMITS.signInFailures; index++) await wrongPassword();
-    await refuses('sign_in_refused', password());
-    house.jump(-200 * HOUR);
-    await refuses('sign_in_refused', password());
-    house.advance(30 * MINUTE);
+    await assertFails('sign_in_refused', password());
+    fixture.jump(-200 * HOUR);
+    await assertFails('sign_in_refused', password());
+    fixture.advance(30 * MINUTE);
     await password();
   });
 
   test('ahead ends no lock, and forgets neither failures nor networks', async () => {
     const stranger = { ...VISITOR, address: '203.0.113.200' };
     const guess = () =>
-      refuses('sign_in_refused', house.parts.signIn.givePassword({ ...ana, password: 'not the one 12' }, stranger));
+      assertFails(
+        'sign_in_refused',
+        fixture.parts.signIn.givePassword({ ...ana, password: 'not the one 12' }, stranger),
+      );
     for (let index = 0; index < LIMITS.signInFailures; index++) await guess();
-    house.jump(200 * DAY);
-    await refuses('sign_in_refused', house.parts.signIn.givePassword(ana, stranger));
-    await refuses('sign_in_refused', house.parts.signIn.givePassword(ana, elsewhere));
+    fixture.jump(200 * DAY);
+    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(ana, stranger));
+    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(ana, elsewhere));
     await password();
-    house.jump(-200 * DAY);
+    fixture.jump(-200 * DAY);
     await password();
   });
 
   test('behind makes nobody inactive who signs in or joins meanwhile', async () => {
-    house.jump(-200 * DAY);
-    const late = await house.newPerson({ account, role: 'developer' });
+    fixture.jump(-200 * DAY);
+    const late = await fixture.newPerson({ account, role: 'developer' });
     await byRecovery(elsewhere);
-    house.jump(200 * DAY);
-    const { database, keyring } = house.core;
+    fixture.jump(200 * DAY);
+    const { database, keyring } = fixture.core;
     for (const { id } of [ana, late]) {
       const state = await findSignInState(database, keyring, id);
-      assert.ok(state !== undefined && state.lastSignInAt > house.now() - HOUR);
+      assert.ok(state !== undefined && state.lastSignInAt > fixture.now() - HOUR);
     }
   });
 });

@@ -3,58 +3,67 @@ import { after, before, describe, test } from 'node:test';
 import { MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { openPeopleHouse, type PeopleHouse, refuses, type Somebody, VISITOR } from '../../test/people-house.ts';
+import {
+  assertFails,
+  openPeopleFixture,
+  type PeopleFixture,
+  type TestUser,
+  VISITOR,
+} from '../../test/fixtures/people-fixture.ts';
 import { isSteppedUp } from './session.ts';
 import { newSession } from './sessions.ts';
 
 describe('stepping up', () => {
-  let house: PeopleHouse;
+  let fixture: PeopleFixture;
   let account: string;
-  let ana: Somebody;
+  let ana: TestUser;
   before(async () => {
-    house = await openPeopleHouse();
-    account = await house.newAccount();
-    ana = await house.newPerson({ account, role: 'owner' });
+    fixture = await openPeopleFixture();
+    account = await fixture.newAccount();
+    ana = await fixture.newPerson({ account, role: 'owner' });
   });
-  after(() => house.stop());
+  after(() => fixture.stop());
 
-  const find = (secret: string) => house.parts.sessions.find(secret);
-  const byCode = (person = ana) => ({ kind: 'totp', code: house.newCode(person) }) as const;
-  const stepUp = async (from: Awaited<ReturnType<PeopleHouse['signIn']>>) =>
-    house.parts.signIn.stepUp(from.session, byCode(), VISITOR);
+  const find = (secret: string) => fixture.parts.sessions.find(secret);
+  const byCode = (person = ana) => ({ kind: 'totp', code: fixture.newCode(person) }) as const;
+  const stepUp = async (from: Awaited<ReturnType<PeopleFixture['signIn']>>) =>
+    fixture.parts.signIn.stepUp(from.session, byCode(), VISITOR);
 
   test('gives the session another secret, and changes nothing else of it', async () => {
-    const old = await house.signIn(ana);
-    house.advance(6 * MINUTE);
+    const old = await fixture.signIn(ana);
+    fixture.advance(6 * MINUTE);
     const renewed = await stepUp(old);
     assert.notEqual(renewed.secret, old.secret);
     const found = await find(renewed.secret);
-    assert.ok(found !== undefined && isSteppedUp(found, house.now()));
+    assert.ok(found !== undefined && isSteppedUp(found, fixture.now()));
     const kept = ['id', 'person', 'csrf', 'address', 'userAgent', 'createdAt', 'endsAt'] as const;
     for (const name of kept) assert.equal(found[name], old.session[name], name);
-    const listed = (await house.parts.sessions.list(ana.id)).filter(({ id }) => id === old.session.id);
+    const listed = (await fixture.parts.sessions.list(ana.id)).filter(({ id }) => id === old.session.id);
     assert.equal(listed.length, 1);
   });
 
   test('leaves the old secret some seconds, without what was gained, and then nothing', async () => {
-    const old = await house.signIn(ana);
+    const old = await fixture.signIn(ana);
     const renewed = await stepUp(old);
     const next = { kind: 'recovery-code', code: ana.recoveryCodes[1] ?? '' } as const;
     const before = await find(old.secret);
     assert.equal(before?.stage, 'replaced');
-    assert.equal(isSteppedUp(before, house.now()), false);
+    assert.equal(isSteppedUp(before, fixture.now()), false);
     for (const session of [before, old.session])
-      await refuses('changed_meanwhile', house.parts.signIn.stepUp(session, next, VISITOR));
+      await assertFails('changed_meanwhile', fixture.parts.signIn.stepUp(session, next, VISITOR));
     assert.equal((await find(old.secret))?.stage, 'replaced');
-    house.advance(10 * SECOND);
+    fixture.advance(10 * SECOND);
     assert.equal(await find(old.secret), undefined);
     assert.equal((await find(renewed.secret))?.stage, 'signed-in');
   });
 
   test('twice at the same moment happens once', async () => {
-    const old = await house.signIn(ana);
+    const old = await fixture.signIn(ana);
     const recovery = { kind: 'recovery-code', code: ana.recoveryCodes[0] ?? '' } as const;
-    const results = await Promise.allSettled([stepUp(old), house.parts.signIn.stepUp(old.session, recovery, VISITOR)]);
+    const results = await Promise.allSettled([
+      stepUp(old),
+      fixture.parts.signIn.stepUp(old.session, recovery, VISITOR),
+    ]);
     const [done, refused] = ['fulfilled', 'rejected'].map((status) => results.find((each) => each.status === status));
     assert.ok(done?.status === 'fulfilled' && refused?.status === 'rejected');
     assert.ok(refused.reason instanceof Failure && refused.reason.code === 'changed_meanwhile');
@@ -64,23 +73,23 @@ describe('stepping up', () => {
   for (const which of ['old', 'new'] as const)
     test(`is over at once when the session ends, by the ${which} secret or from the list`, async () => {
       for (const end of ['sign-out', 'revoke'] as const) {
-        const old = await house.signIn(ana);
+        const old = await fixture.signIn(ana);
         const renewed = await stepUp(old);
         const session = await find(which === 'old' ? old.secret : renewed.secret);
         assert.ok(session);
-        if (end === 'sign-out') await house.parts.signIn.signOut(session, VISITOR);
-        else await house.parts.sessions.revoke(session, session.id, VISITOR);
+        if (end === 'sign-out') await fixture.parts.signIn.signOut(session, VISITOR);
+        else await fixture.parts.sessions.revoke(session, session.id, VISITOR);
         assert.deepEqual([await find(old.secret), await find(renewed.secret)], [undefined, undefined]);
       }
     });
 
   test('never outlives a sign-out of the same moment', async () => {
     for (let round = 0; round < 4; round++) {
-      const old = await house.signIn(ana);
+      const old = await fixture.signIn(ana);
       const code = byCode();
       const [stepped] = await Promise.allSettled([
-        house.parts.signIn.stepUp(old.session, code, VISITOR),
-        house.parts.signIn.signOut(old.session, VISITOR),
+        fixture.parts.signIn.stepUp(old.session, code, VISITOR),
+        fixture.parts.signIn.signOut(old.session, VISITOR),
       ]);
       assert.equal(await find(old.secret), undefined);
       if (stepped.status === 'fulfilled') assert.equal(await find(stepped.value.secret), undefined);
@@ -89,9 +98,9 @@ describe('stepping up', () => {
   });
 
   test('is not undone by a request of before that ends all other sessions', async () => {
-    const [other, old] = [await house.signIn(ana), await house.signIn(ana)];
+    const [other, old] = [await fixture.signIn(ana), await fixture.signIn(ana)];
     const renewed = await stepUp(old);
-    await house.parts.sessions.revokeOthers(old.session, VISITOR);
+    await fixture.parts.sessions.revokeOthers(old.session, VISITOR);
     assert.equal(await find(other.secret), undefined);
     assert.equal(await find(old.secret), undefined);
     assert.equal((await find(renewed.secret))?.id, old.session.id);
@@ -100,27 +109,27 @@ describe('stepping up', () => {
 
 describe('the sessions of a person', () => {
   test('are so many, and the oldest ends for a new one', async () => {
-    const house = await openPeopleHouse();
-    const account = await house.newAccount();
-    const ana = await house.newPerson({ account, role: 'owner' });
+    const fixture = await openPeopleFixture();
+    const account = await fixture.newAccount();
+    const ana = await fixture.newPerson({ account, role: 'owner' });
     const kept = [ana.grant];
     while (kept.length < LIMITS.sessionsPerPerson) {
-      house.advance(SECOND);
-      const { write, ...grant } = await newSession(house.core, {
+      fixture.advance(SECOND);
+      const { write, ...grant } = await newSession(fixture.core, {
         person: ana.id,
         stage: 'signed-in',
         visitor: VISITOR,
       });
-      await house.core.database.commit({ writes: [write] });
+      await fixture.core.database.commit({ writes: [write] });
       kept.push(grant);
     }
-    kept.push(await house.signIn(ana));
-    const alive = await Promise.all(kept.map(({ secret }) => house.parts.sessions.find(secret)));
+    kept.push(await fixture.signIn(ana));
+    const alive = await Promise.all(kept.map(({ secret }) => fixture.parts.sessions.find(secret)));
     assert.deepEqual(
       alive.map((session) => session !== undefined),
       kept.map((_, index) => index > 0),
     );
-    assert.equal((await house.parts.sessions.list(ana.id)).length, LIMITS.sessionsPerPerson);
-    await house.stop();
+    assert.equal((await fixture.parts.sessions.list(ana.id)).length, LIMITS.sessionsPerPerson);
+    await fixture.stop();
   });
 });

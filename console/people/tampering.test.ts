@@ -4,45 +4,45 @@ import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { commitAll, type Value, write } from '../../src/storage/database.ts';
 import {
+  assertFails,
   BY_TEST,
   codeAt,
-  openPeopleHouse,
-  type PeopleHouse,
-  refuses,
-  type Somebody,
+  openPeopleFixture,
+  type PeopleFixture,
+  type TestUser,
   VISITOR,
-} from '../../test/people-house.ts';
+} from '../../test/fixtures/people-fixture.ts';
 import { OPERATOR } from './roles.ts';
 
 /** Whoever can write to the database, and lacks the root key, becomes nobody else and gets at nothing more. */
 describe('a database that somebody else wrote to', () => {
-  let house: PeopleHouse;
+  let fixture: PeopleFixture;
   let account: string;
-  let ana: Somebody;
-  let mallory: Somebody;
+  let ana: TestUser;
+  let mallory: TestUser;
   before(async () => {
-    house = await openPeopleHouse();
+    fixture = await openPeopleFixture();
   });
-  after(() => house.stop());
+  after(() => fixture.stop());
   beforeEach(async () => {
-    account = await house.newAccount();
-    ana = await house.newPerson({ account, role: 'owner' });
-    mallory = await house.newPerson({ account: await house.newAccount(), role: 'owner' });
+    account = await fixture.newAccount();
+    ana = await fixture.newPerson({ account, role: 'owner' });
+    mallory = await fixture.newPerson({ account: await fixture.newAccount(), role: 'owner' });
   });
 
-  const run = (sql: string, ...values: Value[]) => commitAll(house.core.database, { writes: [write(sql, values)] });
+  const run = (sql: string, ...values: Value[]) => commitAll(fixture.core.database, { writes: [write(sql, values)] });
   const column = async (sql: string, ...values: Value[]): Promise<Value> => {
-    const [row] = await house.core.database.read(sql, ...values);
+    const [row] = await fixture.core.database.read(sql, ...values);
     const [value] = Object.values(row ?? {});
     assert.ok(value !== undefined);
     return value;
   };
-  const password = ({ email, password: word }: Somebody) =>
-    house.parts.signIn.givePassword({ email, password: word }, VISITOR);
+  const password = ({ email, password: word }: TestUser) =>
+    fixture.parts.signIn.givePassword({ email, password: word }, VISITOR);
 
   test('gives nobody a role', async () => {
-    const { team } = house.parts;
-    const bob = await house.newPerson({ account, role: 'auditor' });
+    const { team } = fixture.parts;
+    const bob = await fixture.newPerson({ account, role: 'auditor' });
     await run("update memberships set role = 'owner' where account = ? and person = ?", account, bob.id);
     assert.equal(await team.roleIn(account, bob.id), undefined);
     await run('update memberships set account = ? where person = ?', account, mallory.id);
@@ -61,21 +61,21 @@ describe('a database that somebody else wrote to', () => {
   test('gives nobody the password of another', async () => {
     const record = await column('select record from people where id = ?', mallory.id);
     await run('update people set record = ?, revision = 1 where id = ?', record, ana.id);
-    await refuses('sign_in_refused', password({ ...ana, password: mallory.password }));
-    await refuses('sign_in_refused', password(ana));
+    await assertFails('sign_in_refused', password({ ...ana, password: mallory.password }));
+    await assertFails('sign_in_refused', password(ana));
     const email = await column('select email from people where id = ?', ana.id);
     await run('update people set email = ? where id = ?', Buffer.from('nobody'), ana.id);
     await run('update people set email = ? where id = ?', email, mallory.id);
-    await refuses('sign_in_refused', password({ ...mallory, email: ana.email }));
+    await assertFails('sign_in_refused', password({ ...mallory, email: ana.email }));
   });
 
   test('gives nobody the second factor of another', async () => {
     await run('delete from factors where person = ?', ana.id);
     await run('update factors set person = ? where person = ?', ana.id, mallory.id);
     const { session } = await password(ana);
-    assert.deepEqual(await house.parts.signIn.offered(session), { totp: false, passkeys: 0, recoveryCodes: 0 });
-    const proof = { kind: 'totp', code: house.newCode(mallory) } as const;
-    await refuses('sign_in_refused', house.parts.signIn.giveFactor(session, proof, VISITOR));
+    assert.deepEqual(await fixture.parts.signIn.offered(session), { totp: false, passkeys: 0, recoveryCodes: 0 });
+    const proof = { kind: 'totp', code: fixture.newCode(mallory) } as const;
+    await assertFails('sign_in_refused', fixture.parts.signIn.giveFactor(session, proof, VISITOR));
   });
 
   test('takes no session further, to nobody else, and to no later end', async () => {
@@ -84,48 +84,48 @@ describe('a database that somebody else wrote to', () => {
       ["update sessions set stage = 'signed-in' where person = ?", ana.id],
       ['update sessions set person = ? where person = ?', mallory.id, ana.id],
       ['update sessions set ends_at = ends_at + 1 where person = ?', ana.id],
-      ['update sessions set stepped_up_at = ? where person = ?', house.now(), ana.id],
+      ['update sessions set stepped_up_at = ? where person = ?', fixture.now(), ana.id],
     ];
     for (const [sql, ...values] of changes) {
       const own = await password(ana);
-      assert.ok(await house.parts.sessions.find(own.secret));
+      assert.ok(await fixture.parts.sessions.find(own.secret));
       await run(sql, ...values);
-      assert.equal(await house.parts.sessions.find(own.secret), undefined, sql);
-      assert.equal(await house.parts.sessions.find(secret), undefined, sql);
+      assert.equal(await fixture.parts.sessions.find(own.secret), undefined, sql);
+      assert.equal(await fixture.parts.sessions.find(secret), undefined, sql);
       await run('delete from sessions');
     }
-    const signedIn = await house.signIn(mallory);
+    const signedIn = await fixture.signIn(mallory);
     const digest = Buffer.from(signedIn.session.digest);
-    await house.signIn(ana);
+    await fixture.signIn(ana);
     await run('delete from sessions where digest = ?', digest);
     await run('update sessions set digest = ? where person = ?', digest, ana.id);
-    assert.equal(await house.parts.sessions.find(signedIn.secret), undefined, 'a cookie of one’s own opens no other');
+    assert.equal(await fixture.parts.sessions.find(signedIn.secret), undefined, 'a cookie of one’s own opens no other');
   });
 
   test('turns back no counter of a factor: a used code stays used', async () => {
-    const code = house.newCode(ana);
+    const code = fixture.newCode(ana);
     const [recovery = ''] = ana.recoveryCodes;
     const give = async (kind: 'totp' | 'recovery-code', text: string) => {
       const { session } = await password(ana);
-      return house.parts.signIn.giveFactor(session, { kind, code: text }, VISITOR);
+      return fixture.parts.signIn.giveFactor(session, { kind, code: text }, VISITOR);
     };
     await give('totp', code);
     await give('recovery-code', recovery);
     await run('update factors set counter = counter - 1, last_used_at = null where person = ?', ana.id);
-    await refuses('sign_in_refused', give('totp', code));
-    await refuses('sign_in_refused', give('recovery-code', recovery));
+    await assertFails('sign_in_refused', give('totp', code));
+    await assertFails('sign_in_refused', give('recovery-code', recovery));
     const { session } = await password(ana);
-    assert.deepEqual(await house.parts.signIn.offered(session), { totp: false, passkeys: 0, recoveryCodes: 0 });
+    assert.deepEqual(await fixture.parts.signIn.offered(session), { totp: false, passkeys: 0, recoveryCodes: 0 });
   });
 
   test('ends no lock, enables no user and unblocks no password: sign-ins are refused until a credential reset', async () => {
-    const { team, signIn, invitations, joining } = house.parts;
+    const { team, signIn, invitations, joining } = fixture.parts;
     const wrong = { email: ana.email, password: 'not the one 12' };
     for (let index = 0; index < LIMITS.signInFailures; index++)
-      await refuses('sign_in_refused', signIn.givePassword(wrong, VISITOR));
+      await assertFails('sign_in_refused', signIn.givePassword(wrong, VISITOR));
     const read = 'select record, last_sign_in_at from sign_in_states where person = ?';
-    const [own] = await house.core.database.read(read, ana.id);
-    const [other] = await house.core.database.read(read, mallory.id);
+    const [own] = await fixture.core.database.read(read, ana.id);
+    const [other] = await fixture.core.database.read(read, mallory.id);
     assert.ok(own !== undefined && other !== undefined);
     const restore = 'update sign_in_states set record = ?, last_sign_in_at = ?, disabled_at = null where person = ?';
     const changes: [string, ...Value[]][] = [
@@ -137,18 +137,18 @@ describe('a database that somebody else wrote to', () => {
     for (const [sql, ...values] of changes) {
       await run(sql, ...values);
       assert.equal((await team.member(account, ana.id)).signIn, 'altered', sql);
-      await refuses('sign_in_refused', signIn.givePassword(ana, { ...VISITOR, address: '203.0.113.1' }));
-      await refuses('not_possible', house.parts.people.unlock(ana.id, BY_TEST));
+      await assertFails('sign_in_refused', signIn.givePassword(ana, { ...VISITOR, address: '203.0.113.1' }));
+      await assertFails('not_possible', fixture.parts.people.unlock(ana.id, BY_TEST));
       await run(restore, own['record'] ?? null, own['last_sign_in_at'] ?? null, ana.id);
     }
-    await house.newAccount();
-    const refused = (await house.records(account)).map(({ outcome }) => outcome);
+    await fixture.newAccount();
+    const refused = (await fixture.records(account)).map(({ outcome }) => outcome);
     assert.ok(refused.includes('state_altered'));
     const link = await invitations.reset(ana.id, { account, role: 'owner' }, BY_TEST);
     const given = { secret: link.secret, language: 'en', password: 'another good one 55' };
     const { session } = await joining.begin(given, VISITOR);
     const { secret } = joining.totp(session);
-    await joining.confirmTotp(session, codeAt(secret, house.now()), VISITOR);
+    await joining.confirmTotp(session, codeAt(secret, fixture.now()), VISITOR);
     assert.equal((await team.member(account, ana.id)).signIn, 'active');
     await signIn.givePassword({ ...ana, password: given.password }, VISITOR);
   });
@@ -156,56 +156,56 @@ describe('a database that somebody else wrote to', () => {
   test('makes no factor older, which would let its holder decide what was asked for before', async () => {
     await run('update factors set created_at = created_at - 1 where person = ?', ana.id);
     const { session } = await password(ana);
-    assert.equal((await house.parts.signIn.offered(session)).totp, false);
+    assert.equal((await fixture.parts.signIn.offered(session)).totp, false);
   });
 
   test('makes no member older', async () => {
     await run('update memberships set created_at = created_at - 1 where person = ?', ana.id);
-    assert.equal(await house.parts.team.roleIn(account, ana.id), undefined);
+    assert.equal(await fixture.parts.team.roleIn(account, ana.id), undefined);
     await run('update memberships set created_at = created_at + 1 where person = ?', ana.id);
-    assert.equal(await house.parts.team.roleIn(account, ana.id), 'owner');
+    assert.equal(await fixture.parts.team.roleIn(account, ana.id), 'owner');
   });
 
   test('continues no session after the time without activity', async () => {
-    const { secret } = await house.signIn(ana);
-    house.advance(16 * MINUTE);
-    await run('update sessions set seen_at = ? where person = ?', house.now(), ana.id);
-    assert.equal(await house.parts.sessions.find(secret), undefined);
-    assert.equal((await house.parts.sessions.lastSeenIn(account)).get(ana.id), undefined);
+    const { secret } = await fixture.signIn(ana);
+    fixture.advance(16 * MINUTE);
+    await run('update sessions set seen_at = ? where person = ?', fixture.now(), ana.id);
+    assert.equal(await fixture.parts.sessions.find(secret), undefined);
+    assert.equal((await fixture.parts.sessions.lastSeenIn(account)).get(ana.id), undefined);
   });
 
   test('is not sealed again by a change: a changed row stays invalid', async () => {
-    const { session } = await house.signIn(ana);
+    const { session } = await fixture.signIn(ana);
     await run('update people set created_at = created_at - 1 where id = ?', ana.id);
-    await refuses('not_signed_in', house.parts.people.edit(session, { name: 'Ana B' }, VISITOR));
+    await assertFails('not_signed_in', fixture.parts.people.edit(session, { name: 'Ana B' }, VISITOR));
     await run('update people set created_at = created_at + 1 where id = ?', ana.id);
-    await house.parts.people.edit(session, { name: 'Ana B' }, VISITOR);
+    await fixture.parts.people.edit(session, { name: 'Ana B' }, VISITOR);
   });
 
   test('makes no link good for another account, another person, or longer', async () => {
-    const { invitations, joining } = house.parts;
+    const { invitations, joining } = fixture.parts;
     const changes: [string, ...Value[]][] = [
       ["update invitations set account = '' where id = ?"],
       ['update invitations set account = ? where id = ?', account],
       ['update invitations set person = ? where id = ?', ana.id],
-      ['update invitations set expires_at = ? where id = ?', house.now() + 1000 * HOUR],
+      ['update invitations set expires_at = ? where id = ?', fixture.now() + 1000 * HOUR],
     ];
     for (const [sql, ...values] of changes) {
-      const to = { account: await house.newAccount(), role: 'owner', email: 'x@example.com' } as const;
+      const to = { account: await fixture.newAccount(), role: 'owner', email: 'x@example.com' } as const;
       const link = await invitations.invite(to, OPERATOR, BY_TEST);
       await joining.look(link.secret);
       await run(sql, ...values, link.id);
-      await refuses('not_possible', joining.look(link.secret));
+      await assertFails('not_possible', joining.look(link.secret));
       await run('delete from invitations');
     }
   });
 
   test('holds no secret of anybody in clear', async () => {
-    const { secret } = await house.signIn(ana);
-    const link = await house.parts.invitations.reset(ana.id, OPERATOR, BY_TEST);
+    const { secret } = await fixture.signIn(ana);
+    const link = await fixture.parts.invitations.reset(ana.id, OPERATOR, BY_TEST);
     const stored: Buffer[] = [];
     for (const table of ['people', 'sign_in_states', 'factors', 'memberships', 'invitations', 'sessions', 'journal'])
-      for (const row of await house.core.database.read(`select * from ${table}`))
+      for (const row of await fixture.core.database.read(`select * from ${table}`))
         for (const value of Object.values(row))
           stored.push(value instanceof Uint8Array ? Buffer.from(value) : Buffer.from(`${value}\n`));
     const all = Buffer.concat(stored);

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { commitAll } from '../../src/storage/database.ts';
-import { BY_TEST, openPeopleHouse, type PeopleHouse, refuses } from '../../test/people-house.ts';
+import { assertFails, BY_TEST, openPeopleFixture, type PeopleFixture } from '../../test/fixtures/people-fixture.ts';
 import { insertMembership } from './membership-store.ts';
 import { OPERATOR } from './roles.ts';
 
 describe('a team', () => {
-  let house: PeopleHouse;
+  let fixture: PeopleFixture;
   before(async () => {
-    house = await openPeopleHouse();
+    fixture = await openPeopleFixture();
   });
-  after(() => house.stop());
+  after(() => fixture.stop());
 
   test('lists its members, the longest there first', async () => {
-    const account = await house.newAccount();
-    const ana = await house.newPerson({ account, role: 'owner' });
-    const bob = await house.newPerson({ account, role: 'auditor' });
-    const members = await house.parts.team.members(account);
+    const account = await fixture.newAccount();
+    const ana = await fixture.newPerson({ account, role: 'owner' });
+    const bob = await fixture.newPerson({ account, role: 'auditor' });
+    const members = await fixture.parts.team.members(account);
     assert.deepEqual(
       members.map(({ person, role, name, email, signIn }) => [person, role, name, email, signIn]),
       [
@@ -27,37 +27,37 @@ describe('a team', () => {
   });
 
   test('changes at once, and tells of it', async () => {
-    const account = await house.newAccount();
-    await house.newPerson({ account, role: 'owner' });
-    const bob = await house.newPerson({ account, role: 'auditor' });
-    const { team } = house.parts;
+    const account = await fixture.newAccount();
+    await fixture.newPerson({ account, role: 'owner' });
+    const bob = await fixture.newPerson({ account, role: 'auditor' });
+    const { team } = fixture.parts;
     await team.changeRole(account, bob.id, 'developer', BY_TEST);
     assert.equal(await team.roleIn(account, bob.id), 'developer');
-    await refuses('invalid_field', team.changeRole(account, bob.id, 'operator', BY_TEST), 'role');
+    await assertFails('invalid_field', team.changeRole(account, bob.id, 'operator', BY_TEST), 'role');
     await team.remove(account, bob.id, BY_TEST);
     assert.equal(await team.roleIn(account, bob.id), undefined);
-    await refuses('unknown_record', team.remove(account, bob.id, BY_TEST));
-    await refuses('unknown_record', team.changeRole(account, bob.id, 'owner', BY_TEST));
-    const [changed] = (await house.records(account)).filter(({ action }) => action === 'membership.changed');
+    await assertFails('unknown_record', team.remove(account, bob.id, BY_TEST));
+    await assertFails('unknown_record', team.changeRole(account, bob.id, 'owner', BY_TEST));
+    const [changed] = (await fixture.records(account)).filter(({ action }) => action === 'membership.changed');
     assert.deepEqual(changed?.detail, { from: 'auditor', to: 'developer' });
-    assert.deepEqual((await house.audited(account)).slice(-2), [
+    assert.deepEqual((await fixture.audited(account)).slice(-2), [
       'membership.removed success',
       'person.removed success',
     ]);
   });
 
   test('keeps its last owner, also under two who leave or are made less at the same moment', async () => {
-    const { team } = house.parts;
+    const { team } = fixture.parts;
     for (const [first, second] of [
       ['remove', 'remove'],
       ['remove', 'change'],
       ['change', 'change'],
     ] as const) {
-      const account = await house.newAccount();
-      const ana = await house.newPerson({ account, role: 'owner' });
-      await refuses('not_possible', team.remove(account, ana.id, BY_TEST));
-      await refuses('not_possible', team.changeRole(account, ana.id, 'auditor', BY_TEST));
-      const bob = await house.newPerson({ account, role: 'owner' });
+      const account = await fixture.newAccount();
+      const ana = await fixture.newPerson({ account, role: 'owner' });
+      await assertFails('not_possible', team.remove(account, ana.id, BY_TEST));
+      await assertFails('not_possible', team.changeRole(account, ana.id, 'auditor', BY_TEST));
+      const bob = await fixture.newPerson({ account, role: 'owner' });
       const act = (how: 'remove' | 'change', id: string) =>
         how === 'remove' ? team.remove(account, id, BY_TEST) : team.changeRole(account, id, 'analyst', BY_TEST);
       const done = await Promise.allSettled([act(first, ana.id), act(second, bob.id)]);
@@ -68,10 +68,10 @@ describe('a team', () => {
   });
 
   test('keeps its last owner when two nodes take one away each', async () => {
-    const other = await house.anotherNode();
-    const { database, keyring } = house.core;
+    const other = await fixture.anotherNode();
+    const { database, keyring } = fixture.core;
     for (let round = 0; round < 20; round++) {
-      const account = await house.newAccount();
+      const account = await fixture.newAccount();
       const people = ['person_one', 'person_two'].map((name) => `${name}_${round}`);
       const writes = [];
       for (const person of people)
@@ -79,30 +79,30 @@ describe('a team', () => {
       await commitAll(database, { writes });
       const [one = '', two = ''] = people;
       const done = await Promise.allSettled([
-        house.parts.team.remove(account, one, BY_TEST),
+        fixture.parts.team.remove(account, one, BY_TEST),
         other.team.changeRole(account, two, 'analyst', BY_TEST),
       ]);
       const lost = done.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
       assert.equal(lost.length, 1, `${round}`);
-      await refuses('not_possible', Promise.reject(lost[0]));
+      await assertFails('not_possible', Promise.reject(lost[0]));
     }
   });
 
   test('of operators keeps its last one', async () => {
-    const { team } = house.parts;
-    const ana = await house.newPerson(OPERATOR);
-    await refuses('not_possible', team.remove('', ana.id, BY_TEST));
-    const bob = await house.newPerson(OPERATOR);
+    const { team } = fixture.parts;
+    const ana = await fixture.newPerson(OPERATOR);
+    await assertFails('not_possible', team.remove('', ana.id, BY_TEST));
+    const bob = await fixture.newPerson(OPERATOR);
     const done = await Promise.allSettled([team.remove('', ana.id, BY_TEST), team.remove('', bob.id, BY_TEST)]);
     assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
     assert.equal((await team.members('')).length, 1);
   });
 
   test('is no team of another account', async () => {
-    const [one, other] = [await house.newAccount(), await house.newAccount()];
-    const ana = await house.newPerson({ account: one, role: 'owner' });
-    assert.equal(await house.parts.team.roleIn(other, ana.id), undefined);
-    assert.equal(await house.parts.team.roleIn('', ana.id), undefined);
-    await refuses('unknown_record', house.parts.team.remove(other, ana.id, BY_TEST));
+    const [one, other] = [await fixture.newAccount(), await fixture.newAccount()];
+    const ana = await fixture.newPerson({ account: one, role: 'owner' });
+    assert.equal(await fixture.parts.team.roleIn(other, ana.id), undefined);
+    assert.equal(await fixture.parts.team.roleIn('', ana.id), undefined);
+    await assertFails('unknown_record', fixture.parts.team.remove(other, ana.id, BY_TEST));
   });
 });

@@ -4,7 +4,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { beginJournal, entryOf } from '../../test/journals.ts';
+import { entryOf, initializeJournal } from '../../test/fixtures/journals.ts';
 import { SqliteDatabase } from '../storage/sqlite/sqlite.ts';
 import { HeadNotes } from './head-notes.ts';
 import type { HeadsDigest } from './heads.ts';
@@ -53,7 +53,7 @@ describe('heads kept outside the database', () => {
   before(async () => {
     database = new SqliteDatabase(path);
     await database.migrate(clock);
-    await beginJournal(database, key);
+    await initializeJournal(database, key);
     await database.close();
     await open();
   });

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { beginJournal, entryOf } from '../../test/journals.ts';
+import { entryOf, initializeJournal } from '../../test/fixtures/journals.ts';
 import { DAY } from '../kernel/clock.ts';
 import { SqliteDatabase } from '../storage/sqlite/sqlite.ts';
 import { PeriodicVerification } from './periodic-verification.ts';
@@ -34,7 +34,7 @@ describe('the periodic verification', () => {
     [now, isOurs, faults, paused] = [Date.UTC(2026, 0, 1), true, [], 0];
     database = new SqliteDatabase(join(directory, 'vault.db'));
     await database.migrate(() => now);
-    await beginJournal(database, key);
+    await initializeJournal(database, key);
     verification = new PeriodicVerification({
       database,
       journalKey: key,

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { openPeopleHouse, type PeopleHouse } from '../../test/people-house.ts';
+import { openPeopleFixture, type PeopleFixture } from '../../test/fixtures/people-fixture.ts';
 import { HOUR } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { Readers } from './readers.ts';
 
 describe('who reads the audit log', () => {
-  let house: PeopleHouse;
+  let fixture: PeopleFixture;
   before(async () => {
-    house = await openPeopleHouse();
+    fixture = await openPeopleFixture();
   });
-  after(() => house.stop());
+  after(() => fixture.stop());
 
   const reader = (id: string) => ({ origin: { actor: { type: 'person' as const, id, name: 'Ana' } }, account: '' });
   const recorded = async (id: string): Promise<number> =>
-    (await house.records('')).filter(({ action, actor }) => action === 'audit.read' && actor.id === id).length;
+    (await fixture.records('')).filter(({ action, actor }) => action === 'audit.read' && actor.id === id).length;
 
   test('is on record once more rather than not at all, when more read than are remembered', async () => {
-    const readers = new Readers(house.core);
-    const { clock } = house.core;
+    const readers = new Readers(fixture.core);
+    const { clock } = fixture.core;
     const note = (id: string) => readers.note(clock, reader(id), { account: '' }, []);
     await note('first');
     await note('first');
@@ -30,16 +30,16 @@ describe('who reads the audit log', () => {
   });
 
   test('is on record again when the clock was ahead meanwhile', async () => {
-    const readers = new Readers(house.core);
-    house.advance(200 * HOUR);
-    await readers.note(house.core.clock, reader('jump'), { account: '' }, []);
-    house.advance(-200 * HOUR);
-    await readers.note(house.core.clock, reader('jump'), { account: '' }, []);
+    const readers = new Readers(fixture.core);
+    fixture.advance(200 * HOUR);
+    await readers.note(fixture.core.clock, reader('jump'), { account: '' }, []);
+    fixture.advance(-200 * HOUR);
+    await readers.note(fixture.core.clock, reader('jump'), { account: '' }, []);
     assert.equal(await recorded('jump'), 2);
   });
 
   test('is not shown the log when that cannot be put on record', async () => {
-    const other = await openPeopleHouse();
+    const other = await openPeopleFixture();
     const readers = new Readers(other.core);
     await other.stop();
     for (let turn = 0; turn < 2; turn++)

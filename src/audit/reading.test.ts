@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type House, startHouse } from '../../test/house.ts';
+import { startTestService, type TestService } from '../../test/fixtures/test-service.ts';
 import { MINUTE, SECOND } from '../kernel/clock.ts';
 import { commitAll, type Database, type JournalEntry, type Value, write } from '../storage/database.ts';
 import { type Actor, type AuditAction, auditEntry } from './audit.ts';
@@ -11,16 +11,16 @@ const KEY: Actor = { type: 'key', id: 'key_1', name: 'till' };
 const PERSON: Actor = { type: 'person', id: 'person_1' };
 
 describe('the audit log as people read it', { timeout: 60_000 }, () => {
-  let house: House;
+  let service: TestService;
   let database: Database;
   let reading: AuditReading;
   let now = 1_800_000_000_000;
   before(async () => {
-    house = await startHouse();
-    ({ database } = house.core);
+    service = await startTestService();
+    ({ database } = service.core);
     reading = new AuditReading({ database });
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const entry = (
     account: string,
@@ -145,8 +145,8 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
     const [one, other, third] = [await newAccount(), await newAccount(), await newAccount()];
     for (const account of [one, other, third])
       await put(account, entry(account, 'key.created'), entry(account, 'key.edited'));
-    const verify = (account: string) => verifyAccount(database, house.core.journalKey, account);
-    const whole = await verifyJournal(database, house.core.journalKey);
+    const verify = (account: string) => verifyAccount(database, service.core.journalKey, account);
+    const whole = await verifyJournal(database, service.core.journalKey);
     assert.ok(whole.ok);
     for (const account of [one, other, third, '', 'acct_unknown']) {
       const { ok, records } = await verify(account);
@@ -174,7 +174,7 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
       ],
     });
     assert.match((await verify(one)).fault ?? '', /3 records, of which the head seals 2/);
-    assert.equal((await verifyJournal(database, house.core.journalKey)).ok, false);
+    assert.equal((await verifyJournal(database, service.core.journalKey)).ok, false);
   });
 
   test('is verified and exported while other requests go on', async () => {
@@ -182,7 +182,7 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
     const pages = 3;
     for (let page = 0; page < pages; page++)
       await put(account, ...Array.from({ length: 1000 }, () => entry(account, 'key.created')));
-    const { journalKey } = house.core;
+    const { journalKey } = service.core;
     const exported = async (): Promise<void> => {
       for await (const _ of exportJournal(database, account));
     };

@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { openPeopleHouse, type PeopleHouse } from '../../test/people-house.ts';
+import { openPeopleFixture, type PeopleFixture } from '../../test/fixtures/people-fixture.ts';
 import { HOUR, MINUTE } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { auditEntry } from './audit.ts';
 import { Repeats } from './repeats.ts';
 
 describe('what comes again and again', () => {
-  let house: PeopleHouse;
+  let fixture: PeopleFixture;
   let repeats: Repeats;
   let run = 0;
   before(async () => {
-    house = await openPeopleHouse();
+    fixture = await openPeopleFixture();
   });
-  after(() => house.stop());
+  after(() => fixture.stop());
   beforeEach(() => {
     run++;
-    repeats = new Repeats(house.core);
+    repeats = new Repeats(fixture.core);
   });
 
   const note = (who: string, requestId = 'request') =>
     repeats.note([who], (times) => [
       auditEntry(
-        house.core.clock,
+        fixture.core.clock,
         { actor: { type: 'person', id: `${who}-${run}` }, requestId },
         {
           action: 'access.denied',
@@ -35,14 +35,14 @@ describe('what comes again and again', () => {
     ]);
   /** Of each record of somebody in this run: how often, and by which request. */
   const recorded = async (who: string): Promise<string[]> =>
-    (await house.records(''))
+    (await fixture.records(''))
       .filter(({ actor }) => actor.id === `${who}-${run}`)
       .map(({ detail, request_id }) => `${detail?.['times'] ?? 'first'} ${request_id}`);
 
   test('is on record again when the clock was ahead meanwhile', async () => {
-    house.advance(200 * HOUR);
+    fixture.advance(200 * HOUR);
     await note('ana', '1');
-    house.advance(-200 * HOUR);
+    fixture.advance(-200 * HOUR);
     await note('ana', '2');
     assert.deepEqual(await recorded('ana'), ['first 2', 'first 1']);
   });
@@ -54,15 +54,15 @@ describe('what comes again and again', () => {
     await note('ben', '5');
     await repeats.flush();
     assert.deepEqual([await recorded('ana'), await recorded('ben')], [['first 1'], ['first 5']]);
-    house.advance(5 * MINUTE);
+    fixture.advance(5 * MINUTE);
     await repeats.flush();
     await repeats.flush();
     assert.deepEqual([await recorded('ana'), await recorded('ben')], [['first 1', '3 4'], ['first 5']]);
     await note('ana', '6');
-    house.advance(5 * MINUTE);
+    fixture.advance(5 * MINUTE);
     await repeats.flush();
     assert.deepEqual(await recorded('ana'), ['first 1', '3 4', '1 6'], 'no more than one in that time');
-    house.advance(5 * MINUTE);
+    fixture.advance(5 * MINUTE);
     await repeats.flush();
     await note('ana', '7');
     assert.deepEqual(await recorded('ana'), ['first 1', '3 4', '1 6', 'first 7']);
@@ -70,7 +70,7 @@ describe('what comes again and again', () => {
 
   test('is on record with its number, also when nobody flushed before it comes again', async () => {
     for (const request of ['1', '2', '3']) await note('ana', request);
-    house.advance(5 * MINUTE);
+    fixture.advance(5 * MINUTE);
     await note('ana', '4');
     assert.deepEqual(await recorded('ana'), ['first 1', '2 3', 'first 4']);
   });
@@ -88,19 +88,19 @@ describe('what comes again and again', () => {
     await note('ana', '1');
     await note('ana', '2');
     assert.deepEqual(await recorded('ana'), ['first 1', 'first 2']);
-    house.advance(5 * MINUTE);
+    fixture.advance(5 * MINUTE);
     await repeats.flush();
     for (const request of ['3', '4']) await note('ana', request);
     assert.deepEqual(await recorded('ana'), ['first 1', 'first 2', 'first 3']);
   });
 
   test('is refused while it cannot be put on record, and not forgotten', async () => {
-    const { database } = house.core;
+    const { database } = fixture.core;
     const failing = { isAway: true };
     const away = Object.create(database, {
       commit: { value: (unit: never) => (failing.isAway ? Promise.reject(new Error('away')) : database.commit(unit)) },
     });
-    repeats = new Repeats({ ...house.core, database: away });
+    repeats = new Repeats({ ...fixture.core, database: away });
     await assert.rejects(note('ana', '1'), /away/);
     await assert.rejects(note('ana', '2'), /away/);
     await assert.rejects(repeats.flush(), /away/);

@@ -6,7 +6,16 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ACCOUNTS, type Chained, entryOf, LONG, makeJournal, RECORDS, SERVICE, TOTAL } from '../../test/journals.ts';
+import {
+  ACCOUNTS,
+  buildJournal,
+  type Chained,
+  entryOf,
+  LONG,
+  RECORDS,
+  SERVICE,
+  TOTAL,
+} from '../../test/fixtures/journals.ts';
 import type { Database, Row } from '../storage/database.ts';
 import {
   emptyHead,
@@ -94,7 +103,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     assert.match(found.fault ?? '', fault);
   };
 
-  before(() => makeJournal(genuine, key));
+  before(() => buildJournal(genuine, key));
   after(() => rmSync(directory, { recursive: true, force: true }));
 
   test('an untouched log is in order', async () => {

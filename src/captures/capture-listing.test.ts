@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type House, startHouse } from '../../test/house.ts';
-import { VISA } from '../../test/interface/vault.ts';
+import { startTestService, type TestService } from '../../test/fixtures/test-service.ts';
+import { VISA } from '../../test/interface/vault-requests.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Pan } from '../kernel/pan.ts';
 import { commitAll, write } from '../storage/database.ts';
@@ -31,24 +31,24 @@ const bare: NewCapture = {
 };
 
 describe('captures as people find them', { timeout: 60_000 }, () => {
-  let house: House;
+  let service: TestService;
   let captures: Captures;
   let listing: CaptureListing;
   before(async () => {
-    house = await startHouse();
-    captures = new Captures({ ...house.core, vault: new Vault(house.core) });
-    listing = new CaptureListing(house.core);
+    service = await startTestService();
+    captures = new Captures({ ...service.core, vault: new Vault(service.core) });
+    listing = new CaptureListing(service.core);
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
-  const newTenant = async (): Promise<Tenant> => ({ account: await house.newAccount(), environment: 'sandbox' });
+  const newTenant = async (): Promise<Tenant> => ({ account: await service.newAccount(), environment: 'sandbox' });
   const create = (tenant: Tenant, request: NewCapture): Promise<string> =>
     captures.create(tenant, request, { origin: ORIGIN });
 
   test('without card number and sensitive data, until their ttl ends', async () => {
     const tenant = await newTenant();
     const first = await create(tenant, whole);
-    house.advance(5);
+    service.advance(5);
     const second = await create(tenant, bare);
     const { items, cursor } = await listing.list(tenant);
     assert.equal(cursor, undefined);
@@ -65,7 +65,7 @@ describe('captures as people find them', { timeout: 60_000 }, () => {
     assert.doesNotMatch(JSON.stringify([items, detail]), new RegExp(`${VISA}|737`));
     assert.equal(await listing.detail(await newTenant(), first), undefined);
     assert.equal(await listing.detail(tenant, VISA), undefined);
-    house.advance(2 * 60_000);
+    service.advance(2 * 60_000);
     assert.deepEqual(
       (await listing.list(tenant)).items.map(({ id }) => id),
       [first],
@@ -79,9 +79,9 @@ describe('captures as people find them', { timeout: 60_000 }, () => {
     // Some of them at one moment.
     for (let index = 0; index < 12; index++) {
       made.push(...(await Promise.all(Array.from({ length: 10 }, () => create(tenant, whole)))));
-      house.advance(index % 2);
+      service.advance(index % 2);
     }
-    const { database } = house.core;
+    const { database } = service.core;
     await commitAll(database, { writes: [write('update captures set amount = 1 where id = ?', [made[3] ?? ''])] });
     const found: ListedCapture[] = [];
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {

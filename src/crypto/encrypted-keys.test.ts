@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { base64, fault, pem } from '../../test/key-forms.ts';
+import { base64, keyError, pem } from '../../test/fixtures/key-encodings.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { hasAcceptableKdfCost } from './encrypted-keys.ts';
 import { InvalidKeyError, parsePrivateKey } from './rsa-keys.ts';
@@ -88,7 +88,7 @@ describe('a private key under a passphrase', () => {
       const { 'PEM with a wrong label': wrong, ...others } = forms(content);
       for (const [form, bytes] of Object.entries(others)) assert.ok(isRead(bytes), `${cipher}, ${form}`);
       assert.equal(
-        fault(() => isRead(wrong as Buffer)),
+        keyError(() => isRead(wrong as Buffer)),
         REFUSED,
       );
     }
@@ -116,7 +116,7 @@ describe('a private key under a passphrase', () => {
     assert.ok(isRead(locked(MOST)));
     for (const [form, bytes] of Object.entries(forms(TOO_MUCH)))
       assert.equal(
-        fault(() => isRead(bytes)),
+        keyError(() => isRead(bytes)),
         REFUSED,
         form,
       );
@@ -136,7 +136,7 @@ describe('a private key under a passphrase', () => {
       [4096, 1, 129],
     ] as const)
       assert.equal(
-        fault(() => isRead(withScrypt(n, r, p))),
+        keyError(() => isRead(withScrypt(n, r, p))),
         REFUSED,
       );
   });
@@ -160,13 +160,13 @@ describe('a private key under a passphrase', () => {
   it('is refused in a scheme that is not known, though OpenSSL would open it', () => {
     for (const cipher of ['camellia-256-cbc', 'aria-256-cbc', 'aes-256-ofb'])
       assert.equal(
-        fault(() => isRead(privateKey.export({ type: 'pkcs8', format: 'der', cipher, passphrase: PASSPHRASE }))),
+        keyError(() => isRead(privateKey.export({ type: 'pkcs8', format: 'der', cipher, passphrase: PASSPHRASE }))),
         REFUSED,
         cipher,
       );
     const truncated = sequence(pbes2(pbkdf2(2, digest('0d'))), octets(aes(key(2, 'sha512-256'), PKCS8)));
     assert.equal(
-      fault(() => isRead(truncated)),
+      keyError(() => isRead(truncated)),
       REFUSED,
     );
   });
@@ -175,7 +175,7 @@ describe('a private key under a passphrase', () => {
 describe('what OpenSSL is given is what was looked at', () => {
   const refused = (bytes: Buffer | string, what: string): void =>
     assert.equal(
-      fault(() => isRead(Buffer.from(bytes))),
+      keyError(() => isRead(Buffer.from(bytes))),
       REFUSED,
       what,
     );
@@ -324,7 +324,7 @@ describe('a private key as openssl writes it', () => {
       const bytes = written('pkcs8', '-topk8', ...options.split(' '));
       if (bytes === undefined) return t.skip('there is no openssl on this machine');
       assert.equal(
-        fault(() => isRead(bytes)),
+        keyError(() => isRead(bytes)),
         REFUSED,
       );
     });

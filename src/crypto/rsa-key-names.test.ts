@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { base64, fault, GARBAGE, pem, pkcs8, spki } from '../../test/key-forms.ts';
+import { base64, GARBAGE, keyError, pem, pkcs8, spki } from '../../test/fixtures/key-encodings.ts';
 import { createCa, createSelfSigned } from './certificate.ts';
 import {
   keyFingerprint,
@@ -38,12 +38,12 @@ describe('a certificate', () => {
   it('is refused with a key that is refused', async () => {
     const short = await createSelfSigned(SHORT.privateKey, 'test', NOW);
     assert.match(
-      fault(() => parseCertificate(short)),
+      keyError(() => parseCertificate(short)),
       /this one has 1024$/,
     );
     const { certificate } = await createCa(NOW);
     assert.equal(
-      fault(() => parseCertificate(Buffer.from(certificate))),
+      keyError(() => parseCertificate(Buffer.from(certificate))),
       'expected an RSA key (rsaEncryption)',
     );
   });
@@ -51,7 +51,7 @@ describe('a certificate', () => {
   it('is refused when it is a key or garbage', () => {
     for (const bytes of [...GARBAGE, spki(publicKey, 'pem'), spki(publicKey, 'der'), pkcs8(privateKey, 'pem')]) {
       assert.equal(
-        fault(() => parseCertificate(bytes)),
+        keyError(() => parseCertificate(bytes)),
         'expected an X.509 certificate: PEM or DER',
       );
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { base64, fault, GARBAGE, jwk, pem, pkcs1, pkcs8, spki } from '../../test/key-forms.ts';
+import { base64, GARBAGE, jwk, keyError, pem, pkcs1, pkcs8, spki } from '../../test/fixtures/key-encodings.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { createCa, createSelfSigned } from './certificate.ts';
 import {
@@ -71,11 +71,11 @@ describe('a public key', () => {
       assert.throws(() => parsePublicKey(bytes), InvalidKeyError, form);
     }
     assert.equal(
-      fault(() => parsePublicKey(forms.JWK)),
+      keyError(() => parsePublicKey(forms.JWK)),
       'this is a private key; expected a public one',
     );
     assert.equal(
-      fault(() => parsePublicKey(forms['PKCS#8, PEM'])),
+      keyError(() => parsePublicKey(forms['PKCS#8, PEM'])),
       'this is a private key; expected a public one',
     );
   });
@@ -84,21 +84,21 @@ describe('a public key', () => {
     const expectation = 'expected an RSA key (rsaEncryption)';
     for (const other of [PSS.publicKey, CURVE.publicKey]) {
       assert.equal(
-        fault(() => parsePublicKey(spki(other, 'pem'))),
+        keyError(() => parsePublicKey(spki(other, 'pem'))),
         expectation,
       );
       assert.equal(
-        fault(() => parsePublicKey(base64(spki(other, 'der')))),
+        keyError(() => parsePublicKey(base64(spki(other, 'der')))),
         expectation,
       );
     }
     assert.equal(
-      fault(() => parsePublicKey(jwk(CURVE.publicKey))),
+      keyError(() => parsePublicKey(jwk(CURVE.publicKey))),
       expectation,
     );
     const { certificate } = await createCa(NOW);
     assert.equal(
-      fault(() => parsePublicKey(Buffer.from(certificate))),
+      keyError(() => parsePublicKey(Buffer.from(certificate))),
       expectation,
     );
   });
@@ -107,14 +107,14 @@ describe('a public key', () => {
     assert.deepEqual(LIMITS.rsaBits, { min: 2048, max: 8192 });
     for (const bytes of [spki(SHORT.publicKey, 'pem'), jwk(SHORT.publicKey), pkcs1(SHORT.publicKey, 'der')]) {
       assert.equal(
-        fault(() => parsePublicKey(bytes)),
+        keyError(() => parsePublicKey(bytes)),
         'expected an RSA key of 2048 to 8192 bits, this one has 1024',
       );
     }
     const n = (bytes: number): string => Buffer.alloc(bytes, 0xff).toString('base64url');
     assert.equal(keyBits(parsePublicKey(jwk(publicKey, { n: n(1024) }))), 8192);
     assert.match(
-      fault(() => parsePublicKey(jwk(publicKey, { n: n(1025) }))),
+      keyError(() => parsePublicKey(jwk(publicKey, { n: n(1025) }))),
       /this one has 8200$/,
     );
     assert.equal(keyBits(parsePublicKey(spki(publicKey, 'pem'))), 2048);
@@ -123,7 +123,7 @@ describe('a public key', () => {
   it('has an odd exponent from 3 to 2^32', () => {
     for (const e of ['AQ', 'Ag', 'BA', 'AQAAAAE']) {
       assert.equal(
-        fault(() => parsePublicKey(jwk(publicKey, { e }))),
+        keyError(() => parsePublicKey(jwk(publicKey, { e }))),
         'the public exponent of the RSA key must be odd, from 3 to 2^32',
       );
     }
@@ -137,12 +137,12 @@ describe('a public key', () => {
   it('is refused when it is garbage or too large, and nothing of it is told', () => {
     for (const bytes of [...GARBAGE, spki(publicKey, 'der').subarray(0, -1), Buffer.alloc(100, 0x30)]) {
       assert.equal(
-        fault(() => parsePublicKey(bytes)),
+        keyError(() => parsePublicKey(bytes)),
         'expected an RSA public key: PEM, DER, JWK or certificate',
       );
     }
     assert.equal(
-      fault(() => parsePublicKey(Buffer.alloc(65_537))),
+      keyError(() => parsePublicKey(Buffer.alloc(65_537))),
       'a key has at most 65536 bytes',
     );
     const padded = Buffer.concat([spki(publicKey, 'pem'), Buffer.alloc(60_000, '\n')]);

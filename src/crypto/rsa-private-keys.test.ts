@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { base64, fault, GARBAGE, jwk, pem, pkcs1, pkcs8, spki } from '../../test/key-forms.ts';
+import { base64, GARBAGE, jwk, keyError, pem, pkcs1, pkcs8, spki } from '../../test/fixtures/key-encodings.ts';
 import { createSelfSigned } from './certificate.ts';
 import { keyFingerprint, parsePrivateKey, subjectKeyIdentifier, thumbprint } from './rsa-keys.ts';
 
@@ -49,7 +49,7 @@ describe('a private key', () => {
   it('that is encrypted is refused with another passphrase', () => {
     for (const bytes of [locked('pkcs8'), locked('pkcs1'), locked('pkcs8', 'der')]) {
       for (const passphrase of ['', 'correct', 'correct horse ']) {
-        const message = fault(() => parsePrivateKey(bytes, passphrase));
+        const message = keyError(() => parsePrivateKey(bytes, passphrase));
         assert.equal(
           message,
           'the private key cannot be read, its passphrase is another one, or it takes too much work to open',
@@ -60,11 +60,11 @@ describe('a private key', () => {
 
   it('that is encrypted needs a passphrase', () => {
     for (const bytes of [locked('pkcs8'), locked('pkcs1'), Buffer.from(`\n${locked('pkcs1').toString()}`)]) {
-      const message = fault(() => parsePrivateKey(bytes, undefined));
+      const message = keyError(() => parsePrivateKey(bytes, undefined));
       assert.equal(message, 'the private key is encrypted: its passphrase is needed');
     }
     assert.match(
-      fault(() => parsePrivateKey(locked('pkcs8', 'der'), undefined)),
+      keyError(() => parsePrivateKey(locked('pkcs8', 'der'), undefined)),
       /^expected an RSA private key/,
     );
   });
@@ -77,7 +77,7 @@ describe('a private key', () => {
       Buffer.from(certificatePem),
     ]) {
       assert.equal(
-        fault(() => parsePrivateKey(bytes, undefined)),
+        keyError(() => parsePrivateKey(bytes, undefined)),
         'expected an RSA private key: PEM, DER or JWK',
       );
     }
@@ -86,26 +86,28 @@ describe('a private key', () => {
   it('is refused when it is of another kind or size', () => {
     const kind = 'expected an RSA key (rsaEncryption)';
     assert.equal(
-      fault(() => parsePrivateKey(pkcs8(PSS.privateKey, 'pem'), undefined)),
+      keyError(() => parsePrivateKey(pkcs8(PSS.privateKey, 'pem'), undefined)),
       kind,
     );
     assert.equal(
-      fault(() => parsePrivateKey(pkcs8(CURVE.privateKey, 'der'), undefined)),
+      keyError(() => parsePrivateKey(pkcs8(CURVE.privateKey, 'der'), undefined)),
       kind,
     );
     assert.equal(
-      fault(() => parsePrivateKey(jwk(CURVE.privateKey), undefined)),
+      keyError(() => parsePrivateKey(jwk(CURVE.privateKey), undefined)),
       kind,
     );
     assert.match(
-      fault(() => parsePrivateKey(pkcs1(SHORT.privateKey, 'pem'), undefined)),
+      keyError(() => parsePrivateKey(pkcs1(SHORT.privateKey, 'pem'), undefined)),
       /this one has 1024$/,
     );
   });
 
   it('is refused when it is garbage or too large, and nothing of it is told', () => {
     for (const bytes of [...GARBAGE, pkcs8(privateKey, 'der').subarray(0, 900)]) {
-      const [without, withOne] = [undefined, 'x'].map((passphrase) => fault(() => parsePrivateKey(bytes, passphrase)));
+      const [without, withOne] = [undefined, 'x'].map((passphrase) =>
+        keyError(() => parsePrivateKey(bytes, passphrase)),
+      );
       assert.equal(without, 'expected an RSA private key: PEM, DER or JWK');
       assert.equal(
         withOne,
@@ -113,7 +115,7 @@ describe('a private key', () => {
       );
     }
     assert.equal(
-      fault(() => parsePrivateKey(Buffer.alloc(65_537), undefined)),
+      keyError(() => parsePrivateKey(Buffer.alloc(65_537), undefined)),
       'a key has at most 65536 bytes',
     );
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fastJson from 'fast-json-stringify';
-import { faultsOf } from '../../test/json-schema.ts';
+import { faultsOf } from '../../test/fixtures/json-schema.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { ENVELOPES, type Family } from './envelopes.ts';
 

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fastJson from 'fast-json-stringify';
-import { FIRST, NEXT, NOW, operationOf, paymentOf, STANDING } from '../../test/payment-pieces.ts';
+import {
+  buildOperation,
+  buildPayment,
+  FIRST,
+  NEXT,
+  NOW,
+  PAYMENT_STATES,
+} from '../../test/fixtures/payment-fixtures.ts';
 import type { Currency } from '../kernel/currency.ts';
 import type { Operation, Payment } from '../payments/payment.ts';
 import type { OperationType, Particulars } from '../payments/processor.ts';
@@ -16,8 +23,8 @@ const write = fastJson(serializable(paymentAnswer.schema) as object);
 const sent = (answer: unknown): any => JSON.parse(write(answer));
 
 const pair = (payment: Partial<Payment>, operation: Partial<Operation> & { type: OperationType }): Pair => ({
-  payment: paymentOf(payment),
-  operation: operationOf({ state: 'accepted', ...operation }),
+  payment: buildPayment(payment),
+  operation: buildOperation({ state: 'accepted', ...operation }),
 });
 
 const told: Particulars = {
@@ -33,30 +40,33 @@ const broken = { status: 'ProcessorError', reason: 'ConnectionRejected' } as con
 
 describe('the answer of an authorization or payment', () => {
   it('says what was authorized, and what the processor told', () => {
-    assert.deepEqual(sent(renderOperation(pair(STANDING.Authorized, { type: 'authorization', particulars: told }))), {
-      status: 'success',
-      message: 'Authorization successful',
-      data: {
-        transaction_info: {
-          type: 'authorization_response',
-          reference_code: 'A-1',
-          transaction_id: FIRST,
-          payment_id: FIRST,
-          request_id: 'p-1',
-          status: 'Authorized',
-          response_code: '08',
-          reconciliation_id: 'rec-1',
-          created_at: new Date(NOW - 100).toISOString(),
+    assert.deepEqual(
+      sent(renderOperation(pair(PAYMENT_STATES.Authorized, { type: 'authorization', particulars: told }))),
+      {
+        status: 'success',
+        message: 'Authorization successful',
+        data: {
+          transaction_info: {
+            type: 'authorization_response',
+            reference_code: 'A-1',
+            transaction_id: FIRST,
+            payment_id: FIRST,
+            request_id: 'p-1',
+            status: 'Authorized',
+            response_code: '08',
+            reconciliation_id: 'rec-1',
+            created_at: new Date(NOW - 100).toISOString(),
+          },
+          order_info: { amount_details: { authorized_amount: 100, currency: 'USD' } },
+          processor_info: { approval_code: '123456', transaction_id: 'net-1', avs: { code: 'Y', codeRaw: 'A' } },
         },
-        order_info: { amount_details: { authorized_amount: 100, currency: 'USD' } },
-        processor_info: { approval_code: '123456', transaction_id: 'net-1', avs: { code: 'Y', codeRaw: 'A' } },
       },
-    });
+    );
   });
 
   it('has ids of its own, and 00, where the processor gave none', () => {
     const { transaction_info: info, processor_info: processor } = sent(
-      renderOperation(pair(STANDING.Collected, { type: 'payment' })),
+      renderOperation(pair(PAYMENT_STATES.Collected, { type: 'payment' })),
     ).data;
     assert.deepEqual([info.type, info.request_id, info.reconciliation_id], ['payment_response', FIRST, FIRST]);
     assert.equal(info.response_code, '00');
@@ -89,15 +99,15 @@ describe('the answer of an authorization or payment', () => {
   it('holds the token of a card that came in clear, whatever the outcome', () => {
     const token = { token: '4111110000001111', scheme: 7 };
     const withToken = { card: { truncated: '411111******1111', token } };
-    for (const standing of [STANDING.Collected, STANDING.Declined, STANDING.Opened])
+    for (const standing of [PAYMENT_STATES.Collected, PAYMENT_STATES.Declined, PAYMENT_STATES.Opened])
       assert.deepEqual(sent(renderOperation(pair({ ...standing, ...withToken }, { type: 'payment' }))).data.card, {
         ...token,
         card: '411111******1111',
       });
-    const capture = pair({ ...STANDING.Collected, ...withToken }, { type: 'capture' });
+    const capture = pair({ ...PAYMENT_STATES.Collected, ...withToken }, { type: 'capture' });
     assert.equal('card' in sent(renderOperation(capture)).data, false);
     assert.equal(
-      'card' in sent(renderDetails(pair({ ...STANDING.Collected, ...withToken }, { type: 'payment' }))).data,
+      'card' in sent(renderDetails(pair({ ...PAYMENT_STATES.Collected, ...withToken }, { type: 'payment' }))).data,
       false,
     );
   });
@@ -105,10 +115,10 @@ describe('the answer of an authorization or payment', () => {
 
 describe('the answer of a capture, refund or void', () => {
   const cases = [
-    ['capture', STANDING.Collected, 'Capture', { total_amount: 20, currency: 'USD' }],
-    ['payment_refund', STANDING.Collected, 'Refund', { total_amount: 20, refunded_amount: 30, currency: 'USD' }],
-    ['authorization_void', STANDING.Voided, 'Authorization void', { authorized_amount: 100, currency: 'USD' }],
-    ['expiry', STANDING.Voided, 'Expiry', { authorized_amount: 100, currency: 'USD' }],
+    ['capture', PAYMENT_STATES.Collected, 'Capture', { total_amount: 20, currency: 'USD' }],
+    ['payment_refund', PAYMENT_STATES.Collected, 'Refund', { total_amount: 20, refunded_amount: 30, currency: 'USD' }],
+    ['authorization_void', PAYMENT_STATES.Voided, 'Authorization void', { authorized_amount: 100, currency: 'USD' }],
+    ['expiry', PAYMENT_STATES.Voided, 'Expiry', { authorized_amount: 100, currency: 'USD' }],
   ] as const;
   for (const [type, standing, name, amounts] of cases) {
     it(`says what ${type} did, how it failed, or that nobody knows`, () => {
@@ -136,7 +146,7 @@ describe('the answer of a capture, refund or void', () => {
 
   it('has its own reference, or else that of the payment', () => {
     const reference = (referenceCode: string | undefined) =>
-      sent(renderOperation(pair(STANDING.Collected, { type: 'capture', referenceCode }))).data.transaction_info
+      sent(renderOperation(pair(PAYMENT_STATES.Collected, { type: 'capture', referenceCode }))).data.transaction_info
         .reference_code;
     assert.deepEqual([reference('B-2'), reference(undefined)], ['B-2', 'A-1']);
   });
@@ -144,7 +154,7 @@ describe('the answer of a capture, refund or void', () => {
 
 describe('the answer of a lookup', () => {
   it('has the ids of what was asked for and the payment as it stands', () => {
-    const answer = sent(renderDetails(pair(STANDING.Collected, { type: 'capture', particulars: told })));
+    const answer = sent(renderDetails(pair(PAYMENT_STATES.Collected, { type: 'capture', particulars: told })));
     assert.deepEqual([answer.status, answer.message], ['success', 'Get Transaction Details successful']);
     const { transaction_info: info, order_info: order } = answer.data;
     assert.deepEqual(
@@ -161,29 +171,29 @@ describe('the answer of a lookup', () => {
 
   it('is success also about what failed or is under way', () => {
     const failed = sent(
-      renderDetails(pair(STANDING.Authorized, { type: 'capture', state: 'refused', failed: declined })),
+      renderDetails(pair(PAYMENT_STATES.Authorized, { type: 'capture', state: 'refused', failed: declined })),
     );
     assert.equal(failed.status, 'success');
     assert.equal(failed.data.transaction_info.operation_status, 'failed');
     assert.equal(failed.data.transaction_info.response_code, '51');
-    const underWay = sent(renderDetails(pair(STANDING.Authorized, { type: 'capture', state: 'in_progress' })));
+    const underWay = sent(renderDetails(pair(PAYMENT_STATES.Authorized, { type: 'capture', state: 'in_progress' })));
     assert.equal(underWay.data.transaction_info.operation_status, 'in_progress');
   });
 
   it('names expiry for what the clock ended', () => {
     const { transaction_info: info } = sent(
-      renderDetails(pair({ ...STANDING.Voided, expired: true }, { type: 'authorization' })),
+      renderDetails(pair({ ...PAYMENT_STATES.Voided, expired: true }, { type: 'authorization' })),
     ).data;
     assert.deepEqual([info.operation, info.status], ['expiry', 'Voided']);
   });
 
   it('never says 00 of a payment that was pending and then declined', () => {
-    const later = pair(STANDING.Declined, { type: 'authorization', state: 'accepted' });
+    const later = pair(PAYMENT_STATES.Declined, { type: 'authorization', state: 'accepted' });
     const { transaction_info: info } = sent(renderDetails(later)).data;
     assert.deepEqual([info.status, info.reason, info.response_code], ['Declined', 'Rejected', '05']);
     assert.equal(info.operation_status, 'failed');
     // Of a capture that came before the failure nothing of this is said.
-    const capture = sent(renderDetails(pair(STANDING.Declined, { type: 'capture', state: 'accepted' }))).data
+    const capture = sent(renderDetails(pair(PAYMENT_STATES.Declined, { type: 'capture', state: 'accepted' }))).data
       .transaction_info;
     assert.deepEqual([capture.operation_status, capture.response_code], ['succeeded', '00']);
   });
@@ -191,13 +201,13 @@ describe('the answer of a lookup', () => {
 
 describe('amounts of answers', () => {
   it('are JSON numbers, written digit by digit', () => {
-    const rich = { ...STANDING.Authorized, amount: 9_999_999_999_999_999n, authorized: 9_999_999_999_999_999n };
+    const rich = { ...PAYMENT_STATES.Authorized, amount: 9_999_999_999_999_999n, authorized: 9_999_999_999_999_999n };
     const text = write(renderOperation(pair({ ...rich, currency: 'CLF' as Currency }, { type: 'authorization' })));
     assert.match(text, /"authorized_amount":999999999999\.9999[,}]/);
     const yen = write(renderOperation(pair({ ...rich, currency: 'JPY' as Currency }, { type: 'authorization' })));
     assert.match(yen, /"authorized_amount":9999999999999999[,}]/);
     const plain = write(
-      renderOperation(pair({ ...STANDING.Authorized, authorized: 1050n }, { type: 'authorization' })),
+      renderOperation(pair({ ...PAYMENT_STATES.Authorized, authorized: 1050n }, { type: 'authorization' })),
     );
     assert.match(plain, /"authorized_amount":10\.5[,}]/);
   });

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it, mock } from 'node:test';
 import {
-  bareOrder,
+  buildOperation,
+  buildOrder,
+  buildPayment,
   captured,
   FIRST,
   LIFETIMES,
   NEXT,
   NOW,
-  operationOf,
-  paymentOf,
-  STANDING,
+  OUTCOMES,
+  PAYMENT_STATES,
   told,
   USD,
-  WORDS,
-} from '../../test/payment-pieces.ts';
+} from '../../test/fixtures/payment-fixtures.ts';
 import { parsePan } from '../kernel/pan.ts';
 import { Asking, historyOf, subjectOf } from './asking.ts';
 import type { CardData, Finding, Order, Outcome, Processor, ProcessorCall } from './processor.ts';
@@ -27,7 +27,7 @@ const card: CardData = {
   securityCode: undefined,
   holder: undefined,
 };
-const order = (capture: boolean): Order => bareOrder({ capture, referenceCode: 'A-1' });
+const order = (capture: boolean): Order => buildOrder({ capture, referenceCode: 'A-1' });
 
 type Method = 'authorize' | 'capture' | 'refund' | 'void' | 'inquire' | 'abandon';
 type Answers = { readonly [M in Method]?: (call: ProcessorCall) => Promise<Outcome | Finding> };
@@ -58,14 +58,14 @@ function asking(answers: Answers, { sale = true, now = NOW } = {}): { readonly a
 
 const says = (word: Outcome | Finding) => () => Promise.resolve(word);
 const never = () => new Promise<never>(() => undefined);
-const first = operationOf({ createdAt: NOW });
+const first = buildOperation({ createdAt: NOW });
 const operations = [
-  operationOf({ state: 'accepted', particulars: { processorId: 'p-1' } }),
-  operationOf({ id: 'refused', type: 'capture', state: 'refused' }),
-  operationOf({ id: 'captured', type: 'capture', state: 'accepted', amount: 2000n }),
-  operationOf({ id: NEXT, type: 'payment_refund', state: 'in_progress', amount: 500n, createdAt: NOW }),
+  buildOperation({ state: 'accepted', particulars: { processorId: 'p-1' } }),
+  buildOperation({ id: 'refused', type: 'capture', state: 'refused' }),
+  buildOperation({ id: 'captured', type: 'capture', state: 'accepted', amount: 2000n }),
+  buildOperation({ id: NEXT, type: 'payment_refund', state: 'in_progress', amount: 500n, createdAt: NOW }),
 ];
-const history = historyOf(paymentOf(), operations, operations[3] ?? first);
+const history = historyOf(buildPayment(), operations, operations[3] ?? first);
 
 describe('the history of an operation', () => {
   it('is what had an effect before, as the processor knows it', () => {
@@ -80,14 +80,14 @@ describe('the history of an operation', () => {
 
   it('never holds the operation itself', () => {
     const [opened = first] = operations;
-    assert.deepEqual(historyOf(paymentOf(), operations.slice(0, 1), opened).operations, []);
+    assert.deepEqual(historyOf(buildPayment(), operations.slice(0, 1), opened).operations, []);
   });
 });
 
 describe('an authorization', () => {
   it('goes out once, under the key of its operation', async () => {
-    const { asking: at, sent } = asking({ authorize: says(WORDS.approved) });
-    assert.equal(await at.authorize(first, order(false), card), WORDS.approved);
+    const { asking: at, sent } = asking({ authorize: says(OUTCOMES.approved) });
+    assert.equal(await at.authorize(first, order(false), card), OUTCOMES.approved);
     assert.equal(sent.length, 1);
     const [{ call, rest } = assert.fail('nothing was sent')] = sent;
     assert.deepEqual([call.tenant, call.settings, call.key, call.signal.aborted], [TENANT, SETTINGS, FIRST, false]);
@@ -95,10 +95,10 @@ describe('an authorization', () => {
   });
 
   it('with a capture is one call where the processor has one', async () => {
-    const { asking: at, sent } = asking({ authorize: says(WORDS.captured) });
-    assert.equal(await at.authorize(first, order(true), card), WORDS.captured);
-    const none = asking({ authorize: says(WORDS.approved) });
-    assert.equal(await none.asking.authorize(first, order(true), card), WORDS.approved);
+    const { asking: at, sent } = asking({ authorize: says(OUTCOMES.captured) });
+    assert.equal(await at.authorize(first, order(true), card), OUTCOMES.captured);
+    const none = asking({ authorize: says(OUTCOMES.approved) });
+    assert.equal(await none.asking.authorize(first, order(true), card), OUTCOMES.approved);
     assert.deepEqual(
       [...sent, ...none.sent].map(({ method }) => method),
       ['authorize', 'authorize'],
@@ -106,10 +106,10 @@ describe('an authorization', () => {
   });
 
   it('with a capture is two calls where it must be, and captured once that is taken', async () => {
-    const taken = { ...WORDS.approved, captured: captured(10_000n) };
-    for (const word of [WORDS.approved, WORDS.pending] as const) {
-      const { asking: at, sent } = asking({ authorize: says(WORDS.approved), capture: says(word) }, { sale: false });
-      const outcome = await at.authorize(operationOf({ type: 'payment', createdAt: NOW }), order(true), card);
+    const taken = { ...OUTCOMES.approved, captured: captured(10_000n) };
+    for (const word of [OUTCOMES.approved, OUTCOMES.pending] as const) {
+      const { asking: at, sent } = asking({ authorize: says(OUTCOMES.approved), capture: says(word) }, { sale: false });
+      const outcome = await at.authorize(buildOperation({ type: 'payment', createdAt: NOW }), order(true), card);
       assert.deepEqual(outcome, taken);
       const keys = sent.map(({ method, call }) => [method, call.key]);
       assert.deepEqual(keys, [
@@ -122,28 +122,28 @@ describe('an authorization', () => {
   });
 
   it('whose capture is unknown is unknown; whose capture fails stays authorized', async () => {
-    for (const word of [WORDS.refused, WORDS['not sent'], WORDS.unknown] as const) {
-      const { asking: at } = asking({ authorize: says(WORDS.approved), capture: says(word) }, { sale: false });
+    for (const word of [OUTCOMES.refused, OUTCOMES['not sent'], OUTCOMES.unknown] as const) {
+      const { asking: at } = asking({ authorize: says(OUTCOMES.approved), capture: says(word) }, { sale: false });
       const outcome = await at.authorize(first, order(true), card);
-      assert.equal(outcome, word === WORDS.unknown ? word : WORDS.approved);
+      assert.equal(outcome, word === OUTCOMES.unknown ? word : OUTCOMES.approved);
     }
   });
 
   it('that is not approved, or captured already, is not captured', async () => {
-    for (const word of [WORDS.refused, WORDS.pending, WORDS.unknown, WORDS.captured] as const) {
+    for (const word of [OUTCOMES.refused, OUTCOMES.pending, OUTCOMES.unknown, OUTCOMES.captured] as const) {
       const { asking: at, sent } = asking({ authorize: says(word) }, { sale: false });
       assert.equal(await at.authorize(first, order(true), card), word);
       assert.equal(sent.length, 1);
     }
-    const without = asking({ authorize: says(WORDS.approved) }, { sale: false });
-    assert.equal(await without.asking.authorize(first, order(false), card), WORDS.approved);
+    const without = asking({ authorize: says(OUTCOMES.approved) }, { sale: false });
+    assert.equal(await without.asking.authorize(first, order(false), card), OUTCOMES.approved);
     assert.equal(without.sent.length, 1);
   });
 });
 
 describe('further operations', () => {
   it('each have their call, with the history and the amount', async () => {
-    const payment = paymentOf(STANDING.Authorized);
+    const payment = buildPayment(PAYMENT_STATES.Authorized);
     const cases = [
       ['capture', 'capture', true],
       ['payment_refund', 'refund', true],
@@ -151,9 +151,9 @@ describe('further operations', () => {
       ['expiry', 'void', false],
     ] as const;
     for (const [type, method, hasAmount] of cases) {
-      const { asking: at, sent } = asking({ [method]: says(WORDS.pending) });
-      const operation = operationOf({ type, amount: 700n, createdAt: NOW });
-      assert.equal(await at.operate(payment, operation, history), WORDS.pending);
+      const { asking: at, sent } = asking({ [method]: says(OUTCOMES.pending) });
+      const operation = buildOperation({ type, amount: 700n, createdAt: NOW });
+      assert.equal(await at.operate(payment, operation, history), OUTCOMES.pending);
       assert.deepEqual(
         sent.map(({ method: name, call }) => [name, call.key]),
         [[method, NEXT]],
@@ -164,17 +164,17 @@ describe('further operations', () => {
 
   it('are completed, repeated, inquired and abandoned under their own keys', async () => {
     const { asking: at, sent } = asking({
-      capture: says(WORDS.approved),
-      void: says(WORDS.refused),
-      inquire: says(WORDS.absent),
-      abandon: says(WORDS.reversed),
+      capture: says(OUTCOMES.approved),
+      void: says(OUTCOMES.refused),
+      inquire: says(OUTCOMES.absent),
+      abandon: says(OUTCOMES.reversed),
     });
-    const subject = subjectOf(paymentOf(), first);
+    const subject = subjectOf(buildPayment(), first);
     const amount = { minor: 10_000n, currency: USD };
-    assert.equal(await at.complete(paymentOf(), first, history), WORDS.approved);
-    assert.equal(await at.voidAgain(operationOf({ type: 'expiry', createdAt: 0 }), history), WORDS.refused);
-    assert.equal(await at.inquire(history, subject), WORDS.absent);
-    assert.equal(await at.abandon(history, subject), WORDS.reversed);
+    assert.equal(await at.complete(buildPayment(), first, history), OUTCOMES.approved);
+    assert.equal(await at.voidAgain(buildOperation({ type: 'expiry', createdAt: 0 }), history), OUTCOMES.refused);
+    assert.equal(await at.inquire(history, subject), OUTCOMES.absent);
+    assert.equal(await at.abandon(history, subject), OUTCOMES.reversed);
     assert.deepEqual(
       sent.map(({ method, call, rest }) => [method, call.key, rest]),
       [
@@ -197,10 +197,10 @@ describe('what a processor does wrong', () => {
       const unknown = { kind: 'unknown', why: 'failed' };
       assert.deepEqual(await at.authorize(first, order(false), card), unknown);
       assert.deepEqual(
-        await at.operate(paymentOf(), operationOf({ type: 'expiry', createdAt: NOW }), history),
+        await at.operate(buildPayment(), buildOperation({ type: 'expiry', createdAt: NOW }), history),
         unknown,
       );
-      assert.deepEqual(await at.inquire(history, subjectOf(paymentOf(), first)), unknown);
+      assert.deepEqual(await at.inquire(history, subjectOf(buildPayment(), first)), unknown);
     }
   });
 });
@@ -213,15 +213,15 @@ describe('the time of a processor', () => {
       [TIMEOUT, false],
       [-1, false],
     ] as const) {
-      const { asking: at, sent } = asking({ authorize: says(WORDS.approved), capture: says(WORDS.approved) });
+      const { asking: at, sent } = asking({ authorize: says(OUTCOMES.approved), capture: says(OUTCOMES.approved) });
       const created = { createdAt: NOW - age };
       const outcomes = [
-        await at.authorize(operationOf(created), order(false), card),
-        await at.operate(paymentOf(), operationOf({ ...created, type: 'capture' }), history),
+        await at.authorize(buildOperation(created), order(false), card),
+        await at.operate(buildPayment(), buildOperation({ ...created, type: 'capture' }), history),
       ];
       assert.deepEqual(
         outcomes,
-        isSent ? [WORDS.approved, WORDS.approved] : [{ kind: 'not-sent' }, { kind: 'not-sent' }],
+        isSent ? [OUTCOMES.approved, OUTCOMES.approved] : [{ kind: 'not-sent' }, { kind: 'not-sent' }],
       );
       assert.equal(sent.length, isSent ? 2 : 0);
     }
@@ -232,7 +232,7 @@ describe('the time of a processor', () => {
     try {
       const { asking: at, sent } = asking({ inquire: never, authorize: never });
       const answers: unknown[] = [];
-      void at.inquire(history, subjectOf(paymentOf(), first)).then((answer) => answers.push(answer));
+      void at.inquire(history, subjectOf(buildPayment(), first)).then((answer) => answers.push(answer));
       mock.timers.tick(TIMEOUT - 1);
       await Promise.resolve();
       assert.deepEqual([answers, sent[0]?.call.signal.aborted], [[], false]);
@@ -250,7 +250,7 @@ describe('the time of a processor', () => {
       const { asking: at } = asking({ authorize: never });
       const answers: unknown[] = [];
       void at
-        .authorize(operationOf({ createdAt: NOW - 900 }), order(false), card)
+        .authorize(buildOperation({ createdAt: NOW - 900 }), order(false), card)
         .then((answer) => answers.push(answer));
       mock.timers.tick(99);
       await new Promise(setImmediate);

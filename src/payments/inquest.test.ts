@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
+  buildOperation,
   captured,
   FIRST,
   isFirstType,
   LIFETIMES,
   NOW,
-  operationOf,
-  STANDING,
+  OUTCOMES,
+  PAYMENT_STATES,
   told,
   USD,
-  underWay,
-  WORDS,
-} from '../../test/payment-pieces.ts';
+  withOperation,
+} from '../../test/fixtures/payment-fixtures.ts';
 import type { Asking } from './asking.ts';
 import { type Evidence, givenUp, inquest, passed, type Verdict } from './inquest.ts';
 import type { Operation, Payment } from './payment.ts';
@@ -71,8 +71,8 @@ interface Circumstances {
 }
 
 const RECOVERY_MAX = 1000;
-const AUTHORIZATION = operationOf({ state: 'accepted', particulars: { processorId: 'p-first' } });
-const EARLIER: Operation = operationOf({ id: 'earlier', type: 'capture', state: 'refused' });
+const AUTHORIZATION = buildOperation({ state: 'accepted', particulars: { processorId: 'p-first' } });
+const EARLIER: Operation = buildOperation({ id: 'earlier', type: 'capture', state: 'refused' });
 
 async function hold(
   type: OperationType,
@@ -81,8 +81,8 @@ async function hold(
 ): Promise<{ verdict: Verdict; asked: Asked[]; evidence: Evidence }> {
   const isFirst = isFirstType(type);
   const status = isFirst ? 'Opened' : type === 'payment_refund' ? 'Collected' : 'Authorized';
-  const pair = underWay(
-    { ...STANDING[status], ...payment },
+  const pair = withOperation(
+    { ...PAYMENT_STATES[status], ...payment },
     { type, amount: 2000n, createdAt: NOW - age, particulars: { processorId: 'p-own' } },
   );
   const { asking, asked } = scripted(script);
@@ -113,7 +113,7 @@ const HISTORY: History = { referenceCode: 'A-1', operations: [FIRST_SUBJECT] };
 describe('an inquest into an authorization, payment, capture or refund', () => {
   for (const type of MOVEMENTS) {
     it(`takes the processor's word about the ${type}`, async () => {
-      for (const word of [WORDS.approved, WORDS.refused, WORDS.pending] as const) {
+      for (const word of [OUTCOMES.approved, OUTCOMES.refused, OUTCOMES.pending] as const) {
         const { verdict, asked } = await hold(type, { inquire: [word] });
         assert.deepEqual(verdict, { kind: 'word', word });
         assert.deepEqual(names(asked), ['inquire']);
@@ -121,7 +121,7 @@ describe('an inquest into an authorization, payment, capture or refund', () => {
     });
 
     it(`asks about the ${type} itself, behind what had an effect`, async () => {
-      const { asked, evidence } = await hold(type, { inquire: [WORDS.approved] });
+      const { asked, evidence } = await hold(type, { inquire: [OUTCOMES.approved] });
       const { operation } = evidence.pair;
       const subject = { type, key: operation.id, processorId: 'p-own', amount: { minor: 2000n, currency: USD } };
       const history = isFirstType(type) ? { ...HISTORY, operations: [] } : HISTORY;
@@ -129,34 +129,34 @@ describe('an inquest into an authorization, payment, capture or refund', () => {
     });
 
     it(`leaves the ${type} open while nobody can say, and counts what is absent`, async () => {
-      const unknown = await hold(type, { inquire: [WORDS.unknown] }, { payment: { absences: 1 } });
+      const unknown = await hold(type, { inquire: [OUTCOMES.unknown] }, { payment: { absences: 1 } });
       assert.deepEqual(unknown.verdict, { kind: 'open', absences: 0 });
-      const absent = await hold(type, { inquire: [WORDS.absent] });
+      const absent = await hold(type, { inquire: [OUTCOMES.absent] });
       assert.deepEqual(absent.verdict, { kind: 'open', absences: 1 });
       assert.deepEqual(names(absent.asked), ['inquire']);
-      const more = await hold(type, { inquire: [WORDS.absent] }, { payment: { absences: 3 }, absences: 5 });
+      const more = await hold(type, { inquire: [OUTCOMES.absent] }, { payment: { absences: 3 }, absences: 5 });
       assert.deepEqual(more.verdict, { kind: 'open', absences: 4 });
-      const never = await hold(type, { inquire: [WORDS.absent] }, { payment: { absences: 99 }, absences: Infinity });
+      const never = await hold(type, { inquire: [OUTCOMES.absent] }, { payment: { absences: 99 }, absences: Infinity });
       assert.deepEqual(never.verdict, { kind: 'open', absences: 100 });
     });
 
     it(`finds no hope for the ${type} once it was absent often enough, or its time is over`, async () => {
-      const gone = await hold(type, { inquire: [WORDS.absent] }, { payment: { absences: 1 } });
+      const gone = await hold(type, { inquire: [OUTCOMES.absent] }, { payment: { absences: 1 } });
       assert.deepEqual(gone.verdict, { kind: 'hopeless', absences: 2 });
       const late = { age: RECOVERY_MAX, absences: Infinity, payment: { absences: 1 } };
-      assert.deepEqual((await hold(type, { inquire: [WORDS.absent] }, late)).verdict, {
+      assert.deepEqual((await hold(type, { inquire: [OUTCOMES.absent] }, late)).verdict, {
         kind: 'hopeless',
         absences: 2,
       });
-      const unknown = await hold(type, { inquire: [WORDS.unknown] }, late);
+      const unknown = await hold(type, { inquire: [OUTCOMES.unknown] }, late);
       assert.deepEqual(unknown.verdict, { kind: 'hopeless', absences: 0 });
       assert.deepEqual(names(unknown.asked), ['inquire']);
-      const justBefore = await hold(type, { inquire: [WORDS.unknown] }, { ...late, age: RECOVERY_MAX - 1 });
+      const justBefore = await hold(type, { inquire: [OUTCOMES.unknown] }, { ...late, age: RECOVERY_MAX - 1 });
       assert.equal(justBefore.verdict.kind, 'open');
     });
 
     it(`has the ${type} undone once it is given up, whatever an inquiry would find`, async () => {
-      for (const abandon of [WORDS.absent, WORDS.approved] as const) {
+      for (const abandon of [OUTCOMES.absent, OUTCOMES.approved] as const) {
         const { verdict, asked, evidence } = await hold(type, { abandon }, { payment: { ...GIVEN_UP, absences: 1 } });
         assert.deepEqual(verdict, { kind: 'given-up', failed: NEVER_CONFIRMED });
         const { id } = evidence.pair.operation;
@@ -169,7 +169,7 @@ describe('an inquest into an authorization, payment, capture or refund', () => {
     });
 
     it(`leaves the ${type} open while it cannot be undone`, async () => {
-      for (const abandon of [WORDS.unknown, WORDS.pending] as const) {
+      for (const abandon of [OUTCOMES.unknown, OUTCOMES.pending] as const) {
         const { verdict } = await hold(type, { abandon }, { payment: { ...GIVEN_UP, absences: 7 }, age: RECOVERY_MAX });
         assert.deepEqual(verdict, { kind: 'open', absences: 7 });
       }
@@ -177,28 +177,28 @@ describe('an inquest into an authorization, payment, capture or refund', () => {
 
     it(`believes an inquiry about the ${type} again when the processor cannot undo it any more`, async () => {
       const payment = { ...GIVEN_UP, absences: 7 };
-      const script = { abandon: WORDS.refused, inquire: [WORDS.approved] };
+      const script = { abandon: OUTCOMES.refused, inquire: [OUTCOMES.approved] };
       const { verdict, asked } = await hold(type, script, { payment });
-      assert.deepEqual(verdict, { kind: 'word', word: WORDS.approved });
+      assert.deepEqual(verdict, { kind: 'word', word: OUTCOMES.approved });
       assert.deepEqual(names(asked), ['abandon', 'inquire']);
-      const unread = await hold(type, { ...script, inquire: [WORDS.unknown] }, { payment });
+      const unread = await hold(type, { ...script, inquire: [OUTCOMES.unknown] }, { payment });
       assert.deepEqual(unread.verdict, { kind: 'open', absences: 7 });
     });
   }
 
   it('gives up what was reversed with its authorization, and says so of a capture', async () => {
     for (const type of ['authorization', 'payment', 'payment_refund'] as const) {
-      const { verdict } = await hold(type, { abandon: WORDS.reversed }, { payment: GIVEN_UP });
+      const { verdict } = await hold(type, { abandon: OUTCOMES.reversed }, { payment: GIVEN_UP });
       assert.deepEqual(verdict, { kind: 'given-up', failed: NEVER_CONFIRMED });
     }
-    const { verdict } = await hold('capture', { abandon: WORDS.reversed }, { payment: GIVEN_UP });
-    assert.deepEqual(verdict, { kind: 'word', word: WORDS.reversed });
+    const { verdict } = await hold('capture', { abandon: OUTCOMES.reversed }, { payment: GIVEN_UP });
+    assert.deepEqual(verdict, { kind: 'word', word: OUTCOMES.reversed });
   });
 
   it('does not take a word for definite that cannot be', async () => {
     const { verdict } = await hold(
       'payment_refund',
-      { inquire: [WORDS.approved] },
+      { inquire: [OUTCOMES.approved] },
       { payment: { refunded: 7000n, absences: 1 } },
     );
     assert.deepEqual(verdict, { kind: 'open', absences: 0 });
@@ -211,10 +211,10 @@ describe('an inquest into a payment whose processor captures in a call of its ow
   it('captures what was found authorized, under the key of the payment', async () => {
     const { verdict, asked, evidence } = await hold(
       'payment',
-      { inquire: [WORDS.approved], complete: WORDS.approved },
+      { inquire: [OUTCOMES.approved], complete: OUTCOMES.approved },
       apart,
     );
-    assert.deepEqual(verdict, { kind: 'word', word: { ...WORDS.approved, captured: captured(2000n) } });
+    assert.deepEqual(verdict, { kind: 'word', word: { ...OUTCOMES.approved, captured: captured(2000n) } });
     const { payment, operation } = evidence.pair;
     const authorized = { ...asked[0]?.subject, processorId: told.processorId };
     assert.deepEqual(asked[1], {
@@ -227,12 +227,12 @@ describe('an inquest into a payment whose processor captures in a call of its ow
 
   it('captures nothing else', async () => {
     const cases: readonly [OperationType, Finding, Circumstances][] = [
-      ['payment', WORDS.approved, { sale: true }],
-      ['payment', WORDS['captured in part'], apart],
-      ['payment', WORDS.pending, apart],
-      ['payment', WORDS.refused, apart],
-      ['authorization', WORDS.approved, apart],
-      ['capture', WORDS.approved, apart],
+      ['payment', OUTCOMES.approved, { sale: true }],
+      ['payment', OUTCOMES['captured in part'], apart],
+      ['payment', OUTCOMES.pending, apart],
+      ['payment', OUTCOMES.refused, apart],
+      ['authorization', OUTCOMES.approved, apart],
+      ['capture', OUTCOMES.approved, apart],
     ];
     for (const [type, word, circumstances] of cases) {
       const { verdict, asked } = await hold(type, { inquire: [word] }, circumstances);
@@ -242,8 +242,8 @@ describe('an inquest into a payment whose processor captures in a call of its ow
   });
 
   it('asks again when the capture is refused: it may have been made before', async () => {
-    for (const second of [WORDS.captured, WORDS.refused] as const) {
-      const script = { inquire: [WORDS.approved, second], complete: WORDS.refused };
+    for (const second of [OUTCOMES.captured, OUTCOMES.refused] as const) {
+      const script = { inquire: [OUTCOMES.approved, second], complete: OUTCOMES.refused };
       const { verdict, asked } = await hold('payment', script, apart);
       assert.deepEqual(verdict, { kind: 'word', word: second });
       assert.deepEqual(names(asked), ['inquire', 'complete', 'inquire']);
@@ -252,23 +252,23 @@ describe('an inquest into a payment whose processor captures in a call of its ow
   });
 
   it('waits where the repeated capture is refused and none is found: the first may still arrive', async () => {
-    const script = { inquire: [WORDS.approved, WORDS.approved], complete: WORDS.refused };
+    const script = { inquire: [OUTCOMES.approved, OUTCOMES.approved], complete: OUTCOMES.refused };
     assert.deepEqual((await hold('payment', script, apart)).verdict, { kind: 'open', absences: 0 });
     const { verdict } = await hold('payment', script, { ...apart, age: RECOVERY_MAX });
     assert.equal(verdict.kind, 'hopeless');
   });
 
   it('takes a capture that is accepted and settled later for done', async () => {
-    const script = { inquire: [WORDS.approved], complete: WORDS.pending };
+    const script = { inquire: [OUTCOMES.approved], complete: OUTCOMES.pending };
     const { verdict } = await hold('payment', script, apart);
     assert.ok(verdict.kind === 'word' && verdict.word.kind === 'approved' && verdict.word.captured !== undefined);
   });
 
   it('does not know yet when the capture is unknown or was not sent', async () => {
-    for (const complete of [WORDS.unknown, WORDS['not sent']] as const) {
+    for (const complete of [OUTCOMES.unknown, OUTCOMES['not sent']] as const) {
       const { verdict } = await hold(
         'payment',
-        { inquire: [WORDS.approved], complete },
+        { inquire: [OUTCOMES.approved], complete },
         { ...apart, payment: { absences: 1 } },
       );
       assert.deepEqual(verdict, { kind: 'open', absences: 0 });
@@ -279,13 +279,13 @@ describe('an inquest into a payment whose processor captures in a call of its ow
 describe('an inquest into a void or an expiry', () => {
   for (const type of ENDINGS) {
     it(`asks how the payment of the ${type} stands, and is content when it was given back`, async () => {
-      const { verdict, asked } = await hold(type, { inquire: [WORDS.reversed] });
-      assert.deepEqual(verdict, { kind: 'word', word: WORDS.reversed });
+      const { verdict, asked } = await hold(type, { inquire: [OUTCOMES.reversed] });
+      assert.deepEqual(verdict, { kind: 'word', word: OUTCOMES.reversed });
       assert.deepEqual(asked, [{ what: 'inquire', history: HISTORY, subject: FIRST_SUBJECT }]);
     });
 
     it(`finds the ${type} overtaken where the payment failed or was captured`, async () => {
-      for (const stands of [WORDS.refused, WORDS.captured, WORDS['captured in part']] as const) {
+      for (const stands of [OUTCOMES.refused, OUTCOMES.captured, OUTCOMES['captured in part']] as const) {
         const { verdict, asked } = await hold(type, { inquire: [stands] });
         assert.deepEqual(verdict, { kind: 'overtaken', stands });
         assert.deepEqual(names(asked), ['inquire']);
@@ -293,11 +293,11 @@ describe('an inquest into a void or an expiry', () => {
     });
 
     it(`repeats the ${type} while the payment stands, or nobody can say`, async () => {
-      for (const stands of [WORDS.approved, WORDS.pending, WORDS.unknown] as const) {
-        const { verdict, asked, evidence } = await hold(type, { inquire: [stands], voidAgain: WORDS.approved });
-        assert.deepEqual(verdict, { kind: 'word', word: WORDS.approved });
+      for (const stands of [OUTCOMES.approved, OUTCOMES.pending, OUTCOMES.unknown] as const) {
+        const { verdict, asked, evidence } = await hold(type, { inquire: [stands], voidAgain: OUTCOMES.approved });
+        assert.deepEqual(verdict, { kind: 'word', word: OUTCOMES.approved });
         assert.deepEqual(asked[1], { what: 'voidAgain', operation: evidence.pair.operation, history: HISTORY });
-        for (const voidAgain of [WORDS.unknown, WORDS['not sent'], WORDS.pending] as const) {
+        for (const voidAgain of [OUTCOMES.unknown, OUTCOMES['not sent'], OUTCOMES.pending] as const) {
           const again = await hold(
             type,
             { inquire: [stands], voidAgain },
@@ -309,27 +309,27 @@ describe('an inquest into a void or an expiry', () => {
     });
 
     it(`gives what is absent back by the key of the payment, once that is sure for the ${type}`, async () => {
-      const first = await hold(type, { inquire: [WORDS.absent] });
+      const first = await hold(type, { inquire: [OUTCOMES.absent] });
       assert.deepEqual(first.verdict, { kind: 'open', absences: 1 });
       assert.deepEqual(names(first.asked), ['inquire']);
       for (const circumstances of [{ payment: { absences: 1 } }, { age: RECOVERY_MAX, absences: Infinity }]) {
-        for (const abandon of [WORDS.approved, WORDS.absent, WORDS.reversed] as const) {
-          const { verdict, asked } = await hold(type, { inquire: [WORDS.absent], abandon }, circumstances);
+        for (const abandon of [OUTCOMES.approved, OUTCOMES.absent, OUTCOMES.reversed] as const) {
+          const { verdict, asked } = await hold(type, { inquire: [OUTCOMES.absent], abandon }, circumstances);
           assert.deepEqual(verdict, { kind: 'word', word: { kind: 'reversed', particulars: {} } });
           assert.deepEqual(asked[1], { what: 'abandon', history: HISTORY, subject: FIRST_SUBJECT });
         }
-        for (const abandon of [WORDS.unknown, WORDS.refused, WORDS.pending] as const) {
-          const { verdict } = await hold(type, { inquire: [WORDS.absent], abandon }, circumstances);
+        for (const abandon of [OUTCOMES.unknown, OUTCOMES.refused, OUTCOMES.pending] as const) {
+          const { verdict } = await hold(type, { inquire: [OUTCOMES.absent], abandon }, circumstances);
           const absences = (circumstances.payment?.absences ?? 0) + 1;
           assert.deepEqual(verdict, { kind: 'open', absences });
         }
       }
-      const young = await hold(type, { inquire: [WORDS.absent] }, { age: RECOVERY_MAX - 1, absences: Infinity });
+      const young = await hold(type, { inquire: [OUTCOMES.absent] }, { age: RECOVERY_MAX - 1, absences: Infinity });
       assert.equal(young.verdict.kind, 'open');
     });
 
     it(`leaves the ${type} open when the payment has no operation`, async () => {
-      const { evidence } = await hold(type, { inquire: [WORDS.reversed] });
+      const { evidence } = await hold(type, { inquire: [OUTCOMES.reversed] });
       const { asking, asked } = scripted({});
       assert.deepEqual(await inquest({ ...evidence, asking, operations: [] }), { kind: 'open', absences: 0 });
       assert.deepEqual(asked, []);
@@ -337,29 +337,29 @@ describe('an inquest into a void or an expiry', () => {
   }
 
   it('takes a refused void for definite, and a refused expiry not', async () => {
-    const script = { inquire: [WORDS.approved], voidAgain: WORDS.refused };
-    assert.deepEqual((await hold('authorization_void', script)).verdict, { kind: 'word', word: WORDS.refused });
+    const script = { inquire: [OUTCOMES.approved], voidAgain: OUTCOMES.refused };
+    assert.deepEqual((await hold('authorization_void', script)).verdict, { kind: 'word', word: OUTCOMES.refused });
     assert.deepEqual((await hold('expiry', script)).verdict, { kind: 'open', absences: 0 });
   });
 });
 
 describe('a verdict', () => {
-  const capture = (): Pair => underWay(STANDING.Authorized, { type: 'capture' });
-  const void_ = (): Pair => underWay(STANDING.Authorized, { type: 'authorization_void' });
+  const capture = (): Pair => withOperation(PAYMENT_STATES.Authorized, { type: 'capture' });
+  const void_ = (): Pair => withOperation(PAYMENT_STATES.Authorized, { type: 'authorization_void' });
   const times = { timeout: 10, recoveryDelay: 10, recoveryMax: RECOVERY_MAX, lifetimes: LIFETIMES };
   const pass = (pair: Pair, verdict: Verdict): Pair | undefined => passed(pair, verdict, times, NOW);
 
   it('that is the word of the processor ends the operation as that word says', () => {
-    const after = pass(capture(), { kind: 'word', word: WORDS.approved });
+    const after = pass(capture(), { kind: 'word', word: OUTCOMES.approved });
     assert.deepEqual([after?.payment.status, after?.operation.state], ['Collected', 'accepted']);
-    const refused = pass(capture(), { kind: 'word', word: WORDS.refused });
+    const refused = pass(capture(), { kind: 'word', word: OUTCOMES.refused });
     assert.deepEqual([refused?.operation.state, refused?.payment.watched], ['refused', []]);
   });
 
   it('that refuses a repeated void has it watched: the first may still arrive', () => {
-    const after = pass(void_(), { kind: 'word', word: WORDS.refused });
+    const after = pass(void_(), { kind: 'word', word: OUTCOMES.refused });
     assert.deepEqual([after?.operation.state, after?.payment.watched], ['refused', [after?.operation.id]]);
-    const done = pass(void_(), { kind: 'word', word: WORDS.approved });
+    const done = pass(void_(), { kind: 'word', word: OUTCOMES.approved });
     assert.deepEqual([done?.payment.status, done?.payment.watched], ['Voided', []]);
   });
 
@@ -370,7 +370,7 @@ describe('a verdict', () => {
   });
 
   it('that finds it overtaken takes over how the payment stands', () => {
-    const after = pass(void_(), { kind: 'overtaken', stands: WORDS.captured });
+    const after = pass(void_(), { kind: 'overtaken', stands: OUTCOMES.captured });
     assert.deepEqual([after?.payment.status, after?.operation.state], ['Collected', 'refused']);
   });
 
@@ -382,13 +382,13 @@ describe('a verdict', () => {
 
 describe('giving up', () => {
   it('marks the payment, and counts what was absent', () => {
-    const before = underWay(STANDING.Authorized, { type: 'capture' });
+    const before = withOperation(PAYMENT_STATES.Authorized, { type: 'capture' });
     const after = givenUp(before, 3);
     assert.deepEqual(after, { ...before, payment: { ...before.payment, absences: 3, isGivenUp: true } });
   });
 
   it('is too late when the operation has ended', () => {
-    const ended = underWay(STANDING.Authorized, { type: 'capture', state: 'accepted' });
+    const ended = withOperation(PAYMENT_STATES.Authorized, { type: 'capture', state: 'accepted' });
     assert.equal(givenUp(ended, 3), undefined);
   });
 });

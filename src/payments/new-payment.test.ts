@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { bareOrder, FIRST, NOW, paymentOf, USD } from '../../test/payment-pieces.ts';
+import { buildOrder, buildPayment, FIRST, NOW, USD } from '../../test/fixtures/payment-fixtures.ts';
 import { DAY, HOUR } from '../kernel/clock.ts';
 import { parsePan } from '../kernel/pan.ts';
 import type { Configured } from './activations.ts';
@@ -12,7 +12,7 @@ import { COMMON_SETTINGS, settingsInForce } from './settings.ts';
 const pan = parsePan('4111111111111111') ?? assert.fail('a card number');
 const card = { pan, expiry: { month: '12', year: '29' }, securityCode: '987', holder: 'Ana Lopez' };
 const read: ReadCard = { card, inClear: true, captures: ['capture-1'] };
-const order = bareOrder({ amount: { minor: 9_007_199_254_740_993n, currency: USD }, referenceCode: 'A-1' });
+const order = buildOrder({ amount: { minor: 9_007_199_254_740_993n, currency: USD }, referenceCode: 'A-1' });
 const configured = (given: Readonly<Record<string, string>> = {}): Configured => ({
   name: 'simulator',
   processor: {} as Processor,
@@ -24,7 +24,7 @@ const made = (changes: Partial<Order> = {}, given = {}) =>
 describe('a new payment', () => {
   it('is Opened, its first operation under way, and nothing is moved yet', () => {
     const { payment, operation } = made();
-    const { isGivenUp, ...rest } = paymentOf({ amount: order.amount.minor, captures: ['capture-1'] });
+    const { isGivenUp, ...rest } = buildPayment({ amount: order.amount.minor, captures: ['capture-1'] });
     assert.deepEqual(payment, { ...rest, operation: FIRST, createdAt: NOW, expiresAt: NOW + DAY });
     assert.equal(isGivenUp, undefined);
     assert.equal(operation.id, payment.id);

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type House, startHouse } from '../../test/house.ts';
-import { type Merchant, newMerchant, OPENED, processed, REJECTED, TIMES_OUT } from '../../test/interface/payments.ts';
+import { startTestService, type TestService } from '../../test/fixtures/test-service.ts';
+import {
+  type Merchant,
+  newMerchant,
+  OPENED,
+  processed,
+  REJECTED,
+  TIMES_OUT,
+} from '../../test/interface/payment-requests.ts';
 import { Captures } from '../captures/captures.ts';
 import { Idempotency } from '../idempotency/idempotency.ts';
 import { DAY, HOUR } from '../kernel/clock.ts';
@@ -21,17 +28,17 @@ import { newProcessors } from './processors.ts';
 const PERSON = { actor: { type: 'person' as const, id: 'person_1', name: 'Ana' } };
 
 describe('payments as people find them', { timeout: 120_000 }, () => {
-  let house: House;
+  let service: TestService;
   let me: Merchant;
   let tenant: Tenant;
   let listing: PaymentListing;
   before(async () => {
-    house = await startHouse();
-    me = await newMerchant(house);
+    service = await startTestService();
+    me = await newMerchant(service);
     tenant = { account: me.account, environment: 'sandbox' };
-    listing = new PaymentListing(house.core);
+    listing = new PaymentListing(service.core);
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const ids = async (filter: PaymentFilter): Promise<string[]> => {
     const found: string[] = [];
@@ -44,7 +51,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
     return found;
   };
   const paymentsHere = (): Payments => {
-    const { core } = house;
+    const { core } = service;
     const vault = new Vault(core);
     const captures = new Captures({ ...core, vault });
     const fails = (_: unknown, error: unknown): void => assert.fail(String(error));
@@ -62,10 +69,10 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
   };
 
   test('by what is in clear and what is sealed, the newest first', async () => {
-    const start = house.now();
+    const start = service.now();
     const one = await me.opened('authorization', { amount: 12.5, reference: 'A-1' });
-    house.advance(1000);
-    const between = house.now();
+    service.advance(1000);
+    const between = service.now();
     const two = await me.opened('payment', { amount: 12.5, currency: 'EUR', reference: 'A-2' });
     await me.order('authorization', { amount: REJECTED });
     const opened = await me.opened('authorization', { amount: OPENED });
@@ -90,7 +97,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
       [{ isDoubtful: true }, []],
     ];
     for (const [filter, found] of expected) assert.deepEqual(await ids(filter), found, Object.keys(filter).join());
-    const other = { account: await house.newAccount(), environment: 'sandbox' } as const;
+    const other = { account: await service.newAccount(), environment: 'sandbox' } as const;
     assert.deepEqual((await listing.list(other, {})).items, []);
     await assert.rejects(listing.detail(other, one), { code: 'unknown_payment' });
     await assert.rejects(listing.list(tenant, { lastFour: '11' }), { code: 'invalid_field' });
@@ -101,9 +108,9 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
     const { items } = await listing.list(tenant, { isDoubtful: true });
     assert.equal(items.length, 1);
     assert.ok(items[0]?.doubtfulAt !== undefined);
-    const elsewhere = { account: await house.newAccount(), environment: 'sandbox' } as const;
-    assert.equal(await countDoubtful(house.core.database, tenant), 1);
-    assert.equal(await countDoubtful(house.core.database, elsewhere), 0);
+    const elsewhere = { account: await service.newAccount(), environment: 'sandbox' } as const;
+    assert.equal(await countDoubtful(service.core.database, tenant), 1);
+    assert.equal(await countDoubtful(service.core.database, elsewhere), 0);
     assert.deepEqual(await ids({ isDoubtful: true, statuses: ['Collected'] }), []);
   });
 
@@ -128,8 +135,8 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
   });
 
   test('page by page, and a damaged one stands in no way', async () => {
-    const own = await newMerchant(house);
-    const [mine, here] = [{ account: own.account, environment: 'sandbox' } as const, house.core.database];
+    const own = await newMerchant(service);
+    const [mine, here] = [{ account: own.account, environment: 'sandbox' } as const, service.core.database];
     const id = await own.opened();
     const copy = `insert into payments (account, environment, id, processor, status, record, revision, attempts, created_at)
       select account, environment, ?, processor, status, record, 1, 0, ? from payments
@@ -138,7 +145,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
     // Sealed for another place, so none of these opens.
     const rows = Array.from({ length: 5200 }, (_, index) => {
       const unlike = id.slice(0, 22) + [676, 26, 1].map((part) => letters[Math.floor(index / part) % 26]).join('');
-      return [unlike, house.now(), own.account, id];
+      return [unlike, service.now(), own.account, id];
     }).filter(([unlike]) => unlike !== id);
     await commitAll(here, { writes: [{ sql: copy, rows }] });
     const first = await listing.list(mine, {});
@@ -157,14 +164,14 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
   });
 
   test('counted by the hour they were begun and what became of them', async () => {
-    const own = await newMerchant(house);
-    const from = house.now();
+    const own = await newMerchant(service);
+    const from = service.now();
     await own.opened('authorization');
     await own.opened('payment');
     await own.order('authorization', { amount: REJECTED });
-    house.advance(2 * HOUR);
+    service.advance(2 * HOUR);
     await own.opened('payment');
-    const found = await listing.counts({ account: own.account, environment: 'sandbox' }, from, house.now() + 1);
+    const found = await listing.counts({ account: own.account, environment: 'sandbox' }, from, service.now() + 1);
     const hour = from - (from % HOUR);
     assert.deepEqual(found, [
       { hour, status: 'Authorized', number: 1 },
@@ -192,7 +199,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
   test('are refunded once when a person asks twenty times with what they saw', async () => {
     const payments = paymentsHere();
     // Time enough for a busy machine.
-    const own = await newMerchant(house, { 'timeout-ms': '20000' });
+    const own = await newMerchant(service, { 'timeout-ms': '20000' });
     const tenant: Tenant = { account: own.account, environment: 'sandbox' };
     const id = await own.opened('payment', { amount: 100 });
     const { payment } = await listing.detail(tenant, id);

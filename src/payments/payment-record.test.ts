@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { NOW, operationOf, paymentOf, USD } from '../../test/payment-pieces.ts';
+import { buildOperation, buildPayment, NOW, USD } from '../../test/fixtures/payment-fixtures.ts';
 import type { Operation, Payment, Standing } from './payment.ts';
 import { operationFrom, operationRecord, paymentFrom, paymentRecord } from './payment-record.ts';
 import type { Particulars } from './processor.ts';
@@ -12,7 +12,7 @@ const bothAgain = (payment: Payment, first: Operation): { payment: Payment; firs
   return paymentFrom(paymentRecord(payment, first), { id, processor, status, operation, createdAt });
 };
 
-const again = (payment: Payment): Payment => bothAgain(payment, operationOf()).payment;
+const again = (payment: Payment): Payment => bothAgain(payment, buildOperation()).payment;
 
 const operationAgain = (operation: Operation): Operation => {
   const { id, payment, type, state, createdAt } = operation;
@@ -111,15 +111,15 @@ describe('the record of a payment', () => {
   });
 
   it('keeps amounts above 2^53 to the last unit, each in its place', () => {
-    const payment = paymentOf({ amount: HUGE, authorized: HUGE + 1n, collected: HUGE + 2n, refunded: HUGE + 3n });
+    const payment = buildPayment({ amount: HUGE, authorized: HUGE + 1n, collected: HUGE + 2n, refunded: HUGE + 3n });
     const { amount, authorized, collected, refunded } = again(payment);
     assert.deepEqual([amount, authorized, collected, refunded], [HUGE, HUGE + 1n, HUGE + 2n, HUGE + 3n]);
     assert.notEqual(BigInt(Number(HUGE)), HUGE);
   });
 
   it('leaves the columns to their place', () => {
-    const payment = paymentOf({ id: 'own-id', processor: 'own-processor', operation: 'own-operation' });
-    const record = paymentRecord(payment, operationOf());
+    const payment = buildPayment({ id: 'own-id', processor: 'own-processor', operation: 'own-operation' });
+    const record = paymentRecord(payment, buildOperation());
     assert.doesNotMatch(record, /own-|Opened/);
     assert.equal(record.includes(String(NOW - 500)), false);
   });
@@ -140,7 +140,7 @@ describe('the record of an operation', () => {
       collected: HUGE + 1n,
       refunded: HUGE + 2n,
     } as const;
-    const read = operationAgain(operationOf({ amount: HUGE, after }));
+    const read = operationAgain(buildOperation({ amount: HUGE, after }));
     assert.equal(read.amount, HUGE);
     assert.deepEqual(read.after, after);
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { captured, failed, LIFETIMES, NOW, paymentOf, USD, WORDS } from '../../test/payment-pieces.ts';
+import { buildPayment, captured, failed, LIFETIMES, NOW, OUTCOMES, USD } from '../../test/fixtures/payment-fixtures.ts';
 import { formatDecimal } from '../kernel/money.ts';
 import { admit, type Command, newOperation, type Operation, type Payment, standingOf } from './payment.ts';
 import type { Finding, OperationType, Outcome } from './processor.ts';
@@ -284,27 +284,27 @@ class SayLater implements fc.Command<Model, Real> {
 const cents = fc.option(fc.integer({ min: 0, max: TOTAL + 1 }), { nil: undefined });
 const finding = fc.oneof(
   fc.constantFrom<Finding>(
-    WORDS.approved,
-    WORDS.refused,
-    WORDS.broken,
-    WORDS.pending,
-    WORDS.reversed,
-    WORDS.absent,
-    WORDS.unknown,
+    OUTCOMES.approved,
+    OUTCOMES.refused,
+    OUTCOMES.broken,
+    OUTCOMES.pending,
+    OUTCOMES.reversed,
+    OUTCOMES.absent,
+    OUTCOMES.unknown,
   ),
   fc
     .integer({ min: 1, max: TOTAL })
-    .map((minor): Finding => ({ ...WORDS.captured, captured: captured(BigInt(minor)) })),
+    .map((minor): Finding => ({ ...OUTCOMES.captured, captured: captured(BigInt(minor)) })),
 );
 const asked = fc.constantFrom<Command['type']>('capture', 'payment_refund', 'authorization_void', 'expiry');
 const commands = fc.commands(
   [
     fc.tuple(asked, cents).map((of) => new Ask(...of)),
     fc.constantFrom<Command['type']>('capture', 'payment_refund').map((type) => new Ask(type, 10)),
-    fc.oneof(finding, fc.constant<Outcome>(WORDS['not sent'])).map((word) => new Say(word)),
-    fc.constant(new Say(WORDS.approved)),
+    fc.oneof(finding, fc.constant<Outcome>(OUTCOMES['not sent'])).map((word) => new Say(word)),
+    fc.constant(new Say(OUTCOMES.approved)),
     fc
-      .constantFrom<Finding | undefined>(undefined, WORDS.captured, { ...WORDS.refused, failed })
+      .constantFrom<Finding | undefined>(undefined, OUTCOMES.captured, { ...OUTCOMES.refused, failed })
       .map((word) => new GiveUp(word)),
     fc.tuple(fc.nat(9), finding).map((of) => new SayLater(...of)),
   ],
@@ -316,7 +316,7 @@ describe('any sequence of commands and words', () => {
     const reached = new Map<Status, number>();
     fc.assert(
       fc.property(commands, (sequence) => {
-        const payment = paymentOf({ operation: 'first' });
+        const payment = buildPayment({ operation: 'first' });
         const first = newOperation('first', NOW, payment, {
           type: 'authorization',
           amount: payment.amount,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { FIRST, NEXT, NOW, paymentOf, STANDING, USD } from '../../test/payment-pieces.ts';
+import { buildPayment, FIRST, NEXT, NOW, PAYMENT_STATES, USD } from '../../test/fixtures/payment-fixtures.ts';
 import type { Currency } from '../kernel/currency.ts';
 import { Failure } from '../kernel/failure.ts';
 import {
@@ -23,7 +23,7 @@ const WHOLE_ONLY = { partialCapture: false };
 const of = (text: string, currency?: Currency): AskedAmount => ({ text, currency });
 const commandOf = (type: (typeof COMMANDS)[number], amount?: AskedAmount): Command =>
   type === 'capture' || type === 'payment_refund' ? { type, amount } : { type };
-const inStatus = (status: Status): Payment => paymentOf(STANDING[status]);
+const inStatus = (status: Status): Payment => buildPayment(PAYMENT_STATES[status]);
 
 /** Code, field and message of the refusal. */
 function refusal(payment: Payment, command: Command, can = IN_PARTS): readonly (string | undefined)[] {
@@ -217,7 +217,7 @@ describe('the amount of a refund', () => {
 
 describe('a standing', () => {
   it('is the status, the reason and the amounts', () => {
-    assert.deepEqual(standingOf(paymentOf({ ...STANDING.Collected, reason: 'Referred' })), {
+    assert.deepEqual(standingOf(buildPayment({ ...PAYMENT_STATES.Collected, reason: 'Referred' })), {
       status: 'Collected',
       reason: 'Referred',
       authorized: 10_000n,
@@ -230,7 +230,7 @@ describe('a standing', () => {
 describe('a new operation', () => {
   it('is under way and has done nothing', () => {
     const asked = { type: 'payment_refund', amount: 7n, referenceCode: 'R-1' } as const;
-    assert.deepEqual(newOperation(NEXT, NOW, paymentOf(), asked), {
+    assert.deepEqual(newOperation(NEXT, NOW, buildPayment(), asked), {
       id: NEXT,
       payment: FIRST,
       type: 'payment_refund',
@@ -245,7 +245,7 @@ describe('a new operation', () => {
   });
 
   it('that is the first has what the payment tells', () => {
-    const payment = paymentOf({
+    const payment = buildPayment({
       type: 'payment',
       amount: 9_007_199_254_740_993n,
       operation: FIRST,

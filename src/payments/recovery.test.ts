@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { trusting } from '../../test/clocks.ts';
-import { NOW, paymentOf } from '../../test/payment-pieces.ts';
+import { trustedTime } from '../../test/fixtures/clock.ts';
+import { buildPayment, NOW } from '../../test/fixtures/payment-fixtures.ts';
 import type { Database } from '../storage/database.ts';
 import type { Activations } from './activations.ts';
 import type { Books } from './books.ts';
@@ -11,7 +11,7 @@ const MANY = 40;
 const rows = Array.from({ length: MANY }, (_, index) => ({
   account: `account-${index}`,
   environment: 'sandbox',
-  id: paymentOf().id,
+  id: buildPayment().id,
   due_at: NOW,
 }));
 
@@ -30,7 +30,7 @@ test('a stop waits for the looks under way, and begins no other, however many ar
     payments: {} as never,
     idempotency: {} as never,
     clock: () => NOW,
-    time: trusting(() => NOW),
+    time: trustedTime(() => NOW),
     failed: (error) => assert.fail(String(error)),
   });
   await recovery.round();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { NOW, operationOf, paymentOf } from '../../test/payment-pieces.ts';
+import { buildOperation, buildPayment, NOW } from '../../test/fixtures/payment-fixtures.ts';
 import { DAY, HOUR, type Random } from '../kernel/clock.ts';
 import { backOff, firstLook, lateUntil, nextLook, type Times, timesOf } from './schedule.ts';
 import { COMMON_SETTINGS, settingsInForce } from './settings.ts';
@@ -47,11 +47,11 @@ describe('times', () => {
 
 describe('an operation whose outcome is unknown', () => {
   it('is first looked at when its answer must have come and the processor had time to note it', () => {
-    assert.equal(firstLook(operationOf({ createdAt: NOW }), times()), NOW + 6000);
+    assert.equal(firstLook(buildOperation({ createdAt: NOW }), times()), NOW + 6000);
   });
 
   it('is looked for twice as long as recovery may take', () => {
-    assert.equal(lateUntil(operationOf({ createdAt: NOW }), times()), NOW + 2 * HOUR);
+    assert.equal(lateUntil(buildOperation({ createdAt: NOW }), times()), NOW + 2 * HOUR);
   });
 });
 
@@ -102,7 +102,7 @@ describe('the next look at a payment', () => {
   it('is when it ends, or sooner when something is watched, or never', () => {
     const AGAIN = NOW + 100;
     const look = (watched: readonly string[], expiresAt: number | undefined): number | undefined =>
-      nextLook(paymentOf({ watched, expiresAt }), AGAIN);
+      nextLook(buildPayment({ watched, expiresAt }), AGAIN);
     assert.equal(look([], undefined), undefined);
     assert.equal(look([], NOW + 50), NOW + 50);
     assert.equal(look([], NOW + 500), NOW + 500);

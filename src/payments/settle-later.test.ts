@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
+  buildOperation,
+  buildPayment,
   FIRST,
   failed,
   LIFETIMES,
   NEXT,
   NOW,
-  operationOf,
-  paymentOf,
-  STANDING,
+  OUTCOME_NAMES,
+  OUTCOMES,
+  type OutcomeName,
+  PAYMENT_STATES,
   told,
   USD,
-  underWay,
-  WORD_NAMES,
-  WORDS,
-  type Word,
-} from '../../test/payment-pieces.ts';
+  withOperation,
+} from '../../test/fixtures/payment-fixtures.ts';
 import type { Currency } from '../kernel/currency.ts';
 import type { Operation, Payment } from './payment.ts';
 import type { Finding, OperationType } from './processor.ts';
@@ -38,29 +38,29 @@ const CLP = 'CLP' as Currency;
 
 describe('an operation that ends without effect', () => {
   it('leaves the payment as it is, unless it is the first', () => {
-    const capture = underWay(STANDING.Authorized, { type: 'capture' });
+    const capture = withOperation(PAYMENT_STATES.Authorized, { type: 'capture' });
     const after = refusedForNow(capture, NEVER_RECEIVED);
     assert.deepEqual(after?.payment, { ...capture.payment, operation: undefined, watched: [NEXT] });
     assert.deepEqual(after?.operation.particulars, {});
-    const first = refusedForNow(underWay({}, { type: 'payment' }), NEVER_CONFIRMED);
+    const first = refusedForNow(withOperation({}, { type: 'payment' }), NEVER_CONFIRMED);
     assert.deepEqual([first?.payment.status, first?.payment.reason], ['ProcessorError', 'Undefined']);
   });
 
   it('for now, is watched once', () => {
-    const capture = underWay({ ...STANDING.Authorized, watched: [NEXT, 'other'] }, { type: 'capture' });
+    const capture = withOperation({ ...PAYMENT_STATES.Authorized, watched: [NEXT, 'other'] }, { type: 'capture' });
     const after = refusedForNow(capture, NEVER_CONFIRMED);
     assert.deepEqual(after?.payment.watched, ['other', NEXT]);
     assert.equal(after?.operation.state, 'refused');
     assert.deepEqual(after?.operation.failed, NEVER_CONFIRMED);
-    assert.equal(refusedForNow(underWay(STANDING.Voided, { type: 'payment' }), NEVER_CONFIRMED), undefined);
-    assert.deepEqual(unwatched(paymentOf({ watched: ['a', NEXT, 'b'] }), NEXT).watched, ['a', 'b']);
+    assert.equal(refusedForNow(withOperation(PAYMENT_STATES.Voided, { type: 'payment' }), NEVER_CONFIRMED), undefined);
+    assert.deepEqual(unwatched(buildPayment({ watched: ['a', NEXT, 'b'] }), NEXT).watched, ['a', 'b']);
   });
 });
 
 describe('an operation that was overtaken', () => {
-  const void_ = (status: Status): Pair => underWay(STANDING[status], { type: 'authorization_void' });
+  const void_ = (status: Status): Pair => withOperation(PAYMENT_STATES[status], { type: 'authorization_void' });
   const by = (pair: Pair, word: 'refused' | 'captured' | 'captured in part'): Pair =>
-    overtaken(pair, WORDS[word], NOW, LIFETIMES);
+    overtaken(pair, OUTCOMES[word], NOW, LIFETIMES);
 
   it('is refused, and the payment stands as it does at the processor', () => {
     const after = by(void_('Authorized'), 'captured in part');
@@ -86,9 +86,9 @@ describe('an operation that was overtaken', () => {
 });
 
 describe('how the processor says that a payment stands', () => {
-  const stands = (status: Status, word: Word): Payment | undefined =>
-    standing(paymentOf(STANDING[status]), WORDS[word], NOW, LIFETIMES);
-  const EXPECTED: Partial<Record<Status, Partial<Record<Word, Status>>>> = {
+  const stands = (status: Status, word: OutcomeName): Payment | undefined =>
+    standing(buildPayment(PAYMENT_STATES[status]), OUTCOMES[word], NOW, LIFETIMES);
+  const EXPECTED: Partial<Record<Status, Partial<Record<OutcomeName, Status>>>> = {
     Opened: {
       approved: 'Authorized',
       captured: 'Collected',
@@ -108,7 +108,7 @@ describe('how the processor says that a payment stands', () => {
 
   it('is news only along the table', () => {
     for (const status of STATUSES)
-      for (const word of WORD_NAMES)
+      for (const word of OUTCOME_NAMES)
         assert.equal(stands(status, word)?.status, EXPECTED[status]?.[word], `${status}, ${word}`);
   });
 
@@ -121,15 +121,15 @@ describe('how the processor says that a payment stands', () => {
 
 describe('a later word about an operation that has ended', () => {
   const ended = (payment: Partial<Payment>, operation: Partial<Operation> & { type: OperationType }): Pair => ({
-    payment: paymentOf({ ...payment, operation: 'busy', absences: 2, isGivenUp: true }),
-    operation: operationOf({ state: 'accepted', ...operation }),
+    payment: buildPayment({ ...payment, operation: 'busy', absences: 2, isGivenUp: true }),
+    operation: buildOperation({ state: 'accepted', ...operation }),
   });
-  const later = (pair: Pair, word: Word): Pair => {
-    const finding = WORDS[word];
+  const later = (pair: Pair, word: OutcomeName): Pair => {
+    const finding = OUTCOMES[word];
     assert.ok(finding.kind !== 'not-sent');
     return resettle(pair, finding, NOW, LIFETIMES);
   };
-  const FINDINGS = WORD_NAMES.filter((word) => word !== 'not sent');
+  const FINDINGS = OUTCOME_NAMES.filter((word) => word !== 'not sent');
 
   it('moves a pending payment on, and leaves what is under way', () => {
     const pending = ended(
@@ -161,7 +161,7 @@ describe('a later word about an operation that has ended', () => {
   });
 
   it('does not bring a given-up payment back', () => {
-    const givenUp = ended(STANDING.ProcessorError, {
+    const givenUp = ended(PAYMENT_STATES.ProcessorError, {
       type: 'authorization',
       state: 'refused',
       failed: NEVER_CONFIRMED,
@@ -170,7 +170,7 @@ describe('a later word about an operation that has ended', () => {
   });
 
   it('takes a refund back that was refused in the end', () => {
-    const refund = ended(STANDING.Collected, { type: 'payment_refund', amount: 2000n });
+    const refund = ended(PAYMENT_STATES.Collected, { type: 'payment_refund', amount: 2000n });
     const after = later(refund, 'refused');
     assert.equal(after.payment.refunded, 1000n);
     assert.equal(after.payment.status, 'Collected');
@@ -183,7 +183,7 @@ describe('a later word about an operation that has ended', () => {
   });
 
   it('finds a capture or refund that arrived late', () => {
-    const capture = ended(STANDING.Authorized, {
+    const capture = ended(PAYMENT_STATES.Authorized, {
       type: 'capture',
       state: 'refused',
       failed: NEVER_CONFIRMED,
@@ -195,7 +195,7 @@ describe('a later word about an operation that has ended', () => {
     assert.deepEqual([operation, absences, isGivenUp], ['busy', 2, true]);
     assert.equal(after.operation.state, 'accepted');
     assert.equal(after.operation.failed, undefined);
-    const refund = ended(STANDING.Collected, {
+    const refund = ended(PAYMENT_STATES.Collected, {
       type: 'payment_refund',
       state: 'refused',
       failed: NEVER_CONFIRMED,
@@ -208,7 +208,7 @@ describe('a later word about an operation that has ended', () => {
 
   it('finds a void that took effect late by how the payment stands, while there is something to give back', () => {
     const late = (status: Status): Pair =>
-      ended(STANDING[status], { type: 'authorization_void', state: 'refused', failed });
+      ended(PAYMENT_STATES[status], { type: 'authorization_void', state: 'refused', failed });
     for (const [status, to] of [
       ['Opened', 'Cancelled'],
       ['Authorized', 'Voided'],
@@ -227,7 +227,7 @@ describe('a later word about an operation that has ended', () => {
 
   it('changes nothing of a capture, void or expiry that had its effect', () => {
     for (const type of ['capture', 'authorization_void', 'expiry'] as const) {
-      const pair = ended(STANDING.Collected, { type });
+      const pair = ended(PAYMENT_STATES.Collected, { type });
       for (const word of FINDINGS) {
         const after = later(pair, word);
         assert.equal(after.payment, pair.payment, `${type}, ${word}`);
@@ -235,19 +235,19 @@ describe('a later word about an operation that has ended', () => {
       }
     }
     for (const type of ['capture', 'payment_refund', 'authorization_void'] as const) {
-      const pair = ended(STANDING.Voided, { type, state: 'refused', failed });
-      for (const word of FINDINGS.filter((each) => WORDS[each].kind !== 'approved'))
+      const pair = ended(PAYMENT_STATES.Voided, { type, state: 'refused', failed });
+      for (const word of FINDINGS.filter((each) => OUTCOMES[each].kind !== 'approved'))
         assert.equal(later(pair, word), pair);
     }
   });
 
   it('is expected until it is definite, and for a while of what was given up', () => {
-    const more = (pair: Pair, word: Word, now = NOW): boolean => {
-      const finding = WORDS[word];
+    const more = (pair: Pair, word: OutcomeName, now = NOW): boolean => {
+      const finding = OUTCOMES[word];
       assert.ok(finding.kind !== 'not-sent');
       return expectsMore(pair, finding, now, NOW + 10);
     };
-    const givenUp = ended(STANDING.Authorized, { type: 'capture', state: 'refused' });
+    const givenUp = ended(PAYMENT_STATES.Authorized, { type: 'capture', state: 'refused' });
     for (const word of ['unknown', 'absent', 'pending', 'approved'] as const) {
       assert.equal(more(givenUp, word, NOW + 9), true, word);
       // The last look is repeated until it is answered.
@@ -257,7 +257,7 @@ describe('a later word about an operation that has ended', () => {
     for (const status of STATUSES) {
       const isHeld = status === 'Opened' || status === 'Authorized';
       for (const word of FINDINGS) {
-        const refusedVoid = ended(STANDING[status], { type: 'authorization_void', state: 'refused' });
+        const refusedVoid = ended(PAYMENT_STATES[status], { type: 'authorization_void', state: 'refused' });
         assert.equal(more(refusedVoid, word, NOW + 9), isHeld, `${status}, ${word}`);
         assert.equal(more(refusedVoid, word, NOW + 10), isHeld && word === 'unknown');
       }
@@ -267,68 +267,68 @@ describe('a later word about an operation that has ended', () => {
         // News of an authorization are asked about until there is an answer.
         const expected = status === 'Opened' || (status === 'Authorized' && word === 'unknown');
         assert.equal(
-          more(ended(STANDING[status], { type: 'payment' }), word, NOW + 99),
+          more(ended(PAYMENT_STATES[status], { type: 'payment' }), word, NOW + 99),
           expected,
           `${status}, ${word}`,
         );
       }
     }
     for (const type of ['capture', 'authorization_void', 'expiry'] as const)
-      for (const word of FINDINGS) assert.equal(more(ended(STANDING.Collected, { type }), word), false);
-    const refund = ended(STANDING.Collected, { type: 'payment_refund' });
-    for (const word of FINDINGS) assert.equal(more(refund, word, NOW + 99), WORDS[word].kind !== 'approved', word);
+      for (const word of FINDINGS) assert.equal(more(ended(PAYMENT_STATES.Collected, { type }), word), false);
+    const refund = ended(PAYMENT_STATES.Collected, { type: 'payment_refund' });
+    for (const word of FINDINGS) assert.equal(more(refund, word, NOW + 99), OUTCOMES[word].kind !== 'approved', word);
   });
 });
 
 describe('what turns up late and cannot be entered', () => {
   const refund = (changes: Partial<Payment> = {}): Pair => ({
-    payment: paymentOf({ ...STANDING.Collected, ...changes }),
-    operation: operationOf({ type: 'payment_refund', amount: 6000n, state: 'refused', failed: NEVER_CONFIRMED }),
+    payment: buildPayment({ ...PAYMENT_STATES.Collected, ...changes }),
+    operation: buildOperation({ type: 'payment_refund', amount: 6000n, state: 'refused', failed: NEVER_CONFIRMED }),
   });
 
   it('is beyond us when the processor has done it: the amount is used up here', () => {
     const before = refund();
-    const after = resettle(before, WORDS.approved, NOW, LIFETIMES);
+    const after = resettle(before, OUTCOMES.approved, NOW, LIFETIMES);
     assert.deepEqual(after, before);
-    assert.equal(isBeyondUs(before, after, WORDS.approved), true);
+    assert.equal(isBeyondUs(before, after, OUTCOMES.approved), true);
   });
 
   it('is not, when there is room for it, or when it was not done', () => {
     const roomy = refund({ refunded: 0n });
-    assert.equal(isBeyondUs(roomy, resettle(roomy, WORDS.approved, NOW, LIFETIMES), WORDS.approved), false);
+    assert.equal(isBeyondUs(roomy, resettle(roomy, OUTCOMES.approved, NOW, LIFETIMES), OUTCOMES.approved), false);
     const before = refund();
-    for (const word of [WORDS.unknown, WORDS.absent, WORDS.refused] as const)
+    for (const word of [OUTCOMES.unknown, OUTCOMES.absent, OUTCOMES.refused] as const)
       assert.equal(isBeyondUs(before, resettle(before, word, NOW, LIFETIMES), word), false);
   });
 
   it('is not, of a void whose payment stands, nor of a first operation', () => {
     const type = 'authorization_void';
     const ended: Pair = {
-      payment: paymentOf(STANDING.Authorized),
-      operation: operationOf({ type, state: 'refused', failed: NEVER_CONFIRMED }),
+      payment: buildPayment(PAYMENT_STATES.Authorized),
+      operation: buildOperation({ type, state: 'refused', failed: NEVER_CONFIRMED }),
     };
-    assert.equal(isBeyondUs(ended, ended, WORDS.approved), false);
+    assert.equal(isBeyondUs(ended, ended, OUTCOMES.approved), false);
     const first: Pair = {
-      payment: paymentOf(STANDING.ProcessorError),
-      operation: operationOf({ state: 'refused', failed: NEVER_CONFIRMED }),
+      payment: buildPayment(PAYMENT_STATES.ProcessorError),
+      operation: buildOperation({ state: 'refused', failed: NEVER_CONFIRMED }),
     };
-    assert.equal(isBeyondUs(first, first, WORDS.approved), false);
+    assert.equal(isBeyondUs(first, first, OUTCOMES.approved), false);
   });
 
   it('is beyond us when a first operation that was given up cannot be undone', () => {
     const first: Pair = {
-      payment: paymentOf(STANDING.ProcessorError),
-      operation: operationOf({ state: 'refused', failed: NEVER_CONFIRMED }),
+      payment: buildPayment(PAYMENT_STATES.ProcessorError),
+      operation: buildOperation({ state: 'refused', failed: NEVER_CONFIRMED }),
     };
-    assert.equal(isBeyondUs(first, first, WORDS.refused), true);
+    assert.equal(isBeyondUs(first, first, OUTCOMES.refused), true);
   });
 });
 
 describe('a payment that fails after its approval', () => {
   it('does not keep the code of the approval', () => {
     const before: Pair = {
-      payment: paymentOf(STANDING.Authorized),
-      operation: operationOf({ state: 'accepted', particulars: told }),
+      payment: buildPayment(PAYMENT_STATES.Authorized),
+      operation: buildOperation({ state: 'accepted', particulars: told }),
     };
     const word: Finding = { kind: 'refused', failed, particulars: {} };
     const { payment, operation } = resettle(before, word, NOW, LIFETIMES);
@@ -341,35 +341,35 @@ describe('a payment that fails after its approval', () => {
 describe('a capture in another currency', () => {
   it('is not believed', () => {
     const word: Finding = { kind: 'approved', captured: { minor: 10_000n, currency: CLP }, particulars: told };
-    assert.equal(standing(paymentOf(), word, NOW, LIFETIMES), undefined);
+    assert.equal(standing(buildPayment(), word, NOW, LIFETIMES), undefined);
   });
 });
 
 describe('a capture that was given up', () => {
   it('is not taken for another one of the same amount', () => {
     const before: Pair = {
-      payment: paymentOf({ ...STANDING.Collected, refunded: 0n }),
-      operation: operationOf({ type: 'capture', amount: 8000n, state: 'refused', failed: NEVER_CONFIRMED }),
+      payment: buildPayment({ ...PAYMENT_STATES.Collected, refunded: 0n }),
+      operation: buildOperation({ type: 'capture', amount: 8000n, state: 'refused', failed: NEVER_CONFIRMED }),
     };
-    const after = resettle(before, WORDS.approved, NOW, LIFETIMES);
+    const after = resettle(before, OUTCOMES.approved, NOW, LIFETIMES);
     assert.deepEqual(after, before);
-    assert.equal(isBeyondUs(before, after, WORDS.approved), true);
+    assert.equal(isBeyondUs(before, after, OUTCOMES.approved), true);
   });
 
   it('that news told of first ends with its own answer, and only then', () => {
     const running = (status: 'Collected' | 'Declined', amount: bigint): Pair =>
-      underWay({ ...STANDING[status], collected: 8000n, refunded: 0n }, { type: 'capture', amount });
-    const ended = settle(running('Collected', 8000n), WORDS.approved, NOW, LIFETIMES);
+      withOperation({ ...PAYMENT_STATES[status], collected: 8000n, refunded: 0n }, { type: 'capture', amount });
+    const ended = settle(running('Collected', 8000n), OUTCOMES.approved, NOW, LIFETIMES);
     assert.deepEqual([ended?.operation.state, ended?.payment.collected], ['accepted', 8000n]);
-    assert.equal(settle(running('Collected', 7000n), WORDS.approved, NOW, LIFETIMES), undefined);
-    assert.equal(settle(running('Declined', 8000n), WORDS.approved, NOW, LIFETIMES), undefined);
+    assert.equal(settle(running('Collected', 7000n), OUTCOMES.approved, NOW, LIFETIMES), undefined);
+    assert.equal(settle(running('Declined', 8000n), OUTCOMES.approved, NOW, LIFETIMES), undefined);
   });
 });
 
 describe('what was told of an operation', () => {
   const accepted = (): Pair => ({
-    payment: paymentOf(STANDING.Authorized),
-    operation: operationOf({ state: 'accepted', particulars: told }),
+    payment: buildPayment(PAYMENT_STATES.Authorized),
+    operation: buildOperation({ state: 'accepted', particulars: told }),
   });
 
   it('keeps its code when the word is no refusal', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
+  buildPayment,
   captured,
   FIRST,
   failed,
@@ -8,14 +9,13 @@ import {
   LIFETIMES,
   NEXT,
   NOW,
-  paymentOf,
-  STANDING,
+  OUTCOME_NAMES,
+  OUTCOMES,
+  type OutcomeName,
+  PAYMENT_STATES,
   told,
-  underWay,
-  WORD_NAMES,
-  WORDS,
-  type Word,
-} from '../../test/payment-pieces.ts';
+  withOperation,
+} from '../../test/fixtures/payment-fixtures.ts';
 import { standingOf } from './payment.ts';
 import type { OperationType, Outcome } from './processor.ts';
 import { NEVER_CONFIRMED, NEVER_RECEIVED, type Pair, settle, standing } from './settle.ts';
@@ -30,12 +30,12 @@ const TYPES: readonly OperationType[] = [
   'expiry',
 ];
 
-const SILENT: readonly Word[] = ['unknown', 'absent'];
+const SILENT: readonly OutcomeName[] = ['unknown', 'absent'];
 
-const settled = (pair: Pair, word: Word): Pair | undefined => settle(pair, WORDS[word], NOW, LIFETIMES);
+const settled = (pair: Pair, word: OutcomeName): Pair | undefined => settle(pair, OUTCOMES[word], NOW, LIFETIMES);
 
 /** What each word makes of the status: of the operations, in the statuses in which they can be under way. */
-const ENDS: Readonly<Record<string, Partial<Readonly<Record<Word, Status>>>>> = {
+const ENDS: Readonly<Record<string, Partial<Readonly<Record<OutcomeName, Status>>>>> = {
   'authorization Opened': {
     approved: 'Authorized',
     captured: 'Collected',
@@ -92,21 +92,21 @@ const ENDS: Readonly<Record<string, Partial<Readonly<Record<Word, Status>>>>> = 
   },
 };
 
-const every = (visit: (pair: Pair, word: Word, about: string) => void): void => {
+const every = (visit: (pair: Pair, word: OutcomeName, about: string) => void): void => {
   for (const type of TYPES)
     for (const status of STATUSES)
-      for (const word of WORD_NAMES)
-        visit(underWay(STANDING[status], { type, amount: 2000n }), word, `${type}, ${status}, ${word}`);
+      for (const word of OUTCOME_NAMES)
+        visit(withOperation(PAYMENT_STATES[status], { type, amount: 2000n }), word, `${type}, ${status}, ${word}`);
 };
 
 describe('a word about an operation under way', () => {
   for (const [begun, words] of Object.entries(ENDS)) {
     const [type, status] = begun.split(' ') as [OperationType, Status];
     const types: readonly OperationType[] = type === 'authorization' ? ['authorization', 'payment'] : [type];
-    it(`about ${begun}: ${Object.keys(words).length} of ${WORD_NAMES.length} words end it`, () => {
+    it(`about ${begun}: ${Object.keys(words).length} of ${OUTCOME_NAMES.length} words end it`, () => {
       for (const each of types) {
-        for (const word of WORD_NAMES) {
-          const after = settled(underWay(STANDING[status], { type: each, amount: 2000n }), word);
+        for (const word of OUTCOME_NAMES) {
+          const after = settled(withOperation(PAYMENT_STATES[status], { type: each, amount: 2000n }), word);
           assert.equal(after?.payment.status, words[word], `${each}, ${word}`);
         }
       }
@@ -169,7 +169,7 @@ describe('a word about an operation under way', () => {
 
   it('says why it was refused: the processor’s reason, or that it was never received', () => {
     for (const type of TYPES) {
-      const pair = underWay(STANDING[isFirstType(type) ? 'Opened' : 'Authorized'], { type });
+      const pair = withOperation(PAYMENT_STATES[isFirstType(type) ? 'Opened' : 'Authorized'], { type });
       if (type === 'expiry') continue;
       assert.deepEqual(settled(pair, 'refused')?.operation.failed, failed);
       assert.deepEqual(settled(pair, 'not sent')?.operation.failed, NEVER_RECEIVED);
@@ -180,7 +180,7 @@ describe('a word about an operation under way', () => {
 });
 
 describe('the first operation', () => {
-  const first = underWay({}, { type: 'authorization' });
+  const first = withOperation({}, { type: 'authorization' });
 
   it('that is approved holds the whole amount, for as long as authorizations live', () => {
     const payment = settled(first, 'approved')?.payment;
@@ -208,13 +208,13 @@ describe('the first operation', () => {
   it('stays in doubt when more was captured than asked for', () => {
     const word = (minor: bigint): Outcome => ({ kind: 'approved', captured: captured(minor), particulars: told });
     assert.equal(settle(first, word(10_001n), NOW, LIFETIMES), undefined);
-    assert.equal(standing(paymentOf(STANDING.Authorized), word(10_001n), NOW, LIFETIMES), undefined);
+    assert.equal(standing(buildPayment(PAYMENT_STATES.Authorized), word(10_001n), NOW, LIFETIMES), undefined);
     assert.equal(settle(first, word(10_000n), NOW, LIFETIMES)?.payment.status, 'Collected');
   });
 
   it('that is pending leaves the payment Opened and is watched', () => {
     const after = settled(first, 'pending');
-    assert.deepEqual(after?.payment, { ...paymentOf(), watched: [FIRST] });
+    assert.deepEqual(after?.payment, { ...buildPayment(), watched: [FIRST] });
     assert.equal(after?.operation.state, 'accepted');
   });
 
@@ -227,7 +227,7 @@ describe('the first operation', () => {
 });
 
 describe('a capture', () => {
-  const capture = underWay(STANDING.Authorized, { type: 'capture', amount: 2000n });
+  const capture = withOperation(PAYMENT_STATES.Authorized, { type: 'capture', amount: 2000n });
 
   it('collects its own amount, accepted or approved', () => {
     for (const word of ['approved', 'pending', 'captured'] as const) {
@@ -246,7 +246,7 @@ describe('a capture', () => {
   });
 
   it('ends where news have told of it, or of its undoing, before its own answer', () => {
-    const told = (amount: bigint): Pair => underWay(STANDING.Collected, { type: 'capture', amount });
+    const told = (amount: bigint): Pair => withOperation(PAYMENT_STATES.Collected, { type: 'capture', amount });
     for (const word of ['approved', 'pending'] as const) {
       const after = settled(told(8000n), word);
       assert.deepEqual([after?.payment.status, after?.payment.collected], ['Collected', 8000n]);
@@ -254,7 +254,7 @@ describe('a capture', () => {
       assert.equal(after?.operation.state, 'accepted');
       assert.equal(settled(told(2000n), word), undefined, 'another capture');
     }
-    const undone = settled(underWay(STANDING.Voided, { type: 'capture' }), 'reversed');
+    const undone = settled(withOperation(PAYMENT_STATES.Voided, { type: 'capture' }), 'reversed');
     assert.equal(undone?.payment.status, 'Voided');
     assert.equal(undone?.payment.operation, undefined);
     assert.deepEqual(undone?.operation.failed, NEVER_CONFIRMED);
@@ -262,7 +262,7 @@ describe('a capture', () => {
 });
 
 describe('a refund', () => {
-  const refund = (amount: bigint): Pair => underWay(STANDING.Collected, { type: 'payment_refund', amount });
+  const refund = (amount: bigint): Pair => withOperation(PAYMENT_STATES.Collected, { type: 'payment_refund', amount });
 
   it('adds to what was given back', () => {
     const after = settled(refund(2000n), 'approved');
@@ -296,30 +296,30 @@ describe('a refund', () => {
 describe('a void and an expiry', () => {
   it('differ in the mark of the clock', () => {
     for (const word of ['approved', 'reversed'] as const) {
-      assert.equal(settled(underWay(STANDING.Authorized, { type: 'expiry' }), word)?.payment.expired, true);
+      assert.equal(settled(withOperation(PAYMENT_STATES.Authorized, { type: 'expiry' }), word)?.payment.expired, true);
       assert.equal(
-        settled(underWay(STANDING.Authorized, { type: 'authorization_void' }), word)?.payment.expired,
+        settled(withOperation(PAYMENT_STATES.Authorized, { type: 'authorization_void' }), word)?.payment.expired,
         false,
       );
     }
     assert.equal(
-      settled(underWay(STANDING.Authorized, { type: 'authorization_void' }), 'refused')?.payment.expired,
+      settled(withOperation(PAYMENT_STATES.Authorized, { type: 'authorization_void' }), 'refused')?.payment.expired,
       false,
     );
   });
 
   it('that are pending or unknown stay under way; so does an expiry that is refused', () => {
     for (const type of ['authorization_void', 'expiry'] as const)
-      assert.equal(settled(underWay(STANDING.Authorized, { type }), 'pending'), undefined);
+      assert.equal(settled(withOperation(PAYMENT_STATES.Authorized, { type }), 'pending'), undefined);
     for (const word of ['refused', 'not sent'] as const)
-      assert.equal(settled(underWay(STANDING.Authorized, { type: 'expiry' }), word), undefined);
+      assert.equal(settled(withOperation(PAYMENT_STATES.Authorized, { type: 'expiry' }), word), undefined);
   });
 
   it('end where news have given the payment back meanwhile', () => {
     for (const type of ['authorization_void', 'expiry'] as const) {
       for (const status of ['Cancelled', 'Voided'] as const) {
         for (const word of ['approved', 'reversed'] as const) {
-          const after = settled(underWay(STANDING[status], { type }), word);
+          const after = settled(withOperation(PAYMENT_STATES[status], { type }), word);
           assert.equal(after?.payment.status, status);
           assert.equal(after?.payment.operation, undefined);
           assert.equal(after?.payment.expired, type === 'expiry');

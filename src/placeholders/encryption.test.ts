@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { constants, generateKeyPairSync, type KeyObject, privateDecrypt } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { filled, marksOf as marksIn } from '../../test/marks.ts';
+import { locatePlaceholders as marksIn, withValues } from '../../test/fixtures/placeholder-fixtures.ts';
 import type { EncryptionPadding } from '../crypto/rsa.ts';
 import { Failure } from '../kernel/failure.ts';
 import { encryptValues, isEncrypted, readEncryption, type ValueEncryption } from './encryption.ts';
@@ -118,7 +118,7 @@ describe('a value', () => {
   const marked = { ...all, isPartial: true };
 
   function encrypted(marks: Mark[], values: string[], encryption: ValueEncryption, key = publicKey): string[] {
-    const result = encryptValues(filled(marks, values), encryption, key);
+    const result = encryptValues(withValues(marks, values), encryption, key);
     assert.deepEqual(
       result.map(({ mark }) => mark),
       marks,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { filled } from '../../test/marks.ts';
+import { withValues } from '../../test/fixtures/placeholder-fixtures.ts';
 import { Failure } from '../kernel/failure.ts';
 import { escapeForJson, markJson } from './in-json.ts';
 import { replaceMarks } from './mark.ts';
@@ -10,7 +10,7 @@ const ONE = '{{a:detokenize}}';
 const NONE: ReadonlySet<string> = new Set();
 
 const replaced = (text: string, ...values: readonly string[]): string =>
-  replaceMarks(text, filled(markJson(text, NONE), values));
+  replaceMarks(text, withValues(markJson(text, NONE), values));
 
 function failure(text: string, known: ReadonlySet<string> = NONE): Failure {
   try {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { filled } from '../../test/marks.ts';
+import { withValues } from '../../test/fixtures/placeholder-fixtures.ts';
 import { Failure } from '../kernel/failure.ts';
 import { markText } from './in-text.ts';
 import { replaceMarks } from './mark.ts';
@@ -11,7 +11,7 @@ const ONE = '{{a:detokenize}}';
 describe('placeholders in a text of any form', () => {
   it('are found anywhere, keys and comments included', () => {
     const text = `{"${ONE}": [${ONE}]} <!-- ${ONE} --> ${ONE}`;
-    assert.equal(replaceMarks(text, filled(markText(text), ['1', '2', '3', '4'])), '{"1": [2]} <!-- 3 --> 4');
+    assert.equal(replaceMarks(text, withValues(markText(text), ['1', '2', '3', '4'])), '{"1": [2]} <!-- 3 --> 4');
   });
 
   it('are known by their raw characters only', () => {
@@ -28,7 +28,7 @@ describe('placeholders in a text of any form', () => {
       fc.property(around, values, around, (before, value, after) => {
         const text = before + ONE + after;
         const expected = before + JSON.stringify(value).slice(1, -1) + after;
-        assert.equal(replaceMarks(text, filled(markText(text), [value])), expected);
+        assert.equal(replaceMarks(text, withValues(markText(text), [value])), expected);
       }),
     );
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { readXml } from '../../test/xml-reading.ts';
+import { readXml } from '../../test/fixtures/xml-parsing.ts';
 import { markXml } from './in-xml.ts';
 import { replaceMarks } from './mark.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { filled } from '../../test/marks.ts';
-import { readXml } from '../../test/xml-reading.ts';
+import { withValues } from '../../test/fixtures/placeholder-fixtures.ts';
+import { readXml } from '../../test/fixtures/xml-parsing.ts';
 import { Failure } from '../kernel/failure.ts';
 import { markXml } from './in-xml.ts';
 import { replaceMarks } from './mark.ts';
@@ -9,7 +9,7 @@ import { replaceMarks } from './mark.ts';
 const ONE = '{{a:detokenize}}';
 
 const replaced = (text: string, ...values: readonly string[]): string =>
-  replaceMarks(text, filled(markXml(text, 1), values));
+  replaceMarks(text, withValues(markXml(text, 1), values));
 
 function failure(act: () => unknown): Failure {
   try {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { filled } from '../../test/marks.ts';
+import { withValues } from '../../test/fixtures/placeholder-fixtures.ts';
 import { Failure } from '../kernel/failure.ts';
 import { faultAt, lineCounter, type Mark, markStretch, replaceMarks, type Stretch } from './mark.ts';
 
@@ -73,19 +73,19 @@ describe('marks', () => {
 describe('replacing', () => {
   it('puts in what each stretch writes, and leaves everything else', () => {
     const payload = `a${ONE}b${ONE}`;
-    assert.equal(replaceMarks(payload, filled(marksOf(stretch(payload)), ['1', '22'])), 'a<1>b<22>');
+    assert.equal(replaceMarks(payload, withValues(marksOf(stretch(payload)), ['1', '22'])), 'a<1>b<22>');
     assert.equal(replaceMarks(payload, []), payload);
   });
 
   it('does not look at what it put in', () => {
     const payload = `${ONE}${ONE}`;
-    assert.equal(replaceMarks(payload, filled(marksOf(stretch(payload)), [ONE, '$&'])), `<${ONE}><$&>`);
+    assert.equal(replaceMarks(payload, withValues(marksOf(stretch(payload)), [ONE, '$&'])), `<${ONE}><$&>`);
   });
 
   it('fails for a value that cannot stand there, and tells nothing of it', () => {
     const payload = `${ONE}${ONE}`;
     const { code, message } = failure(() =>
-      replaceMarks(payload, filled(marksOf(stretch(payload)), ['x', 'impossible'])),
+      replaceMarks(payload, withValues(marksOf(stretch(payload)), ['x', 'impossible'])),
     );
     assert.equal(code, 'invalid_placeholder');
     assert.equal(message, 'place 16: placeholder 2: the value cannot be written in this place');

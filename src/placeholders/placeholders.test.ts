@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type House, startHouse } from '../../test/house.ts';
-import { marksOf } from '../../test/marks.ts';
+import { locatePlaceholders } from '../../test/fixtures/placeholder-fixtures.ts';
+import { startTestService, type TestService } from '../../test/fixtures/test-service.ts';
 import type { Permission } from '../accounts/permission.ts';
 import { Captures } from '../captures/captures.ts';
 import { UnsealError } from '../crypto/seal.ts';
@@ -43,23 +43,23 @@ async function failure(promise: Promise<unknown>): Promise<Failure> {
 }
 
 describe('resolving placeholders', () => {
-  let house: House;
+  let service: TestService;
   let vault: Vault;
   let captures: Captures;
   let placeholders: Placeholders;
   let tenant: Tenant;
 
   before(async () => {
-    house = await startHouse();
-    const { database, clock } = house.core;
-    vault = new Vault(house.core);
-    captures = new Captures({ ...house.core, vault });
+    service = await startTestService();
+    const { database, clock } = service.core;
+    vault = new Vault(service.core);
+    captures = new Captures({ ...service.core, vault });
     placeholders = new Placeholders({ database, vault, captures, clock });
     tenant = await newTenant();
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
-  const newTenant = async (): Promise<Tenant> => ({ account: await house.newAccount(), environment: 'sandbox' });
+  const newTenant = async (): Promise<Tenant> => ({ account: await service.newAccount(), environment: 'sandbox' });
 
   async function newToken(card: Card = CARD, owner = tenant): Promise<string> {
     const format = { scheme: 7, bin: 6 } as const;
@@ -80,7 +80,7 @@ describe('resolving placeholders', () => {
     return { tenant: of, permissions, origin: ORIGIN, use: 'jose' };
   };
   async function resolve(text: string, reader = readerOf()): Promise<string[]> {
-    const marks = marksOf(text, '/x');
+    const marks = locatePlaceholders(text, '/x');
     const filled = await placeholders.resolve(reader, marks);
     assert.deepEqual(
       filled.map(({ mark }) => mark),
@@ -92,7 +92,7 @@ describe('resolving placeholders', () => {
   /** What the audit log says that it did not say before, oldest first. */
   async function audited(act: () => Promise<unknown>): Promise<Audited[]> {
     const sql = 'select record from journal where account = ? order by sequence';
-    const read = () => house.core.database.read(sql, tenant.account);
+    const read = () => service.core.database.read(sql, tenant.account);
     const old = (await read()).length;
     await act();
     return (await read()).slice(old).map(({ record }) => JSON.parse(String(record)) as Audited);
@@ -152,7 +152,7 @@ describe('resolving placeholders', () => {
     const id = await newCapture();
     // What cannot be opened any more is not missed until then.
     const spoil = write('update captures set sad = ? where id = ?', [new Uint8Array(40), id], 1);
-    await commitAll(house.core.database, { writes: [spoil] });
+    await commitAll(service.core.database, { writes: [spoil] });
     assert.deepEqual(await resolve(`{{${id}:transaction}}`), [PAN]);
     await assert.rejects(resolve(`{{${id}:transaction}}{{${id}:transaction|extract:cvv}}`), UnsealError);
   });
@@ -194,7 +194,7 @@ describe('resolving placeholders', () => {
     const production: Tenant = { ...other, environment: 'production' };
     assert.equal((await failure(resolve(`{{${token}:detokenize}}`, readerOf(BOTH, production)))).code, 'unknown_token');
     const ended = await newCapture();
-    house.advance(60 * MINUTE);
+    service.advance(60 * MINUTE);
     assert.equal((await failure(resolve(`{{${ended}:transaction}}`))).code, 'unknown_capture');
   });
 
@@ -243,9 +243,9 @@ describe('resolving placeholders', () => {
   });
 
   it('lets an error that is no fault of the caller pass', async () => {
-    const { database, clock } = house.core;
-    const broken = Object.assign(new Vault({ ...house.core }), { reveal: () => Promise.reject(new Error('broken')) });
+    const { database, clock } = service.core;
+    const broken = Object.assign(new Vault({ ...service.core }), { reveal: () => Promise.reject(new Error('broken')) });
     const own = new Placeholders({ database, vault: broken, captures, clock });
-    await assert.rejects(own.resolve(readerOf(), marksOf('{{a:detokenize}}', '/x')), /^Error: broken$/);
+    await assert.rejects(own.resolve(readerOf(), locatePlaceholders('{{a:detokenize}}', '/x')), /^Error: broken$/);
   });
 });

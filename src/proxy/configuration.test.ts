@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { newCertificate, newPair } from '../../test/rsa-pairs.ts';
+import { newCertificate, newKeyPair } from '../../test/fixtures/rsa-key-pairs.ts';
 import { subjectKeyIdentifier, thumbprint } from '../crypto/rsa-keys.ts';
 import { DAY } from '../kernel/clock.ts';
 import {
@@ -23,7 +23,7 @@ import {
 } from './configuration.ts';
 
 const NOW = Date.UTC(2026, 0, 15);
-const pairs = [newPair(), newPair()] as const;
+const pairs = [newKeyPair(), newKeyPair()] as const;
 const [{ privateKey: one }, { privateKey: other }] = pairs;
 const [certificate, otherCertificate] = [await newCertificate(pairs[0], NOW), await newCertificate(pairs[1], NOW)];
 

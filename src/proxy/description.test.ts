@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash, createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { Search } from '../../test/canaries.ts';
-import { newCertificate, newPair, publicPem } from '../../test/rsa-pairs.ts';
+import { Search } from '../../test/fixtures/canaries.ts';
+import { newCertificate, newKeyPair, publicPem } from '../../test/fixtures/rsa-key-pairs.ts';
 import { keyFingerprint, subjectKeyIdentifier, thumbprint } from '../crypto/rsa-keys.ts';
 import { DAY, iso8601 } from '../kernel/clock.ts';
 import { type Configuration, EMPTY, merchantKey, processorKey } from './configuration.ts';
@@ -10,7 +10,7 @@ import { describeConfiguration } from './description.ts';
 import { shownSettings } from './settings.ts';
 
 const NOW = Date.UTC(2026, 0, 15);
-const [{ privateKey: one }, { privateKey: other }] = [newPair(), newPair()];
+const [{ privateKey: one }, { privateKey: other }] = [newKeyPair(), newKeyPair()];
 const certificate = await newCertificate({ privateKey: one }, NOW);
 const otherCertificate = await newCertificate({ privateKey: other }, NOW);
 const PASSWORD = 'correct horse';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey, generateKeyPairSync, type X509Certificate } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { newCertificate, newPair, privatePem, publicPem } from '../../test/rsa-pairs.ts';
+import { newCertificate, newKeyPair, privatePem, publicPem } from '../../test/fixtures/rsa-key-pairs.ts';
 import { InvalidKeyError } from '../crypto/rsa-keys.ts';
 import { DAY, MINUTE } from '../kernel/clock.ts';
 import {
@@ -16,7 +16,7 @@ import {
 import { type MerchantFiles, replaceMerchantKey, replaceProcessorKey, type Times } from './replace-keys.ts';
 
 const NOW = Date.UTC(2026, 0, 15);
-const PAIRS = { a: newPair(), b: newPair(), c: newPair() };
+const PAIRS = { a: newKeyPair(), b: newKeyPair(), c: newKeyPair() };
 type Name = keyof typeof PAIRS;
 const NAMES = Object.keys(PAIRS) as Name[];
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { Databases, WAYS } from '../../test/copy-databases.ts';
-import { everything, fillVault, isLarge } from '../../test/copy-filling.ts';
+import { COPY_PATHS, Databases } from '../../test/fixtures/copy-databases.ts';
+import { isLarge, readAllRows, seedVault } from '../../test/fixtures/copy-seed.ts';
 import {
   beginCopy,
   type CopyError,
@@ -34,7 +34,7 @@ async function copied(move: Move): Promise<void> {
 }
 
 // Between two of a kind it is the same.
-for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
+for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)) {
   describe(`a copy from ${from} to ${to}`, { skip, timeout: 240_000 }, () => {
     let databases: Databases;
     let source: Driver;
@@ -51,9 +51,9 @@ for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
     afterEach(() => databases.remove());
 
     test('has every value of every table, and is a vault once it is finished', async () => {
-      await fillVault(source, { rows: 60, most: 1200, wide: (index) => (index % 400 === 0 ? 700_000 : 0) });
+      await seedVault(source, { rows: 60, most: 1200, wide: (index) => (index % 400 === 0 ? 700_000 : 0) });
       await copied(move);
-      assert.deepEqual(await everything(target), await everything(source));
+      assert.deepEqual(await readAllRows(target), await readAllRows(source));
       const compared = await compareRows(move);
       assert.deepEqual(
         compared.map(({ name, rows }) => [name, rows]),
@@ -70,7 +70,7 @@ for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
     });
 
     test('goes on wherever it was interrupted, and writes nothing twice', async () => {
-      await fillVault(source, { rows: 40, most: 1100 });
+      await seedVault(source, { rows: 40, most: 1100 });
       let steps = 0;
       let interruptions = 0;
       const progress = ({ step }: Progress): void => {
@@ -95,11 +95,11 @@ for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
       }
       assert.ok(interruptions > VAULT_TABLES.length / 2, `${interruptions}`);
       await compareRows({ source, target, progress: quiet });
-      assert.deepEqual(await everything(target), await everything(source));
+      assert.deepEqual(await readAllRows(target), await readAllRows(source));
     });
 
     test('finds any change of either side', async () => {
-      await fillVault(source, { rows: 3 });
+      await seedVault(source, { rows: 3 });
       await copied(move);
       await compareRows(move);
       let changes = 0;
@@ -127,7 +127,7 @@ for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
     });
 
     test('finds rows that are missing or too many', async () => {
-      await fillVault(source, { rows: 3 });
+      await seedVault(source, { rows: 3 });
       await copied(move);
       const insert = 'insert into accounts (id, name, suspended_at, created_at) values (?, ?, null, 1)';
       for (const side of [source, target]) {
@@ -143,7 +143,7 @@ for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
     });
 
     test('is refused over anything else, which stays as it is', async () => {
-      await fillVault(source, { rows: 2 });
+      await seedVault(source, { rows: 2 });
       const vault = await identifySource(source);
       await makeSchema(target, clock);
       for (const { name, columns } of VAULT_TABLES) {
@@ -163,11 +163,11 @@ for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
     });
 
     test('is refused over the copy of another vault', async () => {
-      await fillVault(source, { rows: 1 });
+      await seedVault(source, { rows: 1 });
       await copied(move);
       const other = await databases.make(from);
       await other.migrate(clock);
-      await fillVault(other, { rows: 1 });
+      await seedVault(other, { rows: 1 });
       const vault = await identifySource(other);
       await assert.rejects(beginCopy(target, vault, 1), /the target holds a copy of another vault/);
       await finishCopy(target, 5);
@@ -175,7 +175,7 @@ for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
     });
 
     test('of two at once over one target one ends, and it is whole', async () => {
-      await fillVault(source, { rows: 40, most: 1500 });
+      await seedVault(source, { rows: 40, most: 1500 });
       const vault = await identifySource(source);
       await makeSchema(target, clock);
       const states = await Promise.all([beginCopy(target, vault, 1), beginCopy(target, vault, 2)]);
@@ -185,13 +185,13 @@ for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
       assert.ok(failed.length <= 1, `${failed.length}`);
       for (const { reason } of failed) assert.match(reason.message, /something else writes to the target/);
       await compareRows(move);
-      assert.deepEqual(await everything(target), await everything(source));
+      assert.deepEqual(await readAllRows(target), await readAllRows(source));
     });
 
     test('starts from a whole vault of this version only', async () => {
       await assert.rejects(identifySource(target), /the source holds no vault that can be read/);
       await assert.rejects(identifySource(source), /the source holds no vault: it has no keys/);
-      await fillVault(source, { rows: 1 });
+      await seedVault(source, { rows: 1 });
       await copied(move);
       await assert.rejects(identifySource(target), /the source is itself a copy that was not finished/);
       await change(source, 'update schema_migrations set version = ? where version = ?', NEWEST + 1, NEWEST);
@@ -201,7 +201,7 @@ for (const { from, to, skip } of WAYS.filter((way) => way.from !== way.to)) {
     });
 
     test('leaves a vault of an older version alone', async () => {
-      await fillVault(source, { rows: 1 });
+      await seedVault(source, { rows: 1 });
       await change(source, 'delete from schema_migrations where version = ?', NEWEST);
       await assert.rejects(makeSchema(source, clock), /the target is not empty: it holds a vault of schema/);
       assert.equal(
@@ -239,7 +239,7 @@ describe('the pages of a copy', () => {
   const insert = 'insert into accounts (id, name, suspended_at, created_at) values (?, ?, ?, ?)';
 
   test('are bounded in rows and bytes, and have every row once, in the order of the keys', async () => {
-    await fillVault(database, {
+    await seedVault(database, {
       rows: 1,
       most: 3000,
       wide: (index) => (index < 60 ? 20_000 : index === 2500 ? 3_000_000 : 0),

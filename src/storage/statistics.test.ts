@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { dropDatabase } from '../../test/database.ts';
-import { type House, startHouse } from '../../test/house.ts';
-import { CAPTURES, capture, cards, TOKENIZE, VISA } from '../../test/interface/vault.ts';
+import { dropDatabase } from '../../test/fixtures/database.ts';
+import { startTestService, type TestService } from '../../test/fixtures/test-service.ts';
+import { CAPTURES, capture, cards, TOKENIZE, VISA } from '../../test/interface/vault-requests.ts';
 import { DAY, HOUR } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Database } from './database.ts';
@@ -13,17 +13,17 @@ import { Statistics } from './statistics.ts';
 import { Totals } from './totals.ts';
 
 describe('what is counted over time', { timeout: 60_000 }, () => {
-  let house: House;
+  let service: TestService;
   let database: Database;
   let tenant: Tenant;
   let now = 1000 * DAY + 5 * HOUR + 17;
   const clock = (): number => now;
   before(async () => {
-    house = await startHouse();
-    ({ database } = house.core);
-    tenant = { account: await house.newAccount(), environment: 'sandbox' };
+    service = await startTestService();
+    ({ database } = service.core);
+    tenant = { account: await service.newAccount(), environment: 'sandbox' };
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   test('adds up over hours, processes and writes', async () => {
     const [one, other] = [new Statistics({ database, clock }), new Statistics({ database, clock })];
@@ -52,7 +52,7 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
     const statistics = new Statistics({ database, clock });
     const many = 2 ** 31;
     const from = now;
-    const whose = { ...tenant, account: await house.newAccount() };
+    const whose = { ...tenant, account: await service.newAccount() };
     for (const name of ['a', 'a', 'b', 'a']) {
       statistics.note(whose, name, many);
       now += DAY;
@@ -78,7 +78,7 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
     const statistics = new Statistics({ database: { ...database, read: counting } as Database, clock });
     const writing = new Statistics({ database, clock });
     const [from, before] = [now - (now % DAY) + 10 * DAY, now];
-    const whose = { ...tenant, account: await house.newAccount() };
+    const whose = { ...tenant, account: await service.newAccount() };
     for (let hour = 0; hour < 3 * 24; hour++) {
       now = from + hour * HOUR;
       for (const name of ['a', 'b']) writing.note(whose, name);
@@ -135,7 +135,7 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
 
   test('is every answered request of a known key, with its class of durations, and the tokens made', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'cardvault-counted-'));
-    const first = await startHouse({ directory });
+    const first = await startTestService({ directory });
     const account = await first.newAccount();
     const { secret: key } = await first.newKey(account, { permissions: ['tokens:create', 'tokens:inspect'] });
     for (const pan of [VISA, VISA])
@@ -144,7 +144,7 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
     assert.equal((await first.call('POST', CAPTURES, { key, body: capture() })).status, 403);
     await first.call('GET', '/v1/tokens/none/inspect', { key: 'unknown' });
     await first.stop();
-    const second = await startHouse({ directory });
+    const second = await startTestService({ directory });
     try {
       const statistics = new Statistics({ database: second.core.database, clock });
       const found = await statistics.sums({ account, environment: 'sandbox' }, Date.now() - DAY, Date.now() + DAY);
@@ -178,21 +178,21 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
   });
 
   test('beside totals, which are kept for ten seconds', async () => {
-    const account = await house.newAccount();
-    const { secret: key } = await house.newKey(account, {
+    const account = await service.newAccount();
+    const { secret: key } = await service.newKey(account, {
       permissions: ['tokens:create', 'tokens:delete', 'captures:create'],
     });
-    const totals = new Totals({ database, clock: () => house.now() });
+    const totals = new Totals({ database, clock: () => service.now() });
     const of = () => totals.of({ account, environment: 'sandbox' });
     assert.deepEqual(await of(), { tokens: 0, captures: 0, payments: 0 });
-    const made = await house.call('POST', TOKENIZE, { key, body: cards([VISA, VISA]) });
-    await house.call('POST', CAPTURES, { key, body: capture() });
+    const made = await service.call('POST', TOKENIZE, { key, body: cards([VISA, VISA]) });
+    await service.call('POST', CAPTURES, { key, body: capture() });
     assert.deepEqual(await of(), { tokens: 0, captures: 0, payments: 0 });
-    house.advance(11_000);
+    service.advance(11_000);
     assert.deepEqual(await of(), { tokens: 2, captures: 1, payments: 0 });
     const [token] = made.json.data.tokens;
-    await house.call('DELETE', '/v1/tokens', { key, body: { tokens: [token.token] } });
-    house.advance(60_000_000);
+    await service.call('DELETE', '/v1/tokens', { key, body: { tokens: [token.token] } });
+    service.advance(60_000_000);
     assert.equal((await of()).captures, 0);
   });
 });

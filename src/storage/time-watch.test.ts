@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { databaseSettings, dropDatabase } from '../../test/database.ts';
+import { databaseSettings, dropDatabase } from '../../test/fixtures/database.ts';
 import { readConfig } from '../config.ts';
 import { Keyring } from '../crypto/keyring.ts';
 import { systemRandom } from '../crypto/random.ts';

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { trusting } from '../../test/clocks.ts';
-import { databaseSettings, dropDatabase } from '../../test/database.ts';
-import { beginJournal } from '../../test/journals.ts';
+import { trustedTime } from '../../test/fixtures/clock.ts';
+import { databaseSettings, dropDatabase } from '../../test/fixtures/database.ts';
+import { initializeJournal } from '../../test/fixtures/journals.ts';
 import { readConfig } from '../config.ts';
 import { Keyring } from '../crypto/keyring.ts';
 import { systemRandom } from '../crypto/random.ts';
@@ -42,7 +42,7 @@ before(async () => {
   database = opened.database;
   await opened.database.migrate(clock);
   const journalKey = await newKeyring().digestKey({ account: '', environment: 'service', purpose: 'journal' });
-  await beginJournal(opened.database, journalKey);
+  await initializeJournal(opened.database, journalKey);
 });
 after(async () => {
   await database.close();
@@ -51,7 +51,7 @@ after(async () => {
 });
 
 const newKeyring = (): Keyring => new Keyring({ root, store: wrappedKeyStore(database), clock, random });
-const newVault = (): Vault => new Vault({ database, keyring: newKeyring(), clock, time: trusting(clock), random });
+const newVault = (): Vault => new Vault({ database, keyring: newKeyring(), clock, time: trustedTime(clock), random });
 
 /** Every card number of 14 digits between this BIN and last four: 1,000. */
 const cardsOf = (bin: string, last: string): Pan[] =>

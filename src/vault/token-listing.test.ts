@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { type House, luhnPan, startHouse } from '../../test/house.ts';
+import { luhnPan, startTestService, type TestService } from '../../test/fixtures/test-service.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { type Pan, passesLuhn } from '../kernel/pan.ts';
 import { commitAll, type Database, type Row, write } from '../storage/database.ts';
@@ -109,17 +109,17 @@ const ORPHANS = `select m.slot from token_marks m where not exists (select 1 fro
   and t.environment = m.environment and t.slot = m.slot and t.record is not null)`;
 
 describe('tokens as people find them', { timeout: 120_000 }, () => {
-  let house: House;
+  let service: TestService;
   let parts: Parts;
   before(async () => {
-    house = await startHouse();
-    const { database, keyring } = house.core;
+    service = await startTestService();
+    const { database, keyring } = service.core;
     const listing = new TokenListing({ database, keyring });
-    parts = { database, vault: new Vault({ ...house.core }), listing, marking: new Marking({ database, keyring }) };
+    parts = { database, vault: new Vault({ ...service.core }), listing, marking: new Marking({ database, keyring }) };
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
-  const newTenant = async (): Promise<Tenant> => ({ account: await house.newAccount(), environment: 'sandbox' });
+  const newTenant = async (): Promise<Tenant> => ({ account: await service.newAccount(), environment: 'sandbox' });
   const make = async (tenant: Tenant, request: Tokenization): Promise<Token> => {
     const [result] = await parts.vault.tokenize(tenant, request, { origin: ORIGIN });
     assert.ok(result?.token !== undefined);
@@ -138,7 +138,7 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
     const tokens = new Map<string, Token>();
     for (const step of history) {
       // At one moment many of them, or else one after the other.
-      house.advance(step.do === 'merge' ? 1 : 0);
+      service.advance(step.do === 'merge' ? 1 : 0);
       const token = 'which' in step ? at([...tokens.keys()], step.which) : undefined;
       if (step.do === 'tokenize' || step.do === 'merge') {
         const format = {
@@ -231,7 +231,7 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
       assert.deepEqual((await tokensOf(tenant, wanted)).sort(), sorted, wanted.by);
     const listed = await allOf(async (cursor) => {
       const page = await parts.listing.list(tenant, cursor);
-      house.advance(5);
+      service.advance(5);
       await make(tenant, asked(at(PANS, 13), {}));
       return page;
     });
@@ -276,7 +276,7 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
     // And its deletion leaves the marks, which find nothing.
     await change('update tokens set record = null, deleted_at = 1 where account = ?', tenant.account);
     assert.deepEqual(await tokensOf(tenant, { by: 'tag', text: 'two' }), []);
-    while ((await parts.vault.sweep(house.now())) > 0);
+    while ((await parts.vault.sweep(service.now())) > 0);
     assert.deepEqual(await tokensOf(tenant, { by: 'tag', text: 'two' }), []);
     await change('delete from token_marks where account = ?', tenant.account);
   });

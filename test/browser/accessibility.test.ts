@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { noChromium } from '../chromium.ts';
+import { whyNoChromium } from '../fixtures/chromium.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
-import { type FilledHouse, startFilledHouse } from './filled.ts';
-import { untilItHolds } from './patience.ts';
+import { type SeededService, startSeededService } from './seeded-service.ts';
 import { headed, type Stop, settled, stopsIn, visit, visitWithin, type Who, whoIs } from './tour.ts';
+import { untilPasses } from './until-passes.ts';
 
 /** Every page in both forms, which takes a minute more. */
 const IS_THOROUGH = process.env['TEST_BROWSER'] === 'all';
@@ -16,18 +16,18 @@ const SIZES = {
   narrowest: { width: 360, height: 740 },
 };
 
-describe('every page can be used by everybody', { skip: noChromium() }, () => {
-  let filled: FilledHouse;
+describe('every page can be used by everybody', { skip: whyNoChromium() }, () => {
+  let filled: SeededService;
   let browser: TestBrowser;
   const visitors = new Map<Who, Visitor>();
   before(async () => {
-    filled = await startFilledHouse();
-    browser = await openBrowser(filled.house.ports.console);
+    filled = await startSeededService();
+    browser = await openBrowser(filled.service.ports.console);
   });
   afterEach(() => browser.check());
   after(async () => {
     await browser?.close();
-    await filled?.house.stop();
+    await filled?.service.stop();
   });
 
   const visitorOf = async (who: Who): Promise<Visitor> => {
@@ -77,7 +77,7 @@ async function assertOutline(page: Page, heading: string | RegExp): Promise<void
   await headed(page, heading);
   await settled(page);
   await page.getByRole('navigation', { name: 'Main' }).waitFor({ state: 'attached' });
-  await untilItHolds(async () => {
+  await untilPasses(async () => {
     assert.equal(await page.locator('h1').count(), 1, 'one heading of the first level');
     assert.equal(await page.getByRole('main').count(), 1, 'one main part');
     assert.match(await page.title(), / · cardvault$/);
@@ -87,7 +87,7 @@ async function assertOutline(page: Page, heading: string | RegExp): Promise<void
 
 async function assertNoSideways(page: Page): Promise<void> {
   await settled(page);
-  await untilItHolds(async () => {
+  await untilPasses(async () => {
     const { wide, shown } = await page.evaluate<{ wide: number; shown: number }>(
       '({ wide: document.documentElement.scrollWidth, shown: document.documentElement.clientWidth })',
     );

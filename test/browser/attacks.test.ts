@@ -2,53 +2,53 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { showSession } from '../../console/wire/session.ts';
-import { noChromium } from '../chromium.ts';
-import { newClient, type PersonClient } from '../console/client.ts';
-import type { House } from '../house.ts';
+import { newClient, type UserClient } from '../console/console-client.ts';
+import { whyNoChromium } from '../fixtures/chromium.ts';
+import type { TestService } from '../fixtures/test-service.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { type HostileSite, startHostileSite } from './hostile-site.ts';
+import { enterCode, enterPassword, newCode, signIn, signOut } from './sign-in-steps.ts';
 import { startVictim, type Victim } from './victim.ts';
-import { giveCode, givePassword, newCode, signIn, signOut } from './ways-in.ts';
 
 const COOKIE = '__Host-cardvault-session';
 
-describe('attacks on the console, in the browser', { skip: noChromium() }, () => {
+describe('attacks on the console, in the browser', { skip: whyNoChromium() }, () => {
   let victim: Victim;
-  let house: House;
+  let service: TestService;
   let account: string;
-  let vera: PersonClient;
+  let vera: UserClient;
   let browser: TestBrowser;
   let site: HostileSite;
 
   before(async () => {
     victim = await startVictim();
-    ({ house, account, vera } = victim);
-    browser = await openBrowser(house.ports.console);
-    site = await startHostileSite(house);
+    ({ service, account, vera } = victim);
+    browser = await openBrowser(service.ports.console);
+    site = await startHostileSite(service);
   });
   afterEach(() => browser.check());
   after(async () => {
     await browser?.close();
     site?.stop();
-    await house?.stop();
+    await service?.stop();
   });
 
   const signedIn = async (): Promise<Visitor> => {
     const visitor = await browser.newVisitor();
     await visitor.page.goto('/');
-    await signIn(visitor.page, house, vera);
+    await signIn(visitor.page, service, vera);
     return visitor;
   };
   const cookieIn = async (page: Page): Promise<string> =>
     (await page.context().cookies()).find(({ name }) => name === COOKIE)?.value ?? '';
   const stageOf = async (secret: string): Promise<string> => {
-    const client = newClient(house);
+    const client = newClient(service);
     client.cookie = `${COOKIE}=${secret}`;
     return (await client.call(showSession)).json.stage;
   };
   const keysUrl = () => `${browser.origin}/api/accounts/${account}/sandbox/keys`;
   const forged = JSON.stringify({ name: 'forged', permissions: ['account:read'], allow_list: [] });
-  const keysMade = async (): Promise<number> => (await house.core.accounts.keys(account)).length;
+  const keysMade = async (): Promise<number> => (await service.core.accounts.keys(account)).length;
   /** In the page of the other origin: what came of it, as far as it may know. */
   const tryFetch = (page: Page, url: string, options: object): Promise<string> =>
     page.evaluate(
@@ -116,7 +116,7 @@ describe('attacks on the console, in the browser', { skip: noChromium() }, () =>
   });
 
   it('a client that has cookie and word, and says another origin or none, changes nothing', async () => {
-    const ok = `https://localhost:${house.ports.console}`;
+    const ok = `https://localhost:${service.ports.console}`;
     const path = new URL(keysUrl()).pathname;
     const before = await keysMade();
     await vera.stepUp();
@@ -139,9 +139,9 @@ describe('attacks on the console, in the browser', { skip: noChromium() }, () =>
     assert.equal((await vera.send('POST', path, JSON.parse(forged))).json.code, 'cross_site');
     vera.csrf = csrf;
     const { cookie = '' } = vera;
-    const bare = { cookie, host: `localhost:${house.ports.console}`, 'x-csrf-token': csrf };
+    const bare = { cookie, host: `localhost:${service.ports.console}`, 'x-csrf-token': csrf };
     const rest = { environment: 'console', body: forged, headers: bare } as const;
-    assert.equal((await house.call('POST', path, rest)).json.code, 'cross_site');
+    assert.equal((await service.call('POST', path, rest)).json.code, 'cross_site');
     assert.equal(await keysMade(), before);
     assert.equal((await vera.send('POST', path, JSON.parse(forged))).status, 200, 'the word itself is good');
   });
@@ -165,10 +165,10 @@ describe('attacks on the console, in the browser', { skip: noChromium() }, () =>
     const traits = { httpOnly: true, secure: true, sameSite: 'Strict' } as const;
     await page.context().addCookies([{ name: COOKIE, value, url: browser.origin, ...traits }]);
     await page.goto('/');
-    await givePassword(page, vera);
+    await enterPassword(page, vera);
     await page.getByLabel('Code', { exact: true }).waitFor();
     const halfway = await cookieIn(page);
-    await giveCode(page, newCode(house, vera.totpSecret));
+    await enterCode(page, newCode(service, vera.totpSecret));
     await page.getByRole('navigation', { name: 'Main' }).waitFor();
     const inside = await cookieIn(page);
     assert.equal(new Set([value, halfway, inside]).size, 3);

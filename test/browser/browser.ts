@@ -4,16 +4,16 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core';
-import { theChromium } from '../chromium.ts';
+import { requireChromium } from '../fixtures/chromium.ts';
 import { type Authenticator, addAuthenticator } from './authenticator.ts';
-import { accessibilityFaults } from './axe.ts';
-import { Complaints } from './complaints.ts';
-import { untilItHolds, WITHIN_MS } from './patience.ts';
+import { accessibilityViolations } from './axe.ts';
+import { BrowserErrors } from './browser-errors.ts';
+import { untilPasses, WITHIN_MS } from './until-passes.ts';
 
 /**
  * A real browser without a window, for one test file:
  *
- *     const browser = await openBrowser(house.ports.console);
+ *     const browser = await openBrowser(service.ports.console);
  *     afterEach(() => browser.check());
  *     after(() => browser.close());
  *     const anna = await browser.newVisitor();
@@ -39,7 +39,7 @@ export interface VisitorOptions {
 
 export interface Visitor {
   readonly page: Page;
-  readonly complaints: Complaints;
+  readonly complaints: BrowserErrors;
   /** Plugs in a device that holds passkeys. */
   newAuthenticator(): Promise<Authenticator>;
   /** Fails with what people who see, hear or move otherwise could not use of the page as it is shown now. */
@@ -68,7 +68,7 @@ const ARGUMENTS = [
 
 /** Trusts the key that the service on that port shows, and no other that machines do not trust anyway. */
 export async function openBrowser(port: number): Promise<TestBrowser> {
-  const { path, environment } = theChromium();
+  const { path, environment } = requireChromium();
   const isRoot = process.getuid?.() === 0;
   const browser = await chromium.launch({
     executablePath: path,
@@ -120,7 +120,7 @@ async function newVisitor(browser: Browser, origin: string, options: VisitorOpti
     reducedMotion: 'reduce',
   });
   context.setDefaultTimeout(WITHIN_MS);
-  const complaints = new Complaints();
+  const complaints = new BrowserErrors();
   complaints.watch(context);
   const page = await context.newPage();
   const session = await context.newCDPSession(page);
@@ -140,8 +140,8 @@ async function newVisitor(browser: Browser, origin: string, options: VisitorOpti
 }
 
 async function checkAccessibility(page: Page, session: CDPSession): Promise<void> {
-  await untilItHolds(async () => {
-    const faults = await accessibilityFaults(session);
+  await untilPasses(async () => {
+    const faults = await accessibilityViolations(session);
     assert.equal(faults.join('\n\n'), '', `${new URL(page.url()).pathname} is not accessible`);
   }, SETTLES_WITHIN_MS);
 }

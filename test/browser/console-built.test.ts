@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { noChromium } from '../chromium.ts';
-import { type House, startHouse } from '../house.ts';
+import { whyNoChromium } from '../fixtures/chromium.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { openBrowser, type TestBrowser } from './browser.ts';
 
-describe('the console as it is built', { skip: noChromium() }, () => {
-  let house: House;
+describe('the console as it is built', { skip: whyNoChromium() }, () => {
+  let service: TestService;
   let browser: TestBrowser;
   before(async () => {
-    house = await startHouse();
-    browser = await openBrowser(house.ports.console);
+    service = await startTestService();
+    browser = await openBrowser(service.ports.console);
   });
   afterEach(() => browser.check());
   after(async () => {
     await browser?.close();
-    await house?.stop();
+    await service?.stop();
   });
 
   it('starts under its own policy, and can be used by all', async () => {

@@ -1,33 +1,33 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { ApprovalRequired } from '../../src/accounts/approvals.ts';
-import { noChromium } from '../chromium.ts';
-import { type House, startHouse } from '../house.ts';
+import { whyNoChromium } from '../fixtures/chromium.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
-import { joined, type Member } from './member.ts';
-import { button } from './ways-in.ts';
+import { type Member, newMember } from './member.ts';
+import { button } from './sign-in-steps.ts';
 
 /** The question of dual control, and the approval of an operator's change, as owners see them. */
-describe('dual control, in the browser', { skip: noChromium() }, () => {
-  let house: House;
+describe('dual control, in the browser', { skip: whyNoChromium() }, () => {
+  let service: TestService;
   let browser: TestBrowser;
   let visitor: Visitor;
   let account: string;
   let ana: Member;
 
   before(async () => {
-    house = await startHouse();
-    browser = await openBrowser(house.ports.console);
-    account = await house.newAccount('Corner shop');
-    ana = await joined(house, { account, role: 'owner', name: 'Ana', email: 'ana@example.com' });
-    await joined(house, { account, role: 'developer', name: 'Ben', email: 'ben@example.com' });
-    await house.newKey(account, { environment: 'production', permissions: ['tokens:detokenize'] });
+    service = await startTestService();
+    browser = await openBrowser(service.ports.console);
+    account = await service.newAccount('Corner shop');
+    ana = await newMember(service, { account, role: 'owner', name: 'Ana', email: 'ana@example.com' });
+    await newMember(service, { account, role: 'developer', name: 'Ben', email: 'ben@example.com' });
+    await service.newKey(account, { environment: 'production', permissions: ['tokens:detokenize'] });
     visitor = await ana.visit(browser);
   });
   afterEach(() => browser.check());
   after(async () => {
     await browser?.close();
-    await house?.stop();
+    await service?.stop();
   });
 
   const question = () => visitor.page.getByRole('alert').filter({ hasText: 'take two people' });
@@ -46,7 +46,7 @@ describe('dual control, in the browser', { skip: noChromium() }, () => {
     await button(question(), 'Save decision').click();
     await page.getByText('Changes in production take two people from now on.').waitFor();
     await question().waitFor({ state: 'hidden' });
-    assert.equal((await house.core.accounts.get(account)).dualControl, true);
+    assert.equal((await service.core.accounts.get(account)).dualControl, true);
   });
 
   it('the change of an operator takes effect with the approval, and the overview tells of it', async () => {
@@ -54,7 +54,7 @@ describe('dual control, in the browser', { skip: noChromium() }, () => {
     const tenant = { account, environment: 'production' } as const;
     const request = { processor: 'simulator', settings: {}, force: true };
     const origin = { actor: { type: 'person', id: 'person_00000000000000', name: 'Olga' } } as const;
-    await assert.rejects(house.core.activations.enable(tenant, request, origin), ApprovalRequired);
+    await assert.rejects(service.core.activations.enable(tenant, request, origin), ApprovalRequired);
     await ana.stepUp();
     await page.goto(`/a/${account}/approvals`);
     await page.getByText('Requested by Olga, an operator').waitFor();

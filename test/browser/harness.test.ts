@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { loadAssets } from '../../src/http/assets.ts';
-import { noChromium } from '../chromium.ts';
+import { whyNoChromium } from '../fixtures/chromium.ts';
+import { totp } from '../fixtures/totp.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { startSite } from './site.ts';
-import { totp } from './totp.ts';
 
 /** A page that does what its path says, so that each thing the harness looks for can be brought about. */
 const PAGE = `<!doctype html><html lang="en"><head><title>Trial</title><meta name="style-nonce" content="%NONCE%">
@@ -45,7 +45,7 @@ const deeds = {
 try { told.textContent = 'done: ' + (await deeds[location.pathname]()); } catch (error) { told.textContent = error.name; throw error; }
 `;
 
-describe('the harness of tests in a browser', { skip: noChromium() }, () => {
+describe('the harness of tests in a browser', { skip: whyNoChromium() }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'cardvault-harness-'));
   const pages = ['/quiet', '/log', '/throw', '/inline', '/nonce', '/markup', '/elsewhere', '/missing', '/refused'];
   let site: Awaited<ReturnType<typeof startSite>>;

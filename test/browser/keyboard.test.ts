@@ -3,26 +3,26 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { OPERATOR } from '../../console/people/roles.ts';
 import { joinUrl } from '../../src/cli/operator.ts';
-import { noChromium } from '../chromium.ts';
+import { whyNoChromium } from '../fixtures/chromium.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
-import { type FilledHouse, startFilledHouse } from './filled.ts';
-import { untilItHolds } from './patience.ts';
+import { type SeededService, startSeededService } from './seeded-service.ts';
 import { headed, settled, visit, visitWithin } from './tour.ts';
+import { untilPasses } from './until-passes.ts';
 
-describe('the console without a mouse, and its dialogs', { skip: noChromium() }, () => {
-  let filled: FilledHouse;
+describe('the console without a mouse, and its dialogs', { skip: whyNoChromium() }, () => {
+  let filled: SeededService;
   let browser: TestBrowser;
   let owner: Visitor;
   before(async () => {
-    filled = await startFilledHouse();
-    browser = await openBrowser(filled.house.ports.console);
+    filled = await startSeededService();
+    browser = await openBrowser(filled.service.ports.console);
     owner = await filled.harbour.owner.visit(browser);
     await visit(owner.page, `/a/${filled.harbour.account}/sandbox/keys`);
   });
   afterEach(() => browser.check());
   after(async () => {
     await browser?.close();
-    await filled?.house.stop();
+    await filled?.service.stop();
   });
 
   const account = (): string => `/a/${filled.harbour.account}`;
@@ -62,23 +62,23 @@ describe('the console without a mouse, and its dialogs', { skip: noChromium() },
     }
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
-    await untilItHolds(async () => assert.equal(await focused(page), 'Create key', 'the focus came back'));
+    await untilPasses(async () => assert.equal(await focused(page), 'Create key', 'the focus came back'));
     await page.keyboard.press('Enter');
     await dialog.waitFor();
     await tabTo(page, 'Name');
     await page.keyboard.type('By keyboard');
     await page.keyboard.press('Enter');
-    await untilItHolds(async () => assert.equal(await focused(page), 'Everything', 'no permission is chosen'));
+    await untilPasses(async () => assert.equal(await focused(page), 'Everything', 'no permission is chosen'));
     await owner.checkAccessibility();
     await tabTo(page, 'Read only');
     await page.keyboard.press('Enter');
     await tabTo(page, /^Add my address/);
     await page.keyboard.press('Enter');
-    await untilItHolds(async () => assert.equal(await focused(page), 'Address or network 1', 'what was added'));
+    await untilPasses(async () => assert.equal(await focused(page), 'Address or network 1', 'what was added'));
     await tabTo(page, 'Create key');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Your new key' }).waitFor();
-    await untilItHolds(async () => assert.equal(await focused(page), 'Copy'));
+    await untilPasses(async () => assert.equal(await focused(page), 'Copy'));
     await owner.checkAccessibility();
     // What is shown this one time does not go away by a stray key.
     await page.keyboard.press('Escape');
@@ -102,7 +102,7 @@ describe('the console without a mouse, and its dialogs', { skip: noChromium() },
     await page.keyboard.press('Enter');
     await headed(page, 'Captures');
     // The new page is where the keyboard goes on.
-    await untilItHolds(async () => assert.equal(await page.getByRole('main').evaluate(HAS_FOCUS), true));
+    await untilPasses(async () => assert.equal(await page.getByRole('main').evaluate(HAS_FOCUS), true));
     await page.keyboard.press('Control+k');
     await field.waitFor();
     await page.keyboard.type(filled.harbour.payments.get('HB-1017') ?? '');
@@ -122,9 +122,7 @@ describe('the console without a mouse, and its dialogs', { skip: noChromium() },
     await field.fill('HB-1017');
     await page.getByRole('option', { name: /^Find payments with the reference/ }).click();
     await headed(page, 'Payments');
-    await untilItHolds(async () =>
-      assert.equal(await page.getByRole('row').count(), 2, 'a header and the one payment'),
-    );
+    await untilPasses(async () => assert.equal(await page.getByRole('row').count(), 2, 'a header and the one payment'));
     await page.keyboard.press('Control+k');
     await field.waitFor();
     await page.keyboard.press('Escape');
@@ -173,25 +171,23 @@ describe('the console without a mouse, and its dialogs', { skip: noChromium() },
         const dialog = page.getByRole('dialog');
         await dialog.getByRole('button', { name: 'Cancel', exact: true }).waitFor();
         await page.getByRole('dialog', { name: /\S/ }).waitFor();
-        await untilItHolds(async () => assert.ok(await dialog.evaluate(HAS_FOCUS), `${path}: the focus is elsewhere`));
+        await untilPasses(async () => assert.ok(await dialog.evaluate(HAS_FOCUS), `${path}: the focus is elsewhere`));
         await owner.checkAccessibility();
         await page.keyboard.press('Escape');
         await dialog.waitFor({ state: 'hidden' });
-        await untilItHolds(async () =>
-          assert.ok(await button.evaluate(HAS_FOCUS), `${path}: the focus did not return`),
-        );
+        await untilPasses(async () => assert.ok(await button.evaluate(HAS_FOCUS), `${path}: the focus did not return`));
       }
     });
 
   it('ways in, in Spanish, on a telephone', async () => {
     const visitor = await browser.newVisitor({ colorScheme: 'dark', locale: 'es-ES', width: 360, height: 740 });
     const { page } = visitor;
-    const { house, harbour } = filled;
+    const { service, harbour } = filled;
     await visit(page, '/sign-in');
     await headed(page, 'Iniciar sesión');
     await visitor.checkAccessibility();
     const to = { account: harbour.account, role: 'owner', email: 'petra@harbour.example' } as const;
-    const link = await house.core.people.invitations.invite(to, OPERATOR, { actor: { type: 'operator' } });
+    const link = await service.core.people.invitations.invite(to, OPERATOR, { actor: { type: 'operator' } });
     await page.goto(joinUrl(browser.origin, link));
     await headed(page, /Harbour Books/);
     await visitor.checkAccessibility();
@@ -206,7 +202,7 @@ describe('the console without a mouse, and its dialogs', { skip: noChromium() },
       await settled(member.page);
       await member.checkAccessibility();
       const sideways = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-      await untilItHolds(async () => assert.equal(await member.page.evaluate(sideways), 0, part));
+      await untilPasses(async () => assert.equal(await member.page.evaluate(sideways), 0, part));
     }
     await member.page.locator('html[lang="es"]').waitFor();
   });

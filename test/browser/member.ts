@@ -3,11 +3,11 @@ import type { BrowserContext } from 'playwright-core';
 import { OPERATOR, type Role } from '../../console/people/roles.ts';
 import type { Definition } from '../../console/wire/definition.ts';
 import { SECOND } from '../../src/kernel/clock.ts';
-import { newClient, pathOf } from '../console/client.ts';
-import type { House } from '../house.ts';
+import { newClient, pathOf } from '../console/console-client.ts';
+import type { TestService } from '../fixtures/test-service.ts';
+import { totp } from '../fixtures/totp.ts';
 import type { TestBrowser, Visitor, VisitorOptions } from './browser.ts';
-import { totp } from './totp.ts';
-import type { Credentials } from './ways-in.ts';
+import type { Credentials } from './sign-in-steps.ts';
 
 /** Somebody who belongs to an account, or looks after the service, with an authenticator app at hand. */
 export interface Member extends Credentials {
@@ -42,35 +42,35 @@ const VISITOR = {
 const STEP_MS = 30 * SECOND;
 
 /** Follows an invitation, without the detour over pages. */
-export async function joined(house: House, newcomer: Newcomer): Promise<Member> {
+export async function newMember(service: TestService, newcomer: Newcomer): Promise<Member> {
   const { account, role, name, email, language = 'en' } = newcomer;
-  const { invitations, joining } = house.core.people;
+  const { invitations, joining } = service.core.people;
   const by = role === 'owner' || role === 'operator' ? OPERATOR : ({ account, role: 'owner' } as const);
   const origin = { actor: { type: 'operator', name: 'Irene Castillo' } } as const;
   const { secret } = await invitations.invite({ account, role, email }, by, origin);
   const begun = await joining.begin({ secret, name, language, password: PASSWORD }, VISITOR);
   const { secret: totpSecret } = joining.totp(begun.session);
-  const at = house.now();
+  const at = service.now();
   const grant = await joining.confirmTotp(begun.session, totp(totpSecret, at), VISITOR);
   const who = { id: begun.session.person, name, email, password: PASSWORD, totpSecret };
-  return memberOf(house, who, { secret: grant.secret, csrf: grant.session.csrf, at });
+  return memberOf(service, who, { secret: grant.secret, csrf: grant.session.csrf, at });
 }
 
 type Who = Pick<Member, 'id' | 'name' | 'email' | 'password' | 'totpSecret'>;
 
 function memberOf(
-  house: House,
+  service: TestService,
   who: Who,
   grant: { readonly secret: string; readonly csrf: string; readonly at: number },
 ): Member {
-  const client = newClient(house);
+  const client = newClient(service);
   client.cookie = `${COOKIE}=${grant.secret}`;
   client.csrf = grant.csrf;
   let lastStep = Math.floor(grant.at / STEP_MS);
   const code = (): string => {
-    if (Math.floor(house.now() / STEP_MS) <= lastStep) house.advance(STEP_MS);
-    lastStep = Math.floor(house.now() / STEP_MS);
-    return totp(who.totpSecret, house.now());
+    if (Math.floor(service.now() / STEP_MS) <= lastStep) service.advance(STEP_MS);
+    lastStep = Math.floor(service.now() / STEP_MS);
+    return totp(who.totpSecret, service.now());
   };
   /** Browsers with the session of this person. */
   const contexts = new Map<BrowserContext, string>();

@@ -4,10 +4,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Locator, Page } from 'playwright-core';
-import { newDirectory, removeDirectory } from '../process.ts';
+import { newDirectory, removeDirectory } from '../fixtures/service-process.ts';
 import { onPath } from '../receivers/install.ts';
 import { askForKey, fillKey, keyForm } from './key-form.ts';
-import { button, keepSecret } from './ways-in.ts';
+import { button, saveSecret } from './sign-in-steps.ts';
 
 /** What owners and operators do on the way to live payments. */
 
@@ -46,7 +46,7 @@ export async function makeKey(page: Page, name: string, server: string): Promise
   await button(page.getByRole('dialog'), 'Download ca.pem').click();
   const authority = readFileSync(await (await waiting).path(), 'utf8');
   assert.match(authority, /^-----BEGIN CERTIFICATE-----\n/);
-  const secret = await keepSecret(page);
+  const secret = await saveSecret(page);
   assert.match(command, /^curl --cacert ca\.pem https:\/\/localhost:\d+\/v1\/account/);
   assert.ok(command.includes(secret));
   if (onPath('curl')) await runAsShown(command, authority);

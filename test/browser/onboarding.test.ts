@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { joinUrl } from '../../src/cli/operator.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
-import { noChromium } from '../chromium.ts';
-import { type Answer, type House, luhnPan, startHouse } from '../house.ts';
-import { eventually } from '../interface/vault.ts';
+import { whyNoChromium } from '../fixtures/chromium.ts';
+import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { eventually } from '../interface/vault-requests.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { Memory } from './memory.ts';
 import { approve, askFor, goTo, goToNews, makeKey, step, stepOf } from './onboarding-steps.ts';
-import { untilItHolds } from './patience.ts';
-import { button, followLink, keepRecoveryCodes, keepSecret, takeApp } from './ways-in.ts';
+import { button, followLink, saveRecoveryCodes, saveSecret, setUpAuthenticatorApp } from './sign-in-steps.ts';
+import { untilPasses } from './until-passes.ts';
 
 const PASSWORD = 'seven lamps over quiet water';
 const CARDS = [luhnPan('411111'), luhnPan('555555'), luhnPan('400000'), luhnPan('222300')] as const;
@@ -20,8 +20,8 @@ const SERVER = '127.0.0.2';
 const EXPECTED_REFUSAL = /^400: POST .*\/approve$/;
 
 /** One story, told in order: from an empty service to the first call with a real card. */
-describe('from an empty service to live, in the browser', { skip: noChromium() }, () => {
-  let house: House;
+describe('from an empty service to live, in the browser', { skip: whyNoChromium() }, () => {
+  let service: TestService;
   let browser: TestBrowser;
   let operator: Visitor;
   let owner: Visitor;
@@ -30,8 +30,8 @@ describe('from an empty service to live, in the browser', { skip: noChromium() }
   let link = '';
 
   before(async () => {
-    house = await startHouse();
-    browser = await openBrowser(house.ports.console);
+    service = await startTestService();
+    browser = await openBrowser(service.ports.console);
     operator = await browser.newVisitor();
     owner = await browser.newVisitor();
     seen = [operator, owner].map(({ page }) => new Memory(page));
@@ -43,7 +43,7 @@ describe('from an empty service to live, in the browser', { skip: noChromium() }
   });
   after(async () => {
     await browser?.close();
-    await house?.stop();
+    await service?.stop();
   });
 
   let isBroken = false;
@@ -56,11 +56,17 @@ describe('from an empty service to live, in the browser', { skip: noChromium() }
       isBroken = false;
     });
   const send = (key: string, path: string, body: object, environment: 'sandbox' | 'production' = 'sandbox') =>
-    house.call('POST', path, { key, environment, body, from: SERVER, headers: { 'idempotency-key': `story${path}` } });
-  const accepted = ({ status, text }: Answer): void => assert.equal(status, 200, text);
+    service.call('POST', path, {
+      key,
+      environment,
+      body,
+      from: SERVER,
+      headers: { 'idempotency-key': `story${path}` },
+    });
+  const accepted = ({ status, text }: TestResponse): void => assert.equal(status, 200, text);
   /** The service writes what keys were used for every few seconds, and counts records anew every minute. */
   async function untilDone(title: string): Promise<void> {
-    house.advance(MINUTE);
+    service.advance(MINUTE);
     await goTo(owner.page, 'Onboarding');
     await eventually(async () => {
       const { page } = owner;
@@ -71,7 +77,7 @@ describe('from an empty service to live, in the browser', { skip: noChromium() }
   }
 
   part('the first operator follows the link of the start screen, and joins with an authenticator app', async () => {
-    const first = await house.core.people.invitations.firstOperator({ actor: { type: 'service' } });
+    const first = await service.core.people.invitations.firstOperator({ actor: { type: 'service' } });
     assert.ok(first);
     const { page } = operator;
     await followLink(page, joinUrl(browser.origin, first), {
@@ -79,8 +85,8 @@ describe('from an empty service to live, in the browser', { skip: noChromium() }
       email: 'otto@service.example',
       password: PASSWORD,
     });
-    await takeApp(page, house);
-    assert.equal((await keepRecoveryCodes(page)).length, 10);
+    await setUpAuthenticatorApp(page, service);
+    assert.equal((await saveRecoveryCodes(page)).length, 10);
     await page.getByRole('heading', { name: 'Accounts', level: 1 }).waitFor();
   });
 
@@ -95,10 +101,10 @@ describe('from an empty service to live, in the browser', { skip: noChromium() }
     await page.context().grantPermissions(['clipboard-write']);
     await dialog.getByRole('button', { name: 'Copy', exact: true }).click();
     await dialog.getByRole('button', { name: 'Copied', exact: true }).waitFor();
-    link = await keepSecret(page);
+    link = await saveSecret(page);
     const search = page.getByLabel('Find an account');
     await search.press('Control+v');
-    await untilItHolds(async () => assert.equal(await search.inputValue(), link));
+    await untilPasses(async () => assert.equal(await search.inputValue(), link));
     await search.fill('');
     await page.getByRole('link', { name: 'Corner shop' }).waitFor();
   });
@@ -109,7 +115,7 @@ describe('from an empty service to live, in the browser', { skip: noChromium() }
     await followLink(page, link, { name: 'Olga', password: PASSWORD });
     assert.ok(!page.url().includes('#'), 'the secret does not stay in the address');
     await button(owner.page, /^Passkey/).click();
-    await keepRecoveryCodes(page);
+    await saveRecoveryCodes(page);
     assert.equal(await device.count(), 1);
     await page.getByRole('heading', { name: 'Onboarding' }).waitFor();
     await page.getByText('1 of 6 done').first().waitFor();
@@ -187,7 +193,7 @@ describe('from an empty service to live, in the browser', { skip: noChromium() }
     const { page } = owner;
     await untilDone('Try it in the sandbox');
     const tried = stepOf(owner.page, 'Try it in the sandbox').getByRole('img', { name: 'done', exact: true });
-    await untilItHolds(async () => assert.equal(await tried.count(), 4));
+    await untilPasses(async () => assert.equal(await tried.count(), 4));
     await stepOf(page, 'Go live').getByText('Production payments: enabled').waitFor();
     await page.getByRole('link', { name: 'Create a production key' }).click();
     keys.production = await makeKey(page, 'shop server, live', SERVER);
@@ -211,7 +217,7 @@ describe('from an empty service to live, in the browser', { skip: noChromium() }
     const { page } = owner;
     const [, account = ''] = /\/a\/([^/]+)/.exec(page.url()) ?? [];
     const tenant = { account, environment: 'production' } as const;
-    await house.core.activations.disable(tenant, { actor: { type: 'operator', name: 'Otto' } });
+    await service.core.activations.disable(tenant, { actor: { type: 'operator', name: 'Otto' } });
     await goToNews(page, 'Onboarding');
     await page.getByText('Payments in production are not enabled.').waitFor();
     await stepOf(page, 'Ask for payments').getByText('Production payments: not asked for yet').waitFor();
@@ -229,7 +235,7 @@ describe('from an empty service to live, in the browser', { skip: noChromium() }
     await seen[0]?.assertNever([keys.sandbox, keys.production]);
     await assert.rejects(async () => seen[1]?.assertNever([keys.sandbox]), /keys holds what nobody may see/);
     await assert.rejects(async () => seen[1]?.assertNever(['ORDER-4711']), /holds what nobody may see/);
-    const log = house.log.join('\n');
+    const log = service.log.join('\n');
     for (const secret of [...CARDS, keys.sandbox, keys.production, PASSWORD, link.split('#')[1] ?? 'no secret'])
       assert.ok(!log.includes(secret));
   });

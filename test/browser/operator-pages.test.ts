@@ -1,22 +1,22 @@
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { noChromium } from '../chromium.ts';
-import { dialogOf, press, told } from './acts.ts';
+import { whyNoChromium } from '../fixtures/chromium.ts';
+import { dialogOf, notice, press } from './actions.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
-import { type FilledHouse, startFilledHouse } from './filled.ts';
-import { CARDS } from './filling.ts';
 import { Memory } from './memory.ts';
+import { CARDS } from './seed-data.ts';
+import { type SeededService, startSeededService } from './seeded-service.ts';
 import { headed, settled, visit, visitWithin } from './tour.ts';
 
 /** What each page of operators is for, done once. */
-describe('the pages of operators at work', { skip: noChromium() }, () => {
-  let filled: FilledHouse;
+describe('the pages of operators at work', { skip: whyNoChromium() }, () => {
+  let filled: SeededService;
   let browser: TestBrowser;
   let operator: Visitor;
   let memory: Memory;
   before(async () => {
-    filled = await startFilledHouse();
-    browser = await openBrowser(filled.house.ports.console);
+    filled = await startSeededService();
+    browser = await openBrowser(filled.service.ports.console);
     operator = await filled.operator.visit(browser);
     memory = new Memory(operator.page);
     await visit(operator.page, '/operator/accounts');
@@ -27,7 +27,7 @@ describe('the pages of operators at work', { skip: noChromium() }, () => {
   });
   after(async () => {
     await browser?.close();
-    await filled?.house.stop();
+    await filled?.service.stop();
   });
 
   const open = async (path: string, heading: string): Promise<Page> => {
@@ -59,7 +59,7 @@ describe('the pages of operators at work', { skip: noChromium() }, () => {
     const dialog = dialogOf(page);
     for (const [value, then] of [
       ['-1', () => dialog.getByText('timeout-ms: enter a whole number from 50 to 300000.').waitFor()],
-      ['2000', () => told(page, 'Saved.')],
+      ['2000', () => notice(page, 'Saved.')],
     ] as const) {
       await dialog.getByLabel('timeout-ms').fill(value);
       await press(dialog, 'Save');

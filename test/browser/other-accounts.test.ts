@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Response } from 'playwright-core';
 import { routes } from '../../console/server/routes.ts';
-import { noChromium } from '../chromium.ts';
-import { type PersonClient, pathOf } from '../console/client.ts';
-import type { House } from '../house.ts';
+import { pathOf, type UserClient } from '../console/console-client.ts';
+import { whyNoChromium } from '../fixtures/chromium.ts';
+import type { TestService } from '../fixtures/test-service.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { Memory } from './memory.ts';
+import { signIn, signOut } from './sign-in-steps.ts';
 import { settled } from './tour.ts';
 import { MARK, startVictim, type Victim } from './victim.ts';
-import { signIn, signOut } from './ways-in.ts';
 
-describe('what belongs to others, in the browser', { skip: noChromium() }, () => {
-  let house: House;
+describe('what belongs to others, in the browser', { skip: whyNoChromium() }, () => {
+  let service: TestService;
   let account: string;
-  let vera: PersonClient;
-  let mallory: PersonClient;
+  let vera: UserClient;
+  let mallory: UserClient;
   let mallorys: string;
   let ids: Victim['ids'];
   let browser: TestBrowser;
@@ -23,22 +23,22 @@ describe('what belongs to others, in the browser', { skip: noChromium() }, () =>
   const answers: Response[] = [];
 
   before(async () => {
-    ({ house, account, vera, mallory, mallorys, ids } = await startVictim());
-    browser = await openBrowser(house.ports.console);
+    ({ service, account, vera, mallory, mallorys, ids } = await startVictim());
+    browser = await openBrowser(service.ports.console);
   });
   afterEach(() => browser.check());
   after(async () => {
     await browser?.close();
-    await house?.stop();
+    await service?.stop();
   });
 
-  const signedIn = async (person: PersonClient, path = '/'): Promise<Visitor> => {
+  const signedIn = async (person: UserClient, path = '/'): Promise<Visitor> => {
     const visitor = await browser.newVisitor();
     visitor.page.context().on('response', (response) => {
       if (response.url().startsWith(`${browser.origin}/api/`)) answers.push(response);
     });
     await visitor.page.goto(path);
-    await signIn(visitor.page, house, person);
+    await signIn(visitor.page, service, person);
     await settled(visitor.page);
     return visitor;
   };

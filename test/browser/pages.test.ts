@@ -5,31 +5,31 @@ import type { Download, Page } from 'playwright-core';
 import { approve, listApprovals } from '../../console/wire/approvals.ts';
 import { createKey } from '../../console/wire/keys.ts';
 import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
-import { noChromium } from '../chromium.ts';
-import { newPair, privatePem, publicPem } from '../rsa-pairs.ts';
-import { dialogOf, press, told } from './acts.ts';
+import { whyNoChromium } from '../fixtures/chromium.ts';
+import { newKeyPair, privatePem, publicPem } from '../fixtures/rsa-key-pairs.ts';
+import { dialogOf, notice, press } from './actions.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
-import { type FilledHouse, startFilledHouse } from './filled.ts';
-import { CARDS } from './filling.ts';
 import { fillKey, keyForm } from './key-form.ts';
 import { Memory } from './memory.ts';
-import { untilItHolds } from './patience.ts';
+import { CARDS } from './seed-data.ts';
+import { type SeededService, startSeededService } from './seeded-service.ts';
+import { saveSecret } from './sign-in-steps.ts';
 import { headed, settled, visit, visitWithin, type Who, whoIs } from './tour.ts';
-import { keepSecret } from './ways-in.ts';
+import { untilPasses } from './until-passes.ts';
 
 /** As the console shows it. */
-const fingerprintOf = ({ publicKey }: ReturnType<typeof newPair>): string =>
+const fingerprintOf = ({ publicKey }: ReturnType<typeof newKeyPair>): string =>
   (keyFingerprint(publicKey).match(/.{1,4}/g) ?? []).join(' ');
 
 /** What each page is for, done once by the person whom it concerns. */
-describe('the pages of the console at work', { skip: noChromium() }, () => {
-  let filled: FilledHouse;
+describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
+  let filled: SeededService;
   let browser: TestBrowser;
   const visitors = new Map<Who, Visitor>();
   const memories: Memory[] = [];
   before(async () => {
-    filled = await startFilledHouse();
-    browser = await openBrowser(filled.house.ports.console);
+    filled = await startSeededService();
+    browser = await openBrowser(filled.service.ports.console);
     for (const who of ['owner', 'developer', 'analyst'] as const) {
       const visitor = await whoIs(filled)[who].visit(browser);
       visitors.set(who, visitor);
@@ -42,7 +42,7 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
   });
   after(async () => {
     await browser?.close();
-    await filled?.house.stop();
+    await filled?.service.stop();
   });
 
   const of = (who: Who): Page => (visitors.get(who) as Visitor).page;
@@ -65,12 +65,12 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     await page.getByText('30 days', { exact: true }).click();
     await press(page.getByRole('main'), 'Show as table');
     const days = page.getByRole('table').first().getByRole('row');
-    await untilItHolds(async () => assert.equal(await days.count(), 31));
+    await untilPasses(async () => assert.equal(await days.count(), 31));
     await page.getByRole('link', { name: 'Show these payments' }).click();
     await headed(page, 'Payments');
     const rows = page.getByRole('table', { name: 'Payments' }).getByRole('row');
     await rows.filter({ hasText: 'HB-1021' }).waitFor();
-    await untilItHolds(async () => assert.equal(await rows.count(), 2));
+    await untilPasses(async () => assert.equal(await rows.count(), 2));
   });
 
   it('a token is found by its last four digits, and a whole card number is not even sent', async () => {
@@ -93,7 +93,7 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
   it('captures tell how long they last, and one can be ended at once', async () => {
     const page = await open('developer', sandbox('captures'), 'Captures');
     const rows = page.getByRole('table', { name: 'Captures' }).getByRole('row');
-    await untilItHolds(async () => assert.equal(await rows.count(), 5));
+    await untilPasses(async () => assert.equal(await rows.count(), 5));
     await page.getByRole('row').filter({ hasText: /0 USD/ }).first().getByRole('link').click();
     await headed(page, 'Capture');
     await press(page, 'Delete capture');
@@ -116,30 +116,30 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     await dialog.getByText('That is more than 89.50 EUR').waitFor();
     await dialog.getByLabel(/^Amount in EUR/).fill('9.50');
     await press(dialog, 'Refund 9.50 EUR');
-    await told(page, '9.50 EUR refunded.');
+    await notice(page, '9.50 EUR refunded.');
     await page.getByRole('main').getByText('38.00 EUR').waitFor();
     assert.match((await page.getByRole('main').textContent()) ?? '', /Refund[\s\S]*20\.00[\s\S]*8\.50[\s\S]*9\.50/);
   });
 
   it('a key of the processor shows the fingerprint that it has', async () => {
-    const key = newPair();
+    const key = newKeyPair();
     await filled.harbour.developer.stepUp();
     const page = await open('developer', production('proxy'), 'Proxy');
     await press(page.getByRole('main'), /^Upload/);
     await dialogOf(page).getByRole('textbox').first().fill(publicPem(key));
     await press(dialogOf(page), 'Save');
     // Production takes two.
-    await told(page, 'Waiting for approval');
+    await notice(page, 'Waiting for approval');
     await visitWithin(page, sandbox('proxy'));
     await press(page.getByRole('main'), /^Replace/);
     await dialogOf(page).getByRole('textbox').first().fill(publicPem(key));
     await press(dialogOf(page), 'Save');
-    await told(page, 'Saved.');
+    await notice(page, 'Saved.');
     await page.getByRole('main').getByText(fingerprintOf(key)).waitFor();
   });
 
   it('a private key that was chosen as a file is not shown, and its public half can be taken away', async () => {
-    const key = newPair();
+    const key = newKeyPair();
     await filled.harbour.developer.stepUp();
     const page = await open('developer', sandbox('proxy'), 'Proxy');
     const main = page.getByRole('main');
@@ -154,7 +154,7 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     assert.equal(await named.inputValue(), `shop.pem, ${buffer.length} bytes`);
     assert.ok(!(await page.content()).includes('PRIVATE KEY-----\n'));
     await press(dialogOf(page), 'Save');
-    await told(page, 'Saved.');
+    await notice(page, 'Saved.');
     await main.getByText(fingerprintOf(key)).waitFor();
     const download = page.waitForEvent('download');
     // A second one takes over tomorrow.
@@ -238,7 +238,7 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
       .getByLabel(/^E-mail address/)
       .fill('nina@harbour.example');
     await press(dialogOf(page), 'Make the link');
-    await told(page, 'Waiting for approval');
+    await notice(page, 'Waiting for approval');
     const params = { account: filled.harbour.account };
     const [{ id, action }] = (await developer.call(listApprovals, params)).approvals;
     assert.equal(action, 'team.invite');
@@ -250,7 +250,7 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     await press(dialogOf(page), 'Carry out');
     await page.getByRole('heading', { name: 'Pass this link on' }).waitFor();
     await page.getByText('Send this link to nina@harbour.example').waitFor();
-    const link = await keepSecret(page);
+    const link = await saveSecret(page);
     assert.ok(link.startsWith(`${browser.origin}/join#`), link);
     await open('owner', `${account()}/team`, 'Team');
     await page.getByRole('row').filter({ hasText: 'nina@harbour.example' }).waitFor();
@@ -271,7 +271,7 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
       .getByRole('button', { name: `Approve: ${title}` })
       .click();
     await press(dialogOf(owner), 'Approve');
-    await told(owner, 'Approved.');
+    await notice(owner, 'Approved.');
     await filled.harbour.developer.stepUp();
     await open('developer', `${account()}/approvals`, 'Approvals');
     await card(developer, 'Approved')
@@ -279,7 +279,7 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
       .click();
     await press(dialogOf(developer), 'Carry out');
     await developer.getByRole('heading', { name: 'The new key' }).waitFor();
-    assert.match(await keepSecret(developer), /^cv_production_/);
+    assert.match(await saveSecret(developer), /^cv_production_/);
     await open('developer', production('keys'), 'API keys');
     await developer.getByRole('row').filter({ hasText: 'Till 4' }).waitFor();
   });
@@ -304,7 +304,7 @@ describe('the pages of the console at work', { skip: noChromium() }, () => {
     await card.getByText(last).waitFor();
     await press(card, 'Approve: Create an API key');
     await press(dialogOf(page), 'Approve');
-    await told(page, 'Approved.');
+    await notice(page, 'Approved.');
   });
 
   it('no page showed a whole card number, and no answer held one', async () => {

@@ -1,36 +1,36 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { noChromium } from '../chromium.ts';
-import { newPerson, type PersonClient } from '../console/client.ts';
-import { type House, startHouse } from '../house.ts';
+import { newPerson, type UserClient } from '../console/console-client.ts';
+import { whyNoChromium } from '../fixtures/chromium.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { totp } from '../fixtures/totp.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
-import { totp } from './totp.ts';
-import { button, giveCode, givePassword, newCode, signIn, signOut } from './ways-in.ts';
+import { button, enterCode, enterPassword, newCode, signIn, signOut } from './sign-in-steps.ts';
 
 /** Who signs in with what does not work any more, and what is no name or address. */
 const EXPECTED = /^403: POST .*\/api\/sign-in(\/code)?$|^400: POST .*\/api\/profile\/(email|factors\/.*)$/;
 
 /** What people look after themselves: one story, told in order. */
-describe('a profile, in the browser', { skip: noChromium() }, () => {
-  let house: House;
+describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
+  let service: TestService;
   let browser: TestBrowser;
   let visitor: Visitor;
   let page: Page;
   let account: string;
-  let ana: PersonClient;
+  let ana: UserClient;
   const now = { email: '', totpSecret: '' };
 
   before(async () => {
-    house = await startHouse();
-    browser = await openBrowser(house.ports.console);
-    account = await house.newAccount('Corner shop');
-    ana = await newPerson(house, account, 'owner', 'Ana');
+    service = await startTestService();
+    browser = await openBrowser(service.ports.console);
+    account = await service.newAccount('Corner shop');
+    ana = await newPerson(service, account, 'owner', 'Ana');
     Object.assign(now, { email: ana.email, totpSecret: ana.totpSecret });
     visitor = await browser.newVisitor();
     page = visitor.page;
     await page.goto('/profile');
-    await signIn(page, house, ana);
+    await signIn(page, service, ana);
   });
   afterEach(() => {
     browser.check();
@@ -38,7 +38,7 @@ describe('a profile, in the browser', { skip: noChromium() }, () => {
   });
   after(async () => {
     await browser?.close();
-    await house?.stop();
+    await service?.stop();
   });
 
   const dialog = () => page.getByRole('dialog');
@@ -79,15 +79,15 @@ describe('a profile, in the browser', { skip: noChromium() }, () => {
       (await dialog()
         .getByTitle(/^[A-Z2-7]{16,}$/)
         .getAttribute('title')) ?? '';
-    await dialog().getByLabel('Code', { exact: true }).fill(totp(secret, house.now()));
+    await dialog().getByLabel('Code', { exact: true }).fill(totp(secret, service.now()));
     await button(dialog(), 'Confirm').click();
     await closed();
     await signOut(page);
-    await givePassword(page, ana);
-    await giveCode(page, newCode(house, now.totpSecret));
+    await enterPassword(page, ana);
+    await enterCode(page, newCode(service, now.totpSecret));
     await refused();
     now.totpSecret = secret;
-    await giveCode(page, newCode(house, secret));
+    await enterCode(page, newCode(service, secret));
     await page.getByRole('navigation', { name: 'Main' }).waitFor();
   });
 
@@ -103,9 +103,9 @@ describe('a profile, in the browser', { skip: noChromium() }, () => {
     await closed();
     assert.equal(await page.getByLabel('E-mail', { exact: true }).inputValue(), 'ana.new@example.com');
     await signOut(page);
-    await givePassword(page, ana);
+    await enterPassword(page, ana);
     await refused();
-    await givePassword(page, { ...ana, email: 'ana.new@example.com' });
+    await enterPassword(page, { ...ana, email: 'ana.new@example.com' });
     await page.getByLabel('Code', { exact: true }).or(button(page, 'Continue with a passkey')).first().waitFor();
   });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { noChromium } from '../chromium.ts';
+import { whyNoChromium } from '../fixtures/chromium.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
-import { type FilledHouse, startFilledHouse } from './filled.ts';
+import { type SeededService, startSeededService } from './seeded-service.ts';
 import { headed, moveTo, visit, visitWithin, whoIs } from './tour.ts';
 
 const ROLES = ['owner', 'developer', 'analyst', 'auditor'] as const;
@@ -34,19 +34,19 @@ const HIDDEN: Readonly<Record<Role, readonly string[]>> = {
   auditor: ['Workbench', 'Settings'],
 };
 
-describe('what people see of the console, by their role', { skip: noChromium() }, () => {
-  let filled: FilledHouse;
+describe('what people see of the console, by their role', { skip: whyNoChromium() }, () => {
+  let filled: SeededService;
   let browser: TestBrowser;
   const visitors = new Map<string, Visitor>();
   before(async () => {
-    filled = await startFilledHouse();
-    browser = await openBrowser(filled.house.ports.console);
+    filled = await startSeededService();
+    browser = await openBrowser(filled.service.ports.console);
     for (const who of [...ROLES, 'operator'] as const) visitors.set(who, await whoIs(filled)[who].visit(browser));
   });
   afterEach(() => browser.check());
   after(async () => {
     await browser?.close();
-    await filled?.house.stop();
+    await filled?.service.stop();
   });
 
   const pageOf = (who: string) => (visitors.get(who) as Visitor).page;

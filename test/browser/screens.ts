@@ -3,9 +3,9 @@ import { showHealth } from '../../console/wire/operator.ts';
 import { joinUrl } from '../../src/cli/operator.ts';
 import { DAY, iso8601 } from '../../src/kernel/clock.ts';
 import { openBrowser, type Visitor } from './browser.ts';
-import { startFilledHouse } from './filled.ts';
+import { startSeededService } from './seeded-service.ts';
+import { enterPassword, followLink } from './sign-in-steps.ts';
 import { settled, stopsIn, visit, whoIs } from './tour.ts';
-import { followLink, givePassword } from './ways-in.ts';
 
 /**
  * Makes the pictures in docs/console:
@@ -19,10 +19,10 @@ const TODAY = Date.parse('2026-11-20T15:40:00Z');
 process.env['UPDATE_SCREENSHOTS'] = 'yes';
 const wanted = process.argv.slice(2);
 const isWanted = (name: string): boolean => wanted.length === 0 || wanted.includes(name);
-const filled = await startFilledHouse(TODAY);
-const { house } = filled;
-const browser = await openBrowser(house.ports.console);
-const fixTime = ({ page }: Visitor): Promise<void> => page.clock.setFixedTime(house.now());
+const filled = await startSeededService(TODAY);
+const { service } = filled;
+const browser = await openBrowser(service.ports.console);
+const fixTime = ({ page }: Visitor): Promise<void> => page.clock.setFixedTime(service.now());
 try {
   const visitors = new Map<string, Visitor>();
   for (const { name, who, path } of stopsIn(filled).filter(({ name }) => isWanted(name))) {
@@ -37,7 +37,7 @@ try {
   if (wanted.length === 0) await waysIn(await browser.newVisitor());
 } finally {
   await browser.close();
-  await house.stop();
+  await service.stop();
 }
 
 /** Further down on the same page. */
@@ -64,12 +64,12 @@ async function waysIn(visitor: Visitor): Promise<void> {
   await fixTime(visitor);
   await visit(page, '/sign-in');
   await visitor.takePictures('sign-in');
-  await givePassword(page, harbour.owner);
+  await enterPassword(page, harbour.owner);
   await page.getByLabel('Code', { exact: true }).waitFor();
   await visitor.takePictures('sign-in-code');
   await page.context().clearCookies();
   const to = { account: harbour.account, role: 'owner', email: 'petra@harbour.example' } as const;
-  const link = await house.core.people.invitations.invite(to, OPERATOR, { actor: { type: 'operator' } });
+  const link = await service.core.people.invitations.invite(to, OPERATOR, { actor: { type: 'operator' } });
   const url = joinUrl(browser.origin, link);
   await page.goto(url);
   await settled(page);

@@ -2,46 +2,46 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { MINUTE } from '../../src/kernel/clock.ts';
-import { noChromium } from '../chromium.ts';
-import { newPerson, type PersonClient } from '../console/client.ts';
-import { type House, startHouse } from '../house.ts';
+import { newPerson, type UserClient } from '../console/console-client.ts';
+import { whyNoChromium } from '../fixtures/chromium.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { askForKey, fillKey, keyForm } from './key-form.ts';
-import { keepSecret, newCode, signIn } from './ways-in.ts';
+import { newCode, saveSecret, signIn } from './sign-in-steps.ts';
 
-describe('sessions, in the browser', { skip: noChromium() }, () => {
-  let house: House;
+describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
+  let service: TestService;
   let browser: TestBrowser;
   let account: string;
 
   before(async () => {
-    house = await startHouse();
-    browser = await openBrowser(house.ports.console);
-    account = await house.newAccount('Corner shop');
+    service = await startTestService();
+    browser = await openBrowser(service.ports.console);
+    account = await service.newAccount('Corner shop');
   });
   afterEach(() => browser.check());
   after(async () => {
     await browser?.close();
-    await house?.stop();
+    await service?.stop();
   });
 
   const keysUrl = () => `/a/${account}/sandbox/keys`;
-  const keysMade = async (): Promise<number> => (await house.core.accounts.keys(account)).length;
+  const keysMade = async (): Promise<number> => (await service.core.accounts.keys(account)).length;
   const atSignIn = (page: Page): Promise<void> => page.getByRole('heading', { name: 'Sign in' }).waitFor();
   const isInside = (page: Page): Promise<void> => page.getByRole('navigation', { name: 'Main' }).waitFor();
   /** A new machine on which somebody has just signed in. */
-  const newVisit = async (person: PersonClient, path: string): Promise<Visitor> => {
+  const newVisit = async (person: UserClient, path: string): Promise<Visitor> => {
     const visitor = await browser.newVisitor();
     await visitor.page.goto(path);
-    await signIn(visitor.page, house, person);
+    await signIn(visitor.page, service, person);
     return visitor;
   };
-  const newSession = async (person: PersonClient, path = '/'): Promise<Page> => (await newVisit(person, path)).page;
+  const newSession = async (person: UserClient, path = '/'): Promise<Page> => (await newVisit(person, path)).page;
   const link = (page: Page, name: string) =>
     page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true });
 
   it('a session ended from the list is over at once on the other machine', async () => {
-    const ana = await newPerson(house, account, 'owner');
+    const ana = await newPerson(service, account, 'owner');
     const lost = await newSession(ana, '/profile');
     const page = await newSession(ana, '/profile');
     const sessions = page.getByRole('table', { name: 'Sessions' });
@@ -60,27 +60,27 @@ describe('sessions, in the browser', { skip: noChromium() }, () => {
   });
 
   it('after fifteen minutes without a sign of life one signs in again, and is back where one was', async () => {
-    const ana = await newPerson(house, account, 'owner');
+    const ana = await newPerson(service, account, 'owner');
     const page = await newSession(ana, `${keysUrl()}?create=1`);
     const before = await keysMade();
     await fillKey(page, 'too late');
-    house.advance(15 * MINUTE);
+    service.advance(15 * MINUTE);
     await askForKey(page);
     await atSignIn(page);
     await page.getByText('Your session has ended.').waitFor();
     assert.ok(!(await page.content()).includes('too late'));
-    await signIn(page, house, ana);
+    await signIn(page, service, ana);
     await keyForm(page).waitFor();
     assert.equal(new URL(page.url()).pathname + new URL(page.url()).search, `${keysUrl()}?create=1`);
     assert.equal(await keysMade(), before);
   });
 
   it('five minutes later a key takes the second step again, and calling it off changes nothing', async () => {
-    const ana = await newPerson(house, account, 'owner');
+    const ana = await newPerson(service, account, 'owner');
     const page = await newSession(ana, `${keysUrl()}?create=1`);
     const before = await keysMade();
     await fillKey(page, 'shop server');
-    house.advance(5 * MINUTE);
+    service.advance(5 * MINUTE);
     await askForKey(page);
     const confirm = page.getByRole('dialog', { name: 'Confirm it’s you' });
     await confirm.getByRole('button', { name: 'Cancel' }).last().click();
@@ -91,13 +91,13 @@ describe('sessions, in the browser', { skip: noChromium() }, () => {
     await confirm.getByLabel('Code', { exact: true }).fill('000000');
     await confirm.getByRole('alert').waitFor();
     assert.equal(await keysMade(), before);
-    await confirm.getByLabel('Code', { exact: true }).fill(newCode(house, ana.totpSecret));
-    assert.match(await keepSecret(page), /^cv_sandbox_/);
+    await confirm.getByLabel('Code', { exact: true }).fill(newCode(service, ana.totpSecret));
+    assert.match(await saveSecret(page), /^cv_sandbox_/);
     assert.equal(await keysMade(), before + 1);
   });
 
   it('who signs out by hand is not told that the session has ended', async () => {
-    const ana = await newPerson(house, account, 'owner');
+    const ana = await newPerson(service, account, 'owner');
     const page = await newSession(ana, '/profile');
     await page.getByRole('button', { name: /Your menu$/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
@@ -106,7 +106,7 @@ describe('sessions, in the browser', { skip: noChromium() }, () => {
   });
 
   it('a page of the account that is loaded anew keeps the environment one was in', async () => {
-    const ana = await newPerson(house, account, 'owner');
+    const ana = await newPerson(service, account, 'owner');
     const page = await newSession(ana, `/a/${account}/production/keys`);
     await link(page, 'Team').click();
     await page.getByRole('heading', { name: 'Team', level: 1 }).waitFor();
@@ -118,7 +118,7 @@ describe('sessions, in the browser', { skip: noChromium() }, () => {
   });
 
   it('a page that cannot be loaded says so, and is there once the service is', async () => {
-    const ana = await newPerson(house, account, 'owner');
+    const ana = await newPerson(service, account, 'owner');
     const { page, complaints } = await newVisit(ana, keysUrl());
     const isDown = { is: true };
     await page.route('**/*', (route) => (isDown.is ? route.abort('connectionrefused') : route.continue()));
@@ -132,8 +132,8 @@ describe('sessions, in the browser', { skip: noChromium() }, () => {
   });
 
   it('what was read stays while the service is away, and is read anew once it is there', async () => {
-    const ana = await newPerson(house, account, 'owner');
-    await house.newKey(account);
+    const ana = await newPerson(service, account, 'owner');
+    await service.newKey(account);
     const { page, complaints } = await newVisit(ana, keysUrl());
     const rows = page.getByRole('table').getByRole('row');
     await rows.nth(1).waitFor();
@@ -149,7 +149,7 @@ describe('sessions, in the browser', { skip: noChromium() }, () => {
     isDown.is = true;
     await page.evaluate("document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))");
     await bar.waitFor();
-    house.advance(15 * MINUTE);
+    service.advance(15 * MINUTE);
     isDown.is = false;
     await atSignIn(page);
     assert.equal(await rows.count(), 0, 'an ended session takes all with it');

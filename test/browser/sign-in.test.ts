@@ -4,36 +4,36 @@ import type { Page } from 'playwright-core';
 import { joinUrl } from '../../src/cli/operator.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { noChromium } from '../chromium.ts';
-import { newPerson, type PersonClient } from '../console/client.ts';
-import { type House, startHouse } from '../house.ts';
+import { newPerson, type UserClient } from '../console/console-client.ts';
+import { whyNoChromium } from '../fixtures/chromium.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { askForKey, fillKey } from './key-form.ts';
 import {
+  enterCode,
+  enterPassword,
   followLink,
-  giveCode,
-  givePassword,
-  keepRecoveryCodes,
-  keepSecret,
   newCode,
+  saveRecoveryCodes,
+  saveSecret,
+  setUpAuthenticatorApp,
   signIn,
   signOut,
-  takeApp,
-} from './ways-in.ts';
+} from './sign-in-steps.ts';
 
 const BY_TEST = { actor: { type: 'operator', name: 'test' } } as const;
 const PASSWORD = 'seven lamps over quiet water';
 
-describe('signing in, in the browser', { skip: noChromium() }, () => {
-  let house: House;
+describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
+  let service: TestService;
   let browser: TestBrowser;
   let account: string;
   let visitors: Visitor[] = [];
 
   before(async () => {
-    house = await startHouse();
-    browser = await openBrowser(house.ports.console);
-    account = await house.newAccount('Corner shop');
+    service = await startTestService();
+    browser = await openBrowser(service.ports.console);
+    account = await service.newAccount('Corner shop');
   });
   afterEach(async () => {
     browser.check();
@@ -42,7 +42,7 @@ describe('signing in, in the browser', { skip: noChromium() }, () => {
   });
   after(async () => {
     await browser?.close();
-    await house?.stop();
+    await service?.stop();
   });
 
   const newVisitor = async (): Promise<Visitor> => {
@@ -51,25 +51,25 @@ describe('signing in, in the browser', { skip: noChromium() }, () => {
     return visitor;
   };
   const keysUrl = () => `/a/${account}/sandbox/keys`;
-  const keysMade = async (): Promise<number> => (await house.core.accounts.keys(account)).length;
+  const keysMade = async (): Promise<number> => (await service.core.accounts.keys(account)).length;
   const refusal = async (page: Page): Promise<string> => (await page.getByRole('alert').textContent()) ?? '';
   const atSignIn = (page: Page): Promise<void> => page.getByRole('heading', { name: 'Sign in' }).waitFor();
   const isInside = (page: Page): Promise<void> => page.getByRole('navigation', { name: 'Main' }).waitFor();
   /** A new machine on which somebody has just signed in. */
-  const newSession = async (person: PersonClient, path = '/'): Promise<Page> => {
+  const newSession = async (person: UserClient, path = '/'): Promise<Page> => {
     const { page } = await newVisitor();
     await page.goto(path);
-    await signIn(page, house, person);
+    await signIn(page, service, person);
     return page;
   };
   const newLink = async (email: string): Promise<string> => {
-    const { invitations } = house.core.people;
+    const { invitations } = service.core.people;
     const link = await invitations.invite({ account, role: 'developer', email }, { account, role: 'owner' }, BY_TEST);
     return joinUrl(browser.origin, link);
   };
 
   it('a wrong address, password and code look the same', async () => {
-    const ana = await newPerson(house, account, 'owner');
+    const ana = await newPerson(service, account, 'owner');
     const { page } = await newVisitor();
     await page.goto('/');
     const told: string[] = [];
@@ -78,11 +78,11 @@ describe('signing in, in the browser', { skip: noChromium() }, () => {
       { email: ana.email, password: 'not the password at all' },
     ]) {
       await page.reload();
-      await givePassword(page, given);
+      await enterPassword(page, given);
       told.push(await refusal(page));
     }
-    await givePassword(page, ana);
-    await giveCode(page, '000000');
+    await enterPassword(page, ana);
+    await enterCode(page, '000000');
     told.push(await refusal(page));
     await page.getByRole('button', { name: 'Use a recovery code' }).click();
     await page.getByLabel('Recovery code').fill('aaaa-aaaa-aaaa-aaaa');
@@ -93,10 +93,10 @@ describe('signing in, in the browser', { skip: noChromium() }, () => {
   });
 
   it('ten wrong passwords lock the person for half an hour, and nobody is told', async () => {
-    const ana = await newPerson(house, account, 'owner');
+    const ana = await newPerson(service, account, 'owner');
     const { page } = await newVisitor();
     await page.goto('/sign-in');
-    await givePassword(page, { email: ana.email, password: 'not the password at all' });
+    await enterPassword(page, { email: ana.email, password: 'not the password at all' });
     const told = await refusal(page);
     for (let tries = 1; tries < LIMITS.signInFailures; tries++) {
       const answer = page.waitForResponse((response) => response.url().endsWith('/api/sign-in'));
@@ -104,19 +104,19 @@ describe('signing in, in the browser', { skip: noChromium() }, () => {
       await answer;
     }
     await page.reload();
-    await givePassword(page, ana);
+    await enterPassword(page, ana);
     assert.equal(await refusal(page), told);
-    house.advance(31 * MINUTE);
+    service.advance(31 * MINUTE);
     await page.reload();
-    await signIn(page, house, ana);
+    await signIn(page, service, ana);
   });
 
   it('a recovery code does once in place of the app', async () => {
-    const ana = await newPerson(house, account, 'owner');
+    const ana = await newPerson(service, account, 'owner');
     const [code = ''] = ana.recoveryCodes;
     const { page } = await newVisitor();
     const useCode = async (): Promise<void> => {
-      await givePassword(page, ana);
+      await enterPassword(page, ana);
       await page.getByRole('button', { name: 'Use a recovery code' }).click();
       await page.getByLabel('Recovery code').fill(code);
       await page.getByRole('button', { name: 'Sign in', exact: true }).click();
@@ -136,11 +136,11 @@ describe('signing in, in the browser', { skip: noChromium() }, () => {
     const email = 'passkey@example.com';
     await followLink(page, await newLink(email), { name: 'Pia', password: PASSWORD });
     await page.getByRole('button', { name: /^Passkey/ }).click();
-    await keepRecoveryCodes(page);
+    await saveRecoveryCodes(page);
     await isInside(page);
     await signOut(page);
     const before = await keysMade();
-    await givePassword(page, { email, password: PASSWORD });
+    await enterPassword(page, { email, password: PASSWORD });
     const usePasskey = page.getByRole('button', { name: 'Continue with a passkey' });
     await device.recognise(false);
     const asked = page.waitForResponse((response) => response.url().endsWith('/passkey/options'));
@@ -151,12 +151,12 @@ describe('signing in, in the browser', { skip: noChromium() }, () => {
     await device.recognise(true);
     await usePasskey.click();
     await isInside(page);
-    house.advance(6 * MINUTE);
+    service.advance(6 * MINUTE);
     await page.goto(`${keysUrl()}?create=1`);
     await fillKey(page, 'by passkey');
     await askForKey(page);
     await usePasskey.click();
-    await keepSecret(page);
+    await saveSecret(page);
     assert.equal(await keysMade(), before + 1);
     await signOut(page);
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
@@ -164,14 +164,14 @@ describe('signing in, in the browser', { skip: noChromium() }, () => {
   });
 
   it('speaks Spanish to who wants it, on every machine', async () => {
-    const ana = await newPerson(house, account, 'owner');
+    const ana = await newPerson(service, account, 'owner');
     const { page } = await newVisitor();
     await page.goto('/sign-in');
     await page.getByRole('button', { name: 'Español' }).click();
     await page.getByRole('heading', { name: 'Iniciar sesión' }).waitFor();
     assert.equal(await page.locator('html').getAttribute('lang'), 'es');
     await page.getByRole('button', { name: 'English' }).click();
-    await signIn(page, house, ana);
+    await signIn(page, service, ana);
     await page.getByRole('button', { name: /Your menu$/ }).click();
     await page.getByRole('menuitemradio', { name: 'Español' }).click();
     await page.getByRole('navigation', { name: 'Principal' }).waitFor();
@@ -179,8 +179,8 @@ describe('signing in, in the browser', { skip: noChromium() }, () => {
     await page.getByRole('navigation', { name: 'Principal' }).waitFor();
     const { page: elsewhere } = await newVisitor();
     await elsewhere.goto('/');
-    await givePassword(elsewhere, ana);
-    await giveCode(elsewhere, newCode(house, ana.totpSecret));
+    await enterPassword(elsewhere, ana);
+    await enterCode(elsewhere, newCode(service, ana.totpSecret));
     await elsewhere.getByRole('navigation', { name: 'Principal' }).waitFor();
     assert.equal(await elsewhere.locator('html').getAttribute('lang'), 'es');
   });
@@ -192,8 +192,8 @@ describe('signing in, in the browser', { skip: noChromium() }, () => {
     await late.getByLabel('Your name').fill('Somebody else');
     await late.getByLabel('Password', { exact: true }).fill(PASSWORD);
     await followLink(page, url, { name: 'Jo', password: PASSWORD });
-    await takeApp(page, house);
-    await keepRecoveryCodes(page);
+    await setUpAuthenticatorApp(page, service);
+    await saveRecoveryCodes(page);
     await isInside(page);
     await late.getByRole('button', { name: 'Continue', exact: true }).click();
     await late.getByRole('alert').waitFor();
@@ -201,46 +201,46 @@ describe('signing in, in the browser', { skip: noChromium() }, () => {
     await atSignIn(late);
     await late.goto(url);
     await late.getByRole('heading', { name: 'This link no longer works' }).waitFor();
-    const members = await house.core.people.team.members(account);
+    const members = await service.core.people.team.members(account);
     assert.equal(members.filter(({ email }) => email === 'joining@example.com').length, 1);
   });
 
   it('a new way in replaces password, app and sessions', async () => {
-    const owner = await newPerson(house, account, 'owner');
-    const ben = await newPerson(house, account, 'analyst', 'Ben Lost');
+    const owner = await newPerson(service, account, 'owner');
+    const ben = await newPerson(service, account, 'analyst', 'Ben Lost');
     const stolen = await newSession(ben, '/profile');
     const page = await newSession(owner, `/a/${account}/team`);
     await page.getByRole('button', { name: 'Actions for Ben Lost' }).click();
     await page.getByRole('menuitem', { name: 'New way in' }).click();
     await page.getByRole('button', { name: 'Make the link' }).click();
-    const url = await keepSecret(page);
+    const url = await saveSecret(page);
     const { page: own } = await newVisitor();
     await own.goto(url);
     assert.equal(await own.getByLabel('E-mail').inputValue(), ben.email);
     await own.getByLabel('New password', { exact: true }).fill(PASSWORD);
     await own.getByRole('button', { name: 'Continue', exact: true }).click();
-    const totpSecret = await takeApp(own, house);
-    await keepRecoveryCodes(own);
+    const totpSecret = await setUpAuthenticatorApp(own, service);
+    await saveRecoveryCodes(own);
     await isInside(own);
     await stolen.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Overview' }).click();
     await atSignIn(stolen);
-    await givePassword(stolen, ben);
+    await enterPassword(stolen, ben);
     assert.match(await refusal(stolen), /did not match/);
     await stolen.goto(url);
     await stolen.getByRole('heading', { name: 'This link no longer works' }).waitFor();
     await signOut(own);
-    await givePassword(own, { email: ben.email, password: PASSWORD });
-    await giveCode(own, newCode(house, ben.totpSecret));
+    await enterPassword(own, { email: ben.email, password: PASSWORD });
+    await enterCode(own, newCode(service, ben.totpSecret));
     await own.getByRole('alert').waitFor();
     await own.reload();
-    await giveCode(own, newCode(house, totpSecret));
+    await enterCode(own, newCode(service, totpSecret));
     await isInside(own);
   });
 
   it('a page that has the word of another session reads it anew, and signs out', async () => {
     const { page } = await newVisitor();
     await page.goto('/');
-    await signIn(page, house, await newPerson(house, account, 'owner'));
+    await signIn(page, service, await newPerson(service, account, 'owner'));
     const other = { 'x-csrf-token': 'A'.repeat(43) };
     await page.route(
       '**/api/sign-out',

@@ -6,10 +6,10 @@ import { en } from '../../console/web/src/text/en.ts';
 import { es } from '../../console/web/src/text/es.ts';
 import { editProfile } from '../../console/wire/profile.ts';
 import { FAILURES } from '../../src/kernel/failure.ts';
-import { noChromium } from '../chromium.ts';
-import { dialogOf, press } from './acts.ts';
+import { whyNoChromium } from '../fixtures/chromium.ts';
+import { dialogOf, press } from './actions.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
-import { type FilledHouse, startFilledHouse } from './filled.ts';
+import { type SeededService, startSeededService } from './seeded-service.ts';
 import { moveTo, stopsIn, visit, type Who, whoIs } from './tour.ts';
 
 type Texts = { readonly [key: string]: string | Texts };
@@ -30,7 +30,7 @@ const ENGLISH_WORDS =
 /** Of a text that nobody wrote. */
 const NAME_OF_TEXT = /^(?:list|detail|columns|empty|filters|form|act|keys|line|value)\.[a-z]\w+$/;
 
-/** What people of the house wrote themselves. */
+/** What people of the service wrote themselves. */
 const WRITTEN: readonly string[] = [
   'Laptop of Dev',
   'Everything, to try',
@@ -65,18 +65,18 @@ async function englishOn(page: Page): Promise<string[]> {
   );
 }
 
-describe('the console in Spanish, in a browser that speaks English', { skip: noChromium() }, () => {
-  let filled: FilledHouse;
+describe('the console in Spanish, in a browser that speaks English', { skip: whyNoChromium() }, () => {
+  let filled: SeededService;
   let browser: TestBrowser;
   const visitors = new Map<Who, Visitor>();
   before(async () => {
-    filled = await startFilledHouse();
-    browser = await openBrowser(filled.house.ports.console);
+    filled = await startSeededService();
+    browser = await openBrowser(filled.service.ports.console);
   });
   afterEach(() => browser.check());
   after(async () => {
     await browser?.close();
-    await filled?.house.stop();
+    await filled?.service.stop();
   });
 
   const open = async (who: Who, path: string): Promise<Page> => {

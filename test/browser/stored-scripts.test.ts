@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { noChromium } from '../chromium.ts';
+import { whyNoChromium } from '../fixtures/chromium.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
-import { type PlantedHouse, planted, shownOf, startPlantedHouse } from './planted.ts';
+import { displayedCanary, type ServiceWithScripts, scriptCanary, startServiceWithScripts } from './script-canaries.ts';
 import { moveTo, visit } from './tour.ts';
 
 /** What would be there if a text had become more than text. */
 const GROWN = 'img[src="x"], script:not([src]), a[href^="javascript:" i], [onerror], iframe';
 
-describe('what others wrote stays text on every page', { skip: noChromium() }, () => {
-  let place: PlantedHouse;
+describe('what others wrote stays text on every page', { skip: whyNoChromium() }, () => {
+  let place: ServiceWithScripts;
   let browser: TestBrowser;
   const ran: string[] = [];
   const visitors = new Map<string, Visitor>();
 
   before(async () => {
-    place = await startPlantedHouse();
-    browser = await openBrowser(place.house.ports.console);
+    place = await startServiceWithScripts();
+    browser = await openBrowser(place.service.ports.console);
     for (const who of ['owner', 'operator'] as const) {
       const visitor = await place[who].visit(browser);
       await visitor.page.context().exposeFunction('canary', (name: string) => ran.push(name));
@@ -28,7 +28,7 @@ describe('what others wrote stays text on every page', { skip: noChromium() }, (
   afterEach(() => browser.check());
   after(async () => {
     await browser?.close();
-    await place?.house.stop();
+    await place?.service.stop();
   });
 
   const pageOf = (who: 'owner' | 'operator'): Page => visitors.get(who)?.page as Page;
@@ -41,7 +41,7 @@ describe('what others wrote stays text on every page', { skip: noChromium() }, (
     });
   const assertText = async (page: Page, names: readonly string[]): Promise<void> => {
     const text = await said(page);
-    for (const name of names) assert.ok(text.includes(shownOf(name)), `${page.url()} does not show ${name}`);
+    for (const name of names) assert.ok(text.includes(displayedCanary(name)), `${page.url()} does not show ${name}`);
     assert.equal(await page.locator(GROWN).count(), 0, `${page.url()} holds more than text`);
     assert.deepEqual(ran, []);
   };
@@ -106,10 +106,10 @@ describe('what others wrote stays text on every page', { skip: noChromium() }, (
       const page = await show(who, path, 'actor', 'target', 'outcome');
       await page
         .getByRole('row')
-        .filter({ hasText: shownOf('outcome') })
+        .filter({ hasText: displayedCanary('outcome') })
         .getByRole('button')
         .click();
-      await page.getByText(shownOf('detail')).first().waitFor();
+      await page.getByText(displayedCanary('detail')).first().waitFor();
       await assertText(page, ['detail-name', 'detail', 'target', 'address']);
     }
   });
@@ -123,9 +123,9 @@ describe('what others wrote stays text on every page', { skip: noChromium() }, (
   it('what is typed into the search, and what stands in the address', async () => {
     const page = await show('owner', `/a/${place.account}/sandbox/tokens`);
     await page.getByRole('button', { name: /Search or jump to/ }).click();
-    await page.getByRole('dialog').getByRole('combobox').fill(planted('typed'));
+    await page.getByRole('dialog').getByRole('combobox').fill(scriptCanary('typed'));
     await assertText(page, ['typed']);
-    const word = encodeURIComponent(planted('address'));
+    const word = encodeURIComponent(scriptCanary('address'));
     for (const path of [
       `/a/${place.account}/sandbox/tokens/${word}`,
       `/a/${place.account}/sandbox/payments?reference=${word}&status=${word}&cursor=${word}`,

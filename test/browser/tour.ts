@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import type { FilledHouse } from './filled.ts';
+import type { SeededService } from './seeded-service.ts';
 
 /** Every page behind the sign-in, whose it is, and its one heading. */
 
@@ -14,7 +14,7 @@ export interface Stop {
 }
 
 /** How the service fills a tour. */
-export function stopsIn({ harbour, northwind }: FilledHouse): readonly Stop[] {
+export function stopsIn({ harbour, northwind }: SeededService): readonly Stop[] {
   const account = `/a/${harbour.account}`;
   const sandbox = `${account}/sandbox`;
   const payment = (reference: string): string => `${sandbox}/payments/${harbour.payments.get(reference)}`;
@@ -52,7 +52,7 @@ export function stopsIn({ harbour, northwind }: FilledHouse): readonly Stop[] {
   ];
 }
 
-export const whoIs = ({ harbour, northwind, operator }: FilledHouse) => ({
+export const whoIs = ({ harbour, northwind, operator }: SeededService) => ({
   ...harbour,
   newcomer: northwind.owner,
   operator,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { installPostgres } from '../postgres-binaries.ts';
+import { installPostgres } from '../fixtures/postgres-binaries.ts';
 import { PACE, runChaos } from './chaos.ts';
 
 /** `npm run chaos` in small: a node is killed, and the database, under load; nothing that was acknowledged is lost. */

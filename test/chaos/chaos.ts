@@ -1,15 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { everyPaymentEnds, paymentsAgree } from './check-payments.ts';
+import { checkPaymentsAgree, checkPaymentsComplete } from './check-payments.ts';
 import {
-  answersAreKept,
-  auditIsWhole,
-  capturesAreCounted,
-  capturesAreThere,
-  deletedIsGone,
-  everyKeyIsAnswered,
-  sweptIsGone,
-  tokensAreCounted,
-  tokensAreThere,
+  checkAuditComplete,
+  checkCaptureCounts,
+  checkCapturesExist,
+  checkDeletions,
+  checkKeysAnswered,
+  checkResponsesStored,
+  checkSwept,
+  checkTokenCounts,
+  checkTokensExist,
 } from './check-records.ts';
 import { FAULTS, type Fault, type Hit } from './faults.ts';
 import { Load } from './load.ts';
@@ -175,17 +175,17 @@ async function recovered({ ledger }: Stage, fault: Fault, probe: Probe, ended: n
 /** What was acknowledged is there, and nothing else is. */
 export async function checkAll(stage: Stage, tell: Options['tell']): Promise<void> {
   const steps: readonly [string, () => Promise<void>][] = [
-    ['every key is answered', () => everyKeyIsAnswered(stage, ANSWERED_WITHIN_MS)],
-    ['every payment ends', () => everyPaymentEnds(stage, ENDED_WITHIN_MS)],
-    ['tokens are there', () => tokensAreThere(stage)],
-    ['captures are there', () => capturesAreThere(stage)],
-    ['what was deleted is gone', () => deletedIsGone(stage)],
-    ['tokens are counted', () => tokensAreCounted(stage)],
-    ['captures are counted', () => capturesAreCounted(stage)],
-    ['what has ended is swept', () => sweptIsGone(stage, SWEPT_WITHIN_MS)],
-    ['payments agree', () => paymentsAgree(stage)],
-    ['answers are kept', () => answersAreKept(stage)],
-    ['the audit log is whole', () => auditIsWhole(stage)],
+    ['every key is answered', () => checkKeysAnswered(stage, ANSWERED_WITHIN_MS)],
+    ['every payment ends', () => checkPaymentsComplete(stage, ENDED_WITHIN_MS)],
+    ['tokens are there', () => checkTokensExist(stage)],
+    ['captures are there', () => checkCapturesExist(stage)],
+    ['what was deleted is gone', () => checkDeletions(stage)],
+    ['tokens are counted', () => checkTokenCounts(stage)],
+    ['captures are counted', () => checkCaptureCounts(stage)],
+    ['what has ended is swept', () => checkSwept(stage, SWEPT_WITHIN_MS)],
+    ['payments agree', () => checkPaymentsAgree(stage)],
+    ['answers are kept', () => checkResponsesStored(stage)],
+    ['the audit log is whole', () => checkAuditComplete(stage)],
   ];
   for (const [name, check] of steps) {
     const [began, findings] = [Date.now(), stage.ledger.findings.length];

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { count, eachOf } from './check-records.ts';
 import type { Row } from './cluster.ts';
-import { nameOf, type Payment, type Request, type Wish } from './ledger.ts';
-import { infoOf, isFinal, PAYMENTS } from './payment-wishes.ts';
+import { nameOf, type Payment, type PlannedRequest, type Request } from './ledger.ts';
+import { infoOf, isFinal, PAYMENTS } from './payment-requests.ts';
 import type { Stage } from './stage.ts';
 
 /** The books at the end: ours, the simulator's and what clients were told must say the same. */
@@ -12,7 +12,7 @@ const UNDER_WAY = 'payments where operation is not null or doubtful_at is not nu
 const LOOK_EVERY_MS = 250;
 
 /** Recovery brings every payment to its end, without any help. */
-export async function everyPaymentEnds(stage: Stage, withinMs: number): Promise<void> {
+export async function checkPaymentsComplete(stage: Stage, withinMs: number): Promise<void> {
   const until = Date.now() + withinMs;
   while ((await count(stage, UNDER_WAY)) > 0) {
     if (Date.now() > until) {
@@ -33,13 +33,13 @@ interface Look {
 
 async function lookUp({ ledger, courier, nodes, dice }: Stage, id: string): Promise<Look | undefined> {
   const path = `${PAYMENTS}/transactions/${id}`;
-  const wish: Wish = { kind: 'look up', method: 'GET', path, target: id, fault: () => undefined };
+  const wish: PlannedRequest = { kind: 'look up', method: 'GET', path, target: id, fault: () => undefined };
   const request = ledger.enter(wish);
   await courier.attempt(request, dice.pick(nodes));
   return request.answer && { id, data: request.answer.json.data };
 }
 
-export async function paymentsAgree(stage: Stage): Promise<void> {
+export async function checkPaymentsAgree(stage: Stage): Promise<void> {
   const { ledger } = stage;
   const rows = await stage.query('select id from payments union all select id from payment_operations');
   const looks = new Map<string, Look>();

@@ -1,8 +1,8 @@
-import { type Kind, nameOf, type Request, type Wish } from './ledger.ts';
+import { cardsText, type ExpectedToken, TOLERANCE_MS } from './expected-records.ts';
+import { type Kind, nameOf, type PlannedRequest, type Request } from './ledger.ts';
 import type { Node } from './node.ts';
 import type { Stage } from './stage.ts';
-import { cardsText, type Held, TOLERANCE_MS } from './stock.ts';
-import { HASH, keptOf, VaultWishes } from './vault-wishes.ts';
+import { HASH, storedRecord, VaultRequests } from './vault-requests.ts';
 
 /** What stands of tokens and captures after a run. Each check adds to the findings of the ledger. */
 
@@ -22,7 +22,7 @@ export const count = async (stage: Stage, sql: string): Promise<number> =>
   Number((await stage.query(`select count(*) as number from ${sql}`))[0]?.['number']);
 
 /** Every request whose answer got lost is answered when it is sent again with its key. */
-export async function everyKeyIsAnswered({ ledger, courier, nodes, dice }: Stage, withinMs: number): Promise<void> {
+export async function checkKeysAnswered({ ledger, courier, nodes, dice }: Stage, withinMs: number): Promise<void> {
   const open = ledger.requests.filter((request) => request.isUnknown && request.wish.isKeyed === true);
   const until = Date.now() + withinMs;
   await eachOf(open, (request) => courier.carryOut(request, dice.pick(nodes), until));
@@ -31,7 +31,7 @@ export async function everyKeyIsAnswered({ ledger, courier, nodes, dice }: Stage
 }
 
 /** Every repeat of an acknowledged request gets the answer that it got at first, whatever node it goes to. */
-export async function answersAreKept({ ledger, courier, nodes, dice }: Stage): Promise<void> {
+export async function checkResponsesStored({ ledger, courier, nodes, dice }: Stage): Promise<void> {
   const keyed = ledger.requests.filter(({ answer, wish }) => answer !== undefined && wish.isKeyed === true);
   await eachOf(keyed, async (request) => {
     await courier.attempt(request, dice.pick(nodes));
@@ -39,12 +39,12 @@ export async function answersAreKept({ ledger, courier, nodes, dice }: Stage): P
 }
 
 /** Every token that was acknowledged gives back its card, on every node, unless somebody wanted it deleted. */
-export async function tokensAreThere(stage: Stage): Promise<void> {
+export async function checkTokensExist(stage: Stage): Promise<void> {
   const { ledger, stock, nodes } = stage;
   const held = ledger
     .acknowledged('tokenize')
     .flatMap(({ wish, answer }) =>
-      (wish.cards ?? []).map((card, index): Held => ({ token: answer.json.data.tokens[index].token, card })),
+      (wish.cards ?? []).map((card, index): ExpectedToken => ({ token: answer.json.data.tokens[index].token, card })),
     );
   const persistent = [...stock.persistent].map(([of, { token }]) => ({ token, card: of.split(' ')[1] as string }));
   const expected = [...held, ...persistent].filter(({ token }) => !stock.deletions.has(token));
@@ -54,9 +54,16 @@ export async function tokensAreThere(stage: Stage): Promise<void> {
   await Promise.all(nodes.map((node) => eachOf(batches, (batch) => detokenizes(stage, node, batch))));
 }
 
-async function detokenizes(stage: Stage, node: Node, batch: readonly Held[]): Promise<void> {
+async function detokenizes(stage: Stage, node: Node, batch: readonly ExpectedToken[]): Promise<void> {
   const { text, digest } = cardsText(batch);
-  const wish: Wish = { kind: 'detokenize', method: 'POST', path: HASH, body: text, fault: NO_FAULT, refusal: ANY };
+  const wish: PlannedRequest = {
+    kind: 'detokenize',
+    method: 'POST',
+    path: HASH,
+    body: text,
+    fault: NO_FAULT,
+    refusal: ANY,
+  };
   const { end } = await stage.courier.attempt(stage.ledger.enter(wish), node);
   if (typeof end === 'object' && end.status === 200 && end.json?.data?.hashValue === digest) return;
   if (batch.length > 1) {
@@ -73,10 +80,10 @@ const NO_FAULT = (): undefined => undefined;
 const ANY = (): boolean => true;
 
 /** Every capture that has not ended and was not deleted gives back what was put in. */
-export async function capturesAreThere({ ledger, stock, courier, nodes, dice }: Stage): Promise<void> {
-  const wishes = new VaultWishes(dice, stock, []);
+export async function checkCapturesExist({ ledger, stock, courier, nodes, dice }: Stage): Promise<void> {
+  const wishes = new VaultRequests(dice, stock, []);
   const now = Date.now();
-  const kept = ledger.acknowledged('create capture').flatMap((request) => keptOf(request) ?? []);
+  const kept = ledger.acknowledged('create capture').flatMap((request) => storedRecord(request) ?? []);
   const expected = kept.filter(({ id, endsAfter }) => !stock.deletions.has(id) && endsAfter > now + 60_000);
   await eachOf(expected, async (each) => {
     const request = ledger.enter(wishes.retrieve(each));
@@ -86,7 +93,7 @@ export async function capturesAreThere({ ledger, stock, courier, nodes, dice }: 
 }
 
 /** What was deleted stays deleted, on every node. */
-export async function deletedIsGone({ ledger, courier, nodes }: Stage): Promise<void> {
+export async function checkDeletions({ ledger, courier, nodes }: Stage): Promise<void> {
   const gone = ledger.acknowledged('delete token', 'delete capture').map(({ wish }) => wish);
   for (const node of nodes)
     await eachOf(gone, async ({ kind, target }) => {
@@ -101,7 +108,7 @@ export async function deletedIsGone({ ledger, courier, nodes }: Stage): Promise<
 }
 
 /** As many tokens are in the table as were acknowledged, and only lost answers leave room for more. */
-export async function tokensAreCounted(stage: Stage): Promise<void> {
+export async function checkTokenCounts(stage: Stage): Promise<void> {
   const { ledger, stock } = stage;
   const sizeOf = (requests: readonly Request[]): number =>
     requests.reduce((sum, { wish }) => sum + (wish.cards?.length ?? 0), 0);
@@ -123,7 +130,7 @@ function expectBetween({ ledger }: Stage, what: string, found: number, least: nu
 }
 
 /** No capture is there twice, and each ends when it must by the right clock. */
-export async function capturesAreCounted(stage: Stage): Promise<void> {
+export async function checkCaptureCounts(stage: Stage): Promise<void> {
   const { ledger, stock } = stage;
   const asked = new Map(ledger.of('create capture').map((request) => [request.wish.capture?.amount, request]));
   const seen = new Set<number>();
@@ -151,7 +158,7 @@ function endsInTime(request: Request, expiresAt: number): boolean {
 const LATE_MS = 60_000;
 
 /** Nothing is left in the table of a capture whose time has ended. */
-export async function sweptIsGone(stage: Stage, withinMs: number): Promise<void> {
+export async function checkSwept(stage: Stage, withinMs: number): Promise<void> {
   const sql = `captures where expires_at <= ${Date.now() - TOLERANCE_MS}`;
   const until = Date.now() + withinMs;
   while ((await count(stage, sql)) > 0) {
@@ -164,7 +171,7 @@ export async function sweptIsGone(stage: Stage, withinMs: number): Promise<void>
 }
 
 /** The chain verifies on every node, and what was read is in it: the record was on disk before the answer left. */
-export async function auditIsWhole({ nodes, ledger }: Stage): Promise<void> {
+export async function checkAuditComplete({ nodes, ledger }: Stage): Promise<void> {
   const verifies = nodes.map(async (node) => {
     const { code, out, err } = await node.command('audit', 'verify', '--json');
     if (code !== 0) ledger.found(`node ${node.number}: audit verify: ${out}${err}`.trim());

@@ -5,8 +5,8 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
-import { installPostgres } from '../postgres-binaries.ts';
-import { freePort, Home, Server } from '../postgres-server.ts';
+import { installPostgres } from '../fixtures/postgres-binaries.ts';
+import { freePort, Home, Server } from '../fixtures/postgres-server.ts';
 import { fill, free, mountDisk, unmountDisk } from './disk.ts';
 
 const DATABASE = 'vault';

@@ -12,7 +12,7 @@ export type Kind =
 
 export type Payment = 'authorization' | 'payment' | 'capture' | 'payment_refund' | 'authorization_void';
 
-export interface Answer {
+export interface ChaosResponse {
   readonly status: number;
   readonly replayed: boolean;
   /** Seconds. */
@@ -23,7 +23,7 @@ export interface Answer {
 }
 
 /** `refused`: nobody listens; `reset`: the connection broke; `silence`: no answer in time. */
-export type Cut = 'refused' | 'reset' | 'silence';
+export type Interruption = 'refused' | 'reset' | 'silence';
 
 export interface Attempt {
   /** Sent along as x-request-id. */
@@ -33,7 +33,7 @@ export interface Attempt {
   /** Milliseconds of the right clock. */
   readonly sentAt: number;
   readonly endedAt: number;
-  readonly end: Answer | Cut;
+  readonly end: ChaosResponse | Interruption;
 }
 
 export interface CaptureData {
@@ -45,7 +45,7 @@ export interface CaptureData {
 }
 
 /** What is asked for, before it is in the ledger. */
-export interface Wish {
+export interface PlannedRequest {
   readonly kind: Kind;
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
@@ -62,21 +62,21 @@ export interface Wish {
   /** The caller's reference of a payment or operation. */
   readonly reference?: string;
   /** What is wrong with the first answer of status 200 to the request of this number. */
-  readonly fault: (answer: Answer, by: number) => string | undefined;
+  readonly fault: (answer: ChaosResponse, by: number) => string | undefined;
   /** Is a status 400 right? */
-  readonly refusal?: (answer: Answer, attempt: Attempt) => boolean;
+  readonly refusal?: (answer: ChaosResponse, attempt: Attempt) => boolean;
 }
 
 export class Request {
   readonly number: number;
-  readonly wish: Wish;
+  readonly wish: PlannedRequest;
   readonly attempts: Attempt[] = [];
   /** The first answer of status 200. */
-  answer: Answer | undefined;
+  answer: ChaosResponse | undefined;
   /** It was answered 400, or surely not carried out: it has had no effect. */
   isRefused = false;
 
-  constructor(number: number, wish: Wish) {
+  constructor(number: number, wish: PlannedRequest) {
     this.number = number;
     this.wish = wish;
   }
@@ -123,7 +123,7 @@ export class Ledger {
   /** What is broken. */
   during = '';
 
-  enter(wish: Wish): Request {
+  enter(wish: PlannedRequest): Request {
     const request = new Request(this.requests.length + 1, wish);
     this.requests.push(request);
     return request;
@@ -146,9 +146,9 @@ export class Ledger {
     return this.requests.filter(({ wish }) => kinds.includes(wish.kind));
   }
 
-  acknowledged(...kinds: readonly Kind[]): (Request & { readonly answer: Answer })[] {
+  acknowledged(...kinds: readonly Kind[]): (Request & { readonly answer: ChaosResponse })[] {
     return this.of(...kinds).filter(
-      (request): request is Request & { readonly answer: Answer } => request.answer !== undefined,
+      (request): request is Request & { readonly answer: ChaosResponse } => request.answer !== undefined,
     );
   }
 }

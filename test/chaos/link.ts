@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { reset } from '../reset.ts';
+import { reset } from '../fixtures/reset.ts';
 
 /** How a network goes wrong. `hole`: nothing gets through; `mute`: requests do, and answers do not. */
 export type Trouble = 'none' | 'hole' | 'mute';

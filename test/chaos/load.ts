@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Dice } from '../simulation/dice.ts';
-import type { Courier } from './courier.ts';
-import type { Ledger, Wish } from './ledger.ts';
+import type { ExpectedRecords } from './expected-records.ts';
+import { type ExpectedCapture, TOLERANCE_MS } from './expected-records.ts';
+import type { Ledger, PlannedRequest } from './ledger.ts';
 import type { Node } from './node.ts';
-import { PaymentWishes } from './payment-wishes.ts';
-import type { Stock } from './stock.ts';
-import { type Kept, TOLERANCE_MS } from './stock.ts';
-import { keptOf, VaultWishes } from './vault-wishes.ts';
+import type { Notifier } from './notifier.ts';
+import { PaymentRequests } from './payment-requests.ts';
+import { storedRecord, VaultRequests } from './vault-requests.ts';
 
 const REGULARS = 60;
 const PAYING_CARDS = 8;
@@ -28,8 +28,8 @@ const ASKS_FOR_MS = 30_000;
 export interface LoadParts {
   readonly nodes: readonly Node[];
   readonly ledger: Ledger;
-  readonly stock: Stock;
-  readonly courier: Courier;
+  readonly stock: ExpectedRecords;
+  readonly courier: Notifier;
   readonly dice: Dice;
 }
 
@@ -71,8 +71,8 @@ export class Load {
 
   async #work(number: number, home: Node, dice: Dice): Promise<void> {
     const { stock } = this.#parts;
-    const vault = new VaultWishes(dice, stock, this.#regulars);
-    const payments = new PaymentWishes(dice, stock, number, this.#payingCards);
+    const vault = new VaultRequests(dice, stock, this.#regulars);
+    const payments = new PaymentRequests(dice, stock, number, this.#payingCards);
     while (!this.#isOver) {
       if (dice.percent(SHARE.payments)) await this.#pay(payments, home, dice);
       else if (dice.percent(SHARE.duels)) await this.#duel(vault, dice);
@@ -81,18 +81,18 @@ export class Load {
     }
   }
 
-  async #ask(wish: Wish | undefined, home: Node, dice: Dice): Promise<void> {
+  async #ask(wish: PlannedRequest | undefined, home: Node, dice: Dice): Promise<void> {
     if (wish === undefined) return;
     const { ledger, courier, stock } = this.#parts;
     const request = ledger.enter(wish);
     await courier.carryOut(request, home, Date.now() + ASKS_FOR_MS);
     if (request.answer === undefined) return;
-    const kept = keptOf(request);
+    const kept = storedRecord(request);
     if (kept !== undefined) this.#keep(kept, stock, dice.branch());
     if (wish.isKeyed === true && dice.percent(REPEATED)) await courier.attempt(request, courier.other(home));
   }
 
-  async #pay(payments: PaymentWishes, home: Node, dice: Dice): Promise<void> {
+  async #pay(payments: PaymentRequests, home: Node, dice: Dice): Promise<void> {
     const { ledger, courier } = this.#parts;
     const request = ledger.enter(payments.next());
     await courier.carryOut(request, home, Date.now() + ASKS_FOR_MS);
@@ -102,7 +102,7 @@ export class Load {
   }
 
   /** Every node is asked at once for the token of a card that none has seen. */
-  async #duel(vault: VaultWishes, dice: Dice): Promise<void> {
+  async #duel(vault: VaultRequests, dice: Dice): Promise<void> {
     const { nodes, ledger, courier, stock } = this.#parts;
     const fresh = stock.newCard();
     await Promise.all(
@@ -112,7 +112,7 @@ export class Load {
     );
   }
 
-  #keep(kept: Kept, stock: Stock, dice: Dice): void {
+  #keep(kept: ExpectedCapture, stock: ExpectedRecords, dice: Dice): void {
     if (kept.endsBefore - Date.now() > 2 * 60_000) stock.captures.push(kept);
     else {
       const watch = this.#watch(kept, dice).finally(() => this.#watches.delete(watch));
@@ -121,9 +121,9 @@ export class Load {
   }
 
   /** Retrieves a capture a little before it ends, and from all nodes at once as soon as it must have ended. */
-  async #watch(kept: Kept, dice: Dice): Promise<void> {
+  async #watch(kept: ExpectedCapture, dice: Dice): Promise<void> {
     const { nodes, ledger, courier, stock } = this.#parts;
-    const wishes = new VaultWishes(dice, stock, this.#regulars);
+    const wishes = new VaultRequests(dice, stock, this.#regulars);
     const until = async (time: number): Promise<void> => wait(Math.max(0, time - Date.now()));
     await until(kept.endsAfter - BEFORE_END_MS);
     await courier.attempt(ledger.enter(wishes.retrieve(kept)), dice.pick(nodes));
@@ -131,7 +131,7 @@ export class Load {
     for (const node of nodes) {
       const { id } = kept;
       const fault = () => `${id} was given out ${Date.now() - kept.endsBefore + TOLERANCE_MS} ms after its end`;
-      const wish: Wish = { ...wishes.retrieve(kept), fault };
+      const wish: PlannedRequest = { ...wishes.retrieve(kept), fault };
       await courier.attempt(ledger.enter(wish), node);
     }
   }

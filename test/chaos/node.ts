@@ -4,8 +4,8 @@ import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { runCommand, type Serving, serve } from '../process.ts';
-import type { Answer, Attempt, Cut, Wish } from './ledger.ts';
+import { runCommand, type ServiceProcess, startProcess } from '../fixtures/service-process.ts';
+import type { Attempt, ChaosResponse, Interruption, PlannedRequest } from './ledger.ts';
 
 /** As long as a client waits for an answer. */
 export const PATIENCE_MS = 10_000;
@@ -50,7 +50,7 @@ export class Node {
   /** Lines of the log, by request id. */
   readonly #failures = new Map<string, string>();
   #lastWords = '';
-  #serving: Serving | undefined;
+  #serving: ServiceProcess | undefined;
   #agent = new Agent();
   #isWanted = false;
   #starting: Promise<void> = Promise.resolve();
@@ -73,7 +73,7 @@ export class Node {
   async #serve(): Promise<void> {
     const options = `${process.env['NODE_OPTIONS'] ?? ''} --import ${CLOCK}`.trim();
     const variables = { ...this.variables, NODE_OPTIONS: options, CHAOS_CLOCK: this.#clockFile };
-    const serving = await serve(this.directory, variables);
+    const serving = await startProcess(this.directory, variables);
     const { child } = serving;
     LIVING.add(child);
     child.once('exit', () => LIVING.delete(child));
@@ -101,7 +101,7 @@ export class Node {
     return this.#failures.get(id);
   }
 
-  #ended(serving: Serving, how: string): void {
+  #ended(serving: ServiceProcess, how: string): void {
     if (this.#serving !== serving) return;
     this.#goDown();
     if (!this.#isWanted) return;
@@ -177,17 +177,17 @@ export class Node {
     return runCommand(this.directory, args, this.variables);
   }
 
-  async attempt(wish: Wish, letter: Letter, patienceMs = PATIENCE_MS): Promise<Attempt> {
+  async attempt(wish: PlannedRequest, letter: Letter, patienceMs = PATIENCE_MS): Promise<Attempt> {
     const sentAt = Date.now();
     const end = await this.#send(wish, letter, patienceMs);
     return { id: letter.id, node: this.number, sentAt, endedAt: Date.now(), end };
   }
 
   async #send(
-    { method, path, body }: Wish,
+    { method, path, body }: PlannedRequest,
     { key, id, idempotencyKey }: Letter,
     patienceMs: number,
-  ): Promise<Answer | Cut> {
+  ): Promise<ChaosResponse | Interruption> {
     const serving = this.#serving;
     if (serving === undefined) {
       await wait(REFUSED_AFTER_MS);
@@ -225,7 +225,7 @@ export class Node {
         end('silence');
         outgoing.destroy();
       }, patienceMs);
-      const end = (with_: Answer | Cut): void => {
+      const end = (with_: ChaosResponse | Interruption): void => {
         clearTimeout(timer);
         resolve(with_);
       };

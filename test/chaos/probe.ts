@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Dice } from '../simulation/dice.ts';
-import type { Courier } from './courier.ts';
+import type { ExpectedRecords } from './expected-records.ts';
 import type { Ledger } from './ledger.ts';
 import type { Node } from './node.ts';
-import type { Stock } from './stock.ts';
-import { VaultWishes } from './vault-wishes.ts';
+import type { Notifier } from './notifier.ts';
+import { VaultRequests } from './vault-requests.ts';
 
 const EVERY_MS = 50;
 /** So that one write that hangs does not hide the next that would not. */
@@ -29,17 +29,17 @@ export interface Recovery {
 export class Probe {
   readonly node: Node;
   readonly #successes: Success[] = [];
-  readonly #wishes: VaultWishes;
+  readonly #wishes: VaultRequests;
   readonly #ledger: Ledger;
-  readonly #courier: Courier;
+  readonly #courier: Notifier;
   #isOver = false;
   #working: Promise<void> = Promise.resolve();
 
-  constructor(node: Node, parts: { ledger: Ledger; courier: Courier; stock: Stock; dice: Dice }) {
+  constructor(node: Node, parts: { ledger: Ledger; courier: Notifier; stock: ExpectedRecords; dice: Dice }) {
     this.node = node;
     this.#ledger = parts.ledger;
     this.#courier = parts.courier;
-    this.#wishes = new VaultWishes(parts.dice, parts.stock, []);
+    this.#wishes = new VaultRequests(parts.dice, parts.stock, []);
   }
 
   start(): void {

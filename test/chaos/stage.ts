@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { readConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
-import { systemClocks } from '../clocks.ts';
+import { systemClocks } from '../fixtures/clock.ts';
 import { Dice } from '../simulation/dice.ts';
 import { Cluster, type Row } from './cluster.ts';
-import { Courier } from './courier.ts';
+import { ExpectedRecords } from './expected-records.ts';
 import { Ledger } from './ledger.ts';
 import { Link } from './link.ts';
 import { Node } from './node.ts';
-import { SETTINGS } from './payment-wishes.ts';
-import { Stock } from './stock.ts';
+import { Notifier } from './notifier.ts';
+import { SETTINGS } from './payment-requests.ts';
 
 const NODES = 2;
 const BUSY_MS = 5000;
@@ -33,8 +33,8 @@ export class Stage {
   /** Of each node, to each server. */
   readonly links: readonly (readonly Link[])[];
   readonly ledger = new Ledger();
-  readonly stock: Stock;
-  readonly courier: Courier;
+  readonly stock: ExpectedRecords;
+  readonly courier: Notifier;
   /** Of the account that everything belongs to. */
   readonly key: string;
   readonly hasDisks: boolean;
@@ -51,8 +51,8 @@ export class Stage {
     this.key = parts.key;
     this.hasDisks = parts.hasDisks;
     this.#directory = directory;
-    this.stock = new Stock(this.dice.branch());
-    this.courier = new Courier(this.nodes, this.ledger, this.key, this.dice.branch());
+    this.stock = new ExpectedRecords(this.dice.branch());
+    this.courier = new Notifier(this.nodes, this.ledger, this.key, this.dice.branch());
   }
 
   static async set({ database, diskMegabytes, seed }: StageOptions): Promise<Stage> {

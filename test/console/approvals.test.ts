@@ -12,50 +12,49 @@ import {
 } from '../../console/wire/approvals.ts';
 import { createKey, editKey, listKeys, revokeKey, rotateKey } from '../../console/wire/keys.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { type House, startHouse } from '../house.ts';
-import { joinToo, newPerson, type PersonClient, signIn } from './client.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { joinAccount, newPerson, signIn, type UserClient } from './console-client.ts';
 
-let house: House;
+let service: TestService;
 let account: string;
-let ana: PersonClient;
-let ben: PersonClient;
+let ana: UserClient;
+let ben: UserClient;
 
 const OPERATOR = { actor: { type: 'operator' } } as const;
 const DAY = 86_400_000;
 const TRAITS = { name: 'till', permissions: ['account:read'], allow_list: [{ cidr: '127.0.0.1' }] };
 
 before(async () => {
-  house = await startHouse();
-  const first = await house.newAccount();
-  ana = await newPerson(house, first, 'owner', 'Ana');
-  ben = await newPerson(house, first, 'developer', 'Ben');
+  service = await startTestService();
+  const first = await service.newAccount();
+  ana = await newPerson(service, first, 'owner', 'Ana');
+  ben = await newPerson(service, first, 'developer', 'Ben');
 });
 beforeEach(async () => {
-  account = await house.newAccount();
-  await joinToo(ana, account, 'owner');
-  await joinToo(ben, account, 'developer');
-  await house.core.accounts.setDualControl(account, true, OPERATOR);
+  account = await service.newAccount();
+  await joinAccount(ana, account, 'owner');
+  await joinAccount(ben, account, 'developer');
+  await service.core.accounts.setDualControl(account, true, OPERATOR);
 });
-after(() => house.stop());
+after(() => service.stop());
 
 const production = () => ({ account, environment: 'production' });
 const of = (id: string) => ({ account, id });
 
-async function ask(client: PersonClient, body: object = TRAITS): Promise<string> {
+async function ask(client: UserClient, body: object = TRAITS): Promise<string> {
   const answer = await client.call(createKey, { params: production(), body });
   assert.equal(answer.status, 200, answer.text);
   assert.deepEqual([typeof answer.json.approval, answer.json.result], ['string', null]);
   return answer.json.approval;
 }
 
-const listed = async (client: PersonClient) =>
-  (await client.call(listApprovals, { params: { account } })).json.approvals;
-const shownOne = async (client: PersonClient, id: string) => {
+const listed = async (client: UserClient) => (await client.call(listApprovals, { params: { account } })).json.approvals;
+const shownOne = async (client: UserClient, id: string) => {
   const answer = await client.call(showApproval, { params: of(id) });
   assert.equal(answer.status, 200, answer.text);
   return answer.json.approval;
 };
-const keysMade = async () => (await house.core.accounts.keys(account)).length;
+const keysMade = async () => (await service.core.accounts.keys(account)).length;
 
 describe('a change in production that takes two', () => {
   test('is asked for by one, approved by another, and carried out once by who asked', async () => {
@@ -72,7 +71,7 @@ describe('a change in production that takes two', () => {
     assert.equal(answers[0]?.json.action, 'key.create');
     const { key, secret } = answers[0]?.json.result ?? {};
     assert.equal(key.name, 'till');
-    assert.equal((await house.call('GET', '/v1/account', { key: secret, environment: 'production' })).status, 200);
+    assert.equal((await service.call('GET', '/v1/account', { key: secret, environment: 'production' })).status, 200);
     assert.equal(await keysMade(), 1);
     assert.equal((await ana.call(carryOut, { params: of(id) })).status, 409);
   });
@@ -93,7 +92,7 @@ describe('a change in production that takes two', () => {
     );
     const [theirs] = await listed(ben);
     assert.deepEqual([theirs.is_yours, theirs.may_decide], [false, true]);
-    const analyst = await newPerson(house, account, 'analyst');
+    const analyst = await newPerson(service, account, 'analyst');
     assert.equal((await listed(analyst))[0].may_decide, false);
   });
 
@@ -152,8 +151,8 @@ describe('a change in production that takes two', () => {
 
   test('is not shown to another account, nor when it is none', async () => {
     const id = await ask(ana);
-    const other = await house.newAccount();
-    await joinToo(ana, other, 'owner');
+    const other = await service.newAccount();
+    await joinAccount(ana, other, 'owner');
     for (const params of [{ account: other, id }, of('approval_00000000000000'), of('none')]) {
       const answer = await ana.call(showApproval, { params });
       assert.deepEqual([answer.status, answer.json.code], [404, 'unknown_record']);
@@ -161,7 +160,7 @@ describe('a change in production that takes two', () => {
   });
 
   test('is listed in a bounded number of bytes, however much each would change', async () => {
-    const approvals = house.core.approvals;
+    const approvals = service.core.approvals;
     const value = '\u4e00'.repeat(LIMITS.summaryCharacters);
     const summary = Array.from({ length: LIMITS.summaryLines }, (_, line) => ({ name: `line ${line}`, value }));
     const call = { params: {}, body: '' };
@@ -188,11 +187,11 @@ describe('a change in production that takes two', () => {
   test('does not concern the sandbox, other accounts, or a key that has to end now', async () => {
     const sandbox = await ana.call(createKey, { params: { account, environment: 'sandbox' }, body: TRAITS });
     assert.equal(sandbox.json.approval, null);
-    const other = await newPerson(house, await house.newAccount(), 'owner');
-    const [theirs] = await house.core.people.team.membershipsOf(other.id);
+    const other = await newPerson(service, await service.newAccount(), 'owner');
+    const [theirs] = await service.core.people.team.membershipsOf(other.id);
     const params = { account: theirs?.account ?? '', environment: 'production' };
     assert.equal((await other.call(createKey, { params, body: TRAITS })).json.approval, null);
-    const { id } = await house.newKey(account, { environment: 'production' });
+    const { id } = await service.newKey(account, { environment: 'production' });
     assert.equal((await ana.call(revokeKey, { params: { ...production(), id } })).json.key.state, 'revoked');
   });
 
@@ -244,8 +243,8 @@ describe('deciding', () => {
 
   test('of another account is deciding about nothing', async () => {
     const id = await ask(ana);
-    const stranger = await newPerson(house, await house.newAccount(), 'owner');
-    const [theirs] = await house.core.people.team.membershipsOf(stranger.id);
+    const stranger = await newPerson(service, await service.newAccount(), 'owner');
+    const [theirs] = await service.core.people.team.membershipsOf(stranger.id);
     const params = { account: theirs?.account ?? '', id };
     for (const call of [approve, decline, withdrawApproval, carryOut])
       assert.equal((await stranger.call(call, { params })).status, 404);
@@ -265,10 +264,10 @@ describe('carrying out', () => {
   test('needs the right to the change itself, still', async () => {
     const id = await ask(ben);
     await ana.call(approve, { params: of(id) });
-    await house.core.people.team.changeRole(account, ben.id, 'analyst', OPERATOR);
+    await service.core.people.team.changeRole(account, ben.id, 'analyst', OPERATOR);
     assert.equal((await ben.call(carryOut, { params: of(id) })).status, 403);
-    await joinToo(ben, await house.newAccount(), 'auditor');
-    await house.core.people.team.remove(account, ben.id, OPERATOR);
+    await joinAccount(ben, await service.newAccount(), 'auditor');
+    await service.core.people.team.remove(account, ben.id, OPERATOR);
     assert.equal((await ben.call(carryOut, { params: of(id) })).status, 404);
     assert.equal(await keysMade(), 0);
   });
@@ -276,22 +275,22 @@ describe('carrying out', () => {
   test('does not rest on somebody who could not approve it any more', async () => {
     const id = await ask(ana);
     await ben.call(approve, { params: of(id) });
-    await house.core.people.team.changeRole(account, ben.id, 'auditor', OPERATOR);
+    await service.core.people.team.changeRole(account, ben.id, 'auditor', OPERATOR);
     assert.equal((await ana.call(carryOut, { params: of(id) })).json.code, 'not_possible');
     assert.equal(await keysMade(), 0);
   });
 
   test('that fails says so, and it is over', async () => {
-    const key = await house.newKey(account, { environment: 'production' });
+    const key = await service.newKey(account, { environment: 'production' });
     const params = { ...production(), id: key.id };
     const asked = await ana.call(editKey, { params, body: { ...TRAITS, revision: 1 } });
     const id = asked.json.approval;
     await ben.call(approve, { params: of(id) });
-    await house.core.accounts.editKey(key.id, { name: 'meanwhile' }, OPERATOR);
+    await service.core.accounts.editKey(key.id, { name: 'meanwhile' }, OPERATOR);
     const answer = await ana.call(carryOut, { params: of(id) });
     assert.deepEqual([answer.status, answer.json.code], [409, 'changed_meanwhile']);
     assert.equal((await listed(ana))[0].status, 'done');
-    assert.equal((await house.core.accounts.key(key.id)).name, 'meanwhile');
+    assert.equal((await service.core.accounts.key(key.id)).name, 'meanwhile');
     const outcomes = (await recorded()).filter(({ action }) => action === 'approval.carried-out');
     assert.deepEqual(
       outcomes.map(({ outcome }) => outcome),
@@ -300,7 +299,7 @@ describe('carrying out', () => {
   });
 
   test('an edit carries out what was approved, and tells what that was', async () => {
-    const key = await house.newKey(account, { environment: 'production', name: 'old name' });
+    const key = await service.newKey(account, { environment: 'production', name: 'old name' });
     const params = { ...production(), id: key.id };
     const body = { ...TRAITS, name: 'new name', allow_list: [{ cidr: '127.0.0.1' }], revision: 1 };
     const { json } = await ana.call(editKey, { params, body });
@@ -330,7 +329,7 @@ describe('what is kept', () => {
   test('is sealed, and forgets the change once it is over', async () => {
     const id = await ask(ana, { ...TRAITS, name: 'a name that is sealed' });
     const kept = async () => {
-      const [row] = await house.core.database.read('select record, call from approvals where id = ?', id);
+      const [row] = await service.core.database.read('select record, call from approvals where id = ?', id);
       return [row?.['record'], row?.['call']].map((value) => (value ? Buffer.from(value as Uint8Array) : value));
     };
     for (const part of await kept()) assert.equal((part as Buffer).includes('a name that is sealed'), false);
@@ -342,13 +341,13 @@ describe('what is kept', () => {
     const [id, other] = [await ask(ana), await ask(ana, { ...TRAITS, name: 'other' })];
     await ben.call(approve, { params: of(id) });
     const sql = 'update approvals set call = (select call from approvals where id = ?) where id = ?';
-    await house.core.database.commit({ writes: [{ sql, rows: [[other, id]] }] });
+    await service.core.database.commit({ writes: [{ sql, rows: [[other, id]] }] });
     assert.equal((await ana.call(carryOut, { params: of(id) })).status, 409);
     assert.equal(await keysMade(), 0);
   });
 
   test('is no more in all than a number of bytes', async () => {
-    const approvals = house.core.approvals;
+    const approvals = service.core.approvals;
     const call = { params: {}, body: 'x'.repeat(LIMITS.approvalCallCharacters) };
     const large = { environment: 'production', action: 'key.create', summary: [], call } as const;
     const acting = { account, person: ana, origin: OPERATOR };
@@ -371,7 +370,7 @@ describe('what is kept', () => {
   test('cannot be approved by writing to the database', async () => {
     const id = await ask(ana);
     const sql = "update approvals set status = 'approved', decided_by = ? where id = ?";
-    await house.core.database.commit({ writes: [{ sql, rows: [[ben.id, id]] }] });
+    await service.core.database.commit({ writes: [{ sql, rows: [[ben.id, id]] }] });
     assert.equal((await ana.call(carryOut, { params: of(id) })).status, 404);
     assert.equal(await keysMade(), 0);
   });
@@ -383,8 +382,8 @@ describe('what is kept', () => {
   });
 
   test('is asked for so many times a day; all that are open and the newest of the others are listed', async () => {
-    const approvals = house.core.approvals;
-    const acting = (person: PersonClient) => ({ account, person, origin: OPERATOR });
+    const approvals = service.core.approvals;
+    const acting = (person: UserClient) => ({ account, person, origin: OPERATOR });
     const asked = {
       environment: 'production',
       action: 'key.create',
@@ -403,7 +402,7 @@ describe('what is kept', () => {
 
   test('keeps of the call what was read of it, and no more than a number of characters', async () => {
     const size = async (): Promise<number> => {
-      const rows = await house.core.database.read('select record from approvals where account = ?', account);
+      const rows = await service.core.database.read('select record from approvals where account = ?', account);
       return rows.reduce((sum, { record }) => sum + (record as Uint8Array).length, 0);
     };
     const id = await ask(ana, { ...TRAITS, junk: 'x'.repeat(100_000) });
@@ -434,29 +433,29 @@ describe('what is kept', () => {
 });
 
 describe('the setting itself', () => {
-  const set = (client: PersonClient, isOn: boolean) =>
+  const set = (client: UserClient, isOn: boolean) =>
     client.call(setProductionByTwo, { params: { account }, body: { production_by_two: isOn } });
 
   test('is switched off by two', async () => {
     const asked = await set(ana, false);
     assert.deepEqual([typeof asked.json.approval, asked.json.result], ['string', null]);
-    assert.equal((await house.core.accounts.get(account)).dualControl, true);
+    assert.equal((await service.core.accounts.get(account)).dualControl, true);
     await ben.call(approve, { params: of(asked.json.approval) });
     const answer = await ana.call(carryOut, { params: of(asked.json.approval) });
     assert.deepEqual(answer.json, { action: 'account.settings', result: { production_by_two: false } });
-    assert.equal((await house.core.accounts.get(account)).dualControl, false);
+    assert.equal((await service.core.accounts.get(account)).dualControl, false);
     const [event] = (await recorded()).filter(({ action }) => action === 'account.edited').slice(-1);
     assert.deepEqual([event?.actor.name, event?.detail], ['Ana', { dual_control: 'no' }]);
   });
 
   test('is switched on at once, when there are two who can decide', async () => {
-    await house.core.accounts.setDualControl(account, false, OPERATOR);
-    await house.core.people.team.changeRole(account, ben.id, 'analyst', OPERATOR);
+    await service.core.accounts.setDualControl(account, false, OPERATOR);
+    await service.core.people.team.changeRole(account, ben.id, 'analyst', OPERATOR);
     const alone = await set(ana, true);
     assert.deepEqual([alone.status, alone.json.code], [400, 'not_possible']);
-    await house.core.people.team.changeRole(account, ben.id, 'developer', OPERATOR);
+    await service.core.people.team.changeRole(account, ben.id, 'developer', OPERATOR);
     assert.deepEqual((await set(ana, true)).json, { approval: null, result: { production_by_two: true } });
-    assert.equal((await house.core.accounts.get(account)).dualControl, true);
+    assert.equal((await service.core.accounts.get(account)).dualControl, true);
   });
 });
 
@@ -465,29 +464,29 @@ describe('after a day', () => {
     const id = await ask(ana);
     await ben.call(approve, { params: of(id) });
     const isForgotten = async (): Promise<boolean> => {
-      const [row] = await house.core.database.read('select call from approvals where id = ?', id);
+      const [row] = await service.core.database.read('select call from approvals where id = ?', id);
       return row?.['call'] === null;
     };
     assert.equal(await isForgotten(), false);
-    house.advance(DAY);
+    service.advance(DAY);
     const late = await signIn(ana);
     const shown = async () => (await late.call(listApprovals, { params: { account } })).json.approvals[0];
     assert.equal((await shown()).status, 'expired');
     assert.equal((await late.call(carryOut, { params: of(id) })).status, 409);
     assert.equal((await late.call(withdrawApproval, { params: of(id) })).status, 409);
-    const approvals = house.core.approvals;
-    await approvals.sweep(house.now());
+    const approvals = service.core.approvals;
+    await approvals.sweep(service.now());
     assert.equal((await shown()).status, 'expired');
     assert.equal(await isForgotten(), true);
     assert.equal(await keysMade(), 0);
-    house.advance(90 * DAY);
-    while ((await approvals.sweep(house.now())) > 0);
-    assert.deepEqual(await house.core.database.read('select id from approvals'), []);
+    service.advance(90 * DAY);
+    while ((await approvals.sweep(service.now())) > 0);
+    assert.deepEqual(await service.core.database.read('select id from approvals'), []);
   });
 });
 
 async function recorded() {
-  const rows = await house.core.database.read(
+  const rows = await service.core.database.read(
     'select record from journal where account = ? order by lane, sequence',
     account,
   );

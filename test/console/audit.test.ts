@@ -15,10 +15,10 @@ import { exportJournal } from '../../src/audit/verify.ts';
 import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { type House, startHouse } from '../house.ts';
-import { newCaller, VISA } from '../interface/vault.ts';
-import { newPerson, type PersonClient } from './client.ts';
-import { assertRefused, assertUnknown, type Desk, given, newDesk } from './desk.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { newCaller, VISA } from '../interface/vault-requests.ts';
+import { type AccountUser, assertRefused, assertUnknown, newAccountUser, successData } from './account-user.ts';
+import { newPerson, type UserClient } from './console-client.ts';
 
 interface Shown {
   readonly action: string;
@@ -26,27 +26,27 @@ interface Shown {
 }
 
 describe('the audit log in the console', { timeout: 120_000 }, () => {
-  let house: House;
-  let desk: Desk;
-  let operator: PersonClient;
+  let service: TestService;
+  let desk: AccountUser;
+  let operator: UserClient;
   let keyId: string;
   let captureId: string;
   const start = { at: 0 };
 
   before(async () => {
-    house = await startHouse();
-    start.at = house.now();
-    const caller = await newCaller(house, { name: 'checkout' });
+    service = await startTestService();
+    start.at = service.now();
+    const caller = await newCaller(service, { name: 'checkout' });
     keyId = caller.keyId;
     captureId = await caller.capture({ ttl: 600 });
-    house.advance(HOUR);
-    desk = await newDesk(house, caller.account);
-    operator = await newPerson(house, '', 'operator');
+    service.advance(HOUR);
+    desk = await newAccountUser(service, caller.account);
+    operator = await newPerson(service, '', 'operator');
     await caller.send('DELETE', `/transactions/requests/${captureId}/`);
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
-  const records = async (body: object = {}) => given(await desk.call(listAudit, { body })).records;
+  const records = async (body: object = {}) => successData(await desk.call(listAudit, { body })).records;
   const actions = async (body: object): Promise<string[]> => (await records(body)).map(({ action }: Shown) => action);
 
   test('a record tells who did what to which record, from where and when', async () => {
@@ -115,11 +115,11 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
   });
 
   test('pages follow each other to the end', async () => {
-    const caller = await newCaller(house);
+    const caller = await newCaller(service);
     for (let count = 0; count < 60; count++) await caller.send('DELETE', '/transactions/requests/none/');
-    const other = await newDesk(house, caller.account);
-    const first = given(await other.call(listAudit, { body: {} }));
-    const second = given(await other.call(listAudit, { body: { cursor: first.next } }));
+    const other = await newAccountUser(service, caller.account);
+    const first = successData(await other.call(listAudit, { body: {} }));
+    const second = successData(await other.call(listAudit, { body: { cursor: first.next } }));
     assert.equal(first.records.length, 50);
     assert.ok(Date.parse(first.looked_back_to) <= Date.parse(first.records[49].at));
     assert.deepEqual([second.next, second.looked_back_to], [null, null]);
@@ -129,19 +129,19 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
   });
 
   test('an account sees its own records, and operators those of none or of one', async () => {
-    const stranger = await newDesk(house, await house.newAccount());
+    const stranger = await newAccountUser(service, await service.newAccount());
     assertUnknown(
       await stranger.call(listAudit, { params: { account: desk.account }, body: {} }),
       await stranger.call(verifyAudit, { params: { account: desk.account } }),
       await stranger.call(exportAudit, { params: { account: desk.account } }),
     );
     assert.ok(
-      !given(await stranger.call(listAudit, { body: {} })).records.some(
+      !successData(await stranger.call(listAudit, { body: {} })).records.some(
         ({ action }: Shown) => action === 'capture.deleted',
       ),
     );
     const listed = async (body: object): Promise<string[]> =>
-      given(await operator.call(listAuditOfService, { body })).records.map(({ action }: Shown) => action);
+      successData(await operator.call(listAuditOfService, { body })).records.map(({ action }: Shown) => action);
     const own = await listed({});
     assert.ok(own.includes('service.initialised') && !own.includes('capture.deleted'));
     assert.deepEqual(await listed({ account: desk.account }), await actions({}));
@@ -152,10 +152,10 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
 
   test('the export is what the command line prints, as a file', async () => {
     const linesOf = async (account?: string): Promise<string> => {
-      const links = await Array.fromAsync(exportJournal(house.core.database, account));
+      const links = await Array.fromAsync(exportJournal(service.core.database, account));
       return links.map((link) => `${exportedRecord(link)}\n`).join('');
     };
-    const day = new Date(house.now()).toISOString().slice(0, 10);
+    const day = new Date(service.now()).toISOString().slice(0, 10);
     const own = await desk.call(exportAudit);
     assert.equal(own.status, 200);
     assert.equal(own.headers['content-type'], 'application/x-ndjson; charset=utf-8');
@@ -170,38 +170,38 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
   });
 
   const seenIn = async (account: string): Promise<string[]> =>
-    (await house.core.database.read('select record from journal where account = ? order by at, sequence', account))
+    (await service.core.database.read('select record from journal where account = ? order by at, sequence', account))
       .map(({ record }) => JSON.parse(String(record)))
       .filter(({ action }) => action === 'audit.read' || action === 'audit.exported')
       .map(({ action, actor, detail }) => `${actor.id} ${action} ${detail.of} ${detail.filters ?? '-'}`);
 
   test('whoever reads it is on record: each look once in five minutes, on however many pages', async () => {
-    const caller = await newCaller(house);
+    const caller = await newCaller(service);
     for (let count = 0; count < 60; count++) await caller.send('DELETE', '/transactions/requests/none/');
     const { account } = caller;
-    const auditor = await newDesk(house, account, { role: 'auditor' });
-    const owner = await newDesk(house, account);
-    const look = async (body: object = {}, as = auditor) => given(await as.call(listAudit, { body }));
+    const auditor = await newAccountUser(service, account, { role: 'auditor' });
+    const owner = await newAccountUser(service, account);
+    const look = async (body: object = {}, as = auditor) => successData(await as.call(listAudit, { body }));
     const { records, next } = await look();
     assert.equal(records[0].action, 'audit.read', 'before the page is read');
     await look();
     await look({ cursor: next });
-    const line = (who: Desk, filters: string): string => `${who.person.id} audit.read ${account} ${filters}`;
+    const line = (who: AccountUser, filters: string): string => `${who.person.id} audit.read ${account} ${filters}`;
     assert.deepEqual(await seenIn(account), [line(auditor, '-')]);
     await look({}, owner);
     await look({ outcome: 'missing', actor: VISA });
     await look({ outcome: 'success', actor: 'somebody else' });
     const three = [line(auditor, '-'), line(owner, '-'), line(auditor, 'actor outcome')];
     assert.deepEqual(await seenIn(account), three);
-    house.advance(5 * MINUTE);
+    service.advance(5 * MINUTE);
     await look({ cursor: next });
     await look();
     assert.deepEqual(await seenIn(account), [...three, line(auditor, '-')]);
   });
 
   test('operators who look at an account are on record there, too, and what is no account is on record nowhere', async () => {
-    const account = await house.newAccount();
-    const look = async (body: object) => given(await operator.call(listAuditOfService, { body }));
+    const account = await service.newAccount();
+    const look = async (body: object) => successData(await operator.call(listAuditOfService, { body }));
     const exported = async (query: Record<string, string>): Promise<string> =>
       String((await operator.call(exportAuditOfService, { query })).headers['content-disposition']);
     await look({ account });
@@ -221,17 +221,19 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
       own(`audit.exported ${account} -`),
       own('audit.exported everything -'),
     ]);
-    const all = await house.core.database.read('select record from journal');
+    const all = await service.core.database.read('select record from journal');
     assert.ok(!JSON.stringify(all).includes(VISA));
   });
 
   test('a person has few looks at it under way, and the next one when one of them has ended', async () => {
-    const [auditor, other] = await Promise.all([1, 2].map(() => newDesk(house, desk.account, { role: 'auditor' })));
+    const [auditor, other] = await Promise.all(
+      [1, 2].map(() => newAccountUser(service, desk.account, { role: 'auditor' })),
+    );
     assert.ok(auditor !== undefined && other !== undefined);
-    const { core } = house;
+    const { core } = service;
     const one = { services: { database: core.database }, person: { id: auditor.person.id } };
     const ends = Array.from({ length: LIMITS.auditReadsPerUser }, () => beginLook(one as never));
-    const statuses = (who: Desk): Promise<number[]> =>
+    const statuses = (who: AccountUser): Promise<number[]> =>
       Promise.all(
         [listAudit, exportAudit, verifyAudit].map(async (each) => (await who.call(each, { body: {} })).status),
       );
@@ -244,7 +246,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
   });
 
   test('one verification runs at a time, whoever asks, and the next one when it has ended', async () => {
-    const { database } = house.core;
+    const { database } = service.core;
     const { promise, resolve } = Promise.withResolvers<void>();
     const busy = oneAtATime(database, () => promise);
     await assert.rejects(
@@ -261,18 +263,18 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
   });
 
   test('verifying tells that all is in order, and where the first fault lies', async () => {
-    const good = given(await desk.call(verifyAudit));
+    const good = successData(await desk.call(verifyAudit));
     assert.deepEqual([good.ok, good.fault], [true, null]);
     assert.ok(good.records >= (await records()).length);
-    assert.equal(given(await operator.call(verifyAuditOfService)).ok, true);
+    assert.equal(successData(await operator.call(verifyAuditOfService)).ok, true);
 
-    await house.core.database.commit({
+    await service.core.database.commit({
       writes: [
         { sql: "update journal set record = 'no JSON' where account = ? and sequence = 1", rows: [[desk.account]] },
       ],
     });
     for (const answer of [await desk.call(verifyAudit), await operator.call(verifyAuditOfService)]) {
-      const { ok, fault } = given(answer);
+      const { ok, fault } = successData(answer);
       assert.equal(ok, false);
       assert.match(fault, new RegExp(`account ${desk.account}, lane [0-9]+, record 1: changed`));
     }

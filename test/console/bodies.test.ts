@@ -4,9 +4,9 @@ import { routes } from '../../console/server/routes.ts';
 import type { Definition } from '../../console/wire/definition.ts';
 import { addPasskey } from '../../console/wire/profile.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { type House, startHouse } from '../house.ts';
-import { exchange, requestText, type WireAnswer } from '../wire.ts';
-import { newClient, newPerson, type PersonClient, pathOf } from './client.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { exchange, requestText, type WireAnswer } from '../fixtures/wire.ts';
+import { newClient, newPerson, pathOf, type UserClient } from './console-client.ts';
 
 /** Whose bodies are read: what is answered here is answered to a head alone, and the body that it announces never comes. */
 
@@ -17,24 +17,24 @@ const MADE_UP = `__Host-cardvault-session=${'A'.repeat(43)}`;
 const askedFirst = definitions.filter(({ access }) => !['anybody', 'signing-in', 'joining'].includes(access));
 const long = definitions.filter(({ longBody }) => longBody === true);
 
-let house: House;
-let owner: PersonClient;
+let service: TestService;
+let owner: UserClient;
 let params: Record<string, string>;
 
 before(async () => {
-  house = await startHouse();
-  const account = await house.newAccount();
-  owner = await newPerson(house, account, 'owner');
+  service = await startTestService();
+  const account = await service.newAccount();
+  owner = await newPerson(service, account, 'owner');
   params = { account, environment: 'sandbox' };
 });
-after(() => house.stop());
+after(() => service.stop());
 
 async function announce(
   definition: Definition,
   headers: Readonly<Record<string, string>>,
   length = 100,
 ): Promise<{ status: number; code: string }> {
-  const host = `localhost:${house.ports.console}`;
+  const host = `localhost:${service.ports.console}`;
   const json = { 'content-type': 'application/json', 'content-length': String(length) };
   const text = requestText(`${definition.method} ${pathOf(definition, { params })}`, {
     host,
@@ -42,7 +42,7 @@ async function announce(
     ...json,
     ...headers,
   });
-  const [{ status, body }] = (await exchange(house, text, { environment: 'console' })) as [WireAnswer];
+  const [{ status, body }] = (await exchange(service, text, { environment: 'console' })) as [WireAnswer];
   return { status, code: JSON.parse(body).code };
 }
 const own = () => ({ cookie: owner.cookie ?? '', 'x-csrf-token': owner.csrf });
@@ -71,7 +71,7 @@ describe('before its body is read, a call', () => {
   });
 
   test('that may be long is refused to who has only given a password', async () => {
-    const client = newClient(house);
+    const client = newClient(service);
     const { email, password } = owner;
     const { csrf_token: word } = (await client.send('POST', '/api/sign-in', { email, password })).json;
     for (const definition of long) {

@@ -3,21 +3,21 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import { listKeys, showKey } from '../../console/wire/keys.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { type House, startHouse } from '../house.ts';
-import { newPerson, type PersonClient, pathOf } from './client.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { newPerson, pathOf, type UserClient } from './console-client.ts';
 
-let house: House;
+let service: TestService;
 let account: string;
-let person: PersonClient;
+let person: UserClient;
 
 before(async () => {
-  house = await startHouse();
-  account = await house.newAccount();
+  service = await startTestService();
+  account = await service.newAccount();
 });
 beforeEach(async () => {
-  person = await newPerson(house, account, 'auditor');
+  person = await newPerson(service, account, 'auditor');
 });
-after(() => house.stop());
+after(() => service.stop());
 
 const MOST = LIMITS.concurrentCallsPerUser;
 const BY_TEST = { actor: { type: 'operator' } } as const;
@@ -26,14 +26,14 @@ const keysPath = () => pathOf(listKeys, { params: params() });
 
 /** A connection on which so many calls are sent in one go, so that all of them are under way at once. */
 function sendAtOnce(number: number, path: string, whose = person): Promise<TLSSocket> {
-  const host = `localhost:${house.ports.console}`;
+  const host = `localhost:${service.ports.console}`;
   const call = `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nuser-agent: test\r\ncookie: ${whose.cookie}\r\n\r\n`;
   return new Promise((resolve, reject) => {
     const socket = connect({
       host: '127.0.0.1',
-      port: house.ports.console,
+      port: service.ports.console,
       servername: 'localhost',
-      ca: house.authority,
+      ca: service.authority,
     });
     socket.once('error', reject);
     socket.once('secureConnect', () => socket.write(call.repeat(number), () => resolve(socket)));
@@ -69,13 +69,13 @@ async function untilAllAreLetIn(): Promise<void> {
     if (statuses.every((status) => status === 200)) return;
     assert.ok(tries < 20, `${statuses}`);
     // The calls of a minute are not what is looked at here.
-    house.advance(5000);
+    service.advance(5000);
   }
 }
 
 describe('the calls of a person that are under way', () => {
   test('are a number at most; more are refused, and nobody else is', async () => {
-    const other = await newPerson(house, account, 'auditor');
+    const other = await newPerson(service, account, 'auditor');
     const [statuses, others] = await Promise.all([statusesAtOnce(2 * MOST), statusesAtOnce(MOST, other)]);
     const refused = statuses.filter((status) => status === 429).length;
     assert.ok(refused > 0 && refused <= MOST, `${statuses}`);
@@ -101,7 +101,7 @@ describe('the calls of a person that are under way', () => {
       note: '\u4e00'.repeat(LIMITS.allowListNoteCharacters),
     }));
     const traits = { name: 'large', description: '', permissions: [], allowList, expiresAt: undefined };
-    const { key } = await house.core.accounts.createKey(account, 'sandbox', traits, BY_TEST);
+    const { key } = await service.core.accounts.createKey(account, 'sandbox', traits, BY_TEST);
     const path = pathOf(showKey, { params: { ...params(), id: key.id } });
     // More than the machine takes from the service for somebody who reads nothing.
     const unread = await sendAtOnce(MOST, path);

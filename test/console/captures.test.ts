@@ -3,32 +3,32 @@ import { after, before, describe, test } from 'node:test';
 import { listAudit } from '../../console/wire/audit.ts';
 import { deleteCapture, listCaptures, showCapture } from '../../console/wire/records.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
-import { type House, startHouse } from '../house.ts';
-import { CAPTURES, capture, dataOf, newCaller, TIME, VISA } from '../interface/vault.ts';
-import { assertRefused, assertUnknown, type Desk, given, newDesk } from './desk.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { CAPTURES, capture, dataOf, newCaller, TIME, VISA } from '../interface/vault-requests.ts';
+import { type AccountUser, assertRefused, assertUnknown, newAccountUser, successData } from './account-user.ts';
 
 describe('captures in the console', { timeout: 120_000 }, () => {
-  let house: House;
-  let desk: Desk;
+  let service: TestService;
+  let desk: AccountUser;
   let id: string;
 
   /** Sent as text, so that numbers come as they are written here. */
   const INFO = `{"order":12345678901234567890,"price":10.50,"note":"card ${VISA}"}`;
 
   before(async () => {
-    house = await startHouse();
-    const caller = await newCaller(house);
-    desk = await newDesk(house, caller.account);
+    service = await startTestService();
+    const caller = await newCaller(service);
+    desk = await newAccountUser(service, caller.account);
     const body = JSON.stringify(capture()).replace('"additional_info":{}', `"additional_info":${INFO}`);
     id = dataOf(await caller.send('POST', CAPTURES, body)).id;
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
-  const all = async (of: Desk): Promise<string[]> =>
-    given(await of.call(listCaptures)).captures.map((each: { id: string }) => each.id);
+  const all = async (of: AccountUser): Promise<string[]> =>
+    successData(await of.call(listCaptures)).captures.map((each: { id: string }) => each.id);
 
   test('a capture is told without its card number and verification code', async () => {
-    const { captures, next } = given(await desk.call(listCaptures));
+    const { captures, next } = successData(await desk.call(listCaptures));
     assert.equal(next, null);
     const [{ created_at, expires_at, ...rest }] = captures;
     assert.match(created_at, TIME);
@@ -39,7 +39,7 @@ describe('captures in the console', { timeout: 120_000 }, () => {
 
   test('what the merchant sent along is shown as it was written, with card numbers truncated', async () => {
     const answer = await desk.call(showCapture, { params: { id } });
-    const { additional_info: text } = given(answer);
+    const { additional_info: text } = successData(answer);
     const lines = [
       '{',
       '  "order": 12345678901234567890,',
@@ -52,38 +52,38 @@ describe('captures in the console', { timeout: 120_000 }, () => {
   });
 
   test('a capture without anything sent along has none', async () => {
-    const caller = await newCaller(house);
-    const other = await newDesk(house, caller.account);
-    const shown = given(await other.call(showCapture, { params: { id: await caller.capture() } }));
+    const caller = await newCaller(service);
+    const other = await newAccountUser(service, caller.account);
+    const shown = successData(await other.call(showCapture, { params: { id: await caller.capture() } }));
     assert.equal(shown.additional_info, null);
   });
 
   test('what has ended is not there any more', async () => {
-    const caller = await newCaller(house);
-    const other = await newDesk(house, caller.account);
+    const caller = await newCaller(service);
+    const other = await newAccountUser(service, caller.account);
     const short = await caller.capture({ ttl: 1 });
     assert.deepEqual(await all(other), [short]);
-    house.advance(MINUTE);
+    service.advance(MINUTE);
     assert.deepEqual(await all(other), []);
     assertUnknown(await other.call(showCapture, { params: { id: short } }));
   });
 
   test('a record that was changed in the database is listed as damaged, cannot be opened, and can be deleted', async () => {
-    const caller = await newCaller(house);
-    const other = await newDesk(house, caller.account);
+    const caller = await newCaller(service);
+    const other = await newAccountUser(service, caller.account);
     const damaged = await caller.capture();
-    await house.core.database.commit({
+    await service.core.database.commit({
       writes: [{ sql: 'update captures set amount = 1 where account = ?', rows: [[caller.account]] }],
     });
-    const [shown] = given(await other.call(listCaptures)).captures;
+    const [shown] = successData(await other.call(listCaptures)).captures;
     assert.deepEqual([shown.is_damaged, shown.card], [true, null]);
     assertRefused(await other.call(showCapture, { params: { id: damaged } }), 'not_possible');
-    given(await other.call(deleteCapture, { params: { id: damaged } }));
+    successData(await other.call(deleteCapture, { params: { id: damaged } }));
     assert.deepEqual(await all(other), []);
   });
 
   test('a capture of another account, of the other environment, or of nobody is unknown, and stays', async () => {
-    const stranger = await newDesk(house, await house.newAccount());
+    const stranger = await newAccountUser(service, await service.newAccount());
     for (const definition of [showCapture, deleteCapture]) {
       assertUnknown(
         await stranger.call(definition, { params: { id } }),
@@ -96,15 +96,17 @@ describe('captures in the console', { timeout: 120_000 }, () => {
   });
 
   test('deleting takes the second factor, and is in the audit log with the person', async () => {
-    const caller = await newCaller(house);
-    const other = await newDesk(house, caller.account);
+    const caller = await newCaller(service);
+    const other = await newAccountUser(service, caller.account);
     const own = await caller.capture();
-    house.advance(6 * MINUTE);
+    service.advance(6 * MINUTE);
     assertRefused(await other.call(deleteCapture, { params: { id: own } }), 'step_up_required');
     await other.person.stepUp();
-    assert.deepEqual(given(await other.call(deleteCapture, { params: { id: own } })), { done: true });
+    assert.deepEqual(successData(await other.call(deleteCapture, { params: { id: own } })), { done: true });
     assertUnknown(await other.call(deleteCapture, { params: { id: own } }));
-    const { records } = given(await other.call(listAudit, { body: { target: `capture:${own}`, outcome: 'success' } }));
+    const { records } = successData(
+      await other.call(listAudit, { body: { target: `capture:${own}`, outcome: 'success' } }),
+    );
     assert.deepEqual(
       records.map(({ action, actor_id }: { action: string; actor_id: string }) => [action, actor_id]),
       [['capture.deleted', other.person.id]],

@@ -6,38 +6,38 @@ import {
   showDualControlQuestion,
 } from '../../console/wire/approvals.ts';
 import type { Permission } from '../../src/accounts/permission.ts';
-import { type House, startHouse } from '../house.ts';
-import { joinToo, newPerson, type PersonClient } from './client.ts';
-import { assertRefused, given } from './desk.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { assertRefused, successData } from './account-user.ts';
+import { joinAccount, newPerson, type UserClient } from './console-client.ts';
 
 /** Once a second person may approve changes, the owner is asked whether changes in production take two people. */
 
-let house: House;
+let service: TestService;
 let account: string;
-let ana: PersonClient;
-let ben: PersonClient;
+let ana: UserClient;
+let ben: UserClient;
 
 before(async () => {
-  house = await startHouse();
-  const first = await house.newAccount();
-  ana = await newPerson(house, first, 'owner', 'Ana');
-  ben = await newPerson(house, first, 'developer', 'Ben');
+  service = await startTestService();
+  const first = await service.newAccount();
+  ana = await newPerson(service, first, 'owner', 'Ana');
+  ben = await newPerson(service, first, 'developer', 'Ben');
 });
 beforeEach(async () => {
-  account = await house.newAccount();
-  await joinToo(ana, account, 'owner');
+  account = await service.newAccount();
+  await joinAccount(ana, account, 'owner');
   await ana.stepUp();
 });
-after(() => house.stop());
+after(() => service.stop());
 
 const params = () => ({ params: { account } });
-const question = async () => given(await ana.call(showDualControlQuestion, params()));
+const question = async () => successData(await ana.call(showDualControlQuestion, params()));
 const answer = (isOn: boolean) => ana.call(answerDualControlQuestion, { ...params(), body: { dual_control: isOn } });
-const key = (...permissions: Permission[]) => house.newKey(account, { environment: 'production', permissions });
-const isOn = async () => (await house.core.accounts.get(account)).dualControl;
+const key = (...permissions: Permission[]) => service.newKey(account, { environment: 'production', permissions });
+const isOn = async () => (await service.core.accounts.get(account)).dualControl;
 
 async function edits() {
-  const rows = await house.core.database.read('select record from journal where account = ?', account);
+  const rows = await service.core.database.read('select record from journal where account = ?', account);
   const records = rows.map((row) => JSON.parse(String(row['record'])));
   return records.filter(({ action }) => action === 'account.edited');
 }
@@ -46,9 +46,9 @@ describe('the question whether changes in production take two people', () => {
   test('is asked once a second person may approve, and of owners alone', async () => {
     assert.deepEqual(await question(), { is_asked: false, is_recommended: false });
     assertRefused(await answer(true), 'changed_meanwhile');
-    await joinToo(ben, account, 'auditor');
+    await joinAccount(ben, account, 'auditor');
     assert.equal((await question()).is_asked, false);
-    await house.core.people.team.changeRole(account, ben.id, 'developer', { actor: { type: 'operator' } });
+    await service.core.people.team.changeRole(account, ben.id, 'developer', { actor: { type: 'operator' } });
     assert.deepEqual(await question(), { is_asked: true, is_recommended: false });
     assertRefused(await ben.call(showDualControlQuestion, params()), 'not_allowed');
     assertRefused(
@@ -58,31 +58,31 @@ describe('the question whether changes in production take two people', () => {
   });
 
   test('recommends yes while a key that works may read cards', async () => {
-    await joinToo(ben, account, 'developer');
+    await joinAccount(ben, account, 'developer');
     await key('tokens:create', 'captures:inspect');
     assert.equal((await question()).is_recommended, false);
     const { id } = await key('tokens:detokenize');
     assert.equal((await question()).is_recommended, true);
-    await house.core.accounts.revokeKey(id, { actor: { type: 'operator' } });
+    await service.core.accounts.revokeKey(id, { actor: { type: 'operator' } });
     assert.equal((await question()).is_recommended, false);
     await key('captures:retrieve');
     assert.equal((await question()).is_recommended, true);
   });
 
   test('is answered with yes, on record, and not asked again', async () => {
-    await joinToo(ben, account, 'owner');
-    given(await answer(true));
+    await joinAccount(ben, account, 'owner');
+    successData(await answer(true));
     assert.equal(await isOn(), true);
     assert.deepEqual(await question(), { is_asked: false, is_recommended: false });
     const [record, ...others] = await edits();
     assert.deepEqual([record.actor.id, record.detail, others], [ana.id, { dual_control: 'yes' }, []]);
-    await house.core.accounts.setDualControl(account, false, { actor: { type: 'operator' } });
+    await service.core.accounts.setDualControl(account, false, { actor: { type: 'operator' } });
     assert.equal((await question()).is_asked, false);
   });
 
   test('is answered with no, on record, and not asked again', async () => {
-    await joinToo(ben, account, 'owner');
-    given(await answer(false));
+    await joinAccount(ben, account, 'owner');
+    successData(await answer(false));
     assert.equal(await isOn(), false);
     assert.equal((await question()).is_asked, false);
     assertRefused(await answer(true), 'changed_meanwhile');
@@ -91,9 +91,9 @@ describe('the question whether changes in production take two people', () => {
   });
 
   test('is decided by the setting as well', async () => {
-    await joinToo(ben, account, 'owner');
-    given(await ana.call(setProductionByTwo, { ...params(), body: { production_by_two: true } }));
-    await house.core.accounts.setDualControl(account, false, { actor: { type: 'operator' } });
+    await joinAccount(ben, account, 'owner');
+    successData(await ana.call(setProductionByTwo, { ...params(), body: { production_by_two: true } }));
+    await service.core.accounts.setDualControl(account, false, { actor: { type: 'operator' } });
     assert.equal((await question()).is_asked, false);
   });
 });

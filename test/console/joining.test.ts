@@ -10,35 +10,35 @@ import {
   showSession,
 } from '../../console/wire/session.ts';
 import { inviteToTeam, resetPerson } from '../../console/wire/team.ts';
-import { totp } from '../browser/totp.ts';
-import { type House, startHouse } from '../house.ts';
-import { newClient, newPerson, PASSWORD, type PersonClient, signIn } from './client.ts';
-import { carried } from './desk.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { totp } from '../fixtures/totp.ts';
+import { executedResult } from './account-user.ts';
+import { newClient, newPerson, PASSWORD, signIn, type UserClient } from './console-client.ts';
 
-let house: House;
+let service: TestService;
 let account: string;
-let owner: PersonClient;
+let owner: UserClient;
 
 before(async () => {
-  house = await startHouse();
-  account = await house.newAccount('Tienda');
-  owner = await newPerson(house, account, 'owner');
+  service = await startTestService();
+  account = await service.newAccount('Tienda');
+  owner = await newPerson(service, account, 'owner');
 });
-after(() => house.stop());
+after(() => service.stop());
 
 /** The secret of a new link, and where it leads. */
 async function invited(email: string, role = 'developer'): Promise<string> {
   await owner.stepUp();
   const answer = await owner.call(inviteToTeam, { params: { account }, body: { email, role } });
-  const [origin = '', secret = ''] = carried(answer).url.split('/join#');
-  assert.equal(origin, `https://localhost:${house.ports.console}`);
+  const [origin = '', secret = ''] = executedResult(answer).url.split('/join#');
+  assert.equal(origin, `https://localhost:${service.ports.console}`);
   return secret;
 }
 
 describe('an invitation', () => {
   test('tells what it is for, and brings a new person in', async () => {
     const invitation = await invited('eva@example.com');
-    const client = newClient(house);
+    const client = newClient(service);
     const look = await client.call(lookAtInvitation, { body: { invitation } });
     assert.deepEqual(
       { ...look.json, expires_at: undefined },
@@ -58,7 +58,7 @@ describe('an invitation', () => {
     assert.equal((await client.call(showSession)).json.stage, 'joining');
     const wrong = await client.call(joinByTotp, { body: { code: '000000' } });
     assert.deepEqual([wrong.status, wrong.json.field], [400, 'code']);
-    const joined = await client.call(joinByTotp, { body: { code: totp(begun.json.totp.secret, house.now()) } });
+    const joined = await client.call(joinByTotp, { body: { code: totp(begun.json.totp.secret, service.now()) } });
     assert.equal(joined.status, 200, joined.text);
     assert.equal(joined.json.recovery_codes.length, 10);
     assert.equal(joined.json.session.person.language, 'es');
@@ -66,21 +66,21 @@ describe('an invitation', () => {
       joined.json.session.memberships.map((each: { account: string; role: string }) => [each.account, each.role]),
       [[account, 'developer']],
     );
-    const again = await newClient(house).call(lookAtInvitation, { body: { invitation } });
+    const again = await newClient(service).call(lookAtInvitation, { body: { invitation } });
     assert.deepEqual([again.status, again.json.code], [400, 'not_possible']);
   });
 
   test('wants a password that is hard to guess, and never repeats it', async () => {
     const invitation = await invited('leo@example.com');
     const body = { invitation, name: 'Leo', password: 'password1234' };
-    const answer = await newClient(house).call(join, { body });
+    const answer = await newClient(service).call(join, { body });
     assert.deepEqual([answer.status, answer.json.field], [400, 'password']);
     assert.ok(!answer.text.includes('password1234'));
   });
 
   test('offers passkeys, and takes none that was not made for it', async () => {
     const invitation = await invited('pia@example.com');
-    const client = newClient(house);
+    const client = newClient(service);
     const begun = await client.call(join, { body: { invitation, name: 'Pia', password: PASSWORD } });
     client.csrf = begun.json.csrf_token;
     const { json } = await client.call(beginPasskeyJoining);
@@ -91,10 +91,10 @@ describe('an invitation', () => {
   });
 
   test('is accepted by somebody who is here already, and by nobody else', async () => {
-    const other = await newPerson(house, await house.newAccount('Other'), 'analyst');
+    const other = await newPerson(service, await service.newAccount('Other'), 'analyst');
     const invitation = await invited(other.email, 'auditor');
-    assert.equal((await newClient(house).call(lookAtInvitation, { body: { invitation } })).json.is_known, true);
-    const stranger = await newPerson(house, await house.newAccount('Third'), 'owner');
+    assert.equal((await newClient(service).call(lookAtInvitation, { body: { invitation } })).json.is_known, true);
+    const stranger = await newPerson(service, await service.newAccount('Third'), 'owner');
     const refused = await stranger.call(acceptInvitation, { body: { invitation } });
     assert.deepEqual([refused.status, refused.json.code], [400, 'not_possible']);
     const accepted = await other.call(acceptInvitation, { body: { invitation } });
@@ -104,29 +104,29 @@ describe('an invitation', () => {
 
   test('that was made up is refused as one that is too old', async () => {
     const body = { invitation: 'A'.repeat(43) };
-    const answer = await newClient(house).call(lookAtInvitation, { body });
+    const answer = await newClient(service).call(lookAtInvitation, { body });
     assert.deepEqual([answer.status, answer.json.code], [400, 'not_possible']);
     const invitation = await invited('ida@example.com');
-    house.advance(3 * 86_400_000);
-    const old = await newClient(house).call(lookAtInvitation, { body: { invitation } });
+    service.advance(3 * 86_400_000);
+    const old = await newClient(service).call(lookAtInvitation, { body: { invitation } });
     assert.equal(old.text, answer.text);
   });
 });
 
 describe('a link for a new way in', () => {
   test('replaces password and second factor, and ends what was open', async () => {
-    const head = await newPerson(house, account, 'owner');
-    const lost = await newPerson(house, account, 'analyst', 'Lost');
+    const head = await newPerson(service, account, 'owner');
+    const lost = await newPerson(service, account, 'analyst', 'Lost');
     const link = await head.call(resetPerson, { params: { account, person: lost.id } });
-    const [, invitation = ''] = carried(link).url.split('#');
-    const client = newClient(house);
+    const [, invitation = ''] = executedResult(link).url.split('#');
+    const client = newClient(service);
     const look = await client.call(lookAtInvitation, { body: { invitation } });
     assert.deepEqual([look.json.kind, look.json.email, look.json.role], ['reset', lost.email, null]);
     const next = 'a whole new password 4 me';
     const begun = await client.call(join, { body: { invitation, password: next } });
     client.csrf = begun.json.csrf_token;
     const { secret } = begun.json.totp;
-    assert.equal((await client.call(joinByTotp, { body: { code: totp(secret, house.now()) } })).status, 200);
+    assert.equal((await client.call(joinByTotp, { body: { code: totp(secret, service.now()) } })).status, 200);
     assert.equal((await lost.call(showSession)).json.stage, 'nobody');
     await assert.rejects(signIn(lost));
     assert.ok(await signIn({ ...lost, password: next, code: () => nextCode(secret) }));
@@ -134,6 +134,6 @@ describe('a link for a new way in', () => {
 });
 
 const nextCode = (secret: string): string => {
-  house.advance(30_000);
-  return totp(secret, house.now());
+  service.advance(30_000);
+  return totp(secret, service.now());
 };

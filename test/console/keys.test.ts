@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createKey, editKey, listKeys, revokeKey, rotateKey, showKey } from '../../console/wire/keys.ts';
 import { commitAll, write } from '../../src/storage/database.ts';
-import { type House, startHouse } from '../house.ts';
-import { newPerson, type PersonClient } from './client.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { newPerson, type UserClient } from './console-client.ts';
 
-let house: House;
+let service: TestService;
 let account: string;
-let owner: PersonClient;
+let owner: UserClient;
 
 before(async () => {
-  house = await startHouse();
-  account = await house.newAccount();
-  owner = await newPerson(house, account, 'owner');
+  service = await startTestService();
+  account = await service.newAccount();
+  owner = await newPerson(service, account, 'owner');
 });
-after(() => house.stop());
+after(() => service.stop());
 
 const sandbox = () => ({ account, environment: 'sandbox' });
 const TRAITS = {
@@ -33,7 +33,7 @@ async function made(traits: object = {}) {
 }
 
 const events = async (action: string) =>
-  (await house.core.database.read('select record from journal where account = ? order by sequence', account))
+  (await service.core.database.read('select record from journal where account = ? order by sequence', account))
     .map((row) => JSON.parse(String(row['record'])))
     .filter((record) => record.action === action);
 
@@ -52,7 +52,7 @@ describe('a key', () => {
         1,
       ],
     );
-    assert.equal((await house.call('GET', '/v1/account', { key: secret })).status, 200);
+    assert.equal((await service.call('GET', '/v1/account', { key: secret })).status, 200);
     const list = await owner.call(listKeys, { params: sandbox() });
     assert.ok(list.json.keys.some(({ id }: { id: string }) => id === key.id));
     assert.ok(!list.text.includes(secret));
@@ -99,7 +99,7 @@ describe('a key', () => {
     const params = { ...sandbox(), id: key.id };
     const rotated = await owner.call(rotateKey, { params, body: { overlap_minutes: 60 } });
     assert.equal(rotated.status, 200, rotated.text);
-    assert.equal((await house.call('GET', '/v1/account', { key: rotated.json.result.secret })).status, 200);
+    assert.equal((await service.call('GET', '/v1/account', { key: rotated.json.result.secret })).status, 200);
     const list = await owner.call(listKeys, { params: sandbox() });
     const old = list.json.keys.find(({ id }: { id: string }) => id === key.id);
     assert.deepEqual([old.state, old.successor], ['ending', rotated.json.result.key.id]);
@@ -112,8 +112,8 @@ describe('a key', () => {
     const params = { ...sandbox(), id: key.id };
     const answer = await owner.call(revokeKey, { params });
     assert.equal(answer.json.key.state, 'revoked');
-    house.advance(5000);
-    assert.equal((await house.call('GET', '/v1/account', { key: secret })).status, 403);
+    service.advance(5000);
+    assert.equal((await service.call('GET', '/v1/account', { key: secret })).status, 403);
     assert.equal((await owner.call(revokeKey, { params })).json.code, 'not_possible');
   });
 });
@@ -138,8 +138,8 @@ describe('what cannot be', () => {
 describe('keys of others', () => {
   test('are as good as none: of another account, or of the other environment', async () => {
     const { key } = await made();
-    const stranger = await newPerson(house, await house.newAccount('Other'), 'owner');
-    const [theirs] = await stranger.house.core.people.team.membershipsOf(stranger.id);
+    const stranger = await newPerson(service, await service.newAccount('Other'), 'owner');
+    const [theirs] = await stranger.service.core.people.team.membershipsOf(stranger.id);
     const elsewhere = { account: theirs?.account ?? '', environment: 'sandbox', id: key.id };
     const wrongPlace = { account, environment: 'production', id: key.id };
     const body = { ...TRAITS, revision: 1, overlap_minutes: 5 };
@@ -156,7 +156,7 @@ describe('keys of others', () => {
         assert.deepEqual([sent.status, sent.json.code], [404, 'unknown_record']);
         assert.equal(sent.text, none.text);
       }
-    assert.equal((await house.core.accounts.key(key.id)).revision, 1);
+    assert.equal((await service.core.accounts.key(key.id)).revision, 1);
   });
 });
 
@@ -164,7 +164,7 @@ describe('a key that was altered in the database', () => {
   const altered = async () => {
     const { key, secret } = await made();
     const sql = 'update api_keys set permissions = ? where id = ?';
-    await commitAll(house.core.database, { writes: [write(sql, ['["captures:retrieve"]', key.id], 1)] });
+    await commitAll(service.core.database, { writes: [write(sql, ['["captures:retrieve"]', key.id], 1)] });
     return { params: { ...sandbox(), id: key.id }, secret };
   };
 
@@ -192,10 +192,10 @@ describe('a key that was altered in the database', () => {
       assert.match(refused.json.message, /^the key was altered in the database: it can only be revoked/);
     }
     assert.equal((await owner.call(showKey, { params })).json.key.state, 'altered');
-    assert.equal((await house.call('GET', '/v1/account', { key: secret })).status, 403);
+    assert.equal((await service.call('GET', '/v1/account', { key: secret })).status, 403);
     const { key } = (await owner.call(revokeKey, { params })).json;
     assert.deepEqual([key.state, key.permissions, key.allow_list], ['revoked', [], []]);
     assert.equal((await owner.call(editKey, { params, body })).json.code, 'not_possible');
-    assert.equal((await house.call('GET', '/v1/account', { key: secret })).status, 403);
+    assert.equal((await service.call('GET', '/v1/account', { key: secret })).status, 403);
   });
 });

@@ -3,9 +3,9 @@ import { after, before, describe, test } from 'node:test';
 import { createKey, editKey, listKeys, rotateKey, showKey } from '../../console/wire/keys.ts';
 import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { type House, startHouse } from '../house.ts';
-import { newPerson, type PersonClient } from './client.ts';
-import { assertRefused, given } from './desk.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { assertRefused, successData } from './account-user.ts';
+import { newPerson, type UserClient } from './console-client.ts';
 
 /** As many keys as there may be, each with as long an allow-list as there may be. */
 
@@ -18,20 +18,20 @@ const FULL = Array.from({ length: LIMITS.allowListEntries }, (_, index) => ({
 const TRAITS = { name: 'till', description: '', permissions: [], allowList: [], expiresAt: undefined };
 const BODY = { name: 'one more', permissions: ['account:read'], allow_list: [] };
 
-let house: House;
+let service: TestService;
 let account: string;
-let owner: PersonClient;
+let owner: UserClient;
 
 before(async () => {
-  house = await startHouse();
-  account = await house.newAccount();
-  owner = await newPerson(house, account, 'owner');
+  service = await startTestService();
+  account = await service.newAccount();
+  owner = await newPerson(service, account, 'owner');
 });
-after(() => house.stop());
+after(() => service.stop());
 
 const sandbox = () => ({ account, environment: 'sandbox' });
 const make = (traits: object = {}, whose = account) =>
-  house.core.accounts.createKey(whose, 'sandbox', { ...TRAITS, ...traits }, BY_TEST);
+  service.core.accounts.createKey(whose, 'sandbox', { ...TRAITS, ...traits }, BY_TEST);
 const makeMany = (count: number, traits: object = {}, whose = account) =>
   Promise.all(Array.from({ length: count }, () => make(traits, whose)));
 const TOO_MANY = /100 keys of an environment work at once at most, and 200 are made in 24 hours/;
@@ -41,12 +41,12 @@ describe('as many keys as there may be', () => {
 
   before(async () => {
     for (let made = 0; made < MAX; made += 20) await makeMany(20, { allowList: FULL });
-    first = given(await owner.call(listKeys, { params: sandbox() })).keys.at(-1).id;
+    first = successData(await owner.call(listKeys, { params: sandbox() })).keys.at(-1).id;
   });
 
   test('are listed with the length of their allow-lists, and without the entries', async () => {
     const list = await owner.call(listKeys, { params: sandbox() });
-    const { keys } = given(list);
+    const { keys } = successData(list);
     assert.equal(keys.length, MAX);
     assert.deepEqual([...new Set(keys.map(({ networks }: { networks: number }) => networks))], [FULL.length]);
     assert.ok(!list.text.includes('10.0.'), 'entries');
@@ -54,7 +54,7 @@ describe('as many keys as there may be', () => {
   });
 
   test('show their entries one by one', async () => {
-    const { key } = given(await owner.call(showKey, { params: { ...sandbox(), id: first } }));
+    const { key } = successData(await owner.call(showKey, { params: { ...sandbox(), id: first } }));
     assert.deepEqual(key.allow_list, FULL);
     assert.equal(key.networks, undefined);
   });
@@ -66,17 +66,17 @@ describe('as many keys as there may be', () => {
     await assert.rejects(make(), TOO_MANY);
     const production = await owner.call(createKey, { params: { account, environment: 'production' }, body: BODY });
     assert.equal(production.status, 200, production.text);
-    await house.core.accounts.revokeKey(first, BY_TEST);
+    await service.core.accounts.revokeKey(first, BY_TEST);
     assert.equal((await owner.call(createKey, { params: sandbox(), body: BODY })).status, 200);
     await assert.rejects(make(), TOO_MANY);
-    const states = given(await owner.call(listKeys, { params: sandbox() })).keys.map(
+    const states = successData(await owner.call(listKeys, { params: sandbox() })).keys.map(
       ({ state }: { state: string }) => state,
     );
     assert.deepEqual([states.length, states.filter((state: string) => state === 'revoked').length], [MAX + 1, 1]);
   });
 
   test('are rotated when the old one ends at once', async () => {
-    const [{ id }] = given(await owner.call(listKeys, { params: sandbox() })).keys;
+    const [{ id }] = successData(await owner.call(listKeys, { params: sandbox() })).keys;
     const params = { ...sandbox(), id };
     await owner.stepUp();
     assertRefused(await owner.call(rotateKey, { params, body: { overlap_minutes: 5 } }), 'not_possible');
@@ -86,18 +86,18 @@ describe('as many keys as there may be', () => {
 
 describe('a key that has ended', () => {
   test('makes room, and does not work again where there is none', async () => {
-    const whose = await house.newAccount();
-    const other = await newPerson(house, whose, 'owner');
-    const { key: short } = await make({ expiresAt: house.now() + MINUTE }, whose);
+    const whose = await service.newAccount();
+    const other = await newPerson(service, whose, 'owner');
+    const { key: short } = await make({ expiresAt: service.now() + MINUTE }, whose);
     await makeMany(MAX - 1, {}, whose);
     await assert.rejects(make({}, whose), TOO_MANY);
-    house.advance(MINUTE);
+    service.advance(MINUTE);
     await make({}, whose);
     const body = { ...BODY, revision: 1, expires_at: '2099-01-01T00:00:00Z' };
     const params = { account: whose, environment: 'sandbox', id: short.id };
     const refused = await other.call(editKey, { params, body });
     assertRefused(refused, 'not_possible');
-    assert.equal((await house.core.accounts.key(short.id)).revision, 1);
+    assert.equal((await service.core.accounts.key(short.id)).revision, 1);
     const { expires_at: _, ...ended } = body;
     const kept = { ...ended, expires_at: new Date(short.expiresAt ?? 0).toISOString() };
     assert.equal((await other.call(editKey, { params, body: kept })).status, 200);
@@ -106,23 +106,23 @@ describe('a key that has ended', () => {
 
 describe('keys that are made and revoked again and again', () => {
   test('are so many in 24 hours, and the newest of them are listed', async () => {
-    const whose = await house.newAccount();
-    const other = await newPerson(house, whose, 'owner');
+    const whose = await service.newAccount();
+    const other = await newPerson(service, whose, 'owner');
     for (let made = 0; made < LIMITS.keysCreatedPerDay; made += MAX)
       await Promise.all(
-        (await makeMany(MAX, {}, whose)).map(({ key }) => house.core.accounts.revokeKey(key.id, BY_TEST)),
+        (await makeMany(MAX, {}, whose)).map(({ key }) => service.core.accounts.revokeKey(key.id, BY_TEST)),
       );
     await assert.rejects(make({}, whose), TOO_MANY);
-    const { keys } = given(await other.call(listKeys, { params: { account: whose, environment: 'sandbox' } }));
+    const { keys } = successData(await other.call(listKeys, { params: { account: whose, environment: 'sandbox' } }));
     assert.equal(keys.length, LIMITS.endedKeysListed);
-    house.advance(24 * HOUR);
+    service.advance(24 * HOUR);
     await make({}, whose);
   });
 
   test('at the same moment do not get beyond the limit', async () => {
-    const whose = await house.newAccount();
+    const whose = await service.newAccount();
     const results = await Promise.allSettled(Array.from({ length: MAX + 5 }, () => make({}, whose)));
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, MAX);
-    assert.equal((await house.core.accounts.keys(whose)).length, MAX);
+    assert.equal((await service.core.accounts.keys(whose)).length, MAX);
   });
 });

@@ -12,33 +12,33 @@ import { noteUses } from '../../src/accounts/key-store.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { ActivationRequests } from '../../src/payments/activation-requests.ts';
-import { type House, startHouse } from '../house.ts';
-import { newPerson, type PersonClient } from './client.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { newPerson, type UserClient } from './console-client.ts';
 
-let house: House;
-let operator: PersonClient;
+let service: TestService;
+let operator: UserClient;
 
 before(async () => {
-  house = await startHouse();
-  operator = await newPerson(house, '', 'operator', 'Olga');
+  service = await startTestService();
+  operator = await newPerson(service, '', 'operator', 'Olga');
 });
-after(() => house.stop());
+after(() => service.stop());
 
-async function merchant(): Promise<{ account: string; owner: PersonClient }> {
-  const account = await house.newAccount('Tienda');
-  return { account, owner: await newPerson(house, account, 'owner', 'Ana') };
+async function merchant(): Promise<{ account: string; owner: UserClient }> {
+  const account = await service.newAccount('Tienda');
+  return { account, owner: await newPerson(service, account, 'owner', 'Ana') };
 }
 
-const onboarding = async (owner: PersonClient, account: string) =>
+const onboarding = async (owner: UserClient, account: string) =>
   (await owner.call(showOnboarding, { params: { account } })).json;
-const stepsOf = async (owner: PersonClient, account: string): Promise<Record<string, string>> =>
+const stepsOf = async (owner: UserClient, account: string): Promise<Record<string, string>> =>
   Object.fromEntries(
     (await onboarding(owner, account)).steps.map(({ step, state }: { step: string; state: string }) => [step, state]),
   );
 
 const WANTED = { environment: 'production', processor: 'koin', note: 'We open in March' };
 
-async function asked(owner: PersonClient, account: string, wanted: object = WANTED): Promise<string> {
+async function asked(owner: UserClient, account: string, wanted: object = WANTED): Promise<string> {
   const answer = await owner.call(requestActivation, { params: { account }, body: wanted });
   assert.equal(answer.status, 200, answer.text);
   return answer.json.id;
@@ -55,19 +55,19 @@ describe('onboarding', () => {
       sandbox_tested: 'open',
       live: 'open',
     });
-    const sandbox = await house.newKey(account);
-    const production = await house.newKey(account, { environment: 'production' });
+    const sandbox = await service.newKey(account);
+    const production = await service.newKey(account, { environment: 'production' });
     const body = { chd: [{ card: '4111111111111111', name: 'Ana', exp: '12/29' }], tags: [], scheme: 1 };
-    const tokenized = await house.call('POST', '/v1/tokenization/simple', { key: sandbox.secret, body });
+    const tokenized = await service.call('POST', '/v1/tokenization/simple', { key: sandbox.secret, body });
     assert.equal(tokenized.status, 200, tokenized.text);
     assert.equal((await onboarding(owner, account)).account.status, 'sandbox');
-    const called = await house.call('GET', '/v1/account', { key: production.secret, environment: 'production' });
+    const called = await service.call('GET', '/v1/account', { key: production.secret, environment: 'production' });
     assert.equal(called.status, 200);
     // What the service does by itself every few seconds.
-    const uses = [sandbox, production].map(({ id }) => ({ account, id, at: house.now() }));
-    await house.core.database.commit({ writes: [noteUses(uses)] });
+    const uses = [sandbox, production].map(({ id }) => ({ account, id, at: service.now() }));
+    await service.core.database.commit({ writes: [noteUses(uses)] });
     // Totals are counted anew now and then.
-    house.advance(60_000);
+    service.advance(60_000);
     const steps = await stepsOf(owner, account);
     assert.deepEqual(
       [steps['sandbox_key'], steps['production_key'], steps['sandbox_tested'], steps['live']],
@@ -80,7 +80,7 @@ describe('onboarding', () => {
     const { accounts } = (await operator.call(listAccounts)).json;
     assert.equal(accounts.find(({ id }: { id: string }) => id === account).status, 'live');
     // Payments that are enabled afterwards undo nothing.
-    await house.enablePayments(account);
+    await service.enablePayments(account);
     assert.equal((await stepsOf(owner, account))['sandbox_tested'], 'done');
   });
 
@@ -141,7 +141,7 @@ describe('a request for activation', () => {
     const { account, owner } = await merchant();
     const wanted = { environment: 'sandbox', processor: 'simulator', note: '' } as const;
     const id = await asked(owner, account, wanted);
-    const { core } = house;
+    const { core } = service;
     const requests = new ActivationRequests({ ...core, processors: core.activations.processors });
     const request = await requests.waiting(account, id);
     const acting = { person: { id: operator.id, name: 'Olga' }, origin: { actor: { type: 'operator' } } } as const;
@@ -198,7 +198,7 @@ describe('a request for activation', () => {
         ['withdrawn', ''],
       ],
     );
-    const rows = await house.core.database.read('select record from journal where account = ?', account);
+    const rows = await service.core.database.read('select record from journal where account = ?', account);
     const actions = rows.map((row) => JSON.parse(String(row['record'])).action);
     assert.deepEqual(actions.filter((action: string) => action.startsWith('activation.')).sort(), [
       'activation.declined',
@@ -237,9 +237,9 @@ describe('a request for activation', () => {
   test('lies sealed in the database', async () => {
     const { account, owner } = await merchant();
     await asked(owner, account);
-    const [row] = await house.core.database.read('select record from activation_requests where account = ?', account);
+    const [row] = await service.core.database.read('select record from activation_requests where account = ?', account);
     assert.ok(!Buffer.from(row?.['record'] as Uint8Array).includes('We open in March'));
-    await house.core.database.commit({
+    await service.core.database.commit({
       writes: [{ sql: "update activation_requests set status = 'approved' where account = ?", rows: [[account]] }],
     });
     assert.deepEqual((await onboarding(owner, account)).requests, []);

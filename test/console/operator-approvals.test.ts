@@ -7,54 +7,54 @@ import { requestActivation, showOnboarding, withdrawActivationRequest } from '..
 import { approveActivation, disablePayments, enablePayments } from '../../console/wire/operator.ts';
 import { ApprovalRequired, Approvals } from '../../src/accounts/approvals.ts';
 import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
-import { type Ran, Shell } from '../command.ts';
-import { type House, startHouse } from '../house.ts';
-import { newPair, privatePem } from '../rsa-pairs.ts';
-import { joinToo, newPerson, type PersonClient } from './client.ts';
-import { assertRefused, given } from './desk.ts';
+import { type CommandResult, Shell } from '../fixtures/command.ts';
+import { newKeyPair, privatePem } from '../fixtures/rsa-key-pairs.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { assertRefused, successData } from './account-user.ts';
+import { joinAccount, newPerson, type UserClient } from './console-client.ts';
 
 /** Under dual control of an account an operator alone changes none of its processor and proxy settings in production. */
 
 const BY_TEST = { actor: { type: 'operator', name: 'test' } } as const;
 const DAY = 86_400_000;
-const PAIR = newPair();
+const PAIR = newKeyPair();
 
-let house: House;
+let service: TestService;
 let shell: Shell;
 let account: string;
-let ana: PersonClient;
-let ben: PersonClient;
-let operator: PersonClient;
+let ana: UserClient;
+let ben: UserClient;
+let operator: UserClient;
 
 before(async () => {
-  house = await startHouse();
-  shell = new Shell(house.directory, house.core);
-  const first = await house.newAccount();
-  ana = await newPerson(house, first, 'owner', 'Ana');
-  ben = await newPerson(house, first, 'developer', 'Ben');
-  operator = await newPerson(house, '', 'operator', 'Olga');
+  service = await startTestService();
+  shell = new Shell(service.directory, service.core);
+  const first = await service.newAccount();
+  ana = await newPerson(service, first, 'owner', 'Ana');
+  ben = await newPerson(service, first, 'developer', 'Ben');
+  operator = await newPerson(service, '', 'operator', 'Olga');
 });
 beforeEach(async () => {
-  account = await house.newAccount();
-  await joinToo(ana, account, 'owner');
-  await joinToo(ben, account, 'developer');
-  await house.core.accounts.setDualControl(account, true, BY_TEST);
+  account = await service.newAccount();
+  await joinAccount(ana, account, 'owner');
+  await joinAccount(ben, account, 'developer');
+  await service.core.accounts.setDualControl(account, true, BY_TEST);
   for (const person of [ana, operator]) await person.stepUp();
 });
 after(async () => {
-  await house.stop();
+  await service.stop();
 });
 
 const tenant = () => ({ account, environment: 'production' }) as const;
 const of = (id: string) => ({ params: { account, id } });
 const where = () => ({ id: account, where: 'production' });
-const isEnabled = async () => (await house.core.activations.show(tenant())).enabled;
-const run = (...args: string[]): Promise<Ran> =>
+const isEnabled = async () => (await service.core.activations.show(tenant())).enabled;
+const run = (...args: string[]): Promise<CommandResult> =>
   shell.run(...args, '--account', account, '--environment', 'production', '--json');
 const SIMULATOR = ['payments', 'enable', '--processor', 'simulator', '--force'];
 
 /** The id of the approval that a command waits for. */
-async function waits(ran: Promise<Ran>): Promise<string> {
+async function waits(ran: Promise<CommandResult>): Promise<string> {
   const { code, out, err } = await ran;
   assert.deepEqual([code, out], [1, '']);
   const { approval_id: id } = JSON.parse(err);
@@ -63,15 +63,15 @@ async function waits(ran: Promise<Ran>): Promise<string> {
   return id;
 }
 
-const shown = async (id: string) => given(await ana.call(showApproval, of(id))).approval;
+const shown = async (id: string) => successData(await ana.call(showApproval, of(id))).approval;
 
 async function isErased(id: string): Promise<boolean> {
-  const [row] = await house.core.database.read('select call from approvals where id = ?', id);
+  const [row] = await service.core.database.read('select call from approvals where id = ?', id);
   return row?.['call'] === null;
 }
 
 async function recorded(action: string) {
-  const rows = await house.core.database.read('select record from journal where account = ?', account);
+  const rows = await service.core.database.read('select record from journal where account = ?', account);
   return rows.map((row) => JSON.parse(String(row['record']))).filter((record) => record.action === action);
 }
 
@@ -86,8 +86,8 @@ describe('a command of an operator', () => {
       { name: 'payment-scheme', value: '3' },
       { name: 'forced', value: 'yes' },
     ]);
-    assert.deepEqual(given(await ana.call(approve, of(id))), { executed: true });
-    assert.equal((await house.core.activations.show(tenant())).settings['payment-scheme'], '3');
+    assert.deepEqual(successData(await ana.call(approve, of(id))), { executed: true });
+    assert.equal((await service.core.activations.show(tenant())).settings['payment-scheme'], '3');
     const [record] = await recorded('payments.enabled');
     assert.deepEqual([record.actor.type, record.targets], ['operator', [`approval:${id}`]]);
     assert.deepEqual(record.detail.new_values, ['payment-scheme=3']);
@@ -99,11 +99,11 @@ describe('a command of an operator', () => {
   });
 
   test('that enables a processor again tells the settings that it had', async () => {
-    given(await ana.call(approve, of(await waits(run(...SIMULATOR, '--setting', 'payment-scheme=3')))));
+    successData(await ana.call(approve, of(await waits(run(...SIMULATOR, '--setting', 'payment-scheme=3')))));
     const { summary } = await shown(await waits(run(...SIMULATOR, '--setting', 'timeout-ms=500')));
     const names = (lines: readonly { readonly name: string }[]) => lines.map(({ name }) => name);
     assert.deepEqual(names(summary), ['processor', 'timeout-ms', 'forced'], 'what stays is not told');
-    given(await ana.call(approve, of(await waits(run('payments', 'disable')))));
+    successData(await ana.call(approve, of(await waits(run('payments', 'disable')))));
     const again = await shown(await waits(run(...SIMULATOR, '--setting', 'timeout-ms=500')));
     assert.deepEqual(again.summary, [
       { name: 'processor', value: 'simulator' },
@@ -120,43 +120,43 @@ describe('a command of an operator', () => {
   });
 
   test('disables payments, configures and removes the proxy in the same way', async () => {
-    given(await ana.call(approve, of(await waits(run(...SIMULATOR)))));
+    successData(await ana.call(approve, of(await waits(run(...SIMULATOR)))));
     const disabling = await waits(run('payments', 'disable'));
     assert.equal(await isEnabled(), true);
-    given(await ana.call(approve, of(disabling)));
+    successData(await ana.call(approve, of(disabling)));
     assert.equal(await isEnabled(), false);
 
-    const file = join(house.directory, 'merchant.pem');
+    const file = join(service.directory, 'merchant.pem');
     writeFileSync(file, privatePem(PAIR));
     const configuring = await waits(
       run('proxy', 'configure', '--merchant-private-key', file, '--setting', 'jose.payload=plain'),
     );
-    const { configurations } = house.core;
+    const { configurations } = service.core;
     assert.equal((await configurations.get(tenant())).merchant, undefined);
     assert.deepEqual((await shown(configuring)).summary, [
       { name: 'merchant_private_key', value: keyFingerprint(PAIR.publicKey) },
       { name: 'jose.payload', value: 'plain' },
       { name: 'overlap_minutes', value: '0' },
     ]);
-    given(await ana.call(approve, of(configuring)));
+    successData(await ana.call(approve, of(configuring)));
     const { merchant, settings } = await configurations.get(tenant());
     assert.ok(merchant?.current.key.equals(PAIR.privateKey));
     assert.deepEqual(settings, { 'jose.payload': 'plain' });
     assert.equal(await isErased(configuring), true);
 
     const removing = await waits(run('proxy', 'remove', '--force'));
-    given(await ana.call(approve, of(removing)));
+    successData(await ana.call(approve, of(removing)));
     assert.equal((await configurations.get(tenant())).merchant, undefined);
   });
 
   test('has no effect when it is declined, and its private key is erased; in the sandbox it waits for nobody', async () => {
-    const file = join(house.directory, 'merchant.pem');
+    const file = join(service.directory, 'merchant.pem');
     writeFileSync(file, privatePem(PAIR));
     const id = await waits(run('proxy', 'configure', '--merchant-private-key', file));
     assert.equal(await isErased(id), false);
-    given(await ben.call(decline, of(id)));
+    successData(await ben.call(decline, of(id)));
     assert.equal(await isErased(id), true);
-    assert.equal((await house.core.configurations.get(tenant())).merchant, undefined);
+    assert.equal((await service.core.configurations.get(tenant())).merchant, undefined);
     const sandbox = ['--account', account, '--environment', 'sandbox', '--json'];
     assert.equal((await shell.run('payments', 'enable', ...sandbox)).code, 0);
   });
@@ -164,64 +164,66 @@ describe('a command of an operator', () => {
   test('is refused with a mistake before anybody is asked, and where nobody may approve', async () => {
     const wrong = await run('payments', 'enable', '--processor', 'koin', '--setting', 'base-url=https://evil.example');
     assert.equal(wrong.code, 2);
-    const { team } = house.core.people;
+    const { team } = service.core.people;
     await team.changeRole(account, ben.id, 'auditor', BY_TEST);
-    given(await ana.call(approve, of(await waits(run(...SIMULATOR)))));
-    const lonely = await house.newAccount();
-    await house.core.accounts.setDualControl(lonely, true, BY_TEST);
+    successData(await ana.call(approve, of(await waits(run(...SIMULATOR)))));
+    const lonely = await service.newAccount();
+    await service.core.accounts.setDualControl(lonely, true, BY_TEST);
     const ran = await shell.run(...SIMULATOR, '--account', lonely, '--environment', 'production', '--json');
     assert.equal(ran.code, 1);
     const error = 'Nobody else in this account may approve this. An operator can invite an owner.';
     assert.deepEqual(JSON.parse(ran.err), { error });
-    assert.deepEqual(await house.core.approvals.list(lonely), []);
+    assert.deepEqual(await service.core.approvals.list(lonely), []);
   });
 });
 
 describe('an operator in the console', () => {
   test('waits for a member as a command does', async () => {
     const body = { processor: 'simulator', force: true };
-    const { approval, result } = given(await operator.call(enablePayments, { params: where(), body }));
+    const { approval, result } = successData(await operator.call(enablePayments, { params: where(), body }));
     assert.deepEqual([typeof approval, result], ['string', null]);
     assert.equal((await shown(approval)).requested_by, 'Olga');
-    given(await ana.call(approve, of(approval)));
+    successData(await ana.call(approve, of(approval)));
     assert.equal(await isEnabled(), true);
     const [record] = await recorded('payments.enabled');
     assert.equal(record.actor.id, operator.id);
-    const disabling = given(await operator.call(disablePayments, { params: where() }));
+    const disabling = successData(await operator.call(disablePayments, { params: where() }));
     assert.equal(await isEnabled(), true);
-    given(await ana.call(approve, of(disabling.approval)));
+    successData(await ana.call(approve, of(disabling.approval)));
     assert.equal(await isEnabled(), false);
   });
 
   test('does not approve what they asked for, whatever else they are, nor carries it out', async () => {
-    await joinToo(operator, account, 'owner');
+    await joinAccount(operator, account, 'owner');
     await operator.stepUp();
     const body = { processor: 'simulator', force: true };
-    const { approval } = given(await operator.call(enablePayments, { params: where(), body }));
+    const { approval } = successData(await operator.call(enablePayments, { params: where(), body }));
     assertRefused(await operator.call(approve, of(approval)), 'not_allowed');
     assertRefused(await operator.call(carryOut, of(approval)), 'not_possible');
     assert.equal(await isEnabled(), false);
-    await house.core.people.team.remove(account, operator.id, BY_TEST);
+    await service.core.people.team.remove(account, operator.id, BY_TEST);
   });
 
   test('answers a request for activation when a member approved the settings, and not before', async () => {
     const wanted = { environment: 'production', processor: 'simulator' };
-    const { id } = given(await ana.call(requestActivation, { params: { account }, body: wanted }));
+    const { id } = successData(await ana.call(requestActivation, { params: { account }, body: wanted }));
     const body = { processor: 'simulator', force: true, answer: 'Welcome' };
     const params = { id: account, request: id };
-    const first = given(await operator.call(approveActivation, { params, body }));
-    const status = async () => given(await ana.call(showOnboarding, { params: { account } })).requests[0].status;
+    const first = successData(await operator.call(approveActivation, { params, body }));
+    const status = async () => successData(await ana.call(showOnboarding, { params: { account } })).requests[0].status;
     assert.equal(await status(), 'requested');
-    given(await ana.call(approve, of(first.approval)));
+    successData(await ana.call(approve, of(first.approval)));
     assert.deepEqual([await status(), await isEnabled()], ['approved', true]);
   });
 
   test('changes nothing when the request for activation was withdrawn; the approval still waits', async () => {
     const wanted = { environment: 'production', processor: 'simulator' };
-    const { id } = given(await ana.call(requestActivation, { params: { account }, body: wanted }));
+    const { id } = successData(await ana.call(requestActivation, { params: { account }, body: wanted }));
     const body = { processor: 'simulator', force: true };
-    const { approval } = given(await operator.call(approveActivation, { params: { id: account, request: id }, body }));
-    given(await ana.call(withdrawActivationRequest, of(id)));
+    const { approval } = successData(
+      await operator.call(approveActivation, { params: { id: account, request: id }, body }),
+    );
+    successData(await ana.call(withdrawActivationRequest, of(id)));
     assertRefused(await ana.call(approve, of(approval)), 'changed_meanwhile');
     assert.deepEqual([(await shown(approval)).status, await isEnabled()], ['waiting', false]);
   });
@@ -231,7 +233,7 @@ describe('the use cases themselves', () => {
   const request = { processor: 'simulator', settings: {}, force: true };
 
   test('refuse without consent, with one that was made up, and with one of another change', async () => {
-    const { activations, configurations, approvals } = house.core;
+    const { activations, configurations, approvals } = service.core;
     await assert.rejects(activations.enable(tenant(), request, BY_TEST), ApprovalRequired);
     await assert.rejects(configurations.remove(tenant(), BY_TEST), /no such configuration/);
     const changes = { settings: { 'jose.payload': 'plain' }, overlapMinutes: 0 };
@@ -252,10 +254,10 @@ describe('the use cases themselves', () => {
   });
 
   test('change nothing when the rule comes into force at the same moment', async () => {
-    const { accounts, people, database } = house.core;
+    const { accounts, people, database } = service.core;
     const before = { ...(await accounts.get(account)), dualControl: false };
     const stale = Object.assign(Object.create(accounts), { find: () => Promise.resolve(before) });
-    const approvals = new Approvals({ ...house.core, accounts: stale, approvers: people.team });
+    const approvals = new Approvals({ ...service.core, accounts: stale, approvers: people.team });
     const change = { action: 'payments.disable', summary: [], body: '{}' } as const;
     const along = await approvals.permit(tenant(), change, BY_TEST, {});
     assert.equal((await database.commit(along)).committed, false);
@@ -286,12 +288,14 @@ describe('an approval that was changed in the database', () => {
     for (const change of CHANGES) {
       const id = await waits(run(...SIMULATOR));
       const sql = `update approvals set ${change.replace("'other'", '?')} where id = ?`;
-      await house.core.database.commit({ writes: [{ sql, rows: [change.includes("'other'") ? [other, id] : [id]] }] });
-      const [row] = await house.core.database.read('select record from approvals where id = ?', id);
+      await service.core.database.commit({
+        writes: [{ sql, rows: [change.includes("'other'") ? [other, id] : [id]] }],
+      });
+      const [row] = await service.core.database.read('select record from approvals where id = ?', id);
       for (const verdict of [approve, decline]) assertRefused(await ana.call(verdict, of(id)), 'unknown_record');
-      const [after] = await house.core.database.read('select record from approvals where id = ?', id);
+      const [after] = await service.core.database.read('select record from approvals where id = ?', id);
       assert.deepEqual(after, row, change);
-      const { approvals } = given(await ana.call(listApprovals, { params: { account } }));
+      const { approvals } = successData(await ana.call(listApprovals, { params: { account } }));
       assert.ok(!approvals.some((each: { id: string }) => each.id === id), change);
     }
     assert.equal(await isEnabled(), false);
@@ -300,12 +304,12 @@ describe('an approval that was changed in the database', () => {
   test('is deleted with what it holds when its time is over, on record, and keeps no other from its end', async () => {
     const [changed, whole] = [await waits(run(...SIMULATOR)), await waits(run(...SIMULATOR))];
     const sql = "update approvals set status = 'approved' where id = ?";
-    await house.core.database.commit({ writes: [{ sql, rows: [[changed]] }] });
-    house.advance(DAY + 1);
-    await house.core.approvals.sweep(house.now());
-    assert.deepEqual(await house.core.database.read('select id from approvals where id = ?', changed), []);
+    await service.core.database.commit({ writes: [{ sql, rows: [[changed]] }] });
+    service.advance(DAY + 1);
+    await service.core.approvals.sweep(service.now());
+    assert.deepEqual(await service.core.database.read('select id from approvals where id = ?', changed), []);
     assert.equal(await isErased(whole), true);
-    const rows = await house.core.database.read("select record from journal where account = ''");
+    const rows = await service.core.database.read("select record from journal where account = ''");
     const records = rows.map((row) => JSON.parse(String(row['record'])));
     const tampered = records.filter(({ action }) => action === 'record.altered');
     assert.deepEqual(tampered.filter(({ targets }) => targets.includes(`approval:${changed}`)).length, 1);

@@ -16,17 +16,17 @@ import {
   suspendAccount,
 } from '../../console/wire/operator.ts';
 import { commitAll, write } from '../../src/storage/database.ts';
-import { type House, startHouse } from '../house.ts';
-import { newPerson, type PersonClient } from './client.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { newPerson, type UserClient } from './console-client.ts';
 
-let house: House;
-let operator: PersonClient;
+let service: TestService;
+let operator: UserClient;
 
 before(async () => {
-  house = await startHouse();
-  operator = await newPerson(house, '', 'operator', 'Olga');
+  service = await startTestService();
+  operator = await newPerson(service, '', 'operator', 'Olga');
 });
-after(() => house.stop());
+after(() => service.stop());
 
 const CYBERSOURCE = [
   { name: 'merchant-id', value: 'merchant' },
@@ -36,9 +36,9 @@ const CYBERSOURCE = [
 
 describe('accounts', () => {
   test('that were altered in the database are named so, and sealed again under the name that is confirmed', async () => {
-    const id = await house.newAccount('Shop');
+    const id = await service.newAccount('Shop');
     const sql = 'update accounts set name = ?, dual_control = 1 where id = ?';
-    await commitAll(house.core.database, { writes: [write(sql, ['Other', id], 1)] });
+    await commitAll(service.core.database, { writes: [write(sql, ['Other', id], 1)] });
     const shown = async () => (await operator.call(showAccount, { params: { id } })).json.account;
     const before = await shown();
     assert.deepEqual([before.is_altered, before.status], [true, 'suspended']);
@@ -65,21 +65,21 @@ describe('accounts', () => {
     const made = await operator.call(createAccount, { body });
     assert.equal(made.status, 200, made.text);
     assert.match(made.json.invitation.url, /^https:\/\/localhost:\d+\/join#[\w-]{43}$/);
-    const before = (await house.core.accounts.list()).length;
+    const before = (await service.core.accounts.list()).length;
     const wrong = await operator.call(createAccount, { body: { ...body, owner_email: 'nobody at all' } });
     assert.deepEqual([wrong.status, wrong.json.field], [400, 'owner_email']);
     assert.ok(!wrong.text.includes('nobody at all'));
-    assert.equal((await house.core.accounts.list()).length, before);
+    assert.equal((await service.core.accounts.list()).length, before);
     assert.equal((await operator.call(createAccount, { body: { name: 'Plain' } })).json.invitation, null);
   });
 
   test('are listed, the newest first, with what they have', async () => {
-    const id = await house.newAccount('Counted');
-    await newPerson(house, id, 'owner');
-    await house.newKey(id);
-    const revoked = await house.newKey(id, { environment: 'production' });
-    await house.core.accounts.revokeKey(revoked.id, { actor: { type: 'operator' } });
-    await house.enablePayments(id);
+    const id = await service.newAccount('Counted');
+    await newPerson(service, id, 'owner');
+    await service.newKey(id);
+    const revoked = await service.newKey(id, { environment: 'production' });
+    await service.core.accounts.revokeKey(revoked.id, { actor: { type: 'operator' } });
+    await service.enablePayments(id);
     const { accounts } = (await operator.call(listAccounts)).json;
     assert.deepEqual(
       { ...accounts[0], created_at: '' },
@@ -101,7 +101,7 @@ describe('accounts', () => {
   });
 
   test('are suspended, and resumed', async () => {
-    const id = await house.newAccount();
+    const id = await service.newAccount();
     await operator.stepUp();
     assert.equal((await operator.call(suspendAccount, { params: { id } })).status, 200);
     assert.equal((await operator.call(showAccount, { params: { id } })).json.account.status, 'suspended');
@@ -114,7 +114,7 @@ describe('accounts', () => {
 
 describe('payments of an account', () => {
   test('are enabled with settings, of which no secret is ever shown, and disabled', async () => {
-    const id = await house.newAccount();
+    const id = await service.newAccount();
     const params = { id, where: 'sandbox' };
     await operator.stepUp();
     const settings = await goodSettings('cybersource');
@@ -136,7 +136,7 @@ describe('payments of an account', () => {
   });
 
   test('are refused by the name of the field, without the value', async () => {
-    const id = await house.newAccount();
+    const id = await service.newAccount();
     await operator.stepUp();
     const params = { id, where: 'sandbox' };
     for (const [field, settings] of [
@@ -173,8 +173,8 @@ async function goodSettings(name: string): Promise<{ name: string; value: string
 
 describe('the service', () => {
   test('tells its processors with their settings, and how many use them', async () => {
-    const id = await house.newAccount();
-    await house.enablePayments(id);
+    const id = await service.newAccount();
+    await service.enablePayments(id);
     const { processors, doubtful } = (await operator.call(listProcessors)).json;
     const [simulator] = processors;
     assert.deepEqual([simulator.name, simulator.is_simulator], ['simulator', true]);
@@ -200,8 +200,8 @@ describe('the service', () => {
       [true, 0, 0, process.version],
     );
     assert.ok(json.schema >= 7 && json.memory_mib > 10);
-    assert.ok(Math.abs(Date.parse(json.now) - house.now()) < 60_000);
-    assert.ok(Date.parse(json.certificate_expires_at) > house.now());
+    assert.ok(Math.abs(Date.parse(json.now) - service.now()) < 60_000);
+    assert.ok(Date.parse(json.certificate_expires_at) > service.now());
     // Whether core dumps are allowed is up to the process that started the tests.
     const checks = json.checks.filter(({ finding }: { finding: string }) => !finding.startsWith('dumps-'));
     const states = checks.map(({ state }: { state: string }) => state);
@@ -215,7 +215,7 @@ describe('the service', () => {
   });
 
   test('tells of its health though the certificate cannot be read', async () => {
-    const file = join(house.directory, 'tls', 'server.pem');
+    const file = join(service.directory, 'tls', 'server.pem');
     const certificate = readFileSync(file);
     writeFileSync(file, 'no certificate');
     const { status, json } = await operator.call(showHealth);
@@ -225,9 +225,9 @@ describe('the service', () => {
   });
 
   test('finds that the audit log was changed', async () => {
-    const seals = await house.core.database.read("select lane, seal from journal_heads where account = ''");
+    const seals = await service.core.database.read("select lane, seal from journal_heads where account = ''");
     const put = (seal: Uint8Array | undefined) =>
-      house.core.database.commit({
+      service.core.database.commit({
         writes: seals.map(({ lane = 0, seal: own = null }) => ({
           sql: "update journal_heads set seal = ? where account = '' and lane = ?",
           rows: [[seal ?? own, lane]],

@@ -4,26 +4,26 @@ import { showOverview } from '../../console/wire/overview.ts';
 import { configureProxy } from '../../console/wire/proxy.ts';
 import { DAY, HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { Statistics } from '../../src/storage/statistics.ts';
-import { type House, startHouse } from '../house.ts';
-import { newMerchant, REJECTED, TIMES_OUT } from '../interface/payments.ts';
-import { cards, VISA } from '../interface/vault.ts';
-import { assertRefused, assertUnknown, given, newDesk } from './desk.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { newMerchant, REJECTED, TIMES_OUT } from '../interface/payment-requests.ts';
+import { cards, VISA } from '../interface/vault-requests.ts';
+import { assertRefused, assertUnknown, newAccountUser, successData } from './account-user.ts';
 
 interface Point extends Readonly<Record<string, unknown>> {
   readonly at: string;
 }
 
 describe('the overview', { timeout: 120_000 }, () => {
-  let house: House;
+  let service: TestService;
 
   before(async () => {
-    house = await startHouse();
+    service = await startTestService();
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   /** Counts as a node does that answers requests. */
   async function count(account: string, numbers: Readonly<Record<string, number>>): Promise<void> {
-    const statistics = new Statistics({ database: house.core.database, clock: house.now });
+    const statistics = new Statistics({ database: service.core.database, clock: service.now });
     for (const [name, by] of Object.entries(numbers)) statistics.note({ account, environment: 'sandbox' }, name, by);
     await statistics.flush();
   }
@@ -31,16 +31,16 @@ describe('the overview', { timeout: 120_000 }, () => {
   const timesOf = (points: readonly Point[]): number[] => points.map(({ at }) => Date.parse(at));
 
   test('has a point for each hour of a day, or for each day of a week and of any number, the present one last', async () => {
-    const desk = await newDesk(house, await house.newAccount());
+    const desk = await newAccountUser(service, await service.newAccount());
     for (const [query, number, step] of [
       [{ days: '1' }, 24, HOUR],
       [{}, 7, DAY],
       [{ days: '2' }, 2, DAY],
       [{ days: '90' }, 90, DAY],
     ] as const) {
-      const { points } = given(await desk.call(showOverview, { query }));
+      const { points } = successData(await desk.call(showOverview, { query }));
       const times = timesOf(points);
-      const now = house.now();
+      const now = service.now();
       assert.deepEqual(
         times,
         Array.from({ length: number }, (_, index) => now - (now % step) - (number - 1 - index) * step),
@@ -49,45 +49,45 @@ describe('the overview', { timeout: 120_000 }, () => {
   });
 
   test('says for 30 days what an operator changed in the settings, and nothing of what members change', async () => {
-    const desk = await newDesk(house, await house.newAccount());
+    const desk = await newAccountUser(service, await service.newAccount());
     const { account } = desk;
     const changes = async (environment = 'sandbox') =>
-      given(await desk.call(showOverview, { params: { environment } })).operator_changes;
+      successData(await desk.call(showOverview, { params: { environment } })).operator_changes;
     await desk.person.stepUp();
     const body = { settings: [{ name: 'jose.payload', value: 'plain' }] };
-    given(await desk.call(configureProxy, { body }));
+    successData(await desk.call(configureProxy, { body }));
     assert.deepEqual(await changes(), []);
-    await house.enablePayments(account);
-    house.advance(MINUTE);
+    await service.enablePayments(account);
+    service.advance(MINUTE);
     const by = { actor: { type: 'operator' } } as const;
     const tenant = { account, environment: 'sandbox' } as const;
-    await house.core.configurations.configure(
+    await service.core.configurations.configure(
       tenant,
       { settings: { 'jose.payload': 'nested' }, overlapMinutes: 0 },
       by,
     );
-    await house.enablePayments(account, { 'payment-scheme': '3' });
+    await service.enablePayments(account, { 'payment-scheme': '3' });
     const shown = await changes();
     assert.deepEqual(
       shown.map(({ action }: { action: string }) => action),
       ['payments.enabled', 'proxy.configured'],
     );
-    assert.ok(Math.abs(Date.parse(shown[0].at) - house.now()) < MINUTE);
+    assert.ok(Math.abs(Date.parse(shown[0].at) - service.now()) < MINUTE);
     assert.deepEqual(await changes('production'), []);
-    house.advance(31 * DAY);
-    const later = await newDesk(house, account);
-    assert.deepEqual(given(await later.call(showOverview)).operator_changes, []);
+    service.advance(31 * DAY);
+    const later = await newAccountUser(service, account);
+    assert.deepEqual(successData(await later.call(showOverview)).operator_changes, []);
   });
 
   test('puts what was counted where it belongs, and adds it up', async () => {
-    const account = await house.newAccount();
+    const account = await service.newAccount();
     await count(account, { tokens: 3, 'tokenizeCards.ok': 2, 'tokenizeCards.refused': 1, 'ms.le_5': 3 });
-    house.advance(HOUR);
+    service.advance(HOUR);
     await count(account, { 'createCapture.ok': 4, 'showPayment.failed': 5, 'ms.le_20': 5, 'ms.longer': 4 });
     // Not of this tenant.
-    await count(await house.newAccount(), { tokens: 100 });
-    const desk = await newDesk(house, account);
-    const { period, points } = given(await desk.call(showOverview, { query: { days: '1' } }));
+    await count(await service.newAccount(), { tokens: 100 });
+    const desk = await newAccountUser(service, account);
+    const { period, points } = successData(await desk.call(showOverview, { query: { days: '1' } }));
     assert.deepEqual(period, {
       tokens: 3,
       captures: 4,
@@ -119,38 +119,38 @@ describe('the overview', { timeout: 120_000 }, () => {
   });
 
   test('tells as much of the time before, up to the same hour, to compare with', async () => {
-    const account = await house.newAccount();
+    const account = await service.newAccount();
     // In the middle of a day, so that the days before have hours that were not yet today.
-    house.advance(DAY + 12 * HOUR - (house.now() % DAY));
+    service.advance(DAY + 12 * HOUR - (service.now() % DAY));
     await count(account, { tokens: 1 });
-    house.advance(3 * HOUR);
+    service.advance(3 * HOUR);
     await count(account, { tokens: 10 });
-    house.advance(HOUR);
+    service.advance(HOUR);
     await count(account, { tokens: 100 });
-    house.advance(2 * DAY - HOUR);
+    service.advance(2 * DAY - HOUR);
     await count(account, { tokens: 1000 });
     const made = async (days: string) => {
-      const desk = await newDesk(house, account);
-      const { period, before } = given(await desk.call(showOverview, { query: { days } }));
+      const desk = await newAccountUser(service, account);
+      const { period, before } = successData(await desk.call(showOverview, { query: { days } }));
       return [period.tokens, before.tokens];
     };
     assert.deepEqual(await made('1'), [1000, 100]);
     // Two days ago it was counted at noon and at three; what came at four is later than now.
     assert.deepEqual(await made('2'), [1000, 11]);
     assert.deepEqual(await made('3'), [1111, 0]);
-    house.advance(HOUR);
+    service.advance(HOUR);
     assert.deepEqual(await made('2'), [1000, 111]);
   });
 
   test('tells the records there are, payments by outcome, and those in doubt', async () => {
-    const merchant = await newMerchant(house, { 'timeout-ms': '1000' });
-    const desk = await newDesk(house, merchant.account);
+    const merchant = await newMerchant(service, { 'timeout-ms': '1000' });
+    const desk = await newAccountUser(service, merchant.account);
     await merchant.tokenize(cards([VISA]));
     await merchant.capture();
     await merchant.opened();
     await merchant.order('authorization', { amount: REJECTED });
     await merchant.order('authorization', { amount: TIMES_OUT });
-    const { totals, period, points } = given(await desk.call(showOverview, { query: { days: '1' } }));
+    const { totals, period, points } = successData(await desk.call(showOverview, { query: { days: '1' } }));
     assert.deepEqual(totals, { tokens: 1, captures: 1, payments: 3, doubtful: 1 });
     assert.deepEqual([period.payments, period.approved, period.not_approved], [3, 1, 1]);
     const sum = (name: string): number => points.reduce((all: number, point: Point) => all + Number(point[name]), 0);
@@ -158,31 +158,31 @@ describe('the overview', { timeout: 120_000 }, () => {
   });
 
   test('is read once, however many ask at once and in the seconds after, and anew then', async () => {
-    const account = await house.newAccount();
+    const account = await service.newAccount();
     await count(account, { tokens: 1 });
-    const desks = await Promise.all([newDesk(house, account), newDesk(house, account)]);
+    const desks = await Promise.all([newAccountUser(service, account), newAccountUser(service, account)]);
     const seen = async () => {
       const answers = await Promise.all([...desks, ...desks, ...desks].map((desk) => desk.call(showOverview)));
-      return new Set(answers.map((answer) => given(answer).period.tokens));
+      return new Set(answers.map((answer) => successData(answer).period.tokens));
     };
     assert.deepEqual(await seen(), new Set([1]));
     await count(account, { tokens: 1 });
     assert.deepEqual(await seen(), new Set([1]));
     // Longer where reading takes long.
-    house.advance(10 * MINUTE);
+    service.advance(10 * MINUTE);
     assert.deepEqual(await seen(), new Set([2]));
   });
 
   test('a number of days that cannot be names its field', async () => {
-    const desk = await newDesk(house, await house.newAccount());
+    const desk = await newAccountUser(service, await service.newAccount());
     for (const days of ['0', '91', '-1', '1.5', 'week'])
       assertRefused(await desk.call(showOverview, { query: { days } }), 'invalid_field', 'days');
   });
 
   test('the overview of another account, and of no environment, is unknown', async () => {
     const [desk, stranger] = [
-      await newDesk(house, await house.newAccount()),
-      await newDesk(house, await house.newAccount()),
+      await newAccountUser(service, await service.newAccount()),
+      await newAccountUser(service, await service.newAccount()),
     ];
     assertUnknown(
       await stranger.call(showOverview, { params: { account: desk.account } }),

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { showSession } from '../../console/wire/session.ts';
 import { createCa, createServerCertificate } from '../../src/crypto/certificate.ts';
-import { type House, startHouse } from '../house.ts';
-import { newDirectory } from '../process.ts';
-import { newClient } from './client.ts';
+import { newDirectory } from '../fixtures/service-process.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { newClient } from './console-client.ts';
 
 describe('a service with a certificate of the operator', () => {
   const files = newDirectory();
-  let house: House;
+  let service: TestService;
   before(async () => {
     const authority = await createCa(Date.now());
     const server = await createServerCertificate(authority, [{ type: 'dns', value: 'localhost' }], Date.now());
@@ -18,19 +18,19 @@ describe('a service with a certificate of the operator', () => {
     writeFileSync(certificate, server.certificate);
     writeFileSync(key, server.key);
     const variables = { CARDVAULT_TLS_CERT: certificate, CARDVAULT_TLS_KEY: key };
-    house = await startHouse({ variables, authority: authority.certificate });
+    service = await startTestService({ variables, authority: authority.certificate });
   });
   after(async () => {
-    await house?.stop();
+    await service?.stop();
     rmSync(files, { recursive: true });
   });
 
   test('is known by it', async () => {
-    assert.equal((await house.call('GET', '/v1/account')).status, 403);
+    assert.equal((await service.call('GET', '/v1/account')).status, 403);
   });
 
   test('gives out no certificate that clients should trust', async () => {
-    const { json } = await newClient(house).call(showSession);
+    const { json } = await newClient(service).call(showSession);
     assert.equal(json.authority, null);
   });
 });

@@ -6,41 +6,48 @@ import { captureByHand, listPayments, refundByHand, showPayment, voidByHand } fr
 import { tryPayload } from '../../console/wire/proxy.ts';
 import { deleteCapture, deleteToken, showCapture, showToken } from '../../console/wire/records.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
-import { type House, startHouse } from '../house.ts';
-import { type Merchant, newMerchant, order, PAYMENTS, REJECTED, TIMES_OUT } from '../interface/payments.ts';
-import { cards, newCaller, tokensIn, VISA } from '../interface/vault.ts';
-import { assertRefused, assertUnknown, carried, type Desk, given, newDesk } from './desk.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { type Merchant, newMerchant, order, PAYMENTS, REJECTED, TIMES_OUT } from '../interface/payment-requests.ts';
+import { cards, newCaller, tokensIn, VISA } from '../interface/vault-requests.ts';
+import {
+  type AccountUser,
+  assertRefused,
+  assertUnknown,
+  executedResult,
+  newAccountUser,
+  successData,
+} from './account-user.ts';
 
 interface Named {
   readonly id: string;
 }
 
 describe('payments in the console', { timeout: 180_000 }, () => {
-  let house: House;
+  let service: TestService;
   let merchant: Merchant;
-  let desk: Desk;
+  let desk: AccountUser;
 
   before(async () => {
-    house = await startHouse();
-    merchant = await newMerchant(house);
-    desk = await newDesk(house, merchant.account);
+    service = await startTestService();
+    merchant = await newMerchant(service);
+    desk = await newAccountUser(service, merchant.account);
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
-  const shown = async (id: string) => given(await desk.call(showPayment, { params: { id } }));
+  const shown = async (id: string) => successData(await desk.call(showPayment, { params: { id } }));
   const found = async (body: object, of = desk): Promise<string[]> =>
-    given(await of.call(listPayments, { body })).payments.map(({ id }: Named) => id);
+    successData(await of.call(listPayments, { body })).payments.map(({ id }: Named) => id);
 
   describe('listing', () => {
     test('a payment is told with its truncated card and decimal amounts', async () => {
-      const own = await newMerchant(house);
-      const other = await newDesk(house, own.account);
+      const own = await newMerchant(service);
+      const other = await newAccountUser(service, own.account);
       const id = await own.opened('authorization', { reference: `A ${VISA}` });
       const answer = await other.call(listPayments, { body: {} });
-      const { payments, next, looked_back_to } = given(answer);
+      const { payments, next, looked_back_to } = successData(answer);
       assert.deepEqual([next, looked_back_to], [null, null]);
       const [{ created_at, ...rest }] = payments;
-      assert.ok(Date.parse(created_at) <= house.now());
+      assert.ok(Date.parse(created_at) <= service.now());
       assert.deepEqual(rest, {
         id,
         type: 'authorization',
@@ -59,11 +66,11 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     });
 
     test('each filter finds what it says, and nothing else', async () => {
-      const own = await newMerchant(house);
-      const other = await newDesk(house, own.account);
-      const begun = house.now();
+      const own = await newMerchant(service);
+      const other = await newAccountUser(service, own.account);
+      const begun = service.now();
       const one = await own.opened('authorization', { amount: 10, currency: 'USD', reference: 'one' });
-      house.advance(10 * MINUTE);
+      service.advance(10 * MINUTE);
       const two = await own.opened('payment', { amount: 10, currency: 'JPY', reference: 'two' });
       const declined = await own.order('authorization', { amount: REJECTED, currency: 'EUR', reference: 'three' });
       const three = declined.json.data.transaction_info.transaction_id;
@@ -114,13 +121,13 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     });
 
     test('a record that was changed in the database is listed as damaged, and cannot be opened', async () => {
-      const own = await newMerchant(house);
-      const other = await newDesk(house, own.account);
+      const own = await newMerchant(service);
+      const other = await newAccountUser(service, own.account);
       const id = await own.opened();
-      await house.core.database.commit({
+      await service.core.database.commit({
         writes: [{ sql: 'update payments set status = ? where account = ?', rows: [['Collected', own.account]] }],
       });
-      const [payment] = given(await other.call(listPayments, { body: {} })).payments;
+      const [payment] = successData(await other.call(listPayments, { body: {} })).payments;
       const { type, amount, currency, card, is_damaged } = payment;
       assert.deepEqual(
         { type, amount, currency, card, is_damaged },
@@ -146,7 +153,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       assert.equal(seen, 1);
       const { authorized_amount, collected_amount, refunded_amount } = payment;
       assert.deepEqual([authorized_amount, collected_amount, refunded_amount], ['125.50', '0.00', '0.00']);
-      assert.ok(Date.parse(payment.expires_at) > house.now());
+      assert.ok(Date.parse(payment.expires_at) > service.now());
       const [{ created_at, approval_code, processor_id, reconciliation_id, ...operation }, ...more] = operations;
       assert.deepEqual(more, []);
       for (const text of [approval_code, processor_id, reconciliation_id]) assert.ok(text.length > 3);
@@ -190,14 +197,14 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     });
 
     test('offers nothing once payments are not enabled any more, and refuses it', async () => {
-      const own = await newMerchant(house);
-      const other = await newDesk(house, own.account);
+      const own = await newMerchant(service);
+      const other = await newAccountUser(service, own.account);
       const id = await own.opened();
-      await house.core.activations.disable(
+      await service.core.activations.disable(
         { account: own.account, environment: 'sandbox' },
         { actor: { type: 'operator' } },
       );
-      const { can, seen } = given(await other.call(showPayment, { params: { id } }));
+      const { can, seen } = successData(await other.call(showPayment, { params: { id } }));
       assert.deepEqual([can.capture, can.void, can.capturable], [false, false, '0.00']);
       const answer = await other.call(captureByHand, { params: { id }, body: { seen } });
       assertRefused(answer, 'not_possible');
@@ -206,13 +213,13 @@ describe('payments in the console', { timeout: 180_000 }, () => {
   });
 
   test('people of a suspended account see its records, and do with them no more than its keys', async () => {
-    const own = await newMerchant(house);
-    const other = await newDesk(house, own.account);
+    const own = await newMerchant(service);
+    const other = await newAccountUser(service, own.account);
     const id = await own.opened();
     const capture = await own.capture();
     const [token = ''] = tokensIn(await own.tokenize(cards([VISA])));
-    await house.core.accounts.suspend(own.account, { actor: { type: 'operator' } });
-    const { can, status } = given(await other.call(showPayment, { params: { id } }));
+    await service.core.accounts.suspend(own.account, { actor: { type: 'operator' } });
+    const { can, status } = successData(await other.call(showPayment, { params: { id } }));
     assert.deepEqual([status, can.capture, can.void], ['Authorized', false, false]);
     const answers = [
       await other.call(captureByHand, { params: { id }, body: { seen: 1 } }),
@@ -225,8 +232,8 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       assertRefused(answer, 'not_possible');
       assert.equal(answer.json.message, 'The account is suspended.');
     }
-    given(await other.call(showToken, { params: { token } }));
-    given(await other.call(showCapture, { params: { id: capture } }));
+    successData(await other.call(showToken, { params: { token } }));
+    successData(await other.call(showCapture, { params: { id: capture } }));
   });
 
   describe('by hand', () => {
@@ -234,7 +241,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       const id = await merchant.opened();
       await desk.person.stepUp();
       const act = async (definition: typeof captureByHand, body: object) =>
-        carried(await desk.call(definition, { params: { id }, body }));
+        executedResult(await desk.call(definition, { params: { id }, body }));
       const captured = await act(captureByHand, { seen: 1, amount: '100.00', reference_code: 'hand' });
       assert.deepEqual([captured.status, captured.collected_amount, captured.seen], ['Collected', '100.00', 2]);
       assert.equal(captured.operations[1].reference_code, 'hand');
@@ -244,7 +251,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       assert.deepEqual([rest.refunded_amount, rest.can.refund, rest.can.refundable], ['100.00', false, '0.00']);
       assert.equal(rest.refund, 'whole');
       assertRefused(await desk.call(refundByHand, { params: { id }, body: { seen: 4 } }), 'payment_state', 'id');
-      const { records } = given(
+      const { records } = successData(
         await desk.call(listAudit, { body: { target: `payment:${id}`, actor: desk.person.id } }),
       );
       assert.equal(records.length, 3);
@@ -253,7 +260,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     test('voided', async () => {
       const id = await merchant.opened();
       await desk.person.stepUp();
-      const voided = carried(await desk.call(voidByHand, { params: { id }, body: { seen: 1 } }));
+      const voided = executedResult(await desk.call(voidByHand, { params: { id }, body: { seen: 1 } }));
       assert.deepEqual([voided.status, voided.can.void], ['Voided', false]);
     });
 
@@ -275,10 +282,10 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     });
 
     test('an outcome that nobody knows is no failure: the payment says so', async () => {
-      const own = await newMerchant(house, { 'timeout-ms': '1000' });
-      const other = await newDesk(house, own.account);
+      const own = await newMerchant(service, { 'timeout-ms': '1000' });
+      const other = await newAccountUser(service, own.account);
       const id = await own.opened('authorization', { words: '_capture_timeout' });
-      const result = carried(await other.call(captureByHand, { params: { id }, body: { seen: 1 } }));
+      const result = executedResult(await other.call(captureByHand, { params: { id }, body: { seen: 1 } }));
       assert.deepEqual([result.is_doubtful, result.operations[1].state, result.can.void], [true, 'in_progress', false]);
       assert.deepEqual(await found({ doubtful: 'yes' }, other), [id]);
       const again = await other.call(captureByHand, { params: { id }, body: { seen: 2 } });
@@ -308,14 +315,14 @@ describe('payments in the console', { timeout: 180_000 }, () => {
 
     test('takes the second factor', async () => {
       const id = await merchant.opened();
-      house.advance(6 * MINUTE);
+      service.advance(6 * MINUTE);
       for (const definition of [captureByHand, refundByHand, voidByHand])
         assertRefused(await desk.call(definition, { params: { id }, body: { seen: 1 } }), 'step_up_required');
     });
 
     test('a payment of another account, of the other environment, or of nobody is unknown, and stays', async () => {
       const id = await merchant.opened();
-      const stranger = await newDesk(house, (await newMerchant(house)).account);
+      const stranger = await newAccountUser(service, (await newMerchant(service)).account);
       await desk.person.stepUp();
       for (const definition of [showPayment, captureByHand, voidByHand, refundByHand]) {
         const body = definition === showPayment ? {} : { body: { seen: 1 } };
@@ -329,44 +336,44 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     });
 
     test('in production another person agrees first, and is told the card and the amount', async () => {
-      const { account, send } = await newCaller(house, { environment: 'production' });
+      const { account, send } = await newCaller(service, { environment: 'production' });
       const tenant = { account, environment: 'production' } as const;
       const request = { processor: 'simulator', settings: {}, force: true };
-      await house.core.activations.enable(tenant, request, { actor: { type: 'operator' } });
+      await service.core.activations.enable(tenant, request, { actor: { type: 'operator' } });
       const opened = await send('POST', PAYMENTS, order('payment'));
       const id = opened.json.data.transaction_info.transaction_id;
       const [owner, second] = [
-        await newDesk(house, account, { environment: 'production' }),
-        await newDesk(house, account, { environment: 'production' }),
+        await newAccountUser(service, account, { environment: 'production' }),
+        await newAccountUser(service, account, { environment: 'production' }),
       ];
       await owner.person.stepUp();
-      carried(await owner.call(setProductionByTwo, { body: { production_by_two: true } }));
+      executedResult(await owner.call(setProductionByTwo, { body: { production_by_two: true } }));
       assertRefused(
         await owner.call(refundByHand, { params: { id }, body: { seen: 1, amount: '999' } }),
         'invalid_field',
         'amount',
       );
       assertRefused(await owner.call(voidByHand, { params: { id }, body: { seen: 1 } }), 'payment_state', 'id');
-      const asked = given(await owner.call(refundByHand, { params: { id }, body: { seen: 1 } }));
-      const [waiting] = given(await second.call(listApprovals)).approvals;
+      const asked = successData(await owner.call(refundByHand, { params: { id }, body: { seen: 1 } }));
+      const [waiting] = successData(await second.call(listApprovals)).approvals;
       assert.deepEqual(waiting.summary, [
         { name: 'payment', value: id },
         { name: 'card', value: '411111******1111' },
         { name: 'amount', value: '125.50 USD' },
       ]);
       await second.person.stepUp();
-      given(await second.call(approve, { params: { id: asked.approval } }));
-      given(await owner.call(carryOut, { params: { id: asked.approval } }));
-      const payment = given(await owner.call(showPayment, { params: { id } }));
+      successData(await second.call(approve, { params: { id: asked.approval } }));
+      successData(await owner.call(carryOut, { params: { id: asked.approval } }));
+      const payment = successData(await owner.call(showPayment, { params: { id } }));
       assert.deepEqual([payment.refunded_amount, payment.operations.length], ['125.50', 2]);
     });
   });
 
   test('a payment whose authorization got no answer is listed as doubtful', async () => {
-    const own = await newMerchant(house, { 'timeout-ms': '1000' });
-    const other = await newDesk(house, own.account);
+    const own = await newMerchant(service, { 'timeout-ms': '1000' });
+    const other = await newAccountUser(service, own.account);
     await own.order('authorization', { amount: TIMES_OUT });
-    const [payment] = given(await other.call(listPayments, { body: { doubtful: 'yes' } })).payments;
+    const [payment] = successData(await other.call(listPayments, { body: { doubtful: 'yes' } })).payments;
     assert.deepEqual([payment.status, payment.is_doubtful], ['Opened', true]);
   });
 });

@@ -16,21 +16,21 @@ import {
   showProfile,
 } from '../../console/wire/profile.ts';
 import { showSession } from '../../console/wire/session.ts';
-import { Authenticator } from '../authenticator.ts';
-import { totp } from '../browser/totp.ts';
-import { type House, startHouse } from '../house.ts';
-import { type Client, newPerson, type PersonClient, signIn } from './client.ts';
+import { Authenticator } from '../fixtures/authenticator.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { totp } from '../fixtures/totp.ts';
+import { type ConsoleClient, newPerson, signIn, type UserClient } from './console-client.ts';
 
-let house: House;
-let ana: PersonClient;
+let service: TestService;
+let ana: UserClient;
 
 before(async () => {
-  house = await startHouse();
-  ana = await newPerson(house, await house.newAccount(), 'owner', 'Ana');
+  service = await startTestService();
+  ana = await newPerson(service, await service.newAccount(), 'owner', 'Ana');
 });
-after(() => house.stop());
+after(() => service.stop());
 
-const stageOf = async (client: Client) => (await client.call(showSession)).json.stage;
+const stageOf = async (client: ConsoleClient) => (await client.call(showSession)).json.stage;
 
 describe('a profile', () => {
   test('shows factors and sessions, this one first, and no secret of them', async () => {
@@ -59,7 +59,7 @@ describe('a profile', () => {
 
 describe('a password', () => {
   test('is changed by who knows the present one, and ends all other sessions', async () => {
-    const person = await newPerson(house, await house.newAccount(), 'owner');
+    const person = await newPerson(service, await service.newAccount(), 'owner');
     const other = await signIn(person);
     await person.stepUp();
     const next = 'quite another password 9';
@@ -76,17 +76,17 @@ describe('a password', () => {
 
 describe('second factors', () => {
   test('an app is replaced by another one', async () => {
-    const person = await newPerson(house, await house.newAccount(), 'owner');
+    const person = await newPerson(service, await service.newAccount(), 'owner');
     const begun = await person.call(beginTotp);
     assert.equal(begun.status, 200, begun.text);
     const { secret } = begun.json.totp;
     assert.equal((await person.call(addTotp, { body: { code: '000000' } })).json.field, 'code');
-    const added = await person.call(addTotp, { body: { code: totp(secret, house.now()) } });
+    const added = await person.call(addTotp, { body: { code: totp(secret, service.now()) } });
     assert.equal(added.status, 200, added.text);
     await assert.rejects(signIn(person));
     const code = (): string => {
-      house.advance(30_000);
-      return totp(secret, house.now());
+      service.advance(30_000);
+      return totp(secret, service.now());
     };
     assert.ok(await signIn({ ...person, code }));
   });
@@ -107,8 +107,8 @@ describe('second factors', () => {
   });
 
   test('a passkey gets another name, and an app or what is somebody else’s none', async () => {
-    const [first, second] = [await newPerson(house, await house.newAccount(), 'owner'), ana];
-    const origin = `https://localhost:${house.ports.console}`;
+    const [first, second] = [await newPerson(service, await service.newAccount(), 'owner'), ana];
+    const origin = `https://localhost:${service.ports.console}`;
     const { options } = (await first.call(beginPasskey)).json;
     const credential = new Authenticator(origin).create(options);
     const added = await first.call(addPasskey, { body: { credential, label: 'Laptop' } });
@@ -116,7 +116,7 @@ describe('second factors', () => {
     const named = async () => (await first.call(showProfile)).json.factors.map((each: { label: string }) => each.label);
     const { factors } = (await first.call(showProfile)).json;
     const { id } = factors.find(({ kind }: { kind: string }) => kind === 'passkey');
-    const rename = (client: Client, of: string, label: string) =>
+    const rename = (client: ConsoleClient, of: string, label: string) =>
       client.call(renamePasskey, { params: { id: of }, body: { label } });
     assert.equal((await rename(first, id, ' Work laptop ')).status, 200);
     assert.deepEqual(await named(), ['', 'Work laptop']);
@@ -144,8 +144,8 @@ describe('second factors', () => {
 
 describe('an e-mail address', () => {
   test('is changed; from then on it alone signs in, and all other sessions have ended', async () => {
-    const account = await house.newAccount();
-    const person = await newPerson(house, account, 'owner');
+    const account = await service.newAccount();
+    const person = await newPerson(service, account, 'owner');
     const other = await signIn(person);
     await person.stepUp();
     const email = 'Another.Address@example.com';
@@ -157,7 +157,7 @@ describe('an e-mail address', () => {
   });
 
   test('is one, and nobody else’s', async () => {
-    const person = await newPerson(house, await house.newAccount(), 'owner');
+    const person = await newPerson(service, await service.newAccount(), 'owner');
     const wrong = await person.call(changeEmail, { body: { email: 'no-address-at-all' } });
     assert.deepEqual([wrong.status, wrong.json.field, wrong.text.includes('no-address')], [400, 'email', false]);
     const taken = await person.call(changeEmail, { body: { email: ana.email.toUpperCase() } });
@@ -168,7 +168,7 @@ describe('an e-mail address', () => {
 
 describe('sessions', () => {
   test('of oneself are ended, one or all others; those of somebody else are not there', async () => {
-    const person = await newPerson(house, await house.newAccount(), 'owner');
+    const person = await newPerson(service, await service.newAccount(), 'owner');
     const [first, second] = [await signIn(person), await signIn(person)];
     const own = (await second.call(showProfile)).json.sessions[0].id;
     assert.equal((await ana.call(endSession, { params: { id: own } })).status, 404);

@@ -6,11 +6,18 @@ import { configureProxy, removeProxy, showProxy } from '../../console/wire/proxy
 import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
 import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { certificateFingerprint } from '../../src/proxy/configuration.ts';
-import { type House, startHouse } from '../house.ts';
-import { newCertificate, newPair, privatePem, publicPem } from '../rsa-pairs.ts';
-import { assertRefused, assertUnknown, carried, type Desk, given, newDesk } from './desk.ts';
+import { newCertificate, newKeyPair, privatePem, publicPem } from '../fixtures/rsa-key-pairs.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import {
+  type AccountUser,
+  assertRefused,
+  assertUnknown,
+  executedResult,
+  newAccountUser,
+  successData,
+} from './account-user.ts';
 
-const [PROCESSOR, MERCHANT, LATER] = [newPair(), newPair(), newPair()];
+const [PROCESSOR, MERCHANT, LATER] = [newKeyPair(), newKeyPair(), newKeyPair()];
 const SECRET = 'Kx7-only-for-the-token';
 
 interface Setting {
@@ -19,20 +26,21 @@ interface Setting {
 }
 
 describe('the proxy in the console', { timeout: 120_000 }, () => {
-  let house: House;
+  let service: TestService;
 
   before(async () => {
-    house = await startHouse();
+    service = await startTestService();
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const both = { processor_public_key: publicPem(PROCESSOR), merchant_private_key: privatePem(MERCHANT) };
-  const fresh = async (): Promise<Desk> => newDesk(house, await house.newAccount());
-  const configured = async (desk: Desk, body: object) => carried(await desk.call(configureProxy, { body }));
+  const fresh = async (): Promise<AccountUser> => newAccountUser(service, await service.newAccount());
+  const configured = async (desk: AccountUser, body: object) =>
+    executedResult(await desk.call(configureProxy, { body }));
 
   test('without anything configured there are no keys, and every setting with its default', async () => {
     const desk = await fresh();
-    const { settings, ...keys } = given(await desk.call(showProxy));
+    const { settings, ...keys } = successData(await desk.call(showProxy));
     assert.deepEqual(keys, { processor_public_keys: [], merchant_private_keys: [], merchant_certificates: [] });
     assert.equal(settings.length, 13);
     const named = (name: string) => settings.find((each: Setting) => each.name === name);
@@ -67,7 +75,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     ];
     await configured(desk, { ...both, settings });
     const answer = await desk.call(showProxy);
-    const shown = given(answer);
+    const shown = successData(answer);
     assert.deepEqual(shown.processor_public_keys, [
       { fingerprint: keyFingerprint(PROCESSOR.publicKey), bits: 2048, from: null },
     ]);
@@ -83,7 +91,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     assert.deepEqual(others, []);
     assert.match(certificate.pem, /^-----BEGIN CERTIFICATE-----/);
     assert.match(certificate.subject, new RegExp(desk.account));
-    assert.ok(Date.parse(certificate.expires_at) > house.now());
+    assert.ok(Date.parse(certificate.expires_at) > service.now());
     const set = shown.settings.filter((each: { is_set: boolean }) => each.is_set);
     assert.deepEqual(
       set.map(({ name, value }: Setting) => [name, value]),
@@ -101,7 +109,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
   test('what is absent stays, an absent value is no longer set, and a key can wait beside the one in use', async () => {
     const desk = await fresh();
     await configured(desk, { ...both, settings: [{ name: 'jose.payload', value: 'plain' }] });
-    const certificate = await newCertificate(LATER, house.now());
+    const certificate = await newCertificate(LATER, service.now());
     const after = await configured(desk, {
       merchant_private_key: privatePem(LATER),
       merchant_certificate: certificate.toString(),
@@ -113,7 +121,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
       [inUse.fingerprint, inUse.from, waiting.fingerprint],
       [keyFingerprint(MERCHANT.publicKey), null, keyFingerprint(LATER.publicKey)],
     );
-    assert.ok(Math.abs(Date.parse(waiting.from) - house.now() - HOUR) < MINUTE);
+    assert.ok(Math.abs(Date.parse(waiting.from) - service.now() - HOUR) < MINUTE);
     assert.equal(after.merchant_certificates[1].fingerprint, certificateFingerprint(certificate));
     assert.equal(after.merchant_certificates[1].from, waiting.from);
     assert.equal(after.processor_public_keys.length, 1);
@@ -123,12 +131,12 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
   test('what is wrong names the part that is at fault, repeats nothing of it, and changes nothing', async () => {
     const desk = await fresh();
     await configured(desk, both);
-    const before = given(await desk.call(showProxy));
+    const before = successData(await desk.call(showProxy));
     const encrypted = MERCHANT.privateKey
       .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: SECRET })
       .toString();
-    const short = newPair(1024);
-    const other = (await newCertificate(LATER, house.now())).toString();
+    const short = newKeyPair(1024);
+    const other = (await newCertificate(LATER, service.now())).toString();
     const wrong: readonly [string, object][] = [
       ['processor_public_key', { processor_public_key: SECRET }],
       ['processor_public_key', { processor_public_key: privatePem(MERCHANT) }],
@@ -152,8 +160,8 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
       assert.doesNotMatch(answer.text, /BEGIN/);
     }
     assertRefused(await desk.call(configureProxy, { body: {} }), 'not_possible');
-    assert.deepEqual(given(await desk.call(showProxy)), before);
-    assert.ok(!house.log.some((line) => line.includes(SECRET)));
+    assert.deepEqual(successData(await desk.call(showProxy)), before);
+    assert.ok(!service.log.some((line) => line.includes(SECRET)));
   });
 
   test('an encrypted key is read with its passphrase', async () => {
@@ -172,9 +180,9 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     const desk = await fresh();
     assertRefused(await desk.call(removeProxy), 'not_possible');
     await configured(desk, both);
-    assert.deepEqual(carried(await desk.call(removeProxy)), { done: true });
-    assert.deepEqual(given(await desk.call(showProxy)).merchant_private_keys, []);
-    const { records } = given(await desk.call(listAudit, { body: { action: 'proxy.', actor: desk.person.id } }));
+    assert.deepEqual(executedResult(await desk.call(removeProxy)), { done: true });
+    assert.deepEqual(successData(await desk.call(showProxy)).merchant_private_keys, []);
+    const { records } = successData(await desk.call(listAudit, { body: { action: 'proxy.', actor: desk.person.id } }));
     assert.deepEqual(
       records.map(({ action }: { action: string }) => action),
       ['proxy.removed', 'proxy.configured'],
@@ -184,12 +192,12 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
   test('a configuration that was changed in the database cannot be shown, and can be removed', async () => {
     const desk = await fresh();
     await configured(desk, both);
-    await house.core.database.commit({
+    await service.core.database.commit({
       writes: [{ sql: 'update proxy_configurations set revision = 7 where account = ?', rows: [[desk.account]] }],
     });
     assertRefused(await desk.call(showProxy), 'not_possible');
-    carried(await desk.call(removeProxy));
-    assert.deepEqual(given(await desk.call(showProxy)).merchant_private_keys, []);
+    executedResult(await desk.call(removeProxy));
+    assert.deepEqual(successData(await desk.call(showProxy)).merchant_private_keys, []);
   });
 
   test('changes take the second factor, and belong to the account and environment of the path', async () => {
@@ -202,22 +210,22 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
       await stranger.call(configureProxy, { ...elsewhere, body: both }),
       await stranger.call(removeProxy, elsewhere),
     );
-    const production = given(await desk.call(showProxy, { params: { environment: 'production' } }));
+    const production = successData(await desk.call(showProxy, { params: { environment: 'production' } }));
     assert.deepEqual(production.merchant_private_keys, []);
-    house.advance(6 * MINUTE);
+    service.advance(6 * MINUTE);
     assertRefused(await desk.call(configureProxy, { body: both }), 'step_up_required');
     assertRefused(await desk.call(removeProxy), 'step_up_required');
   });
 
   test('in production another person agrees first, and is told fingerprints and values that are no secret', async () => {
-    const account = await house.newAccount();
+    const account = await service.newAccount();
     const environment = 'production';
     const [owner, second] = [
-      await newDesk(house, account, { environment }),
-      await newDesk(house, account, { environment }),
+      await newAccountUser(service, account, { environment }),
+      await newAccountUser(service, account, { environment }),
     ];
     await owner.person.stepUp();
-    carried(await owner.call(setProductionByTwo, { body: { production_by_two: true } }));
+    executedResult(await owner.call(setProductionByTwo, { body: { production_by_two: true } }));
     const settings = [
       { name: 'jose.payload', value: 'plain' },
       { name: 'wssec.username', value: 'shop' },
@@ -225,11 +233,11 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     ];
     const refused = await owner.call(configureProxy, { body: { processor_public_key: SECRET } });
     assertRefused(refused, 'invalid_field', 'processor_public_key', SECRET);
-    const asked = given(await owner.call(configureProxy, { body: { ...both, settings } }));
+    const asked = successData(await owner.call(configureProxy, { body: { ...both, settings } }));
     assert.equal(asked.result, null);
-    assert.deepEqual(given(await owner.call(showProxy)).processor_public_keys, []);
+    assert.deepEqual(successData(await owner.call(showProxy)).processor_public_keys, []);
     const list = await second.call(listApprovals);
-    const [waiting] = given(list).approvals;
+    const [waiting] = successData(list).approvals;
     assert.deepEqual(waiting.summary, [
       { name: 'processor_public_key', value: keyFingerprint(PROCESSOR.publicKey) },
       { name: 'merchant_private_key', value: keyFingerprint(MERCHANT.publicKey) },
@@ -240,14 +248,14 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     ]);
     assert.ok(!list.text.includes(SECRET) && !list.text.includes('PRIVATE KEY'));
     await second.person.stepUp();
-    given(await second.call(approve, { params: { id: asked.approval } }));
-    given(await owner.call(carryOut, { params: { id: asked.approval } }));
-    const shown = given(await owner.call(showProxy));
+    successData(await second.call(approve, { params: { id: asked.approval } }));
+    successData(await owner.call(carryOut, { params: { id: asked.approval } }));
+    const shown = successData(await owner.call(showProxy));
     assert.equal(shown.merchant_private_keys[0].fingerprint, keyFingerprint(MERCHANT.publicKey));
     // What goes is told as well: nobody agrees to it unseen.
     const gone = [{ name: 'wssec.username' }, { name: 'wssec.password', value: '' }];
-    const removal = given(await owner.call(configureProxy, { body: { settings: gone } }));
-    const told = given(await second.call(listApprovals)).approvals.find(
+    const removal = successData(await owner.call(configureProxy, { body: { settings: gone } }));
+    const told = successData(await second.call(listApprovals)).approvals.find(
       ({ id }: { id: string }) => id === removal.approval,
     );
     assert.deepEqual(told.summary, [

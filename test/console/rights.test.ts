@@ -10,8 +10,8 @@ import {
 } from '../../console/people/roles.ts';
 import { routes } from '../../console/server/routes.ts';
 import type { Definition } from '../../console/wire/definition.ts';
-import { type House, startHouse } from '../house.ts';
-import { joinToo, newClient, newPerson, type PersonClient, pathOf } from './client.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { joinAccount, newClient, newPerson, pathOf, type UserClient } from './console-client.ts';
 
 /** Every line of the interface, and everybody who may or may not call it. */
 
@@ -20,24 +20,24 @@ const isCapability = (access: string): access is Capability => (CAPABILITIES as 
 const lineOf = ({ method, path }: Definition): string => `${method} ${path}`;
 const STEPPED_UP_MS = 5 * 60_000;
 
-let house: House;
+let service: TestService;
 let account: string;
-const members = new Map<Role, PersonClient>();
-let outsider: PersonClient;
+const members = new Map<Role, UserClient>();
+let outsider: UserClient;
 
 before(async () => {
-  house = await startHouse();
-  account = await house.newAccount();
-  for (const role of ACCOUNT_ROLES) members.set(role, await newPerson(house, account, role));
-  members.set('operator', await newPerson(house, '', 'operator'));
-  outsider = await newPerson(house, await house.newAccount('Other'), 'owner');
+  service = await startTestService();
+  account = await service.newAccount();
+  for (const role of ACCOUNT_ROLES) members.set(role, await newPerson(service, account, role));
+  members.set('operator', await newPerson(service, '', 'operator'));
+  outsider = await newPerson(service, await service.newAccount('Other'), 'owner');
 });
-after(() => house.stop());
+after(() => service.stop());
 
-const the = (role: Role): PersonClient => members.get(role) as PersonClient;
+const the = (role: Role): UserClient => members.get(role) as UserClient;
 const paramsOf = (): Record<string, string> => ({ account, environment: 'sandbox' });
 /** No body: what is allowed goes no further than reading it, and what has none finds no record by the ids. */
-const ask = (client: PersonClient, definition: Definition) => client.call(definition, { params: paramsOf() });
+const ask = (client: UserClient, definition: Definition) => client.call(definition, { params: paramsOf() });
 
 describe('the lines of the interface', () => {
   test('are all there are, each once', () => {
@@ -67,7 +67,7 @@ describe('the lines of the interface', () => {
 describe('nobody', () => {
   for (const definition of definitions.filter(({ access }) => access !== 'anybody'))
     test(`is not let in to ${lineOf(definition)}`, async () => {
-      const answer = await newClient(house).send(definition.method, pathOf(definition, { params: paramsOf() }));
+      const answer = await newClient(service).send(definition.method, pathOf(definition, { params: paramsOf() }));
       assert.deepEqual([answer.status, answer.json.code], [401, 'not_signed_in']);
     });
 });
@@ -75,7 +75,7 @@ describe('nobody', () => {
 describe('who has only given a password', () => {
   test('gets no further than the second factor', async () => {
     const person = the('auditor');
-    const client = newClient(house);
+    const client = newClient(service);
     const given = await client.send('POST', '/api/sign-in', { email: person.email, password: person.password });
     client.csrf = given.json.csrf_token;
     for (const definition of definitions.filter(({ access }) => !['anybody', 'signing-in'].includes(access))) {
@@ -92,7 +92,7 @@ describe('a page of another origin', () => {
     const client = the('owner');
     const wrong: readonly Record<string, string>[] = [
       { origin: 'https://evil.example' },
-      { origin: `https://localhost:${house.ports.sandbox}` },
+      { origin: `https://localhost:${service.ports.sandbox}` },
       { 'sec-fetch-site': 'cross-site' },
       { 'sec-fetch-site': 'same-site' },
     ];
@@ -164,7 +164,7 @@ describe('roles', () => {
         assert.notEqual(answer.json.code, 'invalid_field', lineOf(definition));
       }
     assert.deepEqual(
-      house.log.filter((line) => line.includes('"failure"')),
+      service.log.filter((line) => line.includes('"failure"')),
       [],
     );
   });
@@ -177,7 +177,7 @@ describe('roles', () => {
   });
 
   test('what a role does not allow is in the log of the account, and what an outsider tries is in none of it', async () => {
-    const { database } = house.core;
+    const { database } = service.core;
     const refused = async (): Promise<string[]> =>
       (await database.read('select record from journal where account = ?', account))
         .map((row) => JSON.parse(String(row['record'])))
@@ -189,8 +189,8 @@ describe('roles', () => {
   });
 
   test('what is refused again and again fills no log: it is there once, and then as a number', async () => {
-    const { database, people } = house.core;
-    const analyst = await newPerson(house, account, 'analyst');
+    const { database, people } = service.core;
+    const analyst = await newPerson(service, account, 'analyst');
     const path = '/api/accounts/:account/:environment/keys';
     const refused = async (of: string): Promise<unknown[]> =>
       (await database.read('select record from journal where account = ? order by sequence', of))
@@ -216,7 +216,7 @@ describe('roles', () => {
 describe('the second factor', () => {
   test('is asked for again by everything that is sensitive, once some minutes have passed', async () => {
     for (const role of ROLE_NAMES) await the(role).stepUp();
-    house.advance(STEPPED_UP_MS);
+    service.advance(STEPPED_UP_MS);
     for (const role of ROLE_NAMES) {
       const client = the(role);
       for (const definition of definitions) {
@@ -232,24 +232,24 @@ describe('the second factor', () => {
 
 describe('a role that is taken away', () => {
   test('is gone with the next call', async () => {
-    const person = await newPerson(house, account, 'developer');
-    await joinToo(person, await house.newAccount(), 'auditor');
+    const person = await newPerson(service, account, 'developer');
+    await joinAccount(person, await service.newAccount(), 'auditor');
     const shown = { method: 'GET', path: '/api/accounts/:account/team' } as Definition;
     assert.equal((await ask(person, shown)).status, 200);
-    await house.core.people.team.remove(account, person.id, { actor: { type: 'operator' } });
+    await service.core.people.team.remove(account, person.id, { actor: { type: 'operator' } });
     assert.equal((await ask(person, shown)).status, 404);
   });
 
   test('takes the session with it when it was the last', async () => {
-    const person = await newPerson(house, account, 'developer');
-    await house.core.people.team.remove(account, person.id, { actor: { type: 'operator' } });
+    const person = await newPerson(service, account, 'developer');
+    await service.core.people.team.remove(account, person.id, { actor: { type: 'operator' } });
     const shown = { method: 'GET', path: '/api/accounts/:account/team' } as Definition;
     assert.equal((await ask(person, shown)).status, 401);
   });
 
   test('does not come back for who writes it into the database', async () => {
-    const person = await newPerson(house, account, 'auditor');
-    await house.core.database.commit({
+    const person = await newPerson(service, account, 'auditor');
+    await service.core.database.commit({
       writes: [{ sql: "update memberships set role = 'owner' where person = ?", rows: [[person.id]] }],
     });
     assert.equal((await ask(person, { method: 'GET', path: '/api/accounts/:account/team' } as Definition)).status, 404);

@@ -17,72 +17,72 @@ import {
 } from '../../console/wire/team.ts';
 import { newKey } from '../../src/accounts/new-key.ts';
 import { commitAll } from '../../src/storage/database.ts';
-import { Authenticator } from '../authenticator.ts';
-import { totp } from '../browser/totp.ts';
-import { type Answer, type House, startHouse } from '../house.ts';
-import { type Client, joinToo, newClient, newPerson, PASSWORD, type PersonClient } from './client.ts';
-import { assertRefused, assertUnknown, carried, given } from './desk.ts';
+import { Authenticator } from '../fixtures/authenticator.ts';
+import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { totp } from '../fixtures/totp.ts';
+import { assertRefused, assertUnknown, executedResult, successData } from './account-user.ts';
+import { type ConsoleClient, joinAccount, newClient, newPerson, PASSWORD, type UserClient } from './console-client.ts';
 
 /** Where production takes two people, one of them alone cannot become both. */
 
-let house: House;
+let service: TestService;
 let account: string;
-let ana: PersonClient;
-let ben: PersonClient;
-let aud: PersonClient;
-let operator: PersonClient;
+let ana: UserClient;
+let ben: UserClient;
+let aud: UserClient;
+let operator: UserClient;
 
 const BY_TEST = { actor: { type: 'operator' } } as const;
 const TRAITS = { name: 'till', permissions: ['account:read'], allow_list: [] };
 
 before(async () => {
-  house = await startHouse();
-  operator = await newPerson(house, '', 'operator');
+  service = await startTestService();
+  operator = await newPerson(service, '', 'operator');
 });
 beforeEach(async () => {
-  account = await house.newAccount();
-  ana = await newPerson(house, account, 'owner', 'Ana');
-  ben = await newPerson(house, account, 'developer', 'Ben');
-  aud = await newPerson(house, account, 'auditor', 'Aud');
-  await house.core.accounts.setDualControl(account, true, BY_TEST);
+  account = await service.newAccount();
+  ana = await newPerson(service, account, 'owner', 'Ana');
+  ben = await newPerson(service, account, 'developer', 'Ben');
+  aud = await newPerson(service, account, 'auditor', 'Aud');
+  await service.core.accounts.setDualControl(account, true, BY_TEST);
   await operator.stepUp();
 });
-after(() => house.stop());
+after(() => service.stop());
 
 const of = (id: string) => ({ params: { account, id } });
-const whom = (person: PersonClient) => ({ params: { account, person: person.id } });
+const whom = (person: UserClient) => ({ params: { account, person: person.id } });
 
 /** The id of what waits now. */
-function waits(answer: Answer): string {
-  const { approval, result } = given(answer);
+function waits(answer: TestResponse): string {
+  const { approval, result } = successData(answer);
   assert.deepEqual([typeof approval, result], ['string', null]);
   return approval;
 }
 
-const askForKey = async (client: Client = ana): Promise<string> =>
+const askForKey = async (client: ConsoleClient = ana): Promise<string> =>
   waits(await client.call(createKey, { params: { account, environment: 'production' }, body: TRAITS }));
 
-const shown = async (client: Client, id: string) =>
-  given(await client.call(listApprovals, { params: { account } })).approvals.find(
+const shown = async (client: ConsoleClient, id: string) =>
+  successData(await client.call(listApprovals, { params: { account } })).approvals.find(
     (approval: { id: string }) => approval.id === id,
   );
 
 const secretOf = ({ url }: { url: string }): string => url.split('#')[1] ?? '';
 
 /** Whoever holds a link follows it. */
-async function follow(invitation: string, name?: string): Promise<Client> {
-  const client = newClient(house);
+async function follow(invitation: string, name?: string): Promise<ConsoleClient> {
+  const client = newClient(service);
   // A credential reset takes another password than the present one.
   const own = name === undefined ? { password: `${PASSWORD} and more` } : { password: PASSWORD, name };
-  const begun = given(await client.call(join, { body: { invitation, ...own } }));
+  const begun = successData(await client.call(join, { body: { invitation, ...own } }));
   client.csrf = begun.csrf_token;
-  const joined = given(await client.call(joinByTotp, { body: { code: totp(begun.totp.secret, house.now()) } }));
+  const joined = successData(await client.call(joinByTotp, { body: { code: totp(begun.totp.secret, service.now()) } }));
   client.csrf = joined.session.csrf_token;
   return client;
 }
 
 /** They do not count as the second person for what was asked for before. */
-async function assertCameLater(client: Client, id: string): Promise<void> {
+async function assertCameLater(client: ConsoleClient, id: string): Promise<void> {
   assert.equal((await shown(client, id)).may_decide, false);
   for (const verdict of [approve, decline]) {
     const answer = await client.call(verdict, of(id));
@@ -94,11 +94,11 @@ async function assertCameLater(client: Client, id: string): Promise<void> {
 }
 
 describe('a second person', () => {
-  const role = async (person: PersonClient): Promise<Role | undefined> =>
-    house.core.people.team.roleIn(account, person.id);
+  const role = async (person: UserClient): Promise<Role | undefined> =>
+    service.core.people.team.roleIn(account, person.id);
 
   test('is not let in, raised or taken over by one alone', async () => {
-    const { people } = house.core;
+    const { people } = service.core;
     const id = await askForKey();
     waits(
       await ana.call(inviteToTeam, { params: { account }, body: { email: 'ana+2@example.com', role: 'developer' } }),
@@ -108,7 +108,7 @@ describe('a second person', () => {
     assert.deepEqual(await people.invitations.list(account), []);
     assert.equal(await role(aud), 'auditor');
     assert.equal((await shown(ana, id)).status, 'waiting');
-    assert.deepEqual(await house.core.accounts.keys(account), []);
+    assert.deepEqual(await service.core.accounts.keys(account), []);
   });
 
   test('is invited by two: the second reads for whom and as what, the first gets the link', async () => {
@@ -120,12 +120,14 @@ describe('a second person', () => {
       { name: 'email', value: 'cleo@example.com' },
       { name: 'role', value: 'developer' },
     ]);
-    given(await ben.call(approve, of(id)));
-    const { result } = given(await ana.call(carryOut, of(id)));
-    const look = given(await newClient(house).call(lookAtInvitation, { body: { invitation: secretOf(result) } }));
+    successData(await ben.call(approve, of(id)));
+    const { result } = successData(await ana.call(carryOut, of(id)));
+    const look = successData(
+      await newClient(service).call(lookAtInvitation, { body: { invitation: secretOf(result) } }),
+    );
     assert.deepEqual([look.email, look.role], ['cleo@example.com', 'developer']);
     await follow(secretOf(result), 'Cleo');
-    assert.equal((await house.core.people.team.members(account)).length, 4);
+    assert.equal((await service.core.people.team.members(account)).length, 4);
   });
 
   test('gets another role by two', async () => {
@@ -136,8 +138,8 @@ describe('a second person', () => {
       { name: 'role_now', value: 'auditor' },
       { name: 'role', value: 'developer' },
     ]);
-    given(await ben.call(approve, of(id)));
-    assert.deepEqual(given(await ana.call(carryOut, of(id))).result, { done: true });
+    successData(await ben.call(approve, of(id)));
+    assert.deepEqual(successData(await ana.call(carryOut, of(id))).result, { done: true });
     assert.equal(await role(aud), 'developer');
   });
 
@@ -148,9 +150,11 @@ describe('a second person', () => {
       { name: 'email', value: aud.email },
       { name: 'role', value: 'auditor' },
     ]);
-    given(await ben.call(approve, of(id)));
-    const { result } = given(await ana.call(carryOut, of(id)));
-    const look = given(await newClient(house).call(lookAtInvitation, { body: { invitation: secretOf(result) } }));
+    successData(await ben.call(approve, of(id)));
+    const { result } = successData(await ana.call(carryOut, of(id)));
+    const look = successData(
+      await newClient(service).call(lookAtInvitation, { body: { invitation: secretOf(result) } }),
+    );
     assert.deepEqual([look.kind, look.email], ['reset', aud.email]);
   });
 
@@ -166,29 +170,29 @@ describe('a second person', () => {
       await ana.call(resetPerson, whom(operator)),
       await ana.call(changeRole, { ...nobody, body: { role: 'owner' } }),
     );
-    await joinToo(aud, await house.newAccount(), 'analyst');
+    await joinAccount(aud, await service.newAccount(), 'analyst');
     assertRefused(await ana.call(resetPerson, whom(aud)), 'not_allowed');
-    assert.deepEqual(given(await ana.call(listApprovals, { params })).approvals, []);
+    assert.deepEqual(successData(await ana.call(listApprovals, { params })).approvals, []);
   });
 
   test('is not waited for when access is taken away', async () => {
-    const invitation = await house.core.people.invitations.invite(
+    const invitation = await service.core.people.invitations.invite(
       { account, role: 'auditor', email: 'dora@example.com' },
       { account, role: 'owner' },
       BY_TEST,
     );
-    given(await ana.call(withdrawInvitation, of(invitation.id)));
-    given(await ana.call(removeFromTeam, whom(aud)));
+    successData(await ana.call(withdrawInvitation, of(invitation.id)));
+    successData(await ana.call(removeFromTeam, whom(aud)));
     assert.equal(await role(aud), undefined);
-    const key = await house.newKey(account, { environment: 'production' });
+    const key = await service.newKey(account, { environment: 'production' });
     const params = { account, environment: 'production', id: key.id };
-    assert.equal(given(await ana.call(revokeKey, { params })).key.state, 'revoked');
+    assert.equal(successData(await ana.call(revokeKey, { params })).key.state, 'revoked');
   });
 });
 
 describe('who came after something was asked for', () => {
   const invite = (roleThere: Role, email: string) =>
-    house.core.people.invitations.invite({ account, role: roleThere, email }, { account, role: 'owner' }, BY_TEST);
+    service.core.people.invitations.invite({ account, role: roleThere, email }, { account, role: 'owner' }, BY_TEST);
 
   test('does not decide it, by whatever link; of what is asked for then, they do', async () => {
     const link = await invite('developer', 'late@example.com');
@@ -197,21 +201,21 @@ describe('who came after something was asked for', () => {
     await assertCameLater(late, id);
     const next = await askForKey();
     assert.equal((await shown(late, next)).may_decide, true);
-    given(await late.call(approve, of(next)));
-    given(await ana.call(carryOut, of(next)));
+    successData(await late.call(approve, of(next)));
+    successData(await ana.call(carryOut, of(next)));
   });
 
   test('nor does who was somewhere else before', async () => {
-    const other = await newPerson(house, await house.newAccount(), 'owner');
+    const other = await newPerson(service, await service.newAccount(), 'owner');
     const { secret: invitation } = await invite('developer', other.email);
     const id = await askForKey();
-    given(await other.call(acceptInvitation, { body: { invitation } }));
+    successData(await other.call(acceptInvitation, { body: { invitation } }));
     await assertCameLater(other, id);
   });
 
   test('nor does who got a new way in, from an operator too', async () => {
     const id = await askForKey();
-    const { url } = given(await operator.call(resetPersonOf, { params: { id: account, person: ben.id } }));
+    const { url } = successData(await operator.call(resetPersonOf, { params: { id: account, person: ben.id } }));
     const taken = await follow(secretOf({ url }));
     await assertCameLater(taken, id);
     assert.equal((await shown(taken, await askForKey())).may_decide, true);
@@ -219,32 +223,32 @@ describe('who came after something was asked for', () => {
 
   test('but somebody who adds a second factor is who they were', async () => {
     const id = await askForKey();
-    const { options } = given(await ben.call(beginPasskey));
-    const credential = new Authenticator(`https://localhost:${house.ports.console}`).create(options);
-    given(await ben.call(addPasskey, { body: { credential, label: 'Laptop' } }));
+    const { options } = successData(await ben.call(beginPasskey));
+    const credential = new Authenticator(`https://localhost:${service.ports.console}`).create(options);
+    successData(await ben.call(addPasskey, { body: { credential, label: 'Laptop' } }));
     assert.equal((await shown(ben, id)).may_decide, true);
-    given(await ben.call(approve, of(id)));
-    given(await ana.call(carryOut, of(id)));
+    successData(await ben.call(approve, of(id)));
+    successData(await ana.call(carryOut, of(id)));
   });
 });
 
 describe('links that one person made', () => {
   test('end when the rule comes into force, also for who began to follow them', async () => {
-    await house.core.accounts.setDualControl(account, false, BY_TEST);
+    await service.core.accounts.setDualControl(account, false, BY_TEST);
     const body = { email: 'ana+2@example.com', role: 'developer' };
-    const link = secretOf(carried(await ana.call(inviteToTeam, { params: { account }, body })));
-    const reset = secretOf(carried(await ana.call(resetPerson, whom(ben))));
-    const begun = newClient(house);
+    const link = secretOf(executedResult(await ana.call(inviteToTeam, { params: { account }, body })));
+    const reset = secretOf(executedResult(await ana.call(resetPerson, whom(ben))));
+    const begun = newClient(service);
     const joining = { invitation: link, password: PASSWORD, name: 'Ana too' };
-    const { csrf_token: word, totp: app } = given(await begun.call(join, { body: joining }));
+    const { csrf_token: word, totp: app } = successData(await begun.call(join, { body: joining }));
     begun.csrf = word;
-    carried(await ana.call(setProductionByTwo, { params: { account }, body: { production_by_two: true } }));
-    assert.deepEqual(given(await ana.call(showTeam, { params: { account } })).invitations, []);
+    executedResult(await ana.call(setProductionByTwo, { params: { account }, body: { production_by_two: true } }));
+    assert.deepEqual(successData(await ana.call(showTeam, { params: { account } })).invitations, []);
     for (const invitation of [link, reset])
-      assertRefused(await newClient(house).call(lookAtInvitation, { body: { invitation } }), 'not_possible');
-    const code = totp(app.secret, house.now());
+      assertRefused(await newClient(service).call(lookAtInvitation, { body: { invitation } }), 'not_possible');
+    const code = totp(app.secret, service.now());
     assertRefused(await begun.call(joinByTotp, { body: { code } }), 'not_possible');
-    const rows = await house.core.database.read('select record from journal where account = ?', account);
+    const rows = await service.core.database.read('select record from journal where account = ?', account);
     const actions = rows.map((row) => JSON.parse(String(row['record'])).action);
     assert.equal(actions.filter((action) => action === 'invitation.revoked').length, 2);
   });
@@ -253,16 +257,16 @@ describe('links that one person made', () => {
 describe('operators', () => {
   test('are the way out when there is nobody left to agree: they invite an owner at once, on record', async () => {
     const id = await askForKey();
-    given(await ana.call(removeFromTeam, whom(ben)));
+    successData(await ana.call(removeFromTeam, whom(ben)));
     const alone = await ana.call(createKey, { params: { account, environment: 'production' }, body: TRAITS });
     assertRefused(alone, 'not_possible');
     assert.match(alone.json.message, /^Nobody else in this account may approve this/);
     const body = { email: 'new.owner@example.com' };
-    const { url } = given(await operator.call(inviteOwner, { params: { id: account }, body }));
+    const { url } = successData(await operator.call(inviteOwner, { params: { id: account }, body }));
     const owner = await follow(secretOf({ url }), 'Olga');
     await assertCameLater(owner, id);
-    given(await owner.call(approve, of(await askForKey())));
-    const rows = await house.core.database.read('select record from journal where account = ?', account);
+    successData(await owner.call(approve, of(await askForKey())));
+    const rows = await service.core.database.read('select record from journal where account = ?', account);
     const invited = rows
       .map((row) => JSON.parse(String(row['record'])))
       .filter(({ action }) => action === 'person.invited');
@@ -272,28 +276,28 @@ describe('operators', () => {
 
 describe('the list of what waits', () => {
   test('tells people by their addresses too, because anybody may take any name', async () => {
-    given(await ben.call(editProfile, { body: { name: 'Ana' } }));
+    successData(await ben.call(editProfile, { body: { name: 'Ana' } }));
     const id = await askForKey(ben);
     const waiting = await shown(ana, id);
     assert.deepEqual([waiting.requested_by, waiting.requested_by_email], ['Ana', ben.email]);
     assert.deepEqual([waiting.decided_by, waiting.decided_by_email], [null, null]);
-    given(await ana.call(decline, of(id)));
+    successData(await ana.call(decline, of(id)));
     const declined = await shown(ben, id);
     assert.deepEqual([declined.decided_by, declined.decided_by_email], ['Ana', ana.email]);
   });
 
   test('tells no address of who is no member any more', async () => {
     const id = await askForKey(ben);
-    await joinToo(ben, await house.newAccount(), 'owner');
-    await house.core.people.team.remove(account, ben.id, BY_TEST);
+    await joinAccount(ben, await service.newAccount(), 'owner');
+    await service.core.people.team.remove(account, ben.id, BY_TEST);
     const waiting = await shown(ana, id);
     assert.deepEqual([waiting.requested_by, waiting.requested_by_email], ['Ben', null]);
   });
 
   test('shows the signs that are not seen in what was called so before', async () => {
     const tenant = { account, environment: 'production' as const };
-    const { key, insert } = await newKey(house.core, tenant, { ...OLD, name: 'till \u202egnp' });
-    await commitAll(house.core.database, { writes: [insert] });
+    const { key, insert } = await newKey(service.core, tenant, { ...OLD, name: 'till \u202egnp' });
+    await commitAll(service.core.database, { writes: [insert] });
     const params = { account, environment: 'production', id: key.id };
     const id = waits(await ana.call(rotateKey, { params, body: { overlap_minutes: 5 } }));
     assert.equal((await shown(ben, id)).summary[0].value, 'till \\u{202e}gnp');
@@ -304,11 +308,13 @@ const OLD = { description: '', permissions: [], allowList: [], expiresAt: undefi
 
 describe('without the rule', () => {
   test('one owner invites, changes roles and makes a new way in at once', async () => {
-    await house.core.accounts.setDualControl(account, false, BY_TEST);
+    await service.core.accounts.setDualControl(account, false, BY_TEST);
     const body = { email: 'eva@example.com', role: 'analyst' };
-    assert.ok(secretOf(carried(await ana.call(inviteToTeam, { params: { account }, body }))).length > 40);
-    assert.deepEqual(carried(await ana.call(changeRole, { ...whom(aud), body: { role: 'analyst' } })), { done: true });
-    assert.ok(secretOf(carried(await ana.call(resetPerson, whom(aud)))).length > 40);
-    assert.equal(given(await ana.call(showTeam, { params: { account } })).invitations.length, 2);
+    assert.ok(secretOf(executedResult(await ana.call(inviteToTeam, { params: { account }, body }))).length > 40);
+    assert.deepEqual(executedResult(await ana.call(changeRole, { ...whom(aud), body: { role: 'analyst' } })), {
+      done: true,
+    });
+    assert.ok(secretOf(executedResult(await ana.call(resetPerson, whom(aud)))).length > 40);
+    assert.equal(successData(await ana.call(showTeam, { params: { account } })).invitations.length, 2);
   });
 });

@@ -13,26 +13,26 @@ import {
   stepUpByCode,
 } from '../../console/wire/session.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { Authenticator } from '../authenticator.ts';
-import { type House, startHouse } from '../house.ts';
-import { type Client, newClient, newPerson, type PersonClient, signIn } from './client.ts';
+import { Authenticator } from '../fixtures/authenticator.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { type ConsoleClient, newClient, newPerson, signIn, type UserClient } from './console-client.ts';
 
-let house: House;
+let service: TestService;
 let account: string;
-let ana: PersonClient;
+let ana: UserClient;
 
 before(async () => {
-  house = await startHouse();
-  account = await house.newAccount('Tienda');
-  ana = await newPerson(house, account, 'owner', 'Ana');
+  service = await startTestService();
+  account = await service.newAccount('Tienda');
+  ana = await newPerson(service, account, 'owner', 'Ana');
 });
-after(() => house.stop());
+after(() => service.stop());
 
-const password = (client: Client, given: Record<string, unknown>) => client.call(signInCall, { body: given });
+const password = (client: ConsoleClient, given: Record<string, unknown>) => client.call(signInCall, { body: given });
 
 describe('signing in', () => {
   test('goes by stages, each with a cookie and a word of its own', async () => {
-    const client = newClient(house);
+    const client = newClient(service);
     const nobody = await client.call(showSession);
     assert.deepEqual(
       [nobody.json.stage, nobody.json.methods, nobody.json.csrf_token, nobody.json.session],
@@ -56,7 +56,7 @@ describe('signing in', () => {
 
   test('is answered for the pages of the console alone, given or refused', async () => {
     for (const path of ['/api/session', '/api/profile']) {
-      const { headers } = await house.call('GET', path, { environment: 'console' });
+      const { headers } = await service.call('GET', path, { environment: 'console' });
       assert.equal(headers['content-security-policy'], "default-src 'none'; frame-ancestors 'none'", path);
       assert.equal(headers['x-frame-options'], 'DENY', path);
       assert.equal(headers['cross-origin-resource-policy'], 'same-origin', path);
@@ -80,17 +80,17 @@ describe('signing in', () => {
     ]);
     assert.equal(json.session.is_operator, false);
     assert.equal(json.session.idle_seconds, 900);
-    assert.ok(Date.parse(json.session.stepped_up_until) > house.now());
-    assert.ok(Date.parse(json.session.ends_at) > house.now() + 11 * 3_600_000);
+    assert.ok(Date.parse(json.session.stepped_up_until) > service.now());
+    assert.ok(Date.parse(json.session.ends_at) > service.now() + 11 * 3_600_000);
     assert.deepEqual(json.environments, [
-      { name: 'production', url: `https://localhost:${house.ports.production}` },
-      { name: 'sandbox', url: `https://localhost:${house.ports.sandbox}` },
+      { name: 'production', url: `https://localhost:${service.ports.production}` },
+      { name: 'sandbox', url: `https://localhost:${service.ports.sandbox}` },
     ]);
-    assert.equal(json.authority, house.authority);
+    assert.equal(json.authority, service.authority);
   });
 
   test('the cookie is out of reach of scripts, other sites and other hosts', async () => {
-    const client = newClient(house);
+    const client = newClient(service);
     const answer = await password(client, { email: ana.email, password: ana.password });
     const [cookie = ''] = answer.headers['set-cookie'] ?? [];
     assert.match(cookie, /^__Host-cardvault-session=[A-Za-z0-9_-]{43}; Path=\/; Secure; HttpOnly; SameSite=Strict$/);
@@ -102,8 +102,8 @@ describe('signing in', () => {
       { email: ana.email, password: 'not the password at all' },
       { email: 'nobody@example.com', password: ana.password },
     ])
-      answers.push(await password(newClient(house), given));
-    const client = newClient(house);
+      answers.push(await password(newClient(service), given));
+    const client = newClient(service);
     client.csrf = (await password(client, { email: ana.email, password: ana.password })).json.csrf_token;
     answers.push(await client.call(signInByCode, { body: { code: '000000' } }));
     answers.push(await client.call(signInByCode, { body: { code: 'aaaa-aaaa-aaaa-aaaa' } }));
@@ -117,7 +117,7 @@ describe('signing in', () => {
   test('a code is good once', async () => {
     const code = ana.code();
     for (const expected of [200, 403]) {
-      const client = newClient(house);
+      const client = newClient(service);
       client.csrf = (await password(client, { email: ana.email, password: ana.password })).json.csrf_token;
       assert.equal((await client.call(signInByCode, { body: { code } })).status, expected);
     }
@@ -129,24 +129,24 @@ describe('signing in', () => {
       [` ${code.toUpperCase()}`, 200],
       [code, 403],
     ] as const) {
-      const client = newClient(house);
+      const client = newClient(service);
       client.csrf = (await password(client, { email: ana.email, password: ana.password })).json.csrf_token;
       assert.equal((await client.call(signInByCode, { body: { code: typed } })).status, expected);
     }
   });
 
   test('what is missing is named, and what was given is not repeated', async () => {
-    const missing = await password(newClient(house), { password: 'a password that stays here' });
+    const missing = await password(newClient(service), { password: 'a password that stays here' });
     assert.deepEqual([missing.status, missing.json.code, missing.json.field], [400, 'invalid_field', 'email']);
     assert.ok(!missing.text.includes('a password that stays here'));
-    const wrong = await password(newClient(house), { email: ana.email, password: 4711 });
+    const wrong = await password(newClient(service), { email: ana.email, password: 4711 });
     assert.deepEqual([wrong.status, wrong.json.field], [400, 'password']);
     assert.ok(!wrong.text.includes('4711'));
   });
 
   test('no password, code, cookie or word is in the log', async () => {
     const client = await signIn(ana);
-    const log = house.log.join('\n');
+    const log = service.log.join('\n');
     for (const secret of [ana.password, client.csrf, client.cookie?.split('=')[1] ?? '', ana.totpSecret])
       assert.ok(secret.length > 8 && !log.includes(secret));
   });
@@ -165,7 +165,7 @@ describe('signing out', () => {
   });
 
   test('takes the word of the session, at every stage', async () => {
-    const halfway = newClient(house);
+    const halfway = newClient(service);
     halfway.csrf = (await password(halfway, { email: ana.email, password: ana.password })).json.csrf_token;
     for (const client of [await signIn(ana), halfway]) {
       const { stage } = (await client.call(showSession)).json;
@@ -179,12 +179,12 @@ describe('signing out', () => {
     }
   });
 
-  test('of nobody is no failure', async () => assert.equal((await newClient(house).call(signOut)).status, 200));
+  test('of nobody is no failure', async () => assert.equal((await newClient(service).call(signOut)).status, 200));
 });
 
 describe('an address that has tried too often', () => {
   test('tries no more passwords, signed in or not, and still signs out', async () => {
-    const strict = await startHouse({ variables: { CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '5' } });
+    const strict = await startTestService({ variables: { CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '5' } });
     try {
       const eve = await newPerson(strict, await strict.newAccount(), 'analyst');
       const change = { current: eve.password, password: 'aaaaaaaaaaaa' };
@@ -204,21 +204,21 @@ describe('an address that has tried too often', () => {
 describe('stepping up', () => {
   test('holds for some minutes, and is refused with a wrong code', async () => {
     const client = await signIn(ana);
-    house.advance(5 * 60_000);
+    service.advance(5 * 60_000);
     assert.equal((await client.call(showSession)).json.session.stepped_up_until, null);
     assert.equal((await client.call(stepUpByCode, { body: { code: '123456' } })).status, 403);
     const answer = await client.call(stepUpByCode, { body: { code: ana.code() } });
     assert.equal(answer.status, 200);
-    assert.ok(Date.parse(answer.json.stepped_up_until) > house.now());
+    assert.ok(Date.parse(answer.json.stepped_up_until) > service.now());
   });
 });
 
 describe('a stranger with wrong passwords', () => {
   test('refuses neither the step-up of who is signed in, nor the browser they signed in with, nor a passkey', async () => {
-    const eva = await newPerson(house, account, 'developer', 'Eva');
-    const { signIn: by, ownFactors, sessions } = house.core.people;
+    const eva = await newPerson(service, account, 'developer', 'Eva');
+    const { signIn: by, ownFactors, sessions } = service.core.people;
     const visitor = { address: '127.0.0.1', userAgent: 'test' };
-    const origin = `https://localhost:${house.ports.console}`;
+    const origin = `https://localhost:${service.ports.console}`;
     const relyingParty = { id: 'localhost', name: 'cardvault', origin };
     const found = async () => {
       const session = await sessions.find(eva.cookie?.split('=')[1]);
@@ -236,27 +236,27 @@ describe('a stranger with wrong passwords', () => {
     for (let index = 0; index < LIMITS.signInFailures; index++)
       await assert.rejects(by.givePassword(wrong, visitor), { code: 'sign_in_refused' });
 
-    const locked = await password(newClient(house), { email: eva.email, password: eva.password });
+    const locked = await password(newClient(service), { email: eva.email, password: eva.password });
     assert.deepEqual([locked.status, locked.json.code], [403, 'sign_in_refused']);
-    house.advance(5 * 60_000);
+    service.advance(5 * 60_000);
     assert.equal((await client.call(stepUpByCode, { body: { code: eva.code() } })).status, 200);
-    const known = Object.assign(newClient(house), { browser: client.browser });
+    const known = Object.assign(newClient(service), { browser: client.browser });
     assert.equal((await password(known, { email: eva.email, password: eva.password })).status, 200);
-    const other = newClient(house);
+    const other = newClient(service);
     const asked = await other.call(beginPasskeyAlone);
     assert.equal(other.cookie, undefined, 'nothing is kept for a visitor who has shown nothing');
     const credential = key.get(asked.json.options);
     const entered = await other.call(signInByPasskeyAlone, { body: { credential } });
     assert.equal(entered.status, 200, entered.text);
     assert.equal(entered.json.person.email, eva.email);
-    assert.equal((await newClient(house).call(signInByPasskeyAlone, { body: { credential } })).status, 403);
+    assert.equal((await newClient(service).call(signInByPasskeyAlone, { body: { credential } })).status, 403);
     const [, own = ''] = other.browser?.split('=') ?? [];
     assert.ok(own.length === 43 && own !== secret);
-    for (const word of [secret ?? '', own]) assert.ok(!house.log.join('\n').includes(word));
+    for (const word of [secret ?? '', own]) assert.ok(!service.log.join('\n').includes(word));
   });
 
   test('the cookie of a known browser is out of reach of scripts and other sites, and lasts', async () => {
-    const client = newClient(house);
+    const client = newClient(service);
     client.csrf = (await password(client, { email: ana.email, password: ana.password })).json.csrf_token;
     const { headers, json } = await client.call(signInByCode, { body: { code: ana.code() } });
     client.csrf = json.csrf_token;
@@ -274,13 +274,13 @@ describe('the cookie', () => {
   const keys = () => ({ account, environment: 'sandbox' });
   const newKey = { name: 'till', permissions: ['account:read'], allow_list: [] };
   /** Somebody else who has what the browser had. */
-  const copyOf = (client: Client): Client =>
-    Object.assign(newClient(house), { cookie: client.cookie, csrf: client.csrf });
+  const copyOf = (client: ConsoleClient): ConsoleClient =>
+    Object.assign(newClient(service), { cookie: client.cookie, csrf: client.csrf });
 
   test('is another one after stepping up; who has the old one reads for some seconds, and does nothing sensitive', async () => {
     const client = await signIn(ana);
     const thief = copyOf(client);
-    house.advance(5 * 60_000);
+    service.advance(5 * 60_000);
     assert.equal((await client.call(stepUpByCode, { body: { code: ana.code() } })).status, 200);
     assert.notEqual(client.cookie, thief.cookie);
     const { stage, session, csrf_token } = (await thief.call(showSession)).json;
@@ -290,7 +290,7 @@ describe('the cookie', () => {
     const again = await thief.call(stepUpByCode, { body: { code: '123456' } });
     assert.deepEqual([again.status, again.json.code], [409, 'changed_meanwhile']);
     assert.equal((await client.call(createKey, { params: keys(), body: newKey })).status, 200);
-    house.advance(10_000);
+    service.advance(10_000);
     assert.equal((await thief.call(showSession)).json.stage, 'nobody');
     assert.equal((await thief.call(listKeys, { params: keys() })).status, 401);
     assert.equal((await client.call(listKeys, { params: keys() })).status, 200);
@@ -299,7 +299,7 @@ describe('the cookie', () => {
   test('that is replaced signs out no request that is on its way', async () => {
     const client = await signIn(ana);
     const tab = copyOf(client);
-    house.advance(5 * 60_000);
+    service.advance(5 * 60_000);
     const body = { code: ana.code() };
     let isOver = false;
     const stepping = client.call(stepUpByCode, { body }).finally(() => {
@@ -327,7 +327,10 @@ describe('the cookie', () => {
 
 describe('somebody who calls without end', () => {
   test('is told to wait, and nobody else', async () => {
-    const [client, other] = [await newPerson(house, account, 'analyst'), await newPerson(house, account, 'analyst')];
+    const [client, other] = [
+      await newPerson(service, account, 'analyst'),
+      await newPerson(service, account, 'analyst'),
+    ];
     const statuses: number[] = [];
     for (let sent = 0; sent < LIMITS.callsPerMinute; sent += 10) {
       const answers = await Promise.all(Array.from({ length: 10 }, () => client.call(showSession)));
@@ -339,7 +342,7 @@ describe('somebody who calls without end', () => {
     assert.equal(statuses.at(-1), 429);
     assert.ok(statuses.indexOf(429) >= LIMITS.callsPerMinute, `${statuses.indexOf(429)}`);
     assert.equal((await other.call(showSession)).status, 200);
-    house.advance(1000);
+    service.advance(1000);
     assert.equal((await client.call(showSession)).status, 200);
   });
 });
@@ -349,11 +352,11 @@ describe('a session', () => {
     const client = await signIn(ana);
     const ask = async (headers: Record<string, string> = {}) =>
       (await client.send('GET', '/api/session', undefined, headers)).json.stage;
-    house.advance(14 * 60_000);
+    service.advance(14 * 60_000);
     assert.equal(await ask(), 'signed-in');
-    house.advance(14 * 60_000);
+    service.advance(14 * 60_000);
     assert.equal(await ask({ 'x-passive': '1' }), 'signed-in');
-    house.advance(2 * 60_000);
+    service.advance(2 * 60_000);
     assert.equal(await ask({ 'x-passive': '1' }), 'nobody');
   });
 });

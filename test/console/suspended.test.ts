@@ -6,9 +6,9 @@ import type { Definition } from '../../console/wire/definition.ts';
 import { revokeKey } from '../../console/wire/keys.ts';
 import { editProfile } from '../../console/wire/profile.ts';
 import { inviteOwner, removeFromTeam, withdrawInvitation } from '../../console/wire/team.ts';
-import { type House, startHouse } from '../house.ts';
-import { newPerson, type PersonClient } from './client.ts';
-import { given } from './desk.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { successData } from './account-user.ts';
+import { newPerson, type UserClient } from './console-client.ts';
 
 /** What people of a suspended account can do, line by line of the interface. */
 
@@ -35,17 +35,17 @@ const inAccount = definitions.filter(
 const mayGoOn = (definition: Definition): boolean =>
   definition.method === 'GET' || GOES_ON.includes(lineOf(definition));
 
-let house: House;
+let service: TestService;
 let account: string;
-let owner: PersonClient;
-let operator: PersonClient;
+let owner: UserClient;
+let operator: UserClient;
 before(async () => {
-  house = await startHouse();
-  account = await house.newAccount();
-  owner = await newPerson(house, account, 'owner');
-  operator = await newPerson(house, '', 'operator');
+  service = await startTestService();
+  account = await service.newAccount();
+  owner = await newPerson(service, account, 'owner');
+  operator = await newPerson(service, '', 'operator');
 });
-after(() => house.stop());
+after(() => service.stop());
 
 const isRefused = async (definition: Definition, params: object = {}): Promise<boolean> => {
   const answer = await owner.call(definition, { params: { account, environment: 'sandbox', ...params } });
@@ -55,39 +55,39 @@ const isRefused = async (definition: Definition, params: object = {}): Promise<b
 
 describe('the people of a suspended account', () => {
   test('look at everything and take access away, and do nothing else', async () => {
-    await house.core.accounts.suspend(account, OPERATOR);
+    await service.core.accounts.suspend(account, OPERATOR);
     for (const definition of inAccount)
       assert.equal(await isRefused(definition), !mayGoOn(definition), lineOf(definition));
-    await house.core.accounts.resume(account, OPERATOR);
+    await service.core.accounts.resume(account, OPERATOR);
     for (const definition of inAccount) assert.equal(await isRefused(definition), false, lineOf(definition));
   });
 
   test('are told so before they have to show anything', async () => {
-    await house.core.accounts.suspend(account, OPERATOR);
-    house.advance(6 * 60_000);
+    await service.core.accounts.suspend(account, OPERATOR);
+    service.advance(6 * 60_000);
     for (const definition of inAccount.filter((each) => each.stepUp === true && !mayGoOn(each)))
       assert.equal(await isRefused(definition), true, lineOf(definition));
     await owner.stepUp();
-    await house.core.accounts.resume(account, OPERATOR);
+    await service.core.accounts.resume(account, OPERATOR);
   });
 
   test('revoke keys, withdraw invitations and remove people, also where production takes two', async () => {
-    const other = await newPerson(house, account, 'developer');
-    const key = await house.newKey(account, { environment: 'production' });
+    const other = await newPerson(service, account, 'developer');
+    const key = await service.newKey(account, { environment: 'production' });
     const to = { account, role: 'auditor', email: 'link@example.com' } as const;
-    const link = await house.core.people.invitations.invite(to, { account, role: 'owner' }, OPERATOR);
-    await house.core.accounts.setDualControl(account, true, OPERATOR);
-    await house.core.accounts.suspend(account, OPERATOR);
+    const link = await service.core.people.invitations.invite(to, { account, role: 'owner' }, OPERATOR);
+    await service.core.accounts.setDualControl(account, true, OPERATOR);
+    await service.core.accounts.suspend(account, OPERATOR);
     const production = { account, environment: 'production', id: key.id };
-    assert.equal(given(await owner.call(revokeKey, { params: production })).key.state, 'revoked');
-    given(await owner.call(withdrawInvitation, { params: { account, id: link.id } }));
-    given(await owner.call(removeFromTeam, { params: { account, person: other.id } }));
+    assert.equal(successData(await owner.call(revokeKey, { params: production })).key.state, 'revoked');
+    successData(await owner.call(withdrawInvitation, { params: { account, id: link.id } }));
+    successData(await owner.call(removeFromTeam, { params: { account, person: other.id } }));
   });
 
   test('do what concerns themselves, and operators do what they may', async () => {
-    given(await owner.call(editProfile, { body: { name: 'Ana' } }));
+    successData(await owner.call(editProfile, { body: { name: 'Ana' } }));
     await operator.stepUp();
     const body = { email: 'owner.two@example.com' };
-    given(await operator.call(inviteOwner, { params: { id: account }, body }));
+    successData(await operator.call(inviteOwner, { params: { id: account }, body }));
   });
 });

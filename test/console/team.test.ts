@@ -17,28 +17,28 @@ import {
   withdrawInvitationOf,
   withdrawOperatorInvitation,
 } from '../../console/wire/team.ts';
-import { type House, startHouse } from '../house.ts';
-import { joinToo, newPerson, type PersonClient, signIn } from './client.ts';
-import { assertRefused, carried } from './desk.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { assertRefused, executedResult } from './account-user.ts';
+import { joinAccount, newPerson, signIn, type UserClient } from './console-client.ts';
 
-let house: House;
+let service: TestService;
 let account: string;
 let other: string;
-let owner: PersonClient;
-let developer: PersonClient;
-let stranger: PersonClient;
-let operator: PersonClient;
+let owner: UserClient;
+let developer: UserClient;
+let stranger: UserClient;
+let operator: UserClient;
 
 before(async () => {
-  house = await startHouse();
-  account = await house.newAccount('Tienda');
-  other = await house.newAccount('Other');
-  owner = await newPerson(house, account, 'owner', 'Ana');
-  developer = await newPerson(house, account, 'developer', 'Ben');
-  stranger = await newPerson(house, other, 'owner');
-  operator = await newPerson(house, '', 'operator', 'Olga');
+  service = await startTestService();
+  account = await service.newAccount('Tienda');
+  other = await service.newAccount('Other');
+  owner = await newPerson(service, account, 'owner', 'Ana');
+  developer = await newPerson(service, account, 'developer', 'Ben');
+  stranger = await newPerson(service, other, 'owner');
+  operator = await newPerson(service, '', 'operator', 'Olga');
 });
-after(() => house.stop());
+after(() => service.stop());
 
 const team = async (client = owner) => (await client.call(showTeam, { params: { account } })).json;
 const codeOf = ({ status, json }: { status: number; json: { code?: string } }) => [status, json.code];
@@ -52,12 +52,14 @@ describe('a team', () => {
       [owner.id, 'Ana', owner.email, 'owner', true, 'active', true],
     );
     assert.deepEqual([second.id, second.is_you, second.may_reset], [developer.id, false, true]);
-    assert.ok(Math.abs(Date.parse(second.last_seen_at) - house.now()) < 600_000);
-    const away = await newPerson(house, account, 'auditor');
-    await house.core.database.commit({ writes: [{ sql: 'delete from sessions where person = ?', rows: [[away.id]] }] });
+    assert.ok(Math.abs(Date.parse(second.last_seen_at) - service.now()) < 600_000);
+    const away = await newPerson(service, account, 'auditor');
+    await service.core.database.commit({
+      writes: [{ sql: 'delete from sessions where person = ?', rows: [[away.id]] }],
+    });
     const seen = (await team()).people.find(({ id }: { id: string }) => id === away.id);
     assert.equal(seen.last_seen_at, null);
-    await house.core.people.team.remove(account, away.id, { actor: { type: 'operator' } });
+    await service.core.people.team.remove(account, away.id, { actor: { type: 'operator' } });
     const theirs = await team(developer);
     assert.deepEqual(
       theirs.people.map((person: { may_reset: boolean }) => person.may_reset),
@@ -66,16 +68,18 @@ describe('a team', () => {
   });
 
   test('changes a role, and keeps a last owner', async () => {
-    const person = await newPerson(house, account, 'auditor');
+    const person = await newPerson(service, account, 'auditor');
     const params = { account, person: person.id };
-    assert.deepEqual(carried(await owner.call(changeRole, { params, body: { role: 'analyst' } })), { done: true });
-    assert.equal(await house.core.people.team.roleIn(account, person.id), 'analyst');
+    assert.deepEqual(executedResult(await owner.call(changeRole, { params, body: { role: 'analyst' } })), {
+      done: true,
+    });
+    assert.equal(await service.core.people.team.roleIn(account, person.id), 'analyst');
     const last = await owner.call(changeRole, { params: { account, person: owner.id }, body: { role: 'auditor' } });
     assert.deepEqual(codeOf(last), [400, 'not_possible']);
     const none = await owner.call(changeRole, { params, body: { role: 'operator' } });
     assert.deepEqual([none.status, none.json.field], [400, 'role']);
     assert.equal((await owner.call(removeFromTeam, { params })).status, 200);
-    assert.equal(await house.core.people.team.roleIn(account, person.id), undefined);
+    assert.equal(await service.core.people.team.roleIn(account, person.id), undefined);
     await assert.rejects(signIn(person), /sign_in_refused/);
   });
 
@@ -88,12 +92,12 @@ describe('a team', () => {
       assert.deepEqual(codeOf(answer), [404, 'unknown_record']);
       assert.equal(answer.text, (await owner.call(definition, { params: none, ...body })).text);
     }
-    assert.equal(await house.core.people.team.roleIn(other, stranger.id), 'owner');
+    assert.equal(await service.core.people.team.roleIn(other, stranger.id), 'owner');
   });
 
   test('gives no way in to somebody who belongs to another account, too', async () => {
-    const both = await newPerson(house, account, 'analyst');
-    await joinToo(both, other, 'auditor');
+    const both = await newPerson(service, account, 'analyst');
+    await joinAccount(both, other, 'auditor');
     const { people } = await team();
     assert.equal(people.find(({ id }: { id: string }) => id === both.id).may_reset, false);
     const answer = await owner.call(resetPerson, { params: { account, person: both.id } });
@@ -107,7 +111,7 @@ describe('invitations', () => {
   test('are listed without their secret, and withdrawn', async () => {
     const email = 'new.person@example.com';
     const made = await owner.call(inviteToTeam, { params: { account }, body: { email, role: 'analyst' } });
-    const [, secret = ''] = carried(made).url.split('#');
+    const [, secret = ''] = executedResult(made).url.split('#');
     const shown = await owner.call(showTeam, { params: { account } });
     assert.ok(secret.length > 40 && !shown.text.includes(secret));
     const [invitation] = shown.json.invitations;
@@ -120,10 +124,10 @@ describe('invitations', () => {
   });
 
   test('to a new way in are listed with whose it is, one for each person', async () => {
-    const person = await newPerson(house, account, 'auditor', 'Lola');
+    const person = await newPerson(service, account, 'auditor', 'Lola');
     const params = { account, person: person.id };
-    carried(await owner.call(resetPerson, { params }));
-    const { url } = carried(await owner.call(resetPerson, { params }));
+    executedResult(await owner.call(resetPerson, { params }));
+    const { url } = executedResult(await owner.call(resetPerson, { params }));
     const own = (await team()).invitations;
     assert.deepEqual(
       own.map((each: Record<string, unknown>) => [each['person'], each['email'], each['role']]),
@@ -160,7 +164,7 @@ describe('invitations', () => {
         'email',
       );
     for (const email of ['\u0430\u043d\u043d\u0430@example.com', 'jos\u00e9@b\u00fccher.example'])
-      carried(await owner.call(inviteToTeam, { params, body: { email, role: 'analyst' } }));
+      executedResult(await owner.call(inviteToTeam, { params, body: { email, role: 'analyst' } }));
     const { invitations } = await team();
     for (const { id } of invitations) await owner.call(withdrawInvitation, { params: { account, id } });
   });
@@ -179,7 +183,7 @@ describe('operators', () => {
     assert.equal((await operator.call(withdrawOperatorInvitation, { params: { id } })).status, 200);
     const last = await operator.call(removeOperator, { params: { person: operator.id } });
     assert.deepEqual(codeOf(last), [400, 'not_possible']);
-    const second = await newPerson(house, '', 'operator');
+    const second = await newPerson(service, '', 'operator');
     assert.equal((await operator.call(resetOperator, { params: { person: second.id } })).status, 200);
     assert.equal((await operator.call(resetOperator, { params: { person: owner.id } })).status, 404);
     assert.equal((await operator.call(removeOperator, { params: { person: second.id } })).status, 200);

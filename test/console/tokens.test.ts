@@ -4,33 +4,40 @@ import { approve, carryOut, listApprovals, setProductionByTwo } from '../../cons
 import { listAudit } from '../../console/wire/audit.ts';
 import { deleteToken, listTokens, showToken } from '../../console/wire/records.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
-import { type House, luhnPan, startHouse } from '../house.ts';
-import { cards, newCaller, TIME, tokensIn, VISA } from '../interface/vault.ts';
-import { assertRefused, assertUnknown, carried, type Desk, given, newDesk } from './desk.ts';
+import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import { cards, newCaller, TIME, tokensIn, VISA } from '../interface/vault-requests.ts';
+import {
+  type AccountUser,
+  assertRefused,
+  assertUnknown,
+  executedResult,
+  newAccountUser,
+  successData,
+} from './account-user.ts';
 
 const PAGE = 50;
 
 describe('tokens in the console', { timeout: 120_000 }, () => {
-  let house: House;
-  let desk: Desk;
+  let service: TestService;
+  let desk: AccountUser;
   let token: string;
 
   before(async () => {
-    house = await startHouse();
-    const caller = await newCaller(house, { name: 'checkout' });
-    desk = await newDesk(house, caller.account);
+    service = await startTestService();
+    const caller = await newCaller(service, { name: 'checkout' });
+    desk = await newAccountUser(service, caller.account);
     const answer = await caller.tokenize(cards([VISA], { tags: ['shop-1', 'vip'], scheme: 7 }));
     [token = assert.fail('no token')] = tokensIn(answer);
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
-  const list = async (body: object = {}) => given(await desk.call(listTokens, { body }));
+  const list = async (body: object = {}) => successData(await desk.call(listTokens, { body }));
   const found = async (body: object): Promise<string[]> =>
     (await list(body)).tokens.map((each: { token: string }) => each.token);
 
   test('a token is told without its card number', async () => {
     const answer = await desk.call(showToken, { params: { token } });
-    const { created_at, ...rest } = given(answer);
+    const { created_at, ...rest } = successData(answer);
     assert.match(created_at, TIME);
     assert.deepEqual(rest, {
       token,
@@ -43,19 +50,20 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
       created_by: 'checkout',
       is_damaged: false,
     });
-    assert.deepEqual(await list(), { tokens: [given(answer)], next: null });
+    assert.deepEqual(await list(), { tokens: [successData(answer)], next: null });
   });
 
   test('a card number that stands in a name or a tag is truncated', async () => {
-    const caller = await newCaller(house);
+    const caller = await newCaller(service);
     const chd = [{ card: luhnPan('4000'), name: `Ana ${VISA}`, exp: '12/29' }];
     await caller.tokenize({ chd, tags: [`of ${VISA}`], scheme: 1 });
-    const other = await newDesk(house, caller.account);
+    const other = await newAccountUser(service, caller.account);
     const answer = await other.call(listTokens, { body: {} });
-    const [shown] = given(answer).tokens;
+    const [shown] = successData(answer).tokens;
     assert.deepEqual([shown.name, shown.tags], ['Ana 411111******1111', ['of 411111******1111']]);
     assert.ok(!answer.text.includes(VISA));
-    const byTag = async (value: string) => given(await other.call(listTokens, { body: { by: 'tag', value } })).tokens;
+    const byTag = async (value: string) =>
+      successData(await other.call(listTokens, { body: { by: 'tag', value } })).tokens;
     assert.deepEqual(await byTag(`of ${VISA}`), [shown]);
     assert.deepEqual(await byTag('of 411111******1111'), []);
   });
@@ -85,16 +93,16 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
   });
 
   test('pages follow each other without a gap, the newest first', async () => {
-    const caller = await newCaller(house);
+    const caller = await newCaller(service);
     const made: string[] = [];
     for (let count = 0; count < 2; count++) {
       const pans = Array.from({ length: PAGE - 10 }, () => luhnPan('520000'));
       made.push(...tokensIn(await caller.tokenize(cards(pans))));
-      house.advance(1000);
+      service.advance(1000);
     }
-    const other = await newDesk(house, caller.account);
-    const first = given(await other.call(listTokens, { body: {} }));
-    const second = given(await other.call(listTokens, { body: { cursor: first.next } }));
+    const other = await newAccountUser(service, caller.account);
+    const first = successData(await other.call(listTokens, { body: {} }));
+    const second = successData(await other.call(listTokens, { body: { cursor: first.next } }));
     assert.equal(first.tokens.length, PAGE);
     assert.equal(second.next, null);
     const all = [...first.tokens, ...second.tokens];
@@ -104,19 +112,19 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
   });
 
   test('a record that was changed in the database is told as damaged, and nothing of it', async () => {
-    const caller = await newCaller(house);
+    const caller = await newCaller(service);
     const [damaged = ''] = tokensIn(await caller.tokenize(cards([VISA])));
-    await house.core.database.commit({
+    await service.core.database.commit({
       writes: [{ sql: 'update tokens set record = ? where account = ?', rows: [[Buffer.alloc(60), caller.account]] }],
     });
-    const other = await newDesk(house, caller.account);
-    const shown = given(await other.call(showToken, { params: { token: damaged } }));
+    const other = await newAccountUser(service, caller.account);
+    const shown = successData(await other.call(showToken, { params: { token: damaged } }));
     assert.deepEqual([shown.is_damaged, shown.card, shown.name, shown.tags], [true, '', null, []]);
-    assert.equal(given(await other.call(listTokens, { body: {} })).tokens[0].is_damaged, true);
+    assert.equal(successData(await other.call(listTokens, { body: {} })).tokens[0].is_damaged, true);
   });
 
   test('a token of another account, of the other environment, or of nobody is unknown, and stays', async () => {
-    const stranger = await newDesk(house, await house.newAccount());
+    const stranger = await newAccountUser(service, await service.newAccount());
     const production = { environment: 'production' };
     for (const definition of [showToken, deleteToken]) {
       assertUnknown(
@@ -132,16 +140,16 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
   });
 
   test('deleting takes the second factor, happens once, and is in the audit log with the person', async () => {
-    const caller = await newCaller(house);
+    const caller = await newCaller(service);
     const [own = ''] = tokensIn(await caller.tokenize(cards([VISA])));
-    const other = await newDesk(house, caller.account);
-    house.advance(6 * MINUTE);
+    const other = await newAccountUser(service, caller.account);
+    service.advance(6 * MINUTE);
     assertRefused(await other.call(deleteToken, { params: { token: own } }), 'step_up_required');
     await other.person.stepUp();
-    assert.deepEqual(carried(await other.call(deleteToken, { params: { token: own } })), { done: true });
+    assert.deepEqual(executedResult(await other.call(deleteToken, { params: { token: own } })), { done: true });
     assertUnknown(await other.call(deleteToken, { params: { token: own } }));
     assertUnknown(await other.call(showToken, { params: { token: own } }));
-    const { records } = given(await other.call(listAudit, { body: { action: 'token.deleted' } }));
+    const { records } = successData(await other.call(listAudit, { body: { action: 'token.deleted' } }));
     assert.deepEqual(
       records.map((record: { outcome: string; actor_id: string; targets: string[] }) => [
         record.outcome,
@@ -156,26 +164,26 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
   });
 
   test('in production another person agrees first, and is told what would be deleted', async () => {
-    const caller = await newCaller(house, { environment: 'production' });
+    const caller = await newCaller(service, { environment: 'production' });
     const [own = ''] = tokensIn(await caller.tokenize(cards([VISA])));
     const [owner, second] = [
-      await newDesk(house, caller.account, { environment: 'production' }),
-      await newDesk(house, caller.account, { environment: 'production' }),
+      await newAccountUser(service, caller.account, { environment: 'production' }),
+      await newAccountUser(service, caller.account, { environment: 'production' }),
     ];
     await owner.person.stepUp();
-    carried(await owner.call(setProductionByTwo, { body: { production_by_two: true } }));
+    executedResult(await owner.call(setProductionByTwo, { body: { production_by_two: true } }));
     assertUnknown(await owner.call(deleteToken, { params: { token: `${own}0` } }));
-    const asked = given(await owner.call(deleteToken, { params: { token: own } }));
+    const asked = successData(await owner.call(deleteToken, { params: { token: own } }));
     assert.equal(asked.result, null);
-    given(await owner.call(showToken, { params: { token: own } }));
-    const [waiting] = given(await second.call(listApprovals)).approvals;
+    successData(await owner.call(showToken, { params: { token: own } }));
+    const [waiting] = successData(await second.call(listApprovals)).approvals;
     assert.deepEqual(waiting.summary, [
       { name: 'token', value: own },
       { name: 'card', value: '411111******1111' },
     ]);
     await second.person.stepUp();
-    given(await second.call(approve, { params: { id: asked.approval } }));
-    given(await owner.call(carryOut, { params: { id: asked.approval } }));
+    successData(await second.call(approve, { params: { id: asked.approval } }));
+    successData(await owner.call(carryOut, { params: { id: asked.approval } }));
     assertUnknown(await owner.call(showToken, { params: { token: own } }));
   });
 });

@@ -7,10 +7,10 @@ import { changeEmail, editProfile } from '../../console/wire/profile.ts';
 import { inviteToTeam } from '../../console/wire/team.ts';
 import { newKey } from '../../src/accounts/new-key.ts';
 import { commitAll } from '../../src/storage/database.ts';
-import type { Answer, House } from '../house.ts';
-import { startHouse } from '../house.ts';
-import { newPerson, type PersonClient } from './client.ts';
-import { assertRefused, carried, given } from './desk.ts';
+import type { TestResponse, TestService } from '../fixtures/test-service.ts';
+import { startTestService } from '../fixtures/test-service.ts';
+import { assertRefused, executedResult, successData } from './account-user.ts';
+import { newPerson, type UserClient } from './console-client.ts';
 
 /** What people type for other people to read holds no card number and no sign that is not seen, and is never kept with one. */
 
@@ -23,32 +23,32 @@ const UNSEEN = [
   ...['ca\u034frla', 'a\u3164b', '\u3164', 'a\u2800b', 'a\ufe0fb', 'a\uffffb', 'a\ue000b', 'a\u{e0080}b'],
 ];
 
-let house: House;
+let service: TestService;
 let account: string;
-let owner: PersonClient;
-let operator: PersonClient;
+let owner: UserClient;
+let operator: UserClient;
 let key: string;
 before(async () => {
-  house = await startHouse();
-  account = await house.newAccount('Shop');
-  owner = await newPerson(house, account, 'owner');
-  await newPerson(house, account, 'developer');
-  operator = await newPerson(house, '', 'operator');
-  key = (await house.newKey(account)).id;
+  service = await startTestService();
+  account = await service.newAccount('Shop');
+  owner = await newPerson(service, account, 'owner');
+  await newPerson(service, account, 'developer');
+  operator = await newPerson(service, '', 'operator');
+  key = (await service.newKey(account)).id;
 });
-after(() => house.stop());
+after(() => service.stop());
 
 const TRAITS = { name: 'till', permissions: ['account:read'], allow_list: [] };
-const create = (traits: object, environment = 'sandbox'): Promise<Answer> =>
+const create = (traits: object, environment = 'sandbox'): Promise<TestResponse> =>
   owner.call(createKey, { params: { account, environment }, body: { ...TRAITS, ...traits } });
-const edit = (traits: object): Promise<Answer> =>
+const edit = (traits: object): Promise<TestResponse> =>
   owner.call(editKey, {
     params: { account, environment: 'sandbox', id: key },
     body: { ...TRAITS, ...traits, revision: 1 },
   });
 const noted = (note: string) => [{ cidr: '127.0.0.1' }, { cidr: '127.0.0.2', note }];
 
-const FIELDS: readonly (readonly [what: string, field: string, send: (text: string) => Promise<Answer>])[] = [
+const FIELDS: readonly (readonly [what: string, field: string, send: (text: string) => Promise<TestResponse>])[] = [
   ['the name of a new key', 'name', (name) => create({ name })],
   ['its description', 'description', (description) => create({ description })],
   ['a note of its allow-list', 'allow_list[1].note', (note) => create({ allow_list: noted(note) })],
@@ -77,12 +77,12 @@ const EMAILS: typeof FIELDS = [
 /** As the whole database has it, the audit log above all. */
 async function kept(): Promise<string> {
   const tables = ['accounts', 'api_keys', 'journal', 'approvals', 'people', 'invitations', 'activation_requests'];
-  const rows = await Promise.all(tables.map((table) => house.core.database.read(`select * from ${table}`)));
+  const rows = await Promise.all(tables.map((table) => service.core.database.read(`select * from ${table}`)));
   return JSON.stringify(rows.flat());
 }
 
 async function assertNowhere(texts: readonly string[]): Promise<void> {
-  const everywhere = `${await kept()}\n${house.log.join('\n')}`;
+  const everywhere = `${await kept()}\n${service.log.join('\n')}`;
   for (const text of texts) assert.ok(!everywhere.includes(JSON.stringify(text).slice(1, -1)), escape(text));
 }
 
@@ -98,12 +98,12 @@ describe('no card number is taken', () => {
     });
 
   test('for a second person to decide about', async () => {
-    await house.core.accounts.setDualControl(account, true, { actor: { type: 'operator' } });
+    await service.core.accounts.setDualControl(account, true, { actor: { type: 'operator' } });
     assertRefused(await create({ name: VISA }, 'production'), 'invalid_field', 'name', VISA);
     const note = await create({ allow_list: noted(VISA) }, 'production');
     assertRefused(note, 'invalid_field', 'allow_list[1].note', VISA);
-    assert.deepEqual(await house.core.database.read('select id from approvals'), []);
-    await house.core.accounts.setDualControl(account, false, { actor: { type: 'operator' } });
+    assert.deepEqual(await service.core.database.read('select id from approvals'), []);
+    await service.core.accounts.setDualControl(account, false, { actor: { type: 'operator' } });
   });
 
   test('and none is kept anywhere', () => assertNowhere(CARDS));
@@ -137,13 +137,13 @@ describe('no sign that is not seen is taken', () => {
   });
 
   test('but the one that colours a heart', async () => {
-    const { id } = given(await operator.call(createAccount, { body: { name: 'Shop ❤️' } }));
-    assert.equal((await house.core.accounts.find(id))?.name, 'Shop ❤️');
+    const { id } = successData(await operator.call(createAccount, { body: { name: 'Shop ❤️' } }));
+    assert.equal((await service.core.accounts.find(id))?.name, 'Shop ❤️');
   });
 });
 
 describe('what a merchant and an operator write to each other', () => {
-  const ask = (note: string): Promise<Answer> =>
+  const ask = (note: string): Promise<TestResponse> =>
     owner.call(requestActivation, {
       params: { account },
       body: { environment: 'sandbox', processor: 'simulator', note },
@@ -151,7 +151,7 @@ describe('what a merchant and an operator write to each other', () => {
 
   test('holds neither', async () => {
     for (const text of [...UNSEEN, ...CARDS]) assertRefused(await ask(text), 'invalid_field', 'note', text);
-    const { id: request } = given(await ask('soon'));
+    const { id: request } = successData(await ask('soon'));
     const params = { id: account, request };
     for (const answer of [...UNSEEN, ...CARDS]) {
       const declined = await operator.call(declineActivation, { params, body: { answer } });
@@ -159,8 +159,8 @@ describe('what a merchant and an operator write to each other', () => {
       const approved = await operator.call(approveActivation, { params, body: { processor: 'simulator', answer } });
       assertRefused(approved, 'invalid_field', 'answer', answer);
     }
-    given(await operator.call(declineActivation, { params, body: { answer: 'no' } }));
-    const [shown] = given(await owner.call(showOnboarding, { params: { account } })).requests;
+    successData(await operator.call(declineActivation, { params, body: { answer: 'no' } }));
+    const [shown] = successData(await owner.call(showOnboarding, { params: { account } })).requests;
     assert.deepEqual([shown.note, shown.answer, shown.status], ['soon', 'no', 'declined']);
   });
 });
@@ -168,13 +168,13 @@ describe('what a merchant and an operator write to each other', () => {
 describe('what was called something before there was this rule', () => {
   test('can still be changed in all else, and rotated', async () => {
     const traits = { name: 'a\u200bb', description: '', permissions: [], allowList: [], expiresAt: undefined };
-    const { key, insert } = await newKey(house.core, { account, environment: 'sandbox' }, traits);
-    await commitAll(house.core.database, { writes: [insert] });
+    const { key, insert } = await newKey(service.core, { account, environment: 'sandbox' }, traits);
+    await commitAll(service.core.database, { writes: [insert] });
     const { id } = key;
     const params = { account, environment: 'sandbox', id };
     const body = { ...TRAITS, name: 'a\u200bb', description: 'more', revision: 1 };
-    assert.equal(carried(await owner.call(editKey, { params, body })).key.description, 'more');
-    const { key: rotated } = await house.core.accounts.rotateKey(id, 0, { actor: { type: 'operator' } });
+    assert.equal(executedResult(await owner.call(editKey, { params, body })).key.description, 'more');
+    const { key: rotated } = await service.core.accounts.rotateKey(id, 0, { actor: { type: 'operator' } });
     assert.equal(rotated.name, 'a\u200bb');
   });
 });

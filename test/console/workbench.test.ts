@@ -4,26 +4,26 @@ import { after, before, describe, test } from 'node:test';
 import { listAudit } from '../../console/wire/audit.ts';
 import { tryPayload } from '../../console/wire/proxy.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { type House, startHouse } from '../house.ts';
-import { newSender, openJose, openWssec, type Sender } from '../interface/proxy.ts';
-import { VISA } from '../interface/vault.ts';
-import { assertRefused, assertUnknown, type Desk, given, newDesk } from './desk.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { newSender, openJose, openWssec, type Sender } from '../interface/proxy-requests.ts';
+import { VISA } from '../interface/vault-requests.ts';
+import { type AccountUser, assertRefused, assertUnknown, newAccountUser, successData } from './account-user.ts';
 
 describe('the workbench', { timeout: 120_000 }, () => {
-  let house: House;
+  let service: TestService;
   let sender: Sender;
-  let desk: Desk;
+  let desk: AccountUser;
   let token: string;
 
   before(async () => {
-    house = await startHouse();
-    sender = await newSender(house);
-    desk = await newDesk(house, sender.account);
+    service = await startTestService();
+    sender = await newSender(service);
+    desk = await newAccountUser(service, sender.account);
     token = await sender.token(VISA);
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
-  const tried = async (body: object, of = desk) => given(await of.call(tryPayload, { body }));
+  const tried = async (body: object, of = desk) => successData(await of.call(tryPayload, { body }));
   const card = (): string => `{{ ${token} : detokenize | extract:card }}`;
 
   test('answers what the endpoint would answer: a payload that only the processor can read', async () => {
@@ -74,14 +74,14 @@ describe('the workbench', { timeout: 120_000 }, () => {
   });
 
   test('missing keys are told as the endpoint tells them', async () => {
-    const other = await newDesk(house, await house.newAccount());
+    const other = await newAccountUser(service, await service.newAccount());
     const { status, error } = await tried({ kind: 'jose', payload: '{}' }, other);
     assert.deepEqual([status, error.code], [400, 'proxy_not_configured']);
   });
 
   test('a placeholder reads records of the account’s own sandbox only', async () => {
-    const others = await newSender(house);
-    const live = await newSender(house, { account: sender.account, environment: 'production' });
+    const others = await newSender(service);
+    const live = await newSender(service, { account: sender.account, environment: 'production' });
     for (const foreign of [await others.token(VISA), await live.token(VISA)]) {
       const { error } = await tried({
         kind: 'hash',
@@ -95,7 +95,7 @@ describe('the workbench', { timeout: 120_000 }, () => {
   test('reading card data is in the audit log with the person', async () => {
     await tried({ kind: 'hash', hash_type: 'SHA256', payload: card() });
     const body = { target: `token:${token}`, actor: desk.person.id };
-    const [read] = given(await desk.call(listAudit, { body })).records;
+    const [read] = successData(await desk.call(listAudit, { body })).records;
     assert.deepEqual(
       [read.action, read.environment, read.actor_type, read.detail],
       ['token.detokenized', 'sandbox', 'person', [{ name: 'use', value: 'hash' }]],
@@ -112,7 +112,7 @@ describe('the workbench', { timeout: 120_000 }, () => {
   });
 
   test('the workbench of another account is unknown', async () => {
-    const stranger = await newDesk(house, await house.newAccount());
+    const stranger = await newAccountUser(service, await service.newAccount());
     const body = { kind: 'hash', hash_type: 'SHA256', payload: card() };
     assertUnknown(await stranger.call(tryPayload, { params: { account: desk.account }, body }));
   });

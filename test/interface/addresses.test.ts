@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { exportJournal } from '../../src/audit/verify.ts';
-import { type House, startHouse } from '../house.ts';
-import { exchange, requestText } from '../wire.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { exchange, requestText } from '../fixtures/wire.ts';
 
 describe('allow-lists', () => {
-  let house: House;
+  let service: TestService;
   let account: string;
   before(async () => {
-    house = await startHouse({ variables: { CARDVAULT_HOST: '127.0.0.1,::1' } });
-    account = await house.newAccount();
+    service = await startTestService({ variables: { CARDVAULT_HOST: '127.0.0.1,::1' } });
+    account = await service.newAccount();
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const cases: readonly [list: string[], from: string, status: number][] = [
     [['127.0.0.1'], '127.0.0.1', 200],
@@ -31,12 +31,12 @@ describe('allow-lists', () => {
   ];
   for (const [list, from, status] of cases) {
     test(`[${list.join(', ')}] answers ${from} with ${status}`, async () => {
-      const { secret } = await house.newKey(account, { allow: list });
-      assert.equal((await house.call('GET', '/v1/account', { key: secret, from })).status, status);
+      const { secret } = await service.newKey(account, { allow: list });
+      assert.equal((await service.call('GET', '/v1/account', { key: secret, from })).status, status);
       // What was decided for one address is not taken for another one.
       const other = list.includes('127.0.0.1') || list.includes('0.0.0.0/0') ? 200 : 403;
       if (list.length === 1 && !list[0]?.startsWith('127.0.0.0') && !list[0]?.startsWith('127.0.0.1/'))
-        assert.equal((await house.call('GET', '/v1/account', { key: secret, from: '127.0.0.1' })).status, other);
+        assert.equal((await service.call('GET', '/v1/account', { key: secret, from: '127.0.0.1' })).status, other);
     });
   }
 
@@ -52,37 +52,37 @@ describe('allow-lists', () => {
   ];
   for (const [list, status] of overIpv6) {
     test(`[${list.join(', ')}] answers ::1 on the IPv6 listener with ${status}`, async () => {
-      const { secret } = await house.newKey(account, { allow: list });
+      const { secret } = await service.newKey(account, { allow: list });
       const request = requestText('GET /v1/account', { 'x-api-key': secret });
-      const [answer] = await exchange(house, request, { host: '::1' });
+      const [answer] = await exchange(service, request, { host: '::1' });
       assert.equal(answer?.status, status);
     });
   }
 
   test('no forwarding header is believed while no proxy is trusted', async () => {
-    const listed = await house.newKey(account, { allow: ['127.0.0.1'] });
-    const elsewhere = await house.newKey(account, { allow: ['203.0.113.7'] });
+    const listed = await service.newKey(account, { allow: ['127.0.0.1'] });
+    const elsewhere = await service.newKey(account, { allow: ['203.0.113.7'] });
     const headers = { 'x-forwarded-for': '203.0.113.7' };
-    assert.equal((await house.call('GET', '/v1/account', { key: listed.secret, headers })).status, 200);
-    assert.equal((await house.call('GET', '/v1/account', { key: elsewhere.secret, headers })).status, 403);
+    assert.equal((await service.call('GET', '/v1/account', { key: listed.secret, headers })).status, 200);
+    assert.equal((await service.call('GET', '/v1/account', { key: elsewhere.secret, headers })).status, 403);
   });
 });
 
 describe('a listener for both families', () => {
-  let house: House;
+  let service: TestService;
   before(async () => {
-    house = await startHouse({ variables: { CARDVAULT_HOST: '::' } });
+    service = await startTestService({ variables: { CARDVAULT_HOST: '::' } });
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   test('sees an IPv4 peer, which the system writes as mapped IPv6, as IPv4', async () => {
-    const account = await house.newAccount();
-    const v4 = await house.newKey(account, { allow: ['127.0.0.1'] });
-    const v6 = await house.newKey(account, { allow: ['::/0'] });
-    assert.equal((await house.call('GET', '/v1/account', { key: v4.secret })).status, 200);
+    const account = await service.newAccount();
+    const v4 = await service.newKey(account, { allow: ['127.0.0.1'] });
+    const v6 = await service.newKey(account, { allow: ['::/0'] });
+    assert.equal((await service.call('GET', '/v1/account', { key: v4.secret })).status, 200);
     const headers = { 'x-request-id': 'mapped' };
-    assert.equal((await house.call('GET', '/v1/account', { key: v6.secret, headers })).status, 403);
-    const lines = house.log.map((line) => JSON.parse(line)).filter(({ request_id }) => request_id === 'mapped');
+    assert.equal((await service.call('GET', '/v1/account', { key: v6.secret, headers })).status, 403);
+    const lines = service.log.map((line) => JSON.parse(line)).filter(({ request_id }) => request_id === 'mapped');
     assert.deepEqual(
       lines.map(({ address }) => address),
       ['127.0.0.1'],
@@ -91,16 +91,16 @@ describe('a listener for both families', () => {
 });
 
 describe('X-Forwarded-For', () => {
-  let house: House;
+  let service: TestService;
   let key: string;
   before(async () => {
-    house = await startHouse({
+    service = await startTestService({
       variables: { CARDVAULT_TRUSTED_PROXIES: '127.0.0.9, 127.0.1.0/24', CARDVAULT_METRICS_ALLOW: '203.0.113.7' },
     });
-    const account = await house.newAccount();
-    key = (await house.newKey(account, { allow: ['203.0.113.7', '2001:db8::/32'] })).secret;
+    const account = await service.newAccount();
+    key = (await service.newKey(account, { allow: ['203.0.113.7', '2001:db8::/32'] })).secret;
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const PROXY = '127.0.0.9';
   const cases: readonly [what: string, from: string, forwarded: string, status: number][] = [
@@ -134,7 +134,7 @@ describe('X-Forwarded-For', () => {
   for (const [what, from, forwarded, status] of cases) {
     test(`${what}: "${forwarded}" from ${from} is ${status}`, async () => {
       const headers = { 'x-forwarded-for': forwarded };
-      assert.equal((await house.call('GET', '/v1/account', { key, from, headers })).status, status);
+      assert.equal((await service.call('GET', '/v1/account', { key, from, headers })).status, status);
     });
   }
 
@@ -143,7 +143,7 @@ describe('X-Forwarded-For', () => {
       `GET /v1/account HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-api-key: ${key}\r\n` +
       `x-forwarded-for: ${first}\r\nx-forwarded-for: ${second}\r\n\r\n`;
     const status = async (first: string, second: string): Promise<number | undefined> =>
-      (await exchange(house, twice(first, second), { localAddress: PROXY }))[0]?.status;
+      (await exchange(service, twice(first, second), { localAddress: PROXY }))[0]?.status;
     assert.equal(await status('198.51.100.1', '203.0.113.7'), 200);
     assert.equal(await status('203.0.113.7', '198.51.100.1'), 403);
   });
@@ -151,7 +151,7 @@ describe('X-Forwarded-For', () => {
   test('no other header moves the address, not even from a trusted proxy', async () => {
     const names = ['x-real-ip', 'x-client-ip', 'true-client-ip', 'cf-connecting-ip', 'x-forwarded', 'x-originating-ip'];
     for (const name of names) {
-      const { status } = await house.call('GET', '/v1/account', {
+      const { status } = await service.call('GET', '/v1/account', {
         key,
         from: PROXY,
         headers: { [name]: '203.0.113.7' },
@@ -159,13 +159,13 @@ describe('X-Forwarded-For', () => {
       assert.equal(status, 403, name);
     }
     const headers = { forwarded: 'for=203.0.113.7' };
-    assert.equal((await house.call('GET', '/v1/account', { key, from: PROXY, headers })).status, 403);
+    assert.equal((await service.call('GET', '/v1/account', { key, from: PROXY, headers })).status, 403);
   });
 
   test('decides about /metrics too', async () => {
     const status = async (from: string, forwarded: string): Promise<number> =>
       (
-        await house.call('GET', '/metrics', {
+        await service.call('GET', '/metrics', {
           environment: 'console',
           from,
           headers: { 'x-forwarded-for': forwarded },
@@ -178,15 +178,15 @@ describe('X-Forwarded-For', () => {
 
   test('what is no address reaches neither log nor audit log', async () => {
     const headers = { 'x-forwarded-for': '4111111111111111', 'x-request-id': 'garbage' };
-    assert.equal((await house.call('GET', '/v1/account', { key, from: PROXY, headers })).status, 403);
-    const lines = house.log.filter((line) => line.includes('"request_id":"garbage"'));
+    assert.equal((await service.call('GET', '/v1/account', { key, from: PROXY, headers })).status, 403);
+    const lines = service.log.filter((line) => line.includes('"request_id":"garbage"'));
     assert.deepEqual(
       lines.map((line) => JSON.parse(line).address),
       ['unknown'],
     );
     let journal = '';
-    for await (const { record } of exportJournal(house.core.database)) journal += record;
+    for await (const { record } of exportJournal(service.core.database)) journal += record;
     assert.match(journal, /"request_id":"garbage"/);
-    assert.doesNotMatch(journal + house.log.join(''), /4111111111111111/);
+    assert.doesNotMatch(journal + service.log.join(''), /4111111111111111/);
   });
 });

@@ -10,8 +10,8 @@ import { readConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
 import { SECOND } from '../../src/kernel/clock.ts';
 import { commitAll, type Value, write } from '../../src/storage/database.ts';
-import { evenClocks } from '../clocks.ts';
-import { databaseSettings, dropDatabase } from '../database.ts';
+import { steadyClocks } from '../fixtures/clock.ts';
+import { databaseSettings, dropDatabase } from '../fixtures/database.ts';
 
 const BY_OPERATOR = { actor: { type: 'operator' as const, name: 'test' } };
 const TRAITS = {
@@ -32,7 +32,7 @@ describe('an account whose row was changed in the database', () => {
     const settings = { ...(await databaseSettings(directory)), CARDVAULT_CLOCK: 'system' };
     core = await openCore(
       readConfig({ CARDVAULT_DATA_DIR: directory, ...settings }),
-      evenClocks(() => now),
+      steadyClocks(() => now),
     );
   });
   after(async () => {

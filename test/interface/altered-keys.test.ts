@@ -14,8 +14,8 @@ import { readConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { commitAll, type Value, write } from '../../src/storage/database.ts';
-import { evenClocks } from '../clocks.ts';
-import { databaseSettings, dropDatabase } from '../database.ts';
+import { steadyClocks } from '../fixtures/clock.ts';
+import { databaseSettings, dropDatabase } from '../fixtures/database.ts';
 
 const BY_OPERATOR = { actor: { type: 'operator' as const, name: 'test' } };
 const ADDRESS = '192.0.2.1';
@@ -40,7 +40,7 @@ describe('a key whose row was changed in the database', () => {
     const settings = { ...(await databaseSettings(directory)), CARDVAULT_CLOCK: 'system' };
     core = await openCore(
       readConfig({ CARDVAULT_DATA_DIR: directory, ...settings }),
-      evenClocks(() => now),
+      steadyClocks(() => now),
     );
     account = (await core.accounts.create('Shop', BY_OPERATOR)).id;
     victim = (await core.accounts.create('Victim', BY_OPERATOR)).id;

@@ -12,8 +12,8 @@ import { MINUTE } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import { commitAll, type Value, write } from '../../src/storage/database.ts';
 import { rowMacKey } from '../../src/storage/mac-table.ts';
-import { evenClocks } from '../clocks.ts';
-import { databaseSettings, dropDatabase } from '../database.ts';
+import { steadyClocks } from '../fixtures/clock.ts';
+import { databaseSettings, dropDatabase } from '../fixtures/database.ts';
 
 const BY_OPERATOR = { actor: { type: 'operator' as const, name: 'test' } };
 const CYBERSOURCE = {
@@ -37,7 +37,7 @@ describe('payments whose rows were changed in the database', () => {
     const settings = { ...(await databaseSettings(directory)), CARDVAULT_CLOCK: 'system' };
     core = await openCore(
       readConfig({ CARDVAULT_DATA_DIR: directory, ...settings }),
-      evenClocks(() => now),
+      steadyClocks(() => now),
     );
   });
   after(async () => {

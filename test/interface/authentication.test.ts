@@ -5,25 +5,25 @@ import { PERMISSIONS } from '../../src/accounts/permission.ts';
 import { exportJournal } from '../../src/audit/verify.ts';
 import { ENDPOINTS } from '../../src/http/endpoints.ts';
 import { SECOND } from '../../src/kernel/clock.ts';
-import { storedBytes } from '../database.ts';
-import { type Answer, type CallOptions, type House, startHouse } from '../house.ts';
-import { LINES, patternOf } from './requests.ts';
+import { storedBytes } from '../fixtures/database.ts';
+import { type CallOptions, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { LINES, patternOf } from './request-lines.ts';
 
 const OPERATOR = { actor: { type: 'operator' as const } };
 const DENIED = '{"status_code":403,"status":"fail","desc":"Access denied.","data":""}';
 
 describe('authentication', () => {
-  let house: House;
+  let service: TestService;
   let account: string;
   let good: { id: string; secret: string };
   before(async () => {
-    house = await startHouse();
-    account = await house.newAccount();
-    good = await house.newKey(account);
+    service = await startTestService();
+    account = await service.newAccount();
+    good = await service.newKey(account);
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
-  const show = (options: CallOptions): Promise<Answer> => house.call('GET', '/v1/account', options);
+  const show = (options: CallOptions): Promise<TestResponse> => service.call('GET', '/v1/account', options);
 
   describe('the header', () => {
     test('x-api-key lets in, alone or beside a wrong ft-access-key', async () => {
@@ -40,8 +40,8 @@ describe('authentication', () => {
         { key: 'wrong', headers: { 'ft-access-key': good.secret } },
       ];
       for (const place of places) assert.equal((await show(place)).status, 403, JSON.stringify(Object.keys(place)));
-      assert.equal((await house.call('GET', `/v1/account?x-api-key=${good.secret}`)).status, 403);
-      assert.equal((await house.call('POST', '/v1/account', { body: { 'x-api-key': good.secret } })).status, 403);
+      assert.equal((await service.call('GET', `/v1/account?x-api-key=${good.secret}`)).status, 403);
+      assert.equal((await service.call('POST', '/v1/account', { body: { 'x-api-key': good.secret } })).status, 403);
     });
 
     test('a key that is nearly right does not', async () => {
@@ -67,16 +67,16 @@ describe('authentication', () => {
 
   describe('403', () => {
     test('has one body and one set of headers for every cause, and the audit log holds the cause', async () => {
-      const suspended = await house.newAccount('Suspended');
-      const suspendedKey = (await house.newKey(suspended)).secret;
-      await house.core.accounts.suspend(suspended, OPERATOR);
-      const revoked = await house.newKey(account);
-      await house.core.accounts.revokeKey(revoked.id, OPERATOR);
-      const expired = await house.newKey(account, { expiresAt: house.now() - 1 });
-      const elsewhere = await house.newKey(account, { allow: ['203.0.113.0/24', '2001:db8::/32'] });
-      const nowhere = await house.newKey(account, { allow: [] });
-      const other = await house.newKey(account, { permissions: ['tokens:create', 'captures:retrieve'] });
-      const production = await house.newKey(account, { environment: 'production' });
+      const suspended = await service.newAccount('Suspended');
+      const suspendedKey = (await service.newKey(suspended)).secret;
+      await service.core.accounts.suspend(suspended, OPERATOR);
+      const revoked = await service.newKey(account);
+      await service.core.accounts.revokeKey(revoked.id, OPERATOR);
+      const expired = await service.newKey(account, { expiresAt: service.now() - 1 });
+      const elsewhere = await service.newKey(account, { allow: ['203.0.113.0/24', '2001:db8::/32'] });
+      const nowhere = await service.newKey(account, { allow: [] });
+      const other = await service.newKey(account, { permissions: ['tokens:create', 'captures:retrieve'] });
+      const production = await service.newKey(account, { environment: 'production' });
 
       const causes: Record<string, [outcome: string, options: CallOptions]> = {
         missing: ['key_missing', {}],
@@ -104,7 +104,7 @@ describe('authentication', () => {
       assert.equal(shapes.size, 1, [...shapes].join('\n'));
 
       const denials = new Map<string, { outcome: string; record: string; account: string; environment: string }>();
-      for await (const { record, account, environment } of exportJournal(house.core.database)) {
+      for await (const { record, account, environment } of exportJournal(service.core.database)) {
         const { action, request_id, outcome } = JSON.parse(record);
         if (action === 'access.denied') denials.set(request_id, { outcome, record, account, environment });
       }
@@ -125,7 +125,7 @@ describe('authentication', () => {
     test('is the same on every endpoint, whatever comes with it', async () => {
       for (const { method, path, body } of LINES) {
         for (const options of [{ body }, { body: 'no json' }, { headers: { 'idempotency-key': 'once' } }]) {
-          const answer = await house.call(method, path, { key: 'wrong', ...options });
+          const answer = await service.call(method, path, { key: 'wrong', ...options });
           assert.equal(answer.status, 403, `${method} ${path}`);
           assert.equal(answer.text, DENIED);
         }
@@ -133,7 +133,7 @@ describe('authentication', () => {
     });
 
     test('an expiry holds at its very millisecond', async () => {
-      const own = await startHouse();
+      const own = await startTestService();
       try {
         const expiresAt = own.now() + 60 * SECOND;
         const { secret } = await own.newKey(await own.newAccount(), { expiresAt });
@@ -147,11 +147,11 @@ describe('authentication', () => {
     });
 
     test('a key whose revocation was written by a machine whose clock is ahead is refused at once', async () => {
-      const { id, secret } = await house.newKey(account);
+      const { id, secret } = await service.newKey(account);
       assert.equal((await show({ key: secret })).status, 200);
-      const ahead = new Accounts({ ...house.core, clock: () => house.now() + 3600 * SECOND });
+      const ahead = new Accounts({ ...service.core, clock: () => service.now() + 3600 * SECOND });
       await ahead.revokeKey(id, OPERATOR);
-      house.advance(5 * SECOND);
+      service.advance(5 * SECOND);
       assert.equal((await show({ key: secret })).status, 403);
     });
   });
@@ -168,23 +168,25 @@ describe('authentication', () => {
 
     for (const { method, path, permission, body } of LINES) {
       test(`${method} ${path} needs ${permission} and nothing else`, async () => {
-        const only = await house.newKey(account, { permissions: PERMISSIONS.filter((each) => each === permission) });
-        const others = await house.newKey(account, { permissions: PERMISSIONS.filter((each) => each !== permission) });
-        const withIt = await house.call(method, path, { key: only.secret, body });
+        const only = await service.newKey(account, { permissions: PERMISSIONS.filter((each) => each === permission) });
+        const others = await service.newKey(account, {
+          permissions: PERMISSIONS.filter((each) => each !== permission),
+        });
+        const withIt = await service.call(method, path, { key: only.secret, body });
         assert.ok([200, 400].includes(withIt.status), `${withIt.status}`);
-        assert.equal((await house.call(method, path, { key: others.secret, body })).status, 403);
+        assert.equal((await service.call(method, path, { key: others.secret, body })).status, 403);
       });
     }
 
     test('none given at creation means all', async () => {
-      const { json } = await show({ key: (await house.newKey(account, { permissions: [] })).secret });
+      const { json } = await show({ key: (await service.newKey(account, { permissions: [] })).secret });
       assert.deepEqual(json.data.key.permissions, [...PERMISSIONS]);
     });
   });
 
   describe('environments', () => {
     test('a key of each works on its own listener and nowhere else', async () => {
-      const production = (await house.newKey(account, { environment: 'production' })).secret;
+      const production = (await service.newKey(account, { environment: 'production' })).secret;
       assert.match(production, /^cv_production_/);
       assert.match(good.secret, /^cv_sandbox_/);
       const status = async (key: string, environment: 'production' | 'sandbox'): Promise<number> =>
@@ -197,20 +199,20 @@ describe('authentication', () => {
 
     test('the console listener serves nothing of the interface', async () => {
       for (const { method, path, body } of LINES) {
-        const { status } = await house.call(method, path, { key: good.secret, environment: 'console', body });
+        const { status } = await service.call(method, path, { key: good.secret, environment: 'console', body });
         assert.equal(status, 404, `${method} ${path}`);
       }
     });
   });
 
   test('a key is 256 random bits, and nothing that is stored or logged holds one in clear', async () => {
-    const secrets = await Promise.all(Array.from({ length: 20 }, () => house.newKey(account)));
+    const secrets = await Promise.all(Array.from({ length: 20 }, () => service.newKey(account)));
     const bits = secrets.map(({ secret }) => Buffer.from(secret.replace('cv_sandbox_', ''), 'base64url'));
     for (const bytes of bits) assert.equal(bytes.length, 32);
     assert.equal(new Set(bits.map((bytes) => bytes.toString('hex'))).size, secrets.length);
     assert.equal((await show({ key: good.secret })).status, 200);
-    const stored = await storedBytes(house.directory, house.core.database);
-    const all = Buffer.concat([stored, Buffer.from(house.log.join('\n'))]);
+    const stored = await storedBytes(service.directory, service.core.database);
+    const all = Buffer.concat([stored, Buffer.from(service.log.join('\n'))]);
     assert.ok(all.includes(good.secret.slice(0, 'cv_sandbox_xxxx'.length)), 'the prefix of a key is there');
     for (const [index, { secret }] of secrets.entries()) {
       const random = secret.replace('cv_sandbox_', '');

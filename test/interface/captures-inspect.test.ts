@@ -1,18 +1,27 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type House, luhnPan, startHouse } from '../house.ts';
-import { assertForbidden, assertRefused, CAPTURES, type Caller, capture, dataOf, newCaller, VISA } from './vault.ts';
+import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import {
+  assertForbidden,
+  assertRefused,
+  CAPTURES,
+  type Caller,
+  capture,
+  dataOf,
+  newCaller,
+  VISA,
+} from './vault-requests.ts';
 
 const MASKED = '411111******1111';
 const TRACK = `${VISA}=31011010000012345678`;
 
-let house: House;
+let service: TestService;
 let me: Caller;
 before(async () => {
-  house = await startHouse();
-  me = await newCaller(house);
+  service = await startTestService();
+  me = await newCaller(service);
 });
-after(() => house.stop());
+after(() => service.stop());
 
 /** The texts of both answers for a capture whose additional_info is written as here. */
 async function informed(info: string): Promise<{ retrieved: string; inspected: string }> {
@@ -58,8 +67,8 @@ describe('GET /transactions/requests/{id}/inspect', () => {
     });
 
     test('missing, deleted, foreign or of another form: fail, and a card number in the path is not repeated', async () => {
-      const [deleted, theirs] = [await me.capture(), await (await newCaller(house)).capture()];
-      const production = await newCaller(house, { account: me.account, environment: 'production' });
+      const [deleted, theirs] = [await me.capture(), await (await newCaller(service)).capture()];
+      const production = await newCaller(service, { account: me.account, environment: 'production' });
       await me.send('DELETE', `${CAPTURES}/${deleted}`);
       const ids = [deleted, theirs, await production.capture(), '00000000-0000-4000-8000-000000000000', 'x y'];
       for (const id of ids) assert.deepEqual(dataOf(await inspect(encodeURIComponent(id))), { id, status: 'fail' });
@@ -108,7 +117,7 @@ describe('GET /transactions/requests/{id}/inspect', () => {
   describe('403', () => {
     test('every cause has the same body', async () => {
       const path = `${CAPTURES}/${await me.capture()}/inspect`;
-      await assertForbidden(house, { method: 'GET', path }, 'captures:inspect');
+      await assertForbidden(service, { method: 'GET', path }, 'captures:inspect');
     });
   });
 });

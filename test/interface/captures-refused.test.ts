@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type House, startHouse } from '../house.ts';
-import { assertRefused, CAPTURES, type Caller, capture, dataOf, newCaller, VISA } from './vault.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { assertRefused, CAPTURES, type Caller, capture, dataOf, newCaller, VISA } from './vault-requests.ts';
 
 const OTHER = '5555555555554444';
 const TRACK = `${VISA}=31011010000012345678`;
@@ -133,13 +133,13 @@ const WRONG: readonly (readonly [about: string, body: unknown, desc: string])[] 
 ];
 
 describe('POST /transactions/requests', () => {
-  let house: House;
+  let service: TestService;
   let me: Caller;
   before(async () => {
-    house = await startHouse();
-    me = await newCaller(house);
+    service = await startTestService();
+    me = await newCaller(service);
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const create = (body: unknown) => me.send('POST', CAPTURES, body);
   /** A good request with one value replaced by raw text. */

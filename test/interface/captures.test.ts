@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type House, luhnPan, startHouse } from '../house.ts';
+import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 import {
   assertForbidden,
   assertRefused,
@@ -11,18 +11,18 @@ import {
   newCaller,
   UUID,
   VISA,
-} from './vault.ts';
+} from './vault-requests.ts';
 
 const GONE = 'id: no such capture, or its ttl has ended';
 const TRACK = `${VISA}=31011010000012345678`;
 
-let house: House;
+let service: TestService;
 let me: Caller;
 before(async () => {
-  house = await startHouse();
-  me = await newCaller(house);
+  service = await startTestService();
+  me = await newCaller(service);
 });
-after(() => house.stop());
+after(() => service.stop());
 
 const create = (body: unknown) => me.send('POST', CAPTURES, body);
 const retrieve = async (id: string) => dataOf(await me.send('GET', `${CAPTURES}/${id}`));
@@ -99,7 +99,7 @@ describe('POST /transactions/requests', () => {
         [{ ttl: null, TTL: 7 }, 7],
       ] as const) {
         const id = await me.capture(more);
-        const [row] = await house.core.database.read('select created_at, expires_at from captures where id = ?', id);
+        const [row] = await service.core.database.read('select created_at, expires_at from captures where id = ?', id);
         assert.ok(row !== undefined && isRow(row));
         assert.equal(row.expires_at - row.created_at, minutes * 60_000);
       }
@@ -113,14 +113,14 @@ describe('POST /transactions/requests', () => {
     test('nothing that was sent is in the log or readable in the database', async () => {
       const chd = { card: luhnPan('601100'), name: 'Zoraida Quispe', exp: '12/29', cvv: '9182' };
       const id = await me.capture({ chd, additional_info: { note: 'private note' } });
-      const [row] = await house.core.database.read('select * from captures where id = ?', id);
+      const [row] = await service.core.database.read('select * from captures where id = ?', id);
       const stored = Object.values(row ?? {}).map((value) =>
         value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value),
       );
       const secret = new RegExp(`${chd.card}|Zoraida|"9182"|private note`);
       assert.ok(stored.length > 5);
       assert.doesNotMatch(stored.join(' '), secret);
-      assert.doesNotMatch(house.log.join('\n'), secret);
+      assert.doesNotMatch(service.log.join('\n'), secret);
     });
   });
 
@@ -146,7 +146,7 @@ describe('POST /transactions/requests', () => {
 
   describe('403', () => {
     test('every cause has the same body', () =>
-      assertForbidden(house, { method: 'POST', path: CAPTURES, body: capture() }, 'captures:create'));
+      assertForbidden(service, { method: 'POST', path: CAPTURES, body: capture() }, 'captures:create'));
   });
 });
 
@@ -179,12 +179,12 @@ describe('GET /transactions/requests/{id}', () => {
         return dataOf(await caller.send('GET', `${CAPTURES}/${id}`)).additional_info.pan_index;
       };
       const [other, production] = [
-        await newCaller(house),
-        await newCaller(house, { account: me.account, environment: 'production' }),
+        await newCaller(service),
+        await newCaller(service, { account: me.account, environment: 'production' }),
       ];
       const mine = await index(me, VISA);
       assert.equal(await index(me, '4111-1111-1111-1111'), mine);
-      assert.equal(await index(await newCaller(house, { account: me.account }), VISA), mine);
+      assert.equal(await index(await newCaller(service, { account: me.account }), VISA), mine);
       assert.notEqual(await index(me, '5555555555554444'), mine);
       const elsewhere = [await index(other, VISA), await index(production, VISA)];
       assert.equal(new Set([mine, ...elsewhere]).size, 3);
@@ -208,7 +208,7 @@ describe('GET /transactions/requests/{id}', () => {
     test('a capture of another account or environment', async () => {
       const id = await me.capture();
       for (const options of [{}, { account: me.account, environment: 'production' as const }]) {
-        const other = await newCaller(house, options);
+        const other = await newCaller(service, options);
         assertRefused(await other.send('GET', `${CAPTURES}/${id}`), GONE, id);
       }
     });
@@ -224,7 +224,7 @@ describe('GET /transactions/requests/{id}', () => {
   describe('403', () => {
     test('every cause has the same body', async () => {
       const path = `${CAPTURES}/${await me.capture()}`;
-      await assertForbidden(house, { method: 'GET', path }, 'captures:retrieve');
+      await assertForbidden(service, { method: 'GET', path }, 'captures:retrieve');
     });
   });
 });
@@ -240,7 +240,7 @@ describe('DELETE /transactions/requests/{id}', () => {
         assertRefused(await me.send('GET', `${CAPTURES}/${id}`), GONE);
         assert.deepEqual(dataOf(await me.send('GET', `${CAPTURES}/${id}/inspect`)), { id, status: 'fail' });
         assertRefused(await me.send('POST', `${CAPTURES}/${id}/tokenize`, { tags: [], scheme: 1 }), GONE);
-        assert.deepEqual(await house.core.database.read('select id from captures where id = ?', id), []);
+        assert.deepEqual(await service.core.database.read('select id from captures where id = ?', id), []);
       }
     });
 
@@ -262,7 +262,7 @@ describe('DELETE /transactions/requests/{id}', () => {
     test('a capture of another account or environment stays', async () => {
       const id = await me.capture();
       for (const options of [{}, { account: me.account, environment: 'production' as const }]) {
-        const other = await newCaller(house, options);
+        const other = await newCaller(service, options);
         assertRefused(await other.send('DELETE', `${CAPTURES}/${id}`), GONE, id);
       }
       await retrieve(id);
@@ -272,7 +272,7 @@ describe('DELETE /transactions/requests/{id}', () => {
   describe('403', () => {
     test('every cause has the same body, and nothing is deleted', async () => {
       const id = await me.capture();
-      await assertForbidden(house, { method: 'DELETE', path: `${CAPTURES}/${id}` }, 'captures:delete');
+      await assertForbidden(service, { method: 'DELETE', path: `${CAPTURES}/${id}` }, 'captures:delete');
       await retrieve(id);
     });
   });

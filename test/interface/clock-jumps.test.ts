@@ -6,29 +6,29 @@ import { Idempotency } from '../../src/idempotency/idempotency.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { Sweeper } from '../../src/storage/sweeper.ts';
 import { Vault } from '../../src/vault/vault.ts';
-import { runAt } from '../command.ts';
-import { type Answer, type House, startHouse } from '../house.ts';
-import { idOf, type Merchant, newMerchant, TIMES_OUT } from './payments.ts';
-import { CAPTURES, capture, cards, dataOf, eventually, TOKENS, tokensIn, VISA } from './vault.ts';
+import { runAt } from '../fixtures/command.ts';
+import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { idOf, type Merchant, newMerchant, TIMES_OUT } from './payment-requests.ts';
+import { CAPTURES, capture, cards, dataOf, eventually, TOKENS, tokensIn, VISA } from './vault-requests.ts';
 
 const JUMP = 200 * HOUR;
 /** The service finds the payments that are due once a second. */
 const ROUND = 1.3 * SECOND;
 
 describe('a clock that jumps', () => {
-  let house: House;
+  let service: TestService;
   let me: Merchant;
   before(async () => {
-    house = await startHouse();
-    me = await newMerchant(house);
+    service = await startTestService();
+    me = await newMerchant(service);
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   /** What the sweeper of the service does every 5 seconds. */
   async function sweep(): Promise<number> {
-    const vault = new Vault(house.core);
-    const captures = new Captures({ ...house.core, vault });
-    const idempotency = new Idempotency(house.core);
+    const vault = new Vault(service.core);
+    const captures = new Captures({ ...service.core, vault });
+    const idempotency = new Idempotency(service.core);
     let count = 0;
     const sweeper = new Sweeper({
       every: HOUR,
@@ -38,7 +38,7 @@ describe('a clock that jumps', () => {
         { kind: 'answers', run: (now) => idempotency.sweep(now) },
       ],
       chores: [],
-      time: house.core.time,
+      time: service.core.time,
       removed: (_, removed) => {
         count += removed;
       },
@@ -48,21 +48,21 @@ describe('a clock that jumps', () => {
     return count;
   }
 
-  const keyed = (key: string): Promise<Answer> => me.order('authorization', {}, { 'idempotency-key': key });
-  const retrieve = (id: string): Promise<Answer> => me.send('GET', `${CAPTURES}/${id}`);
+  const keyed = (key: string): Promise<TestResponse> => me.order('authorization', {}, { 'idempotency-key': key });
+  const retrieve = (id: string): Promise<TestResponse> => me.send('GET', `${CAPTURES}/${id}`);
   const warnings = async (): Promise<unknown> => {
-    const { status, json } = await house.call('GET', '/readyz');
+    const { status, json } = await service.call('GET', '/readyz');
     assert.equal(status, 200);
     return json.warnings;
   };
-  async function assertReplayed(key: string, first: Answer): Promise<void> {
+  async function assertReplayed(key: string, first: TestResponse): Promise<void> {
     const again = await keyed(key);
     assert.equal(again.headers['idempotent-replayed'], 'true', again.text);
     assert.equal(again.text, first.text);
   }
 
   test('is not reported by the first start of a vault', () => {
-    const lines = house.log.map((line) => JSON.parse(line));
+    const lines = service.log.map((line) => JSON.parse(line));
     assert.ok(lines.some(({ msg }) => msg === 'started'));
     assert.deepEqual(
       lines.filter(({ level, msg }) => level === 'error' || msg === 'time not trusted'),
@@ -78,7 +78,7 @@ describe('a clock that jumps', () => {
       await me.send('DELETE', TOKENS, { tokens: [token] });
       const operations = await me.operations();
 
-      house.jump(jump);
+      service.jump(jump);
       await assertReplayed(`before${jump}`, before);
       assert.equal(await me.operations(), operations);
       assert.equal((await retrieve(kept)).status, jump > 0 ? 400 : 200);
@@ -88,7 +88,7 @@ describe('a clock that jumps', () => {
       if (jump > 0) await pause(ROUND);
       assert.equal(await sweep(), 0);
 
-      house.jump(-jump);
+      service.jump(-jump);
       if (jump < 0) await pause(ROUND);
       assert.equal(await sweep(), 0);
       for (const [key, first] of [
@@ -101,61 +101,62 @@ describe('a clock that jumps', () => {
       for (const id of [kept, made]) assert.equal((await retrieve(id)).status, 200);
       assert.equal(await me.operations(), operations + 1);
       const sql = 'select count(*) as number from tokens where account = ? and deleted_at is not null';
-      assert.ok(Number((await house.core.database.read(sql, me.account))[0]?.['number']) > 0);
+      assert.ok(Number((await service.core.database.read(sql, me.account))[0]?.['number']) > 0);
     });
 
   test('is told by readiness and the log, and no longer when time agrees again', async () => {
     assert.equal(await warnings(), undefined);
-    house.jump(JUMP);
+    service.jump(JUMP);
     const [warning] = (await warnings()) as { code: string; message: string }[];
     assert.equal(warning?.code, 'time_not_trusted');
     assert.match(warning?.message ?? '', /ahead of the time that has passed.*cardvault clock confirm/);
-    const told = house.log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'time not trusted');
+    const told = service.log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'time not trusted');
     assert.equal(told.at(-1).reason, 'ahead');
     assert.ok(Math.abs(told.at(-1).difference_ms - JUMP) < MINUTE);
-    house.jump(-JUMP);
+    service.jump(-JUMP);
     assert.equal(await warnings(), undefined);
-    assert.equal(JSON.parse(house.log.findLast((line) => line.includes('time ')) ?? '').msg, 'time trusted');
+    assert.equal(JSON.parse(service.log.findLast((line) => line.includes('time ')) ?? '').msg, 'time trusted');
   });
 
   test('serves nothing that has ended while it is behind', async () => {
     const id = await me.capture({ ttl: 1 });
-    house.jump(-JUMP);
+    service.jump(-JUMP);
     assert.equal((await retrieve(id)).status, 200);
-    house.advance(MINUTE);
+    service.advance(MINUTE);
     assert.equal((await retrieve(id)).status, 400);
-    house.jump(JUMP);
+    service.jump(JUMP);
   });
 
   test('does not keep an unknown outcome from being resolved', async () => {
     const pending = await me.opened('authorization', { amount: TIMES_OUT });
-    house.jump(JUMP);
-    house.advance(6500);
+    service.jump(JUMP);
+    service.advance(6500);
     await eventually(async () => (await me.standing(pending)).status === 'Authorized');
-    house.jump(-JUMP);
+    service.jump(-JUMP);
   });
 
   test('destroys what is due once an operator confirmed it', async () => {
     const id = await me.opened();
     const stored = await me.capture();
-    house.jump(JUMP);
-    const clock = (...args: string[]): ReturnType<typeof runAt> => runAt(house.now, house.directory, 'clock', ...args);
+    service.jump(JUMP);
+    const clock = (...args: string[]): ReturnType<typeof runAt> =>
+      runAt(service.now, service.directory, 'clock', ...args);
     await eventually(async () => (await clock('status', '--json')).json.reason === 'ahead');
     const { json } = await clock('confirm', '--json');
     const { time, last_trusted, expected, difference_seconds, ...rest } = json;
     assert.deepEqual(rest, { confirmed: true, trusted: false, reason: 'ahead' });
-    assert.ok(Math.abs(Date.parse(time) - house.now()) < MINUTE, time);
+    assert.ok(Math.abs(Date.parse(time) - service.now()) < MINUTE, time);
     assert.ok(Math.abs(Date.parse(expected) - Date.parse(time) + JUMP) < MINUTE, expected);
     assert.ok(Math.abs(difference_seconds * SECOND - JUMP) < MINUTE);
     assert.ok(Date.parse(last_trusted) <= Date.parse(expected));
     await eventually(async () => (await me.standing(id)).status === 'Voided');
     await sweep();
-    const left = await house.core.database.read('select id from captures where id = ?', stored);
+    const left = await service.core.database.read('select id from captures where id = ?', stored);
     assert.deepEqual(left, []);
     const again = await clock('confirm');
     assert.match(again.out, /nothing to confirm: time is trusted/);
     assert.doesNotMatch(again.out, /expected|difference/);
-    const [row] = await house.core.database.read(
+    const [row] = await service.core.database.read(
       "select record from journal where record like '%clock.confirmed%' order by sequence desc limit 1",
     );
     const record = JSON.parse(String(row?.['record']));

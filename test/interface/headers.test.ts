@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { type House, startHouse } from '../house.ts';
-import { dial, exchange, requestText, untilClosed, type WireAnswer } from '../wire.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { dial, exchange, requestText, untilClosed, type WireAnswer } from '../fixtures/wire.ts';
 
 const LISTENERS = ['production', 'sandbox', 'console'] as const;
 type Listener = (typeof LISTENERS)[number];
@@ -68,14 +68,14 @@ const statusOn = (listener: Listener, { status }: Asked): number =>
   typeof status === 'number' ? status : status[listener];
 
 describe('headers', () => {
-  let house: House;
+  let service: TestService;
   before(async () => {
-    house = await startHouse();
+    service = await startTestService();
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const answerOf = async (environment: Listener, what: string, asked: Asked): Promise<WireAnswer['headers']> => {
-    const [answer = assert.fail(what), ...more] = await exchange(house, asked.text, { environment });
+    const [answer = assert.fail(what), ...more] = await exchange(service, asked.text, { environment });
     assert.deepEqual([answer.status, more.length], [statusOn(environment, asked), 0], what);
     return answer.headers;
   };
@@ -116,22 +116,22 @@ describe('headers', () => {
 });
 
 describe('what Node would refuse in its own way', () => {
-  let house: House;
+  let service: TestService;
   before(async () => {
-    house = await startHouse();
+    service = await startTestService();
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   for (const what of ['no host', 'what nobody knows to expect'])
     test(`${what}: is refused in the envelope, logged, and ends the connection`, async () => {
       const { text } = ASKED[what] ?? assert.fail();
       for (const environment of LISTENERS) {
         const kept = text.replace('connection: close\r\n', '');
-        const [{ headers, body } = assert.fail()] = await exchange(house, kept, { environment });
+        const [{ headers, body } = assert.fail()] = await exchange(service, kept, { environment });
         const desc = 'The request itself cannot be read.';
         assert.deepEqual(JSON.parse(body), { status_code: 400, status: 'fail', desc, data: '' });
         assert.equal(headers['connection'], 'close');
-        assert.ok(house.log.some((line) => line.includes(String(headers['x-request-id']))));
+        assert.ok(service.log.some((line) => line.includes(String(headers['x-request-id']))));
       }
     });
 
@@ -142,7 +142,7 @@ describe('what Node would refuse in its own way', () => {
   });
 
   const answerText = async (text: string): Promise<string> => {
-    const socket = await dial(house, { environment: 'console' });
+    const socket = await dial(service, { environment: 'console' });
     const received = untilClosed(socket);
     socket.write(text);
     return received;

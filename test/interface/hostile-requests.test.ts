@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type House, startHouse } from '../house.ts';
-import { assertUnreadable, assertUnreadableOrCut, dial, exchange, requestText, untilClosed } from '../wire.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { assertUnreadable, assertUnreadableOrCut, dial, exchange, requestText, untilClosed } from '../fixtures/wire.ts';
 
 const PATH = '/v1/tokenization/simple';
 const CARDS = JSON.stringify({ chd: [{ card: '4111111111111111', name: 'A', exp: '12/29' }], tags: [], scheme: 7 });
 
 describe('requests that are not as they should be', () => {
-  let house: House;
+  let service: TestService;
   let key: string;
   before(async () => {
-    house = await startHouse();
-    key = (await house.newKey(await house.newAccount())).secret;
+    service = await startTestService();
+    key = (await service.newKey(await service.newAccount())).secret;
   });
   after(async () => {
     // Nothing of all this was an error of the service.
-    const errors = house.log.filter((line) => ['error', 'fatal'].includes(JSON.parse(line).level));
-    await house.stop();
+    const errors = service.log.filter((line) => ['error', 'fatal'].includes(JSON.parse(line).level));
+    await service.stop();
     assert.deepEqual(errors, []);
   });
 
@@ -27,19 +27,19 @@ describe('requests that are not as they should be', () => {
     ...more,
   });
   const isServing = async (): Promise<void> => {
-    assert.equal((await house.call('POST', PATH, { key, body: CARDS })).status, 200);
+    assert.equal((await service.call('POST', PATH, { key, body: CARDS })).status, 200);
   };
 
   test('malformed percent-encoding is 400, in the envelope, and logged without the path', async () => {
     for (const path of ['/v1/tokens/%/inspect', '/v1/tokens/%zz/inspect', '/v1/tokens/%4/inspect', '/%E0%A4%A']) {
-      const [answer] = await exchange(house, requestText(`GET ${path}`, headers({ 'x-request-id': 'percent' })));
+      const [answer] = await exchange(service, requestText(`GET ${path}`, headers({ 'x-request-id': 'percent' })));
       assert.equal(answer?.status, 400, path);
       assert.equal(answer.headers['x-request-id'], 'percent');
       const { desc, ...rest } = JSON.parse(answer.body);
       assert.deepEqual(rest, { status_code: 400, status: 'fail', data: '' });
       assert.ok(!desc.includes('%'));
     }
-    const lines = house.log.map((line) => JSON.parse(line)).filter(({ request_id }) => request_id === 'percent');
+    const lines = service.log.map((line) => JSON.parse(line)).filter(({ request_id }) => request_id === 'percent');
     assert.deepEqual(
       lines.map(({ status, route }) => [status, route]),
       Array(4).fill([400, '(none)']),
@@ -50,44 +50,44 @@ describe('requests that are not as they should be', () => {
     for (const id of ['%00', '%0d%0aset-cookie:x', '..%2f..%2fetc', '%F0%9F%92%B3', "'%20or%201=1--", '%', '*'].filter(
       (each) => each !== '%',
     )) {
-      const answer = await house.call('GET', `/v1/tokens/${id}/inspect`, { key });
+      const answer = await service.call('GET', `/v1/tokens/${id}/inspect`, { key });
       assert.equal(answer.status, 400, id);
       assert.equal(answer.headers['set-cookie'], undefined);
     }
   });
 
   test('a very long path is refused, whoever sends it', async () => {
-    const answers = await exchange(house, requestText(`GET /v1/tokens/${'a'.repeat(10_000)}/inspect`, headers()));
+    const answers = await exchange(service, requestText(`GET /v1/tokens/${'a'.repeat(10_000)}/inspect`, headers()));
     assert.ok([400, 404, 414].includes(answers[0]?.status ?? 0), `${answers[0]?.status}`);
     assert.ok(answers[0]?.headers['x-request-id']);
-    assert.equal((await house.call('GET', `/${'a'.repeat(10_000)}`)).status, 404);
-    assert.equal((await house.call('GET', `/v1/account?${'a'.repeat(10_000)}`, { key })).status, 200);
-    assertUnreadableOrCut(await exchange(house, requestText(`GET /${'a'.repeat(40_000)}`)));
+    assert.equal((await service.call('GET', `/${'a'.repeat(10_000)}`)).status, 404);
+    assert.equal((await service.call('GET', `/v1/account?${'a'.repeat(10_000)}`, { key })).status, 200);
+    assertUnreadableOrCut(await exchange(service, requestText(`GET /${'a'.repeat(40_000)}`)));
     await isServing();
   });
 
   test('headers beyond their limit cannot be read', async () => {
-    assertUnreadableOrCut(await exchange(house, requestText('GET /healthz', { long: 'x'.repeat(20_000) })));
+    assertUnreadableOrCut(await exchange(service, requestText('GET /healthz', { long: 'x'.repeat(20_000) })));
     const many = Object.fromEntries(Array.from({ length: 2000 }, (_, index) => [`h${index}`, 'x'.repeat(10)]));
-    assertUnreadableOrCut(await exchange(house, requestText('GET /healthz', many)));
-    assert.equal((await exchange(house, requestText('GET /healthz', { long: 'x'.repeat(8000) })))[0]?.status, 200);
+    assertUnreadableOrCut(await exchange(service, requestText('GET /healthz', many)));
+    assert.equal((await exchange(service, requestText('GET /healthz', { long: 'x'.repeat(8000) })))[0]?.status, 200);
   });
 
   test('NUL bytes cannot be read in the head, and are malformed JSON in the body', async () => {
     for (const line of ['GET /heal\0thz', 'GET /healthz\0', 'GE\0T /healthz']) {
-      const answers = await exchange(house, requestText(line));
+      const answers = await exchange(service, requestText(line));
       assert.ok(
         answers.every(({ status }) => status >= 400),
         JSON.stringify(line),
       );
     }
-    assertUnreadable(await exchange(house, requestText('GET /healthz', { 'x-request-id': 'a\0b' })));
+    assertUnreadable(await exchange(service, requestText('GET /healthz', { 'x-request-id': 'a\0b' })));
     for (const body of ['\0', `${CARDS}\0`, CARDS.replace('"A"', '"A\0"')]) {
-      const { status, json } = await house.call('POST', PATH, { key, body });
+      const { status, json } = await service.call('POST', PATH, { key, body });
       assert.equal(status, 400);
       assert.match(json.desc, /^malformed JSON at character [0-9]+: /);
     }
-    const { status, json } = await house.call('POST', PATH, { key, body: CARDS.replace('"A"', '"A\\u0000"') });
+    const { status, json } = await service.call('POST', PATH, { key, body: CARDS.replace('"A"', '"A\\u0000"') });
     assert.equal(status, 400);
     assert.match(json.desc, /^chd\[0\]\.name: /);
   });
@@ -103,7 +103,7 @@ describe('requests that are not as they should be', () => {
         return requestText(`POST ${PATH}`, headers({ ...own, 'content-length': String(CARDS.length) }), CARDS);
       })
       .join('');
-    const answers = await exchange(house, text);
+    const answers = await exchange(service, text);
     assert.deepEqual(
       answers.map(({ headers }) => headers['x-request-id']),
       ids,
@@ -124,7 +124,7 @@ describe('requests that are not as they should be', () => {
       'content-length': String(smuggled.length),
     });
     const last = requestText('GET /healthz', { 'x-request-id': 'last' });
-    const answers = await exchange(house, first + smuggled + last);
+    const answers = await exchange(service, first + smuggled + last);
     assert.equal(answers[0]?.status, 403);
     assert.ok(answers.slice(1).every(({ headers }) => headers['x-request-id'] === 'last'));
   });
@@ -141,25 +141,25 @@ describe('requests that are not as they should be', () => {
       ['unknown encoding', { 'transfer-encoding': 'cow' }],
     ];
     for (const [what, lengths] of cases) {
-      const answers = await exchange(house, requestText(line, headers(lengths), '0\r\n\r\n'));
+      const answers = await exchange(service, requestText(line, headers(lengths), '0\r\n\r\n'));
       assert.ok(
         answers.every(({ status }) => status >= 400),
         what,
       );
     }
     const twice = requestText(line, headers({ 'content-length': '5', 'Content-Length': '6' }), 'x'.repeat(6));
-    assertUnreadable(await exchange(house, twice));
+    assertUnreadable(await exchange(service, twice));
     await isServing();
   });
 
   test('a length that is too small never has an effect, and one that is too large waits for the rest', async () => {
     const short = headers({ 'content-length': String(CARDS.length - 10) });
     for (const connection of ['close', 'keep-alive']) {
-      const answers = await exchange(house, requestText(`POST ${PATH}`, { ...short, connection }, CARDS));
+      const answers = await exchange(service, requestText(`POST ${PATH}`, { ...short, connection }, CARDS));
       assert.ok(answers.every(({ status }) => status === 400));
     }
 
-    const socket = await dial(house);
+    const socket = await dial(service);
     const received = untilClosed(socket);
     const long = headers({ 'content-length': String(CARDS.length + 2) });
     socket.write(requestText(`POST ${PATH}`, long, CARDS));
@@ -169,7 +169,7 @@ describe('requests that are not as they should be', () => {
   });
 
   test('a body that comes byte by byte is read to its end', async () => {
-    const socket = await dial(house);
+    const socket = await dial(service);
     const received = untilClosed(socket);
     const length = String(CARDS.length);
     for (const byte of requestText(`POST ${PATH}`, headers({ 'content-length': length }), CARDS)) {
@@ -182,10 +182,10 @@ describe('requests that are not as they should be', () => {
   test('requests that are given up half-way leave nothing behind but a log line', async () => {
     const count = 40;
     const read = async (): Promise<number> =>
-      Number((await house.core.database.read('select count(*) as n from tokens'))[0]?.['n']);
+      Number((await service.core.database.read('select count(*) as n from tokens'))[0]?.['n']);
     const before = await read();
     for (let index = 0; index < count; index++) {
-      const socket = await dial(house);
+      const socket = await dial(service);
       const text = requestText(`POST ${PATH}`, headers({ 'content-length': String(CARDS.length) }), CARDS);
       socket.write(text.slice(0, text.length - 1 - (index % 60)));
       await sleep(2);
@@ -197,7 +197,7 @@ describe('requests that are not as they should be', () => {
   });
 
   test('connections that say nothing do not keep others from being served', async () => {
-    const silent = await Promise.all(Array.from({ length: 100 }, () => dial(house)));
+    const silent = await Promise.all(Array.from({ length: 100 }, () => dial(service)));
     silent.forEach((socket) => {
       socket.on('error', () => undefined);
     });
@@ -206,7 +206,7 @@ describe('requests that are not as they should be', () => {
   });
 
   test('an early answer does not need the body', async () => {
-    const socket = await dial(house);
+    const socket = await dial(service);
     const first = new Promise<string>((resolve) => socket.once('data', (chunk: Buffer) => resolve(String(chunk))));
     socket.on('error', () => undefined);
     socket.write(requestText(`POST ${PATH}`, { 'x-api-key': 'wrong', 'content-length': '1000000' }, 'x'));
@@ -216,7 +216,7 @@ describe('requests that are not as they should be', () => {
 
   test('Expect: 100-continue is answered once the key has been seen', async () => {
     const own = { expect: '100-continue', 'content-length': String(CARDS.length) };
-    const socket = await dial(house);
+    const socket = await dial(service);
     const received = untilClosed(socket);
     socket.write(requestText(`POST ${PATH}`, headers(own), CARDS));
     assert.match(await received, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
@@ -224,8 +224,8 @@ describe('requests that are not as they should be', () => {
 
   test('HTTP/1.0 is served, and an Upgrade is not followed', async () => {
     const old = requestText('GET /healthz').replace('HTTP/1.1', 'HTTP/1.0');
-    assert.equal((await exchange(house, old))[0]?.status, 200);
+    assert.equal((await exchange(service, old))[0]?.status, 200);
     const upgrade = { connection: 'upgrade, close', upgrade: 'websocket' };
-    assert.equal((await exchange(house, requestText('GET /healthz', upgrade)))[0]?.status, 200);
+    assert.equal((await exchange(service, requestText('GET /healthz', upgrade)))[0]?.status, 200);
   });
 });

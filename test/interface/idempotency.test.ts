@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { Answer, House } from '../house.ts';
-import { luhnPan, startHouse } from '../house.ts';
+import type { TestResponse, TestService } from '../fixtures/test-service.ts';
+import { luhnPan, startTestService } from '../fixtures/test-service.ts';
 import {
   assertRefused,
   CAPTURES,
@@ -17,29 +17,29 @@ import {
   TOKENS,
   tokensIn,
   VISA,
-} from './vault.ts';
+} from './vault-requests.ts';
 
 const DAY = 86_400_000;
 const REUSED = 'Idempotency-Key: used with another request before';
 
-let house: House;
+let service: TestService;
 let me: Caller;
 before(async () => {
-  house = await startHouse();
-  me = await newCaller(house);
+  service = await startTestService();
+  me = await newCaller(service);
 });
-after(() => house.stop());
+after(() => service.stop());
 
 const keyed = (key: string) => ({ 'idempotency-key': key });
 let keys = 0;
 const newKey = () => `key-${++keys}`;
-const isReplay = (answer: Answer): boolean => {
+const isReplay = (answer: TestResponse): boolean => {
   const mark = answer.headers['idempotent-replayed'];
   assert.ok(mark === undefined || mark === 'true');
   return mark === 'true';
 };
 
-function assertReplay(answer: Answer, first: Answer): void {
+function assertReplay(answer: TestResponse, first: TestResponse): void {
   assert.equal(answer.text, first.text);
   assert.equal(answer.status, first.status);
   assert.ok(isReplay(answer));
@@ -88,7 +88,7 @@ const ENDPOINTS: Record<
 for (const [name, requestOf] of Object.entries(ENDPOINTS)) {
   describe(name, () => {
     let request: Awaited<ReturnType<typeof requestOf>>;
-    let first: Answer;
+    let first: TestResponse;
     const key = newKey();
     const send = (body: unknown, headers = {}, path = request.path, caller = me) =>
       caller.send(request.method, path, body, { ...keyed(key), ...headers });
@@ -107,7 +107,7 @@ for (const [name, requestOf] of Object.entries(ENDPOINTS)) {
     });
 
     test('200: whatever key of the account sends it', async () => {
-      const colleague = await newCaller(house, { account: me.account });
+      const colleague = await newCaller(service, { account: me.account });
       assertReplay(await send(request.body, {}, request.path, colleague), first);
     });
 
@@ -130,7 +130,7 @@ for (const [name, requestOf] of Object.entries(ENDPOINTS)) {
 
     test('200: accounts and environments share nothing', async () => {
       for (const options of [{}, { account: me.account, environment: 'production' as const }]) {
-        const other = await newCaller(house, options);
+        const other = await newCaller(service, options);
         const theirs = await requestOf(other);
         const answer = await other.send(theirs.method, theirs.path, theirs.body, keyed(key));
         dataOf(answer);
@@ -140,7 +140,7 @@ for (const [name, requestOf] of Object.entries(ENDPOINTS)) {
     });
 
     test('403: a key without the permission gets no replay', async () => {
-      const stranger = await newCaller(house, { account: me.account, permissions: ['captures:inspect'] });
+      const stranger = await newCaller(service, { account: me.account, permissions: ['captures:inspect'] });
       assertRefused(await send(request.body, {}, request.path, stranger), 'Access denied.', undefined, 403);
     });
 
@@ -176,7 +176,7 @@ for (const [name, requestOf] of Object.entries(ENDPOINTS)) {
       const [tokens = 0, captures = 0] = rows;
       const changes = Math.abs((await me.count('tokens')) - tokens) + Math.abs((await me.count('captures')) - captures);
       assert.equal(changes, request.path === '/v1/account' ? 0 : 1);
-      assertReplay(await once(), good[0] as Answer);
+      assertReplay(await once(), good[0] as TestResponse);
     });
   });
 }
@@ -208,22 +208,22 @@ test('answers are kept for 24 hours from their making, then the request is carri
   const headers = keyed(newKey());
   const request = () => me.tokenize(cards([VISA]), headers);
   const first = await request();
-  house.advance(DAY - 5000);
+  service.advance(DAY - 5000);
   assertReplay(await request(), first);
-  house.advance(5001);
+  service.advance(5001);
   const next = await request();
   assert.equal(isReplay(next), false);
   assert.notDeepEqual(tokensIn(next), tokensIn(first));
-  house.advance(DAY - 5000);
+  service.advance(DAY - 5000);
   assertReplay(await request(), next);
-  house.advance(5001);
+  service.advance(5001);
   dataOf(await me.tokenize(cards([luhnPan('455667')]), headers));
 });
 
 test('the stored answer is encrypted, and the key is not stored', async () => {
-  const owner = await newCaller(house);
+  const owner = await newCaller(service);
   const [token = ''] = tokensIn(await owner.tokenize(cards([VISA]), keyed('recognisable-key')));
-  const rows = await house.core.database.read('select * from idempotency where account = ?', owner.account);
+  const rows = await service.core.database.read('select * from idempotency where account = ?', owner.account);
   assert.equal(rows.length, 1);
   const values = Object.values(rows[0] ?? {}).map((value) =>
     value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value),
@@ -233,7 +233,7 @@ test('the stored answer is encrypted, and the key is not stored', async () => {
 
 test('after a restart, and on another node, the first answers are given again', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
-  const start = () => startHouse({ directory });
+  const start = () => startTestService({ directory });
   let [home, node] = [await start(), await start()];
   try {
     const caller = await newCaller(home);
@@ -243,7 +243,7 @@ test('after a restart, and on another node, the first answers are given again', 
       return { ...request, first: await caller.send(request.method, request.path, request.body, keyed('again')) };
     });
     const made = await Promise.all(requests);
-    const repeat = async (where: House) => {
+    const repeat = async (where: TestService) => {
       for (const { method, path, body, first } of made) {
         const answer = await where.call(method, path, { key, body, headers: keyed('again') });
         assertReplay(answer, first);

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ENDPOINTS as ALL } from '../../src/http/endpoints.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { type House, startHouse } from '../house.ts';
-import { JOSE, newSender, openJose, proxied, type Sender } from './proxy.ts';
-import { LINES, PAYMENT_LINES, patternOf } from './requests.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { JOSE, newSender, openJose, proxied, type Sender } from './proxy-requests.ts';
+import { LINES, PAYMENT_LINES, patternOf } from './request-lines.ts';
 
 const most = LIMITS.jsonValues;
 
 describe('more values in JSON than are read', () => {
-  let house: House;
+  let service: TestService;
   let me: Sender;
   before(async () => {
-    house = await startHouse();
-    me = await newSender(house);
-    await house.enablePayments(me.account);
+    service = await startTestService();
+    me = await newSender(service);
+    await service.enablePayments(me.account);
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   /** The body with a member of so many values that it has this many in all. */
   const filled = (body: object, values: number): string => {
@@ -40,7 +40,7 @@ describe('more values in JSON than are read', () => {
   for (const line of lines) {
     const { method, path, body } = line;
     test(`are malformed JSON on ${method} ${patternOf(line)}, and exactly as many as are read are not`, async () => {
-      const send = (text: string) => house.call(method, path, { key: me.key, body: text });
+      const send = (text: string) => service.call(method, path, { key: me.key, body: text });
       const { status, json } = await send(filled(body as object, most + 1));
       assert.equal(status, 400);
       const message = PAYMENT_LINES.includes(line) ? json.message : json.desc;

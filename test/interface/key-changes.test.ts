@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { MINUTE, SECOND } from '../../src/kernel/clock.ts';
-import { runCommand, runHere } from '../command.ts';
-import { type House, startHouse } from '../house.ts';
+import { runCommand, runInProcess } from '../fixtures/command.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
 
 const LIMIT_MS = 5 * SECOND;
 
 describe('what another process changes holds within 5 seconds on the running service', { concurrency: true }, () => {
-  let house: House;
+  let service: TestService;
   let account: string;
   before(async () => {
-    house = await startHouse();
-    account = await house.newAccount();
+    service = await startTestService();
+    account = await service.newAccount();
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const statusOf = async (key: string, from?: string): Promise<number> =>
-    (await house.call('GET', '/v1/account', { key, ...(from !== undefined && { from }) })).status;
+    (await service.call('GET', '/v1/account', { key, ...(from !== undefined && { from }) })).status;
 
   // biome-ignore lint/suspicious/noExplicitAny: documents of the command line
   const command = async (...args: string[]): Promise<any> => {
-    const { code, err, json } = await runHere(house.directory, ...args, '--json');
+    const { code, err, json } = await runInProcess(service.directory, ...args, '--json');
     assert.equal(code, 0, err);
     return json;
   };
@@ -35,16 +35,16 @@ describe('what another process changes holds within 5 seconds on the running ser
   };
 
   test('a revocation', async () => {
-    const { id, secret } = await house.newKey(account);
+    const { id, secret } = await service.newKey(account);
     assert.equal(await statusOf(secret), 200);
     // A process indeed; the other changes come through a database and keys of their own in this one.
-    const revoked = await runCommand(['key', 'revoke', id, '--json'], { CARDVAULT_DATA_DIR: house.directory });
+    const revoked = await runCommand(['key', 'revoke', id, '--json'], { CARDVAULT_DATA_DIR: service.directory });
     assert.equal(revoked.json().state, 'revoked');
     await becomes(403, secret);
   });
 
   test('another allow-list', async () => {
-    const { id, secret } = await house.newKey(account, { allow: ['127.0.0.1'] });
+    const { id, secret } = await service.newKey(account, { allow: ['127.0.0.1'] });
     assert.equal(await statusOf(secret, '127.0.0.1'), 200);
     assert.equal(await statusOf(secret, '127.0.0.2'), 403);
     await command('key', 'edit', id, '--ip', '127.0.0.2=other', '--ip', '::1');
@@ -53,7 +53,7 @@ describe('what another process changes holds within 5 seconds on the running ser
   });
 
   test('an allow-list entry written as mapped IPv6', async () => {
-    const { id, secret } = await house.newKey(account, { allow: [] });
+    const { id, secret } = await service.newKey(account, { allow: [] });
     assert.equal(await statusOf(secret), 403);
     const edited = await command('key', 'edit', id, '--ip', '::ffff:127.0.0.1');
     assert.deepEqual(edited.allow_list, [{ cidr: '127.0.0.1', note: '' }]);
@@ -61,7 +61,7 @@ describe('what another process changes holds within 5 seconds on the running ser
   });
 
   test('other permissions', async () => {
-    const { id, secret } = await house.newKey(account);
+    const { id, secret } = await service.newKey(account);
     assert.equal(await statusOf(secret), 200);
     await command('key', 'edit', id, '--permission', 'tokens:create', '--permission', 'tokens:inspect');
     await becomes(403, secret);
@@ -70,8 +70,8 @@ describe('what another process changes holds within 5 seconds on the running ser
   });
 
   test('a suspended account, and one that is taken up again', async () => {
-    const other = await house.newAccount('Other');
-    const { secret } = await house.newKey(other);
+    const other = await service.newAccount('Other');
+    const { secret } = await service.newKey(other);
     assert.equal(await statusOf(secret), 200);
     await command('account', 'suspend', other);
     await becomes(403, secret);
@@ -96,7 +96,7 @@ describe('what another process changes holds within 5 seconds on the running ser
   });
 
   test('a rotation without overlap ends the old key', async () => {
-    const { id, secret } = await house.newKey(account);
+    const { id, secret } = await service.newKey(account);
     assert.equal(await statusOf(secret), 200);
     const successor = await command('key', 'rotate', id, '--overlap', '0');
     assert.equal(await statusOf(successor.key), 200);
@@ -106,16 +106,20 @@ describe('what another process changes holds within 5 seconds on the running ser
 });
 
 describe('rotation', () => {
-  let house: House;
+  let service: TestService;
   before(async () => {
-    house = await startHouse();
+    service = await startTestService();
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   test('both keys work through the overlap, and only the new one after it', async () => {
-    const account = await house.newAccount();
-    const old = await house.newKey(account, { name: 'checkout', permissions: ['account:read'], allow: ['127.0.0.1'] });
-    const { json: successor } = await runHere(house.directory, 'key', 'rotate', old.id, '--json');
+    const account = await service.newAccount();
+    const old = await service.newKey(account, {
+      name: 'checkout',
+      permissions: ['account:read'],
+      allow: ['127.0.0.1'],
+    });
+    const { json: successor } = await runInProcess(service.directory, 'key', 'rotate', old.id, '--json');
     assert.notEqual(successor.id, old.id);
     assert.notEqual(successor.key, old.secret);
     assert.equal(successor.name, 'checkout');
@@ -124,23 +128,23 @@ describe('rotation', () => {
     assert.equal(successor.expires_at, null);
     const statuses = async (): Promise<number[]> =>
       Promise.all(
-        [old.secret, successor.key].map(async (key) => (await house.call('GET', '/v1/account', { key })).status),
+        [old.secret, successor.key].map(async (key) => (await service.call('GET', '/v1/account', { key })).status),
       );
-    house.advance(5 * SECOND);
+    service.advance(5 * SECOND);
     assert.deepEqual(await statuses(), [200, 200]);
-    house.advance(58 * MINUTE);
+    service.advance(58 * MINUTE);
     assert.deepEqual(await statuses(), [200, 200]);
-    house.advance(2 * MINUTE);
+    service.advance(2 * MINUTE);
     assert.deepEqual(await statuses(), [403, 200]);
   });
 
   test('the old key can be ended earlier by revoking it', async () => {
-    const old = await house.newKey(await house.newAccount());
+    const old = await service.newKey(await service.newAccount());
     const origin = { actor: { type: 'operator' as const } };
-    const { secret } = await house.core.accounts.rotateKey(old.id, 600, origin);
-    await house.core.accounts.revokeKey(old.id, origin);
-    house.advance(5 * SECOND);
-    assert.equal((await house.call('GET', '/v1/account', { key: old.secret })).status, 403);
-    assert.equal((await house.call('GET', '/v1/account', { key: secret })).status, 200);
+    const { secret } = await service.core.accounts.rotateKey(old.id, 600, origin);
+    await service.core.accounts.revokeKey(old.id, origin);
+    service.advance(5 * SECOND);
+    assert.equal((await service.call('GET', '/v1/account', { key: old.secret })).status, 403);
+    assert.equal((await service.call('GET', '/v1/account', { key: secret })).status, 200);
   });
 });

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ENDPOINTS } from '../../src/http/endpoints.ts';
-import { type House, luhnPan, startHouse } from '../house.ts';
-import { LINES, patternOf } from './requests.ts';
+import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import { LINES, patternOf } from './request-lines.ts';
 
 const OF_REQUESTS = ['level', 'time', 'listener', 'request_id', 'method', 'route', 'status', 'duration_ms', 'address'];
 
 describe('the log', () => {
-  let house: House;
+  let service: TestService;
   let account: string;
   let key: { id: string; secret: string };
   before(async () => {
-    house = await startHouse();
-    account = await house.newAccount('Name Of Store');
-    key = await house.newKey(account, { name: 'name-of-key' });
+    service = await startTestService();
+    account = await service.newAccount('Name Of Store');
+    key = await service.newKey(account, { name: 'name-of-key' });
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   // biome-ignore lint/suspicious/noExplicitAny: lines of the log
   const lineOf = async (requestId: string): Promise<any> => {
     for (let tries = 0; tries < 100; tries++) {
-      const found = house.log.map((line) => JSON.parse(line)).filter(({ request_id }) => request_id === requestId);
+      const found = service.log.map((line) => JSON.parse(line)).filter(({ request_id }) => request_id === requestId);
       assert.ok(found.length <= 1, 'one line for each request');
       if (found.length === 1) return found[0];
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -32,7 +32,7 @@ describe('the log', () => {
     test(`${line.method} ${line.path} is one line with the pattern of its route`, async () => {
       const requestId = `log-${LINES.indexOf(line)}`;
       const headers = { 'x-request-id': requestId };
-      const { status } = await house.call(line.method, `${line.path}?query=secret`, {
+      const { status } = await service.call(line.method, `${line.path}?query=secret`, {
         key: key.secret,
         body: line.body,
         headers,
@@ -63,7 +63,7 @@ describe('the log', () => {
     ];
     for (const [index, { path, key, status, route }] of cases.entries()) {
       const headers = { 'x-request-id': `out-${index}` };
-      await house.call('GET', path, { key, headers });
+      await service.call('GET', path, { key, headers });
       const line = await lineOf(`out-${index}`);
       assert.deepEqual(Object.keys(line).sort(), [...OF_REQUESTS, 'msg'].sort());
       assert.deepEqual([line.status, line.route], [status, route]);
@@ -81,19 +81,19 @@ describe('the log', () => {
       ttl: 1,
     };
     const headers = { 'x-canary': 'canary-header', 'idempotency-key': 'canary-header', 'user-agent': 'canary-header' };
-    const { json } = await house.call('POST', '/transactions/requests?canary-query', {
+    const { json } = await service.call('POST', '/transactions/requests?canary-query', {
       key: key.secret,
       body,
       headers,
     });
     for (const path of [`/transactions/requests/${json.data.id}`, `/canary-path/${pan}`, `/v1/tokens/${pan}/inspect`])
-      for (const method of ['GET', 'POST', 'DELETE']) await house.call(method, path, { key: key.secret, body });
-    await house.call('POST', '/v1/tokenization/simple', {
+      for (const method of ['GET', 'POST', 'DELETE']) await service.call(method, path, { key: key.secret, body });
+    await service.call('POST', '/v1/tokenization/simple', {
       key: key.secret,
       body: { chd: [body.chd], tags: ['canary-tag'], scheme: 9 },
     });
-    await house.call('POST', '/v1/tokenization/simple', { key: key.secret, body: `{"chd":[{"card":${pan}` });
-    await house.call('GET', '/healthz', { headers: { 'x-request-id': 'after-the-canaries' } });
+    await service.call('POST', '/v1/tokenization/simple', { key: key.secret, body: `{"chd":[{"card":${pan}` });
+    await service.call('GET', '/healthz', { headers: { 'x-request-id': 'after-the-canaries' } });
     await lineOf('after-the-canaries');
 
     const allowed = new Set([
@@ -108,8 +108,8 @@ describe('the log', () => {
       'removed',
     ]);
     const routes = new Set([...ENDPOINTS.map(({ path }) => path), '(none)', '/healthz']);
-    assert.ok(house.log.length > 20);
-    for (const line of house.log) {
+    assert.ok(service.log.length > 20);
+    for (const line of service.log) {
       assert.ok(line.endsWith('\n') && line.indexOf('\n') === line.length - 1);
       const fields = JSON.parse(line);
       for (const name of Object.keys(fields)) assert.ok(allowed.has(name), name);

@@ -3,25 +3,25 @@ import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { type House, startHouse } from '../house.ts';
-import { assertUnreadable, dial, exchange, requestText, untilClosed } from '../wire.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { assertUnreadable, dial, exchange, requestText, untilClosed } from '../fixtures/wire.ts';
 
 const LISTENERS = ['production', 'sandbox', 'console'] as const;
 
 describe('what is no HTTP, over TLS', () => {
-  let house: House;
+  let service: TestService;
   before(async () => {
-    house = await startHouse();
+    service = await startTestService();
   });
   after(async () => {
-    const errors = house.log.filter((line) => ['error', 'fatal'].includes(JSON.parse(line).level));
-    await house.stop();
+    const errors = service.log.filter((line) => ['error', 'fatal'].includes(JSON.parse(line).level));
+    await service.stop();
     assert.deepEqual(errors, []);
   });
 
   const isServing = async (): Promise<void> => {
     for (const environment of LISTENERS)
-      assert.equal((await house.call('GET', '/healthz', { environment })).status, 200);
+      assert.equal((await service.call('GET', '/healthz', { environment })).status, 200);
   };
 
   const malformed: Readonly<Record<string, string>> = {
@@ -37,13 +37,13 @@ describe('what is no HTTP, over TLS', () => {
   };
   for (const [what, text] of Object.entries(malformed)) {
     test(`${what} is 400 in the envelope, and the connection ends`, async () => {
-      for (const environment of LISTENERS) assertUnreadable(await exchange(house, text, { environment }), what);
+      for (const environment of LISTENERS) assertUnreadable(await exchange(service, text, { environment }), what);
       await isServing();
     });
   }
 
   test('headers beyond their limit are 400 in the envelope, and the connection ends', async () => {
-    const socket = await dial(house);
+    const socket = await dial(service);
     const received = untilClosed(socket);
     const line = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\nlong: ';
     socket.write(line + 'x'.repeat(LIMITS.headerBytes - line.length - 64));
@@ -61,7 +61,7 @@ describe('what is no HTTP, over TLS', () => {
 
   test('after a good request on the same connection is an answer of its own', async () => {
     const good = requestText('GET /healthz', { connection: 'keep-alive' });
-    const socket = await dial(house);
+    const socket = await dial(service);
     const received = untilClosed(socket);
     const first = new Promise<void>((resolve) => socket.once('data', () => resolve()));
     socket.write(good);
@@ -74,8 +74,8 @@ describe('what is no HTTP, over TLS', () => {
   });
 
   test('has the members and the text of every other refusal of the vault', async () => {
-    const [answer = assert.fail()] = await exchange(house, malformed['a line feed in a header'] ?? '');
-    const unknown = await house.call('GET', '/no/such/path');
+    const [answer = assert.fail()] = await exchange(service, malformed['a line feed in a header'] ?? '');
+    const unknown = await service.call('GET', '/no/such/path');
     assert.deepEqual(Object.keys(JSON.parse(answer.body)), Object.keys(unknown.json));
     assert.equal(answer.headers['content-type'], unknown.headers['content-type']);
   });
@@ -83,7 +83,7 @@ describe('what is no HTTP, over TLS', () => {
   test('without TLS gets nothing', async () => {
     for (const environment of LISTENERS) {
       for (const text of Object.values(malformed)) {
-        const socket = connect(house.ports[environment], '127.0.0.1');
+        const socket = connect(service.ports[environment], '127.0.0.1');
         const chunks: Buffer[] = [];
         socket.on('data', (chunk: Buffer) => chunks.push(chunk));
         socket.on('error', () => undefined);

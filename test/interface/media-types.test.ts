@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { type House, startHouse } from '../house.ts';
-import { exchange, requestText } from '../wire.ts';
-import { LINES } from './requests.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { exchange, requestText } from '../fixtures/wire.ts';
+import { LINES } from './request-lines.ts';
 
 const MIB = 1024 * 1024;
 
 describe('media types and sizes', () => {
-  let house: House;
+  let service: TestService;
   let key: string;
   before(async () => {
-    house = await startHouse();
-    key = (await house.newKey(await house.newAccount())).secret;
+    service = await startTestService();
+    key = (await service.newKey(await service.newAccount())).secret;
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const path = '/v1/tokenization/simple';
   const body = LINES.find((line) => line.path === path)?.body;
   const withType = async (type: string): Promise<number> =>
-    (await house.call('POST', path, { key, body, headers: { 'content-type': type } })).status;
+    (await service.call('POST', path, { key, body, headers: { 'content-type': type } })).status;
 
   for (const type of [
     'application/json',
@@ -59,21 +59,21 @@ describe('media types and sizes', () => {
   test('a body without a type is 415, and so is no body at all', async () => {
     const text = JSON.stringify(body);
     const headers = { 'x-api-key': key, 'content-length': String(text.length) };
-    const [answer] = await exchange(house, requestText(`POST ${path}`, headers, text));
+    const [answer] = await exchange(service, requestText(`POST ${path}`, headers, text));
     assert.equal(answer?.status, 415);
-    const [empty] = await exchange(house, requestText(`POST ${path}`, { 'x-api-key': key }));
+    const [empty] = await exchange(service, requestText(`POST ${path}`, { 'x-api-key': key }));
     assert.equal(empty?.status, 415);
   });
 
   test('an empty body of the right type is 400', async () => {
-    const { status, json } = await house.call('POST', path, { key, body: '' });
+    const { status, json } = await service.call('POST', path, { key, body: '' });
     assert.equal(status, 400);
     assert.match(json.desc, /^malformed JSON/);
   });
 
   test('every endpoint with a body needs its type', async () => {
     for (const { method, path, body } of LINES.filter((line) => line.body !== undefined)) {
-      const answer = await house.call(method, path, { key, body, headers: { 'content-type': 'text/plain' } });
+      const answer = await service.call(method, path, { key, body, headers: { 'content-type': 'text/plain' } });
       assert.equal(answer.status, 415, `${method} ${path}`);
     }
   });
@@ -82,7 +82,7 @@ describe('media types and sizes', () => {
     for (const { method, path, body = '' } of LINES) {
       for (const encoding of ['gzip', 'br', 'deflate', 'identity', '']) {
         const headers = { 'content-encoding': encoding };
-        const { status } = await house.call(method, path, { key, body: gzipSync(JSON.stringify(body)), headers });
+        const { status } = await service.call(method, path, { key, body: gzipSync(JSON.stringify(body)), headers });
         assert.equal(status, 415, `${method} ${path} ${encoding}`);
       }
     }
@@ -102,7 +102,7 @@ describe('media types and sizes', () => {
       requestText('POST /v1/account', { 'x-api-key': key, 'transfer-encoding': 'chunked' }, '3\r\n{{{\r\n0\r\n\r\n'),
     ];
     for (const request of requests) {
-      const [answer] = await exchange(house, request);
+      const [answer] = await exchange(service, request);
       assert.equal(answer?.status, 200, request);
     }
   });
@@ -115,8 +115,8 @@ describe('media types and sizes', () => {
 
     test('1 MiB is taken, one byte more is 413', async () => {
       assert.equal(ofSize(MIB).length, MIB);
-      assert.equal((await house.call('POST', path, { key, body: ofSize(MIB) })).status, 200);
-      const { status, json } = await house.call('POST', path, { key, body: ofSize(MIB + 1) });
+      assert.equal((await service.call('POST', path, { key, body: ofSize(MIB) })).status, 200);
+      const { status, json } = await service.call('POST', path, { key, body: ofSize(MIB + 1) });
       assert.equal(status, 413);
       assert.deepEqual(Object.keys(json), ['status_code', 'status', 'desc', 'data']);
     });
@@ -124,7 +124,7 @@ describe('media types and sizes', () => {
     test('bytes are counted, not characters', async () => {
       const wide = ofSize(MIB).replace(/x{100}/, 'é'.repeat(100));
       assert.equal(wide.length, MIB);
-      assert.equal((await house.call('POST', path, { key, body: wide })).status, 413);
+      assert.equal((await service.call('POST', path, { key, body: wide })).status, 413);
     });
 
     test('a chunked body counts as it comes', async () => {
@@ -135,7 +135,7 @@ describe('media types and sizes', () => {
       };
       const headers = { 'x-api-key': key, 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
       const send = async (size: number): Promise<number | undefined> =>
-        (await exchange(house, requestText(`POST ${path}`, headers, chunked(ofSize(size)))))[0]?.status;
+        (await exchange(service, requestText(`POST ${path}`, headers, chunked(ofSize(size)))))[0]?.status;
       assert.equal(await send(MIB), 200);
       assert.equal(await send(MIB + 1), 413);
     });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Operation } from '../../src/http/openapi.ts';
-import { type CallOptions, type House, startHouse } from '../house.ts';
-import { faultsOf } from '../json-schema.ts';
-import { idOf, order, PAYMENTS } from './payments.ts';
-import { newSender } from './proxy.ts';
+import { faultsOf } from '../fixtures/json-schema.ts';
+import { type CallOptions, startTestService, type TestService } from '../fixtures/test-service.ts';
+import { idOf, order, PAYMENTS } from './payment-requests.ts';
+import { newSender } from './proxy-requests.ts';
 
 type Needs = 'token' | 'capture' | 'authorization' | 'collected';
 
@@ -59,19 +59,19 @@ const cannotMeet = (method: string, path: string): string[] => {
 };
 
 describe('the OpenAPI document', () => {
-  let house: House;
+  let service: TestService;
   let key: string;
   let token: string;
   let document: Document;
   before(async () => {
-    house = await startHouse();
-    const sender = await newSender(house);
+    service = await startTestService();
+    const sender = await newSender(service);
     key = sender.key;
     token = await sender.token('4111111111111111');
-    await house.enablePayments(sender.account);
-    document = (await house.call('GET', '/openapi.json')).json;
+    await service.enablePayments(sender.account);
+    document = (await service.call('GET', '/openapi.json')).json;
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const operationOf = (method: string, path: string): Operation =>
     document.paths[path]?.[method] ?? assert.fail(`${method} ${path} is missing`);
@@ -98,11 +98,11 @@ describe('the OpenAPI document', () => {
     if (needs === undefined) return '';
     if (needs === 'authorization' || needs === 'collected') {
       const body = order(needs === 'collected' ? 'payment' : 'authorization');
-      return idOf(await house.call('POST', PAYMENTS, { key, body }));
+      return idOf(await service.call('POST', PAYMENTS, { key, body }));
     }
     const path = needs === 'token' ? '/v1/tokenization/simple' : '/transactions/requests';
     const body = operationOf('post', path).requestBody?.content['application/json']?.example;
-    const { data } = (await house.call('POST', path, { key, body })).json;
+    const { data } = (await service.call('POST', path, { key, body })).json;
     return needs === 'token' ? data.tokens[0].token : data.id;
   };
   const fill = (path: string, id: string): string => path.replace(/\{[a-z]+\}/, id);
@@ -184,7 +184,7 @@ describe('the OpenAPI document', () => {
         const operation = operationOf(method, path);
         const body = exampleOf(path, operation);
         const filled = queried(fill(path, await record(needs)), operation);
-        const { status, json, text } = await house.call(method.toUpperCase(), filled, {
+        const { status, json, text } = await service.call(method.toUpperCase(), filled, {
           body,
           headers: headersFor(path, key),
         });
@@ -201,7 +201,7 @@ describe('the OpenAPI document', () => {
         test(`documents ${status}, and answers it in the documented schema`, async () => {
           const operation = operationOf(method, path);
           const { key: secret = key, headers = {}, ...more } = options;
-          const answer = await house.call(method.toUpperCase(), fill(path, 'unknown'), {
+          const answer = await service.call(method.toUpperCase(), fill(path, 'unknown'), {
             ...more,
             headers: { ...headersFor(path, secret), ...headers },
           });
@@ -235,7 +235,7 @@ describe('the OpenAPI document', () => {
   });
 
   test('429 fits as well', async () => {
-    const own = await startHouse({ variables: { CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '1' } });
+    const own = await startTestService({ variables: { CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '1' } });
     try {
       await own.call('GET', '/v1/account');
       const answer = await own.call('GET', '/v1/account');

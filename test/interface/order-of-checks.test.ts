@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type House, startHouse } from '../house.ts';
-import { assertUnreadable, exchange, requestText } from '../wire.ts';
-import { LINES, patternOf } from './requests.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { assertUnreadable, exchange, requestText } from '../fixtures/wire.ts';
+import { LINES, patternOf } from './request-lines.ts';
 
 const MIB = 1024 * 1024;
 
 describe('order of checks', () => {
-  let house: House;
+  let service: TestService;
   let key: string;
   before(async () => {
-    house = await startHouse();
-    key = (await house.newKey(await house.newAccount())).secret;
+    service = await startTestService();
+    key = (await service.newKey(await service.newAccount())).secret;
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const tokenize = '/v1/tokenization/simple';
   const tooLarge = 'x'.repeat(MIB + 1);
@@ -36,7 +36,7 @@ describe('order of checks', () => {
     ];
     for (const path of paths) {
       for (const method of ['POST', 'GET', 'PUT', 'OPTIONS']) {
-        const answer = await house.call(method, path, { body: tooLarge, headers: { 'content-type': 'text/plain' } });
+        const answer = await service.call(method, path, { body: tooLarge, headers: { 'content-type': 'text/plain' } });
         assert.equal(answer.status, 404, `${method} ${path}`);
         assert.equal(answer.headers.allow, undefined);
       }
@@ -45,37 +45,37 @@ describe('order of checks', () => {
 
   test('a wrong method is 405 before the key', async () => {
     const headers = { 'content-type': 'text/plain', 'content-encoding': 'gzip', 'idempotency-key': '' };
-    const answer = await house.call('PUT', tokenize, { body: tooLarge, headers });
+    const answer = await service.call('PUT', tokenize, { body: tooLarge, headers });
     assert.equal(answer.status, 405);
     assert.equal(answer.headers.allow, 'POST');
   });
 
   test('a wrong key is 403 before the media type', async () => {
     const headers = { 'content-type': 'text/plain', 'idempotency-key': '' };
-    assert.equal((await house.call('POST', tokenize, { key: 'wrong', body: tooLarge, headers })).status, 403);
+    assert.equal((await service.call('POST', tokenize, { key: 'wrong', body: tooLarge, headers })).status, 403);
   });
 
   test('a wrong media type is 415 before the size', async () => {
     const headers = { 'content-type': 'text/plain', 'idempotency-key': '' };
-    assert.equal((await house.call('POST', tokenize, { key, body: tooLarge, headers })).status, 415);
+    assert.equal((await service.call('POST', tokenize, { key, body: tooLarge, headers })).status, 415);
   });
 
   test('a wrong size is 413 before the Idempotency-Key', async () => {
     const headers = { 'idempotency-key': '' };
-    assert.equal((await house.call('POST', tokenize, { key, body: tooLarge, headers })).status, 413);
+    assert.equal((await service.call('POST', tokenize, { key, body: tooLarge, headers })).status, 413);
   });
 
   test('a wrong Idempotency-Key is 400 before the syntax', async () => {
     for (const wrong of ['', 'a b', 'x'.repeat(256), 'ä', 'a\tb']) {
       const headers = { 'idempotency-key': wrong };
-      const answer = await house.call('POST', tokenize, { key, body: 'no json', headers });
+      const answer = await service.call('POST', tokenize, { key, body: 'no json', headers });
       assert.equal(answer.status, 400);
       assert.equal(answer.json.desc, 'Idempotency-Key: expected 1 to 255 visible ASCII characters');
     }
     for (const right of ['x', 'x'.repeat(255), '!"#$%&~']) {
       const headers = { 'idempotency-key': right };
       assert.match(
-        (await house.call('POST', tokenize, { key, body: 'no json', headers })).json.desc,
+        (await service.call('POST', tokenize, { key, body: 'no json', headers })).json.desc,
         /^malformed JSON/,
       );
     }
@@ -84,10 +84,10 @@ describe('order of checks', () => {
   test('syntax is 400 before the fields, and fields before records', async () => {
     const id = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
     const path = `/transactions/requests/${id}/tokenize`;
-    assert.match((await house.call('POST', path, { key, body: '{"scheme":2,' })).json.desc, /^malformed JSON/);
-    assert.match((await house.call('POST', path, { key, body: { tags: [], scheme: 2 } })).json.desc, /^scheme: /);
+    assert.match((await service.call('POST', path, { key, body: '{"scheme":2,' })).json.desc, /^malformed JSON/);
+    assert.match((await service.call('POST', path, { key, body: { tags: [], scheme: 2 } })).json.desc, /^scheme: /);
     assert.match(
-      (await house.call('POST', path, { key, body: { tags: [], scheme: 1 } })).json.desc,
+      (await service.call('POST', path, { key, body: { tags: [], scheme: 1 } })).json.desc,
       /^id: no such capture/,
     );
   });
@@ -100,7 +100,7 @@ describe('order of checks', () => {
         const served = LINES.filter((line) => line.path === path).map(({ method }) => method);
         for (const method of METHODS) {
           for (const slash of ['', '/']) {
-            const answer = await house.call(method, path + slash);
+            const answer = await service.call(method, path + slash);
             const what = `${method} ${path}${slash}`;
             if (served.includes(method)) assert.equal(answer.status, 403, what);
             else {
@@ -125,7 +125,7 @@ describe('order of checks', () => {
     ] as const) {
       test(`${path} answers any method but GET with 405 and Allow`, async () => {
         for (const method of METHODS.filter((name) => name !== 'GET')) {
-          const answer = await house.call(method, path, { environment });
+          const answer = await service.call(method, path, { environment });
           assert.equal(answer.status, 405, method);
           assert.equal(answer.headers.allow, 'GET', method);
         }
@@ -134,14 +134,14 @@ describe('order of checks', () => {
 
     test('a method that HTTP does not know cannot be read, and CONNECT gets no service', async () => {
       for (const method of ['FOO', 'get', 'Post']) {
-        assertUnreadable(await exchange(house, requestText(`${method} /healthz`)), method);
+        assertUnreadable(await exchange(service, requestText(`${method} /healthz`)), method);
       }
-      const answers = await exchange(house, requestText('CONNECT localhost:443'));
+      const answers = await exchange(service, requestText('CONNECT localhost:443'));
       assert.ok(answers.every(({ status }) => status >= 400));
     });
 
     test('OPTIONS * is 404', async () => {
-      assert.equal((await exchange(house, requestText('OPTIONS *')))[0]?.status, 404);
+      assert.equal((await exchange(service, requestText('OPTIONS *')))[0]?.status, 404);
     });
   });
 
@@ -149,19 +149,19 @@ describe('order of checks', () => {
     for (const line of LINES) {
       test(`${line.method} ${line.path} is served with and without`, async () => {
         const [without, withSlash] = await Promise.all(
-          ['', '/'].map((slash) => house.call(line.method, line.path + slash, { key, body: line.body })),
+          ['', '/'].map((slash) => service.call(line.method, line.path + slash, { key, body: line.body })),
         );
         assert.ok([200, 400].includes(without?.status ?? 0));
         assert.equal(withSlash?.status, without?.status);
         assert.equal(withSlash?.json.desc, without?.json.desc);
-        const routes = house.log.slice(-2).map((text) => JSON.parse(text).route);
+        const routes = service.log.slice(-2).map((text) => JSON.parse(text).route);
         assert.deepEqual(routes, [patternOf(line), patternOf(line)]);
       });
     }
 
     test('a query is none of the path', async () => {
-      assert.equal((await house.call('GET', '/v1/account/?a=b&c', { key })).status, 200);
-      assert.equal((await house.call('GET', '/v1/account?a=/x/', { key })).status, 200);
+      assert.equal((await service.call('GET', '/v1/account/?a=b&c', { key })).status, 200);
+      assert.equal((await service.call('GET', '/v1/account?a=/x/', { key })).status, 200);
     });
   });
 });

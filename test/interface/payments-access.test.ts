@@ -3,19 +3,19 @@ import { after, before, describe, test } from 'node:test';
 import { PERMISSIONS } from '../../src/accounts/permission.ts';
 import { exportJournal } from '../../src/audit/verify.ts';
 import { ENDPOINTS } from '../../src/http/endpoints.ts';
-import { type Answer, type House, startHouse } from '../house.ts';
+import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import {
   assertRefused,
+  followOnRequest,
   type Merchant,
-  moveOf,
   newMerchant,
   order,
   PAYMENTS,
   processed,
   TIMES_OUT,
-} from './payments.ts';
-import { PAYMENT_LINES, patternOf } from './requests.ts';
-import { newCaller } from './vault.ts';
+} from './payment-requests.ts';
+import { PAYMENT_LINES, patternOf } from './request-lines.ts';
+import { newCaller } from './vault-requests.ts';
 
 const OPERATOR = { actor: { type: 'operator' as const, name: 'test' } };
 const MIB = 1024 * 1024;
@@ -27,24 +27,24 @@ const DENIED = {
 };
 
 describe('who may use payments', () => {
-  let house: House;
+  let service: TestService;
   let me: Merchant;
   before(async () => {
-    house = await startHouse();
-    me = await newMerchant(house, { 'timeout-ms': '400' });
+    service = await startTestService();
+    me = await newMerchant(service, { 'timeout-ms': '400' });
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const of = (who: { account: string }, environment: 'sandbox' | 'production' = 'sandbox') => ({
     account: who.account,
     environment,
   });
-  const assertDenied = ({ status, json, text }: Answer): void => {
+  const assertDenied = ({ status, json, text }: TestResponse): void => {
     assert.equal(status, 403, text);
     assert.deepEqual(json, DENIED);
   };
   const accountOf = async (key: string, environment: 'sandbox' | 'production' = 'sandbox') => {
-    const { enabled, processor } = (await house.call('GET', '/v1/account', { key, environment })).json.data;
+    const { enabled, processor } = (await service.call('GET', '/v1/account', { key, environment })).json.data;
     return [enabled.payments, processor];
   };
 
@@ -58,13 +58,15 @@ describe('who may use payments', () => {
 
   for (const { method, path, permission, body } of PAYMENT_LINES) {
     describe(`${method} ${path}`, () => {
-      const send = (key: string | undefined, more: object = {}): Promise<Answer> =>
-        house.call(method, path, { body, ...(key !== undefined && { key }), ...more });
+      const send = (key: string | undefined, more: object = {}): Promise<TestResponse> =>
+        service.call(method, path, { body, ...(key !== undefined && { key }), ...more });
 
       test(`needs ${permission} and nothing else`, async () => {
         const { account } = me;
-        const only = await house.newKey(account, { permissions: PERMISSIONS.filter((each) => each === permission) });
-        const others = await house.newKey(account, { permissions: PERMISSIONS.filter((each) => each !== permission) });
+        const only = await service.newKey(account, { permissions: PERMISSIONS.filter((each) => each === permission) });
+        const others = await service.newKey(account, {
+          permissions: PERMISSIONS.filter((each) => each !== permission),
+        });
         assert.ok([200, 400].includes((await send(only.secret)).status));
         assertDenied(await send(others.secret));
       });
@@ -75,9 +77,9 @@ describe('who may use payments', () => {
           undefined,
           '',
           'cv_sandbox_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
-          (await house.newKey(account, { environment: 'production' })).secret,
-          (await house.newKey(account, { allow: ['203.0.113.0/24'] })).secret,
-          (await house.newKey(account, { expiresAt: house.now() - 1 })).secret,
+          (await service.newKey(account, { environment: 'production' })).secret,
+          (await service.newKey(account, { allow: ['203.0.113.0/24'] })).secret,
+          (await service.newKey(account, { expiresAt: service.now() - 1 })).secret,
         ];
         for (const key of keys) {
           for (const more of [{}, { body: 'no json' }, { headers: { 'idempotency-key': '' } }])
@@ -89,7 +91,7 @@ describe('who may use payments', () => {
       test('takes its own method with and without slash, and no other', async () => {
         for (const other of METHODS) {
           for (const slash of ['', '/']) {
-            const answer = await house.call(other, path + slash);
+            const answer = await service.call(other, path + slash);
             if (other === method) assertDenied(answer);
             else {
               assert.equal(answer.headers.allow, method, other);
@@ -99,7 +101,7 @@ describe('who may use payments', () => {
           }
         }
         const answers = await Promise.all(
-          ['', '/', '?a=b', '/?a=/x'].map((end) => house.call(method, path + end, { key: me.key, body })),
+          ['', '/', '?a=b', '/?a=/x'].map((end) => service.call(method, path + end, { key: me.key, body })),
         );
         assert.equal(new Set(answers.map(({ status }) => status)).size, 1);
       });
@@ -153,12 +155,12 @@ describe('who may use payments', () => {
       '/V1/payments',
     ])
       for (const method of ['GET', 'POST'])
-        assert.equal((await house.call(method, path, { key: me.key })).status, 404, path);
+        assert.equal((await service.call(method, path, { key: me.key })).status, 404, path);
   });
 
   describe('an account without payments', () => {
     test('gets the one 403 for every POST, and the audit log has the cause; nothing is made', async () => {
-      const other = await newCaller(house);
+      const other = await newCaller(service);
       assert.deepEqual(await accountOf(other.key), [false, null]);
       for (const { method, path, body } of PAYMENT_LINES.filter(({ body: sent }) => sent !== undefined)) {
         const id = `denied-${path.length}`;
@@ -171,7 +173,7 @@ describe('who may use payments', () => {
     });
 
     const isAudited = async (id: string): Promise<boolean> => {
-      for await (const { record } of exportJournal(house.core.database)) {
+      for await (const { record } of exportJournal(service.core.database)) {
         const { action, outcome, request_id } = JSON.parse(record);
         if (request_id === id && action === 'access.denied') return outcome === 'payments_not_enabled';
       }
@@ -179,7 +181,7 @@ describe('who may use payments', () => {
     };
 
     test('is told about the fields first, and about unknown tokens never', async () => {
-      const other = await newCaller(house);
+      const other = await newCaller(service);
       assertRefused(await other.send('POST', PAYMENTS, order('payment', { amount: 0 })), {
         path: 'order_info.amount_details.total_amount',
       });
@@ -188,15 +190,15 @@ describe('who may use payments', () => {
     });
 
     test('can use them at once when they are enabled', async () => {
-      const other = await newCaller(house);
+      const other = await newCaller(service);
       assertDenied(await other.send('POST', PAYMENTS, order()));
-      await house.enablePayments(other.account);
+      await service.enablePayments(other.account);
       processed(await other.send('POST', PAYMENTS, order()));
       assert.deepEqual(await accountOf(other.key), [true, 'simulator']);
     });
 
     test('has them in one environment and not in the other', async () => {
-      const production = await newCaller(house, { account: me.account, environment: 'production' });
+      const production = await newCaller(service, { account: me.account, environment: 'production' });
       assert.deepEqual(await accountOf(me.key), [true, 'simulator']);
       assert.deepEqual(await accountOf(production.key, 'production'), [false, null]);
       assertDenied(await production.send('POST', PAYMENTS, order()));
@@ -204,9 +206,9 @@ describe('who may use payments', () => {
   });
 
   test('production refuses the simulator unless it is forced, and then serves it', async () => {
-    const own = await newCaller(house, { environment: 'production' });
+    const own = await newCaller(service, { environment: 'production' });
     const enable = (force: boolean) =>
-      house.core.activations.enable(of(own, 'production'), { processor: 'simulator', settings: {}, force }, OPERATOR);
+      service.core.activations.enable(of(own, 'production'), { processor: 'simulator', settings: {}, force }, OPERATOR);
     await assert.rejects(enable(false), /--force/);
     assertDenied(await own.send('POST', PAYMENTS, order()));
     await enable(true);
@@ -216,39 +218,39 @@ describe('who may use payments', () => {
 
   describe('when payments are disabled', () => {
     test('every POST is 403 within 5 seconds, the lookup answers, and what was begun is brought to its end', async () => {
-      const own = await newMerchant(house, { 'timeout-ms': '400' });
+      const own = await newMerchant(service, { 'timeout-ms': '400' });
       const paid = await own.opened('payment');
       const authorized = await own.opened();
       const doubtful = await own.opened('authorization', { amount: TIMES_OUT });
-      await house.core.activations.disable(of(own), OPERATOR);
-      house.advance(5000);
+      await service.core.activations.disable(of(own), OPERATOR);
+      service.advance(5000);
       assertDenied(await own.order());
       for (const [move, id] of [
         ['capture', authorized],
         ['void', authorized],
         ['refund', paid],
       ] as const)
-        assertDenied(await own.send('POST', `${PAYMENTS}/${id}/${move}`, moveOf(move)));
+        assertDenied(await own.send('POST', `${PAYMENTS}/${id}/${move}`, followOnRequest(move)));
       assert.deepEqual(
         [(await own.standing(paid)).status, (await own.standing(authorized)).status],
         ['Collected', 'Authorized'],
       );
       assert.deepEqual(await accountOf(own.key), [false, null]);
-      house.advance(6500);
+      service.advance(6500);
       for (let wait = 0; (await own.standing(doubtful)).status === 'Opened' && wait < 100; wait++)
         await new Promise((resolve) => setTimeout(resolve, 100));
       assert.equal((await own.standing(doubtful)).status, 'Authorized');
-      await house.enablePayments(own.account);
+      await service.enablePayments(own.account);
       processed(await own.move('capture', authorized));
       processed(await own.move('refund', paid));
     });
 
     test('a kept answer is still no way around it for a new request', async () => {
-      const own = await newMerchant(house);
+      const own = await newMerchant(service);
       const headers = { 'idempotency-key': 'kept' };
       const first = await own.order('payment', {}, headers);
-      await house.core.activations.disable(of(own), OPERATOR);
-      house.advance(5000);
+      await service.core.activations.disable(of(own), OPERATOR);
+      service.advance(5000);
       assert.equal((await own.order('payment', {}, headers)).text, first.text);
       assertDenied(await own.order('payment', {}, { 'idempotency-key': 'other' }));
       assert.equal(await own.operations(), 1);
@@ -256,20 +258,20 @@ describe('who may use payments', () => {
   });
 
   test('a suspended account gets 403 everywhere, and goes on when it is resumed', async () => {
-    const own = await newMerchant(house);
+    const own = await newMerchant(service);
     const id = await own.opened();
-    await house.core.accounts.suspend(own.account, OPERATOR);
-    house.advance(5000);
+    await service.core.accounts.suspend(own.account, OPERATOR);
+    service.advance(5000);
     assertDenied(await own.order());
     assertDenied(await own.show(id));
     for (const move of ['capture', 'refund', 'void'] as const) assertDenied(await own.move(move, id));
-    await house.core.accounts.resume(own.account, OPERATOR);
-    house.advance(5000);
+    await service.core.accounts.resume(own.account, OPERATOR);
+    service.advance(5000);
     processed(await own.move('capture', id));
   });
 
   test('too many requests are 429 in the shape of payments', async () => {
-    const own = await startHouse({ variables: { CARDVAULT_RATE_LIMIT_PER_KEY: '1' } });
+    const own = await startTestService({ variables: { CARDVAULT_RATE_LIMIT_PER_KEY: '1' } });
     try {
       const other = await newMerchant(own);
       const answers = await Promise.all(Array.from({ length: 10 }, () => other.order()));

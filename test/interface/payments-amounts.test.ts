@@ -2,8 +2,17 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { type Currency, minorUnitDigits, parseCurrency } from '../../src/kernel/currency.ts';
-import { type Answer, type House, startHouse } from '../house.ts';
-import { assertRefused, idOf, type Merchant, moveOf, newMerchant, order, PAYMENTS, processed } from './payments.ts';
+import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import {
+  assertRefused,
+  followOnRequest,
+  idOf,
+  type Merchant,
+  newMerchant,
+  order,
+  PAYMENTS,
+  processed,
+} from './payment-requests.ts';
 
 const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
 const CURRENCIES = LETTERS.flatMap((one) => LETTERS.flatMap((two) => LETTERS.map((three) => one + two + three)))
@@ -26,22 +35,22 @@ const isApproved = (minor: bigint, places: number): boolean => {
 };
 
 /** The digits of an amount in the text of an answer; a number of JavaScript would round them. */
-const digitsIn = ({ text }: Answer, name: string): string | undefined =>
+const digitsIn = ({ text }: TestResponse, name: string): string | undefined =>
   new RegExp(`"${name}":([^,}]+)`).exec(text)?.[1];
 
 describe('amounts', () => {
-  let house: House;
+  let service: TestService;
   let me: Merchant;
   before(async () => {
-    house = await startHouse();
-    me = await newMerchant(house);
+    service = await startTestService();
+    me = await newMerchant(service);
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   /** With the amount as exactly these characters of JSON. */
-  const send = (path: string, body: object, json: string): Promise<Answer> =>
+  const send = (path: string, body: object, json: string): Promise<TestResponse> =>
     me.send('POST', path, JSON.stringify(body).replace('"AMOUNT"', json));
-  const authorize = (currency: string, json: string): Promise<Answer> =>
+  const authorize = (currency: string, json: string): Promise<TestResponse> =>
     send(PAYMENTS, order('authorization', { amount: 'AMOUNT', currency }), json);
 
   test('there are currencies of every number of places', () => {
@@ -65,9 +74,9 @@ describe('amounts', () => {
     assert.equal(digitsIn(asNumber, 'authorized_amount'), bare(all), asNumber.text);
     assert.equal(processed(asNumber).order_info.amount_details.currency, currency);
     const id = idOf(asNumber);
-    const capture = await send(`${PAYMENTS}/${id}/capture`, moveOf('capture', 'AMOUNT', currency), part);
+    const capture = await send(`${PAYMENTS}/${id}/capture`, followOnRequest('capture', 'AMOUNT', currency), part);
     assert.equal(digitsIn(capture, 'total_amount'), bare(part), capture.text);
-    const refund = await send(`${PAYMENTS}/${id}/refund`, moveOf('refund', 'AMOUNT'), `"${back}"`);
+    const refund = await send(`${PAYMENTS}/${id}/refund`, followOnRequest('refund', 'AMOUNT'), `"${back}"`);
     assert.equal(digitsIn(refund, 'refunded_amount'), bare(back), refund.text);
     const rest = await me.move('refund', id);
     if (captured === refunded) assertRefused(rest, { code: 'payment_state', path: 'id' });
@@ -203,12 +212,12 @@ describe('amounts', () => {
         '"101"',
         '1000000000000',
       ]) {
-        const answer = await send(`${PAYMENTS}/${id}/${move}`, moveOf(move, 'AMOUNT'), json);
+        const answer = await send(`${PAYMENTS}/${id}/${move}`, followOnRequest(move, 'AMOUNT'), json);
         // A leading zero is no JSON.
         if (json === '01') assertRefused(answer, { code: 'malformed_json' });
         else assertRefused(answer, { path: `${group}.amount_details.total_amount` }, json);
       }
-      processed(await send(`${PAYMENTS}/${id}/${move}`, moveOf(move, 'AMOUNT', 'usd'), '100.00'));
+      processed(await send(`${PAYMENTS}/${id}/${move}`, followOnRequest(move, 'AMOUNT', 'usd'), '100.00'));
     }
   });
 

@@ -2,35 +2,44 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Permission } from '../../src/accounts/permission.ts';
 import { PERMISSIONS } from '../../src/accounts/permission.ts';
-import { type Answer, type House, startHouse } from '../house.ts';
-import { assertRefused, CARD, infoOf, type Merchant, newMerchant, order, PAYMENTS, processed } from './payments.ts';
-import { capture, dataOf, newCaller } from './vault.ts';
+import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import {
+  assertRefused,
+  CARD,
+  infoOf,
+  type Merchant,
+  newMerchant,
+  order,
+  PAYMENTS,
+  processed,
+} from './payment-requests.ts';
+import { capture, dataOf, newCaller } from './vault-requests.ts';
 
 /** The simulator declines it as rejected, so that the answer tells whether it was the card. */
 const REJECTED_CARD = '4000000000000002';
 const UNKNOWN_CAPTURE = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
 
 describe('the card of a payment', () => {
-  let house: House;
+  let service: TestService;
   let me: Merchant;
   let token: string;
   let captured: string;
   before(async () => {
-    house = await startHouse();
-    me = await newMerchant(house, { 'erase-sad': 'false' });
+    service = await startTestService();
+    me = await newMerchant(service, { 'erase-sad': 'false' });
     token = await newToken(REJECTED_CARD, '12/29');
     captured = await newCapture({ card: REJECTED_CARD, name: 'Ana Lopez', exp: '12/29', cvv: '123' });
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const newToken = async (card: string, exp: string): Promise<string> => {
     const chd = [{ card, name: 'Ana Lopez', exp }];
     return dataOf(await me.tokenize({ chd, tags: [], scheme: 7 })).tokens[0].token;
   };
   const newCapture = async (chd: object): Promise<string> => me.capture({ chd });
-  const send = (card: object, amount?: unknown): Promise<Answer> => me.order('authorization', { card, amount });
+  const send = (card: object, amount?: unknown): Promise<TestResponse> => me.order('authorization', { card, amount });
   /** It is the card that the simulator rejects, with a good expiry. */
-  const assertRead = (answer: Answer): void => {
+  const assertRead = (answer: TestResponse): void => {
     processed(answer, 'Fail');
     assert.equal(infoOf(answer).reason, 'Rejected', answer.text);
   };
@@ -85,7 +94,7 @@ describe('the card of a payment', () => {
       const text = JSON.stringify(order('payment', { card: { number: 'HERE', expiration_date: '12/29' } }));
       const answer = await me.send('POST', PAYMENTS, text.replace('"HERE"', pan));
       const { token: made } = processed(answer).card;
-      const one = await newMerchant(house, {}, { account: me.account });
+      const one = await newMerchant(service, {}, { account: me.account });
       const read = await one.order('payment', { card: { number: pan, expiration_date: '12/29' } });
       assert.equal(processed(read).card.token, made, 'the same card');
     });
@@ -163,8 +172,8 @@ describe('the card of a payment', () => {
     });
 
     test('tokens and captures of somebody else', async () => {
-      const other = await newMerchant(house);
-      const production = await newCaller(house, { account: me.account, environment: 'production' });
+      const other = await newMerchant(service);
+      const production = await newCaller(service, { account: me.account, environment: 'production' });
       for (const caller of [other, production]) {
         const body = { chd: [{ card: REJECTED_CARD, name: 'A', exp: '12/29' }], tags: [], scheme: 7 };
         const foreign = dataOf(await caller.tokenize(body)).tokens[0].token;
@@ -176,7 +185,7 @@ describe('the card of a payment', () => {
 
     test('a capture whose ttl has ended', async () => {
       const id = dataOf(await me.send('POST', '/transactions/requests', capture({ ttl: 1 }))).id;
-      house.advance(60_000);
+      service.advance(60_000);
       await refused({ ...CARD, security_code: `{{${id}:transaction}}` }, 'unknown_capture', 'card.security_code', id);
     });
   });
@@ -184,7 +193,7 @@ describe('the card of a payment', () => {
   describe('needs the permission for what its placeholders read', () => {
     const withOut = (missing: Permission): Promise<Merchant> =>
       newMerchant(
-        house,
+        service,
         { 'erase-sad': 'false' },
         { account: me.account, permissions: PERMISSIONS.filter((each) => each !== missing) },
       );
@@ -209,7 +218,7 @@ describe('the card of a payment', () => {
     }
 
     test('a payment tokenizes with payments:write alone', async () => {
-      const key = await newMerchant(house, {}, { account: me.account, permissions: ['payments:write'] });
+      const key = await newMerchant(service, {}, { account: me.account, permissions: ['payments:write'] });
       assert.equal(typeof processed(await key.order('payment')).card.token, 'string');
     });
   });

@@ -1,20 +1,28 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type House, startHouse } from '../house.ts';
-import { idOf, type Merchant, newMerchant, OPENED, type OrderOptions, recovered, TIMES_OUT } from './payments.ts';
-import { CAPTURES, dataOf, eventually } from './vault.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import {
+  idOf,
+  type Merchant,
+  newMerchant,
+  OPENED,
+  type OrderOptions,
+  TIMES_OUT,
+  waitForRecovery,
+} from './payment-requests.ts';
+import { CAPTURES, dataOf, eventually } from './vault-requests.ts';
 
 const CHD = { card: '4111111111111111', name: 'Ana Lopez', exp: '12/29', cvv: '123' };
 const TRACK_2 = '4111111111111111=29121010000012345678';
 
 describe('sensitive authentication data of a capture', () => {
-  let house: House;
+  let service: TestService;
   let me: Merchant;
   before(async () => {
-    house = await startHouse();
-    me = await newMerchant(house, { 'timeout-ms': '3000' });
+    service = await startTestService();
+    me = await newMerchant(service, { 'timeout-ms': '3000' });
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const byCapture = (id: string) => {
     const mark = `{{${id}:transaction}}`;
@@ -70,7 +78,7 @@ describe('sensitive authentication data of a capture', () => {
     const id = await me.capture({ chd: CHD });
     const payment = await used(id, { amount: TIMES_OUT });
     assert.equal(await holds(id), true);
-    await recovered(house, async () => (await me.standing(payment)).status === 'Authorized');
+    await waitForRecovery(service, async () => (await me.standing(payment)).status === 'Authorized');
     assert.equal(await holds(id), false);
   });
 
@@ -109,7 +117,7 @@ describe('sensitive authentication data of a capture', () => {
   });
 
   test('stays with erase-sad=false, and other accounts lose theirs', async () => {
-    const own = await newMerchant(house, { 'erase-sad': 'false' });
+    const own = await newMerchant(service, { 'erase-sad': 'false' });
     const [kept, erased] = [await own.capture({ chd: CHD }), await me.capture({ chd: CHD })];
     await used(kept, {}, own);
     await used(kept, { amount: 5001 }, own);
@@ -125,7 +133,7 @@ describe('sensitive authentication data of a capture', () => {
       const answered = me.order('authorization', { card: byCapture(id), words: '_delay_200' }, headers);
       await eventually(async () => (await me.operations()) > before);
       if (end === 'deleted') await me.send('DELETE', `${CAPTURES}/${id}`);
-      else house.advance(60_000);
+      else service.advance(60_000);
       const answer = await answered;
       assert.equal(answer.json.message, 'Authorization successful', answer.text);
       assert.equal((await me.standing(idOf(answer))).status, 'Authorized');

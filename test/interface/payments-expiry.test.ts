@@ -1,27 +1,36 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type House, startHouse } from '../house.ts';
-import { assertRefused, idOf, infoOf, type Merchant, newMerchant, OPENED, processed, TIMES_OUT } from './payments.ts';
-import { CAPTURES, dataOf, eventually } from './vault.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import {
+  assertRefused,
+  idOf,
+  infoOf,
+  type Merchant,
+  newMerchant,
+  OPENED,
+  processed,
+  TIMES_OUT,
+} from './payment-requests.ts';
+import { CAPTURES, dataOf, eventually } from './vault-requests.ts';
 
 const DAY = 86_400_000;
 const SHORT = { 'opened-expiry': '1s', 'authorization-expiry': '1s' };
 
 describe('the clock ends payments', () => {
-  let house: House;
+  let service: TestService;
   before(async () => {
-    house = await startHouse();
+    service = await startTestService();
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const becomes = (who: Merchant, id: string, status: string): Promise<void> =>
     eventually(async () => (await who.standing(id)).status === status);
 
   /** A whole look at what is due is over: something that was due was dealt with. */
   async function looked(): Promise<void> {
-    const own = await newMerchant(house, SHORT);
+    const own = await newMerchant(service, SHORT);
     const id = await own.opened();
-    house.advance(1000);
+    service.advance(1000);
     await becomes(own, id, 'Voided');
   }
 
@@ -31,12 +40,12 @@ describe('the clock ends payments', () => {
     ['Authorized payment', 'authorization', 125.5, 'Voided', 125.5],
   ] as const) {
     test(`an ${what} becomes ${status}, and the lookup names the expiry`, async () => {
-      const me = await newMerchant(house, SHORT);
+      const me = await newMerchant(service, SHORT);
       const first = await me.order(type, { amount });
       const [id, before] = [idOf(first), infoOf(first).status];
       assert.equal((await me.standing(id)).status, before);
       assert.equal(infoOf(await me.show(id)).operation, type);
-      house.advance(1000);
+      service.advance(1000);
       await becomes(me, id, status);
       const shown = await me.show(id);
       const { operation, transaction_id, request_id, reason } = infoOf(shown);
@@ -54,17 +63,17 @@ describe('the clock ends payments', () => {
   }
 
   test('what was voided by its caller is not named expiry', async () => {
-    const me = await newMerchant(house, SHORT);
+    const me = await newMerchant(service, SHORT);
     const id = await me.opened();
     const voided = await me.move('void', id);
-    house.advance(5000);
+    service.advance(5000);
     await looked();
     for (const each of [id, idOf(voided)]) assert.notEqual(infoOf(await me.show(each)).operation, 'expiry');
     assert.equal((await me.standing(id)).status, 'Voided');
   });
 
   test('what is paid, declined or failed stays', async () => {
-    const me = await newMerchant(house, SHORT);
+    const me = await newMerchant(service, SHORT);
     const paid = await me.opened('payment');
     const captured = await me.opened();
     await me.move('capture', captured, 10);
@@ -72,7 +81,7 @@ describe('the clock ends payments', () => {
       idOf(await me.order('authorization', { amount: 5001 })),
       idOf(await me.order('payment', { amount: 50_001 })),
     ];
-    house.advance(60 * DAY);
+    service.advance(60 * DAY);
     await looked();
     const seen = [];
     for (const id of [paid, captured, ...ends]) seen.push((await me.standing(id)).status);
@@ -85,32 +94,32 @@ describe('the clock ends payments', () => {
     ['Authorized', 1, 7 * DAY, 'Voided'],
   ] as const) {
     test(`without settings, what is ${what} lives ${life / DAY} days`, async () => {
-      const me = await newMerchant(house);
+      const me = await newMerchant(service);
       const id = await me.opened('authorization', { amount });
-      house.advance(life - 60_000);
+      service.advance(life - 60_000);
       await looked();
       assert.equal((await me.standing(id)).status, what);
-      house.advance(60_000);
+      service.advance(60_000);
       await becomes(me, id, status);
     });
   }
 
   test('the time of an authorization begins when it is authorized, not when it was asked for', async () => {
-    const me = await newMerchant(house, { 'timeout-ms': '400', 'opened-expiry': '1h', 'authorization-expiry': '1h' });
+    const me = await newMerchant(service, { 'timeout-ms': '400', 'opened-expiry': '1h', 'authorization-expiry': '1h' });
     const id = await me.opened('authorization', { amount: TIMES_OUT });
-    house.advance(1_800_000);
+    service.advance(1_800_000);
     await becomes(me, id, 'Authorized');
-    house.advance(2_400_000);
+    service.advance(2_400_000);
     await looked();
     assert.equal((await me.standing(id)).status, 'Authorized');
-    house.advance(1_260_000);
+    service.advance(1_260_000);
     await becomes(me, id, 'Voided');
   });
 
   test('a capture in the instant of expiry wins or loses, and nothing in between', async () => {
-    const me = await newMerchant(house, SHORT);
+    const me = await newMerchant(service, SHORT);
     const ids = await Promise.all(Array.from({ length: 12 }, () => me.opened()));
-    house.advance(1000);
+    service.advance(1000);
     for (const id of ids) {
       const answer = await me.move('capture', id);
       if (answer.status === 200) processed(answer);
@@ -126,33 +135,33 @@ describe('the clock ends payments', () => {
   });
 
   test('an expiry whose reversal is not answered is repeated until it is', async () => {
-    const me = await newMerchant(house, { ...SHORT, 'timeout-ms': '400', 'recovery-delay-ms': '0' });
+    const me = await newMerchant(service, { ...SHORT, 'timeout-ms': '400', 'recovery-delay-ms': '0' });
     const id = await me.opened('authorization', { words: '_void_lost' });
-    house.advance(1000);
+    service.advance(1000);
     await eventually(async () => infoOf(await me.show(id)).status === 'Voided' || (await me.operations()) === 2);
-    house.advance(5000);
+    service.advance(5000);
     await becomes(me, id, 'Voided');
     assert.equal(infoOf(await me.show(id)).operation, 'expiry');
     assert.equal(await me.operations(), 2, 'one authorization and one expiry');
   });
 
   test('goes on when payments have been disabled, and with the settings that were in force', async () => {
-    const me = await newMerchant(house, SHORT);
+    const me = await newMerchant(service, SHORT);
     const id = await me.opened();
     const operator = { actor: { type: 'operator' as const, name: 'test' } };
-    await house.core.activations.disable({ account: me.account, environment: 'sandbox' }, operator);
-    house.advance(5000);
+    await service.core.activations.disable({ account: me.account, environment: 'sandbox' }, operator);
+    service.advance(5000);
     await becomes(me, id, 'Voided');
   });
 
   test('erases the sensitive data of a capture that an open payment waited with', async () => {
-    const me = await newMerchant(house, SHORT);
+    const me = await newMerchant(service, SHORT);
     const capture = await me.capture();
     const card = { number: '4111111111111111', expiration_date: '12/29', security_code: `{{${capture}:transaction}}` };
     const id = await me.opened('authorization', { card, amount: OPENED });
     const cvv = async () => dataOf(await me.send('GET', `${CAPTURES}/${capture}`)).cvv;
     assert.equal(await cvv(), '123');
-    house.advance(1000);
+    service.advance(1000);
     await becomes(me, id, 'Cancelled');
     assert.equal(await cvv(), undefined);
   });

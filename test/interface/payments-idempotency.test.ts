@@ -3,52 +3,52 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { type Answer, type House, startHouse } from '../house.ts';
+import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import {
   assertRefused,
+  type FollowOn,
+  followOnRequest,
   idOf,
   infoOf,
   type Merchant,
-  type Move,
-  moveOf,
   newMerchant,
   operationsIn,
   order,
   PAYMENTS,
   processed,
   REJECTED,
-  recovered,
   TIMES_OUT,
   UNKNOWN,
-} from './payments.ts';
-import { eventually } from './vault.ts';
+  waitForRecovery,
+} from './payment-requests.ts';
+import { eventually } from './vault-requests.ts';
 
 const DAY = 86_400_000;
 
 let keys = 0;
 const keyed = (): { 'idempotency-key': string } => ({ 'idempotency-key': `order-${++keys}` });
-const isReplay = ({ headers }: Answer): boolean => headers['idempotent-replayed'] === 'true';
-const assertBusy = (answer: Answer): void => {
+const isReplay = ({ headers }: TestResponse): boolean => headers['idempotent-replayed'] === 'true';
+const assertBusy = (answer: TestResponse): void => {
   assertRefused(answer, { status: 409, code: 'operation_in_progress' });
   assert.match(String(answer.headers['retry-after']), /^[1-9][0-9]*$/);
   assert.equal(isReplay(answer), false);
 };
 
 describe('the Idempotency-Key of payments', () => {
-  let house: House;
+  let service: TestService;
   let me: Merchant;
   before(async () => {
-    house = await startHouse();
-    me = await newMerchant(house, { 'timeout-ms': '400' });
+    service = await startTestService();
+    me = await newMerchant(service, { 'timeout-ms': '400' });
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
-  const assertSame = async (first: Answer, repeat: () => Promise<Answer>): Promise<void> => {
+  const assertSame = async (first: TestResponse, repeat: () => Promise<TestResponse>): Promise<void> => {
     assert.equal(first.status, 200, first.text);
     assert.equal(isReplay(first), false);
     const operations = await me.operations();
     for (let count = 0; count < 3; count++) {
-      house.advance(1000);
+      service.advance(1000);
       const again = await repeat();
       assert.equal(again.text, first.text);
       assert.equal(again.status, 200);
@@ -138,7 +138,7 @@ describe('the Idempotency-Key of payments', () => {
     const id = await me.opened('authorization', { amount: TIMES_OUT });
     const headers = keyed();
     assertBusy(await me.move('capture', id, 1, headers));
-    await recovered(house, async () => (await me.standing(id)).status === 'Authorized');
+    await waitForRecovery(service, async () => (await me.standing(id)).status === 'Authorized');
     const answer = await me.move('capture', id, 1, headers);
     processed(answer);
     assert.equal(isReplay(answer), false);
@@ -146,7 +146,7 @@ describe('the Idempotency-Key of payments', () => {
 
   test('of the same request at once: one is carried out, others are 409, then repeat its answer', async () => {
     // Slower than the others arrive, and much quicker than what is waited for on a machine that is busy.
-    const patient = await newMerchant(house, { 'timeout-ms': '20000' });
+    const patient = await newMerchant(service, { 'timeout-ms': '20000' });
     const slow = { words: '_delay_300' };
     const headers = keyed();
     const operations = await patient.operations();
@@ -165,9 +165,9 @@ describe('the Idempotency-Key of payments', () => {
     const headers = keyed();
     const send = () => me.order('authorization', { amount: REJECTED }, headers);
     const first = await send();
-    house.advance(DAY - 60_000);
+    service.advance(DAY - 60_000);
     assert.equal((await send()).text, first.text);
-    house.advance(120_000);
+    service.advance(120_000);
     assert.notEqual(idOf(await send()), idOf(first));
   });
 
@@ -175,10 +175,10 @@ describe('the Idempotency-Key of payments', () => {
     // With an account of its own, in which nothing else happens by itself.
     let one: Merchant;
     beforeEach(async () => {
-      one = await newMerchant(house, { 'timeout-ms': '400' });
+      one = await newMerchant(service, { 'timeout-ms': '400' });
     });
     const resolves = async (id: string): Promise<void> =>
-      recovered(house, async () => infoOf(await one.show(id)).operation_status !== 'in_progress');
+      waitForRecovery(service, async () => infoOf(await one.show(id)).operation_status !== 'in_progress');
 
     for (const [type, options, envelope, status] of [
       ['authorization', { amount: TIMES_OUT }, 'success', 'Authorized'],
@@ -224,7 +224,11 @@ describe('the Idempotency-Key of payments', () => {
       });
     }
 
-    const assertReplays = async (answer: Answer, send: () => Promise<Answer>, operations: number): Promise<void> => {
+    const assertReplays = async (
+      answer: TestResponse,
+      send: () => Promise<TestResponse>,
+      operations: number,
+    ): Promise<void> => {
       assert.ok(isReplay(answer));
       const again = await send();
       assert.equal(again.text, answer.text);
@@ -243,11 +247,11 @@ describe('the Idempotency-Key of payments', () => {
     });
 
     test('for longer than a day, while the processor does not say', async () => {
-      const own = await newMerchant(house, { 'timeout-ms': '400', 'recovery-max': '7d', 'opened-expiry': '30d' });
+      const own = await newMerchant(service, { 'timeout-ms': '400', 'recovery-max': '7d', 'opened-expiry': '30d' });
       const headers = keyed();
       const send = () => own.order('authorization', { amount: TIMES_OUT, words: '_inquiry_timeout_always' }, headers);
       idOf(await send());
-      house.advance(2 * DAY);
+      service.advance(2 * DAY);
       assertBusy(await send());
       assert.equal(await own.operations(), 1);
     });
@@ -256,11 +260,11 @@ describe('the Idempotency-Key of payments', () => {
       const headers = keyed();
       const send = () => one.order('payment', { amount: TIMES_OUT }, headers);
       const id = idOf(await send());
-      house.advance(DAY);
+      service.advance(DAY);
       await resolves(id);
-      house.advance(DAY - 120_000);
+      service.advance(DAY - 120_000);
       assert.equal(idOf(await send()), id);
-      house.advance(240_000);
+      service.advance(240_000);
       const anew = await send();
       assert.equal(isReplay(anew), false);
       assert.notEqual(idOf(anew), id);
@@ -282,10 +286,10 @@ describe('the Idempotency-Key of payments', () => {
 
   describe('across a restart', () => {
     let directory: string;
-    let own: House;
+    let own: TestService;
     before(async () => {
       directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
-      own = await startHouse({ directory });
+      own = await startTestService({ directory });
     });
     after(async () => {
       await own.stop();
@@ -294,9 +298,9 @@ describe('the Idempotency-Key of payments', () => {
 
     const restart = async (): Promise<void> => {
       await own.stop();
-      own = await startHouse({ directory });
+      own = await startTestService({ directory });
     };
-    const post = (key: string, path: string, body: unknown, headers: Record<string, string>): Promise<Answer> =>
+    const post = (key: string, path: string, body: unknown, headers: Record<string, string>): Promise<TestResponse> =>
       own.call('POST', PAYMENTS + path, { key, body, headers });
 
     test('answers are repeated', async () => {
@@ -313,11 +317,11 @@ describe('the Idempotency-Key of payments', () => {
     for (const [what, move] of [
       ['a payment', undefined],
       ['a refund', 'refund'],
-    ] as const satisfies readonly (readonly [string, Move | undefined])[]) {
+    ] as const satisfies readonly (readonly [string, FollowOn | undefined])[]) {
       test(`${what} of which nobody knows the outcome stays 409 until it is known, and is done once`, async () => {
         const { account, key, opened } = await newMerchant(own, { 'timeout-ms': '400' });
         const id = move === undefined ? '' : await opened('payment', { words: '_refund_timeout' });
-        const body = move === undefined ? order('payment', { amount: TIMES_OUT }) : moveOf(move, 10);
+        const body = move === undefined ? order('payment', { amount: TIMES_OUT }) : followOnRequest(move, 10);
         const path = move === undefined ? '' : `/${id}/${move}`;
         const headers = keyed();
         const first = await post(key, path, body, headers);

@@ -1,38 +1,38 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Answer, type CallOptions, type House, startHouse } from '../house.ts';
-import { KoinStandIn } from '../processors/koin-stand-in.ts';
-import { assertRefused, idOf, infoOf, type Merchant, newMerchant, order, PAYMENTS } from './payments.ts';
-import { eventually } from './vault.ts';
+import { type CallOptions, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { FakeKoin } from '../processors/fake-koin.ts';
+import { assertRefused, idOf, infoOf, type Merchant, newMerchant, order, PAYMENTS } from './payment-requests.ts';
+import { eventually } from './vault-requests.ts';
 
 const PATH = '/notifications/koin';
 const KIB = 1024;
 
 describe('news from KOIN', () => {
-  let house: House;
-  let koin: KoinStandIn;
+  let service: TestService;
+  let koin: FakeKoin;
   let me: Merchant;
   before(async () => {
-    koin = new KoinStandIn({ privateKey: 'sk_of_this_test', account: 'ACC' });
+    koin = new FakeKoin({ privateKey: 'sk_of_this_test', account: 'ACC' });
     const { url } = await koin.start();
-    house = await startHouse();
-    me = await newMerchant(house);
+    service = await startTestService();
+    me = await newMerchant(service);
     const settings = {
       'base-url': url,
       'private-key': 'sk_of_this_test',
       account: 'ACC',
       'notification-url': 'https://vault.example/pay/',
     };
-    await house.enablePayments(me.account, settings, 'koin');
-    house.advance(5000);
+    await service.enablePayments(me.account, settings, 'koin');
+    service.advance(5000);
   });
   after(async () => {
-    await house.stop();
+    await service.stop();
     await koin.stop();
   });
 
-  const tell = (secret: string, options: CallOptions = {}): Promise<Answer> =>
-    house.call('POST', `${PATH}/${secret}`, { body: { status: 'anything' }, ...options });
+  const tell = (secret: string, options: CallOptions = {}): Promise<TestResponse> =>
+    service.call('POST', `${PATH}/${secret}`, { body: { status: 'anything' }, ...options });
 
   /** An order that KOIN still thinks about, and the secret in the address that it was given. */
   async function open(): Promise<{ id: string; secret: string }> {
@@ -67,7 +67,7 @@ describe('news from KOIN', () => {
     const answers = await Promise.all(bodies.map((body) => tell(secret, { body })));
     answers.push(
       await tell(secret, { headers: { 'content-type': 'text/plain' } }),
-      await house.call('POST', `${PATH}/${secret}/`),
+      await service.call('POST', `${PATH}/${secret}/`),
     );
     for (const { status } of answers) assert.equal(status, 204);
     await eventually(async () => (await me.standing(id)).status === 'Declined');
@@ -94,7 +94,7 @@ describe('news from KOIN', () => {
       `/notifications/simulator/${secret}`,
       `${PATH}/${secret}/x`,
     ])
-      assert.equal((await house.call('POST', path, { body: {} })).status, 404, path);
+      assert.equal((await service.call('POST', path, { body: {} })).status, 404, path);
   });
 
   test('above 64 KiB are 413', async () => {
@@ -106,7 +106,7 @@ describe('news from KOIN', () => {
   test('by another method are 405', async () => {
     const { secret } = await open();
     for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
-      const answer = await house.call(method, `${PATH}/${secret}`);
+      const answer = await service.call(method, `${PATH}/${secret}`);
       assertRefused(answer, { status: 405, code: 'method_not_allowed' });
       assert.equal(answer.headers.allow, 'POST');
     }
@@ -118,7 +118,7 @@ describe('news from KOIN', () => {
     await tell(secret);
     await eventually(async () => (await me.standing(id)).status === 'Authorized');
     const revision = async (): Promise<number> => {
-      const [row] = await house.core.database.read('select revision from payments where id = ?', id);
+      const [row] = await service.core.database.read('select revision from payments where id = ?', id);
       return Number(row?.['revision']);
     };
     const before = await revision();
@@ -134,8 +134,8 @@ describe('news from KOIN', () => {
     koin.turn(id, 'Authorized');
     await tell(secret);
     await eventually(async () => (await me.standing(id)).status === 'Authorized');
-    await house.enablePayments(me.account, { 'timeout-ms': '1000', 'recovery-delay-ms': '0' }, 'koin');
-    house.advance(5000);
+    await service.enablePayments(me.account, { 'timeout-ms': '1000', 'recovery-delay-ms': '0' }, 'koin');
+    service.advance(5000);
     koin.inject({ on: 'get', do: { delay: 300 } });
     koin.inject({ on: 'capture', do: 'hang-after' });
     const asked = koin.nextWait();
@@ -155,7 +155,7 @@ describe('news from KOIN', () => {
     const { secret } = await open();
     await tell(secret);
     await tell(`${secret}x`);
-    const lines = house.log.join('');
+    const lines = service.log.join('');
     assert.ok(lines.includes('"route":"/notifications/koin/:secret"'));
     assert.ok(!lines.includes(secret));
   });

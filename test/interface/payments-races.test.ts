@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Answer, type House, startHouse } from '../house.ts';
-import { assertRefused, infoOf, type Merchant, newMerchant, processed } from './payments.ts';
+import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { assertRefused, infoOf, type Merchant, newMerchant, processed } from './payment-requests.ts';
 
 const ROUNDS = 8;
 const MANY = 10;
 
 describe('operations on one payment at once', () => {
-  let house: House;
+  let service: TestService;
   let me: Merchant;
   before(async () => {
-    house = await startHouse();
-    me = await newMerchant(house, { 'timeout-ms': '5000' });
+    service = await startTestService();
+    me = await newMerchant(service, { 'timeout-ms': '5000' });
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
-  const won = (answers: readonly Answer[]): Answer[] => {
+  const won = (answers: readonly TestResponse[]): TestResponse[] => {
     for (const answer of answers.filter(({ status }) => status !== 200)) {
       const isBusy = answer.status === 409;
       const path = isBusy ? '' : answer.json.data.path;
@@ -32,7 +32,7 @@ describe('operations on one payment at once', () => {
     Promise.all(Array.from({ length: count }, (_, index) => act(index)));
   const operationsOf = async (id: string): Promise<number> => {
     const sql = 'select count(*) as rows from payment_operations where payment = ? and id <> payment';
-    return 1 + Number((await house.core.database.read(sql, id))[0]?.['rows']);
+    return 1 + Number((await service.core.database.read(sql, id))[0]?.['rows']);
   };
   /** How often something happened at once, over some payments. */
   const rounds = async (act: () => Promise<void>): Promise<void> => {

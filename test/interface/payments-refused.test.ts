@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type House, startHouse } from '../house.ts';
-import { assertRefused, type Merchant, newMerchant, order, PAYMENTS, processed } from './payments.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { assertRefused, type Merchant, newMerchant, order, PAYMENTS, processed } from './payment-requests.ts';
 
 type Path = readonly (string | number)[];
 
@@ -70,17 +70,17 @@ const MOVES = [
 ] as const;
 
 describe('a payment request that does not fit', () => {
-  let house: House;
+  let service: TestService;
   let me: Merchant;
   let authorized: string;
   let collected: string;
   before(async () => {
-    house = await startHouse();
-    me = await newMerchant(house);
+    service = await startTestService();
+    me = await newMerchant(service);
     authorized = await me.opened();
     collected = await me.opened('payment');
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   /** Nothing was made: no operation, no token, no kept answer. */
   const assertNothingMade = async (act: () => Promise<void>): Promise<void> => {

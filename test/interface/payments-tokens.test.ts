@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Answer, type House, luhnPan, startHouse } from '../house.ts';
-import { assertRefused, CARD, FAILED, type Merchant, newMerchant, OPENED, REJECTED, TIMES_OUT } from './payments.ts';
-import { dataOf, passesLuhn, UUID } from './vault.ts';
+import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import {
+  assertRefused,
+  CARD,
+  FAILED,
+  type Merchant,
+  newMerchant,
+  OPENED,
+  REJECTED,
+  TIMES_OUT,
+} from './payment-requests.ts';
+import { dataOf, passesLuhn, UUID } from './vault-requests.ts';
 
 const FORMS: Readonly<Record<string, RegExp>> = {
   1: /^[0-9]{16}$/,
@@ -12,22 +21,22 @@ const FORMS: Readonly<Record<string, RegExp>> = {
 };
 
 describe('the token of a payment', () => {
-  let house: House;
+  let service: TestService;
   let me: Merchant;
   before(async () => {
-    house = await startHouse();
-    me = await newMerchant(house, { 'timeout-ms': '400' });
+    service = await startTestService();
+    me = await newMerchant(service, { 'timeout-ms': '400' });
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
-  const cardIn = ({ json, text }: Answer) => {
+  const cardIn = ({ json, text }: TestResponse) => {
     assert.equal(json.data.transaction_info.type, 'payment_response', text);
     return json.data.card;
   };
 
   for (const scheme of ['1', '3', '7', '8']) {
     test(`has the form of scheme ${scheme}, is persistent and stands for the card`, async () => {
-      const own = await newMerchant(house, { 'payment-scheme': scheme });
+      const own = await newMerchant(service, { 'payment-scheme': scheme });
       const pan = luhnPan('411111');
       const card = { ...CARD, number: pan };
       const made = cardIn(await own.order('payment', { card }));
@@ -124,7 +133,7 @@ describe('the token of a payment', () => {
   });
 
   test('that cannot be made, because no value is free, makes no payment either', async () => {
-    const own = await newMerchant(house, { 'payment-scheme': '8' });
+    const own = await newMerchant(service, { 'payment-scheme': '8' });
     // Two hidden digits: ten card numbers that pass the Luhn check, and five values that may be issued.
     const pans = Array.from({ length: 100 }, (_, hidden) => `411111${String(hidden).padStart(2, '0')}1111`).filter(
       passesLuhn,

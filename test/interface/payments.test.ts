@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Answer, type House, startHouse } from '../house.ts';
+import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import {
   FAILED,
   type FirstType,
@@ -17,8 +17,8 @@ import {
   REJECTED,
   TIMES_OUT,
   UNKNOWN,
-} from './payments.ts';
-import { TIME, UUID } from './vault.ts';
+} from './payment-requests.ts';
+import { TIME, UUID } from './vault-requests.ts';
 
 /** Texts that differ from answer to answer. */
 const FORMS = {
@@ -32,7 +32,7 @@ const FORMS = {
 } as const;
 
 /** The answer with every text that has its form replaced by the name of the form; another text stays and is seen. */
-function shaped({ status, json, text }: Answer): unknown {
+function shaped({ status, json, text }: TestResponse): unknown {
   assert.equal(status, 200, text);
   const { transaction_info: info, processor_info: processor, ...data } = structuredClone(json.data);
   const mask = (record: Record<string, unknown>, prefix = ''): void => {
@@ -55,13 +55,13 @@ const REFERENCE = { reference_code: 'A-1001' };
 const USD = { currency: 'USD' };
 
 describe('answers about payments', () => {
-  let house: House;
+  let service: TestService;
   let me: Merchant;
   before(async () => {
-    house = await startHouse();
-    me = await newMerchant(house, { 'timeout-ms': '400' });
+    service = await startTestService();
+    me = await newMerchant(service, { 'timeout-ms': '400' });
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const FIRST: Readonly<Record<FirstType, { name: string; approved: string }>> = {
     authorization: { name: 'Authorization', approved: 'Authorized' },
@@ -72,7 +72,7 @@ describe('answers about payments', () => {
     describe(type, () => {
       const { name, approved } = FIRST[type];
       // By a token, so that a payment makes none of its own; see `payments-tokens.test.ts`.
-      const byToken = async (options: OrderOptions = {}): Promise<Answer> => {
+      const byToken = async (options: OrderOptions = {}): Promise<TestResponse> => {
         const made = await me.tokenize({
           chd: [{ card: '4111111111111111', name: 'A', exp: '12/29' }],
           tags: [],
@@ -199,7 +199,7 @@ describe('answers about payments', () => {
           processor_info: {},
         },
       });
-      const shapedMove = async (words: string): Promise<[Answer, Record<string, unknown>]> => {
+      const shapedMove = async (words: string): Promise<[TestResponse, Record<string, unknown>]> => {
         const answer = await me.move(move, await me.opened(type, { words: `_${move}_${words}` }));
         const found = shaped(answer) as { data: { transaction_info: Record<string, unknown> } };
         assert.match(
@@ -229,7 +229,7 @@ describe('answers about payments', () => {
     }
 
     /** Ours, as long as the processor gave none. */
-    const reconciliationOf = (answer: Answer): string => {
+    const reconciliationOf = (answer: TestResponse): string => {
       const { reconciliation_id: id, transaction_id: ours } = infoOf(answer);
       assert.ok(id === ours || FORMS.reconciliation_id.test(id), id);
       return id === ours ? ours : 'reconciliation_id';
@@ -364,8 +364,8 @@ describe('answers about payments', () => {
   });
 
   test('created_at is the time of the request', async () => {
-    const start = house.now();
+    const start = service.now();
     const at = Date.parse(infoOf(await me.order()).created_at);
-    assert.ok(start <= at && at <= house.now());
+    assert.ok(start <= at && at <= service.now());
   });
 });

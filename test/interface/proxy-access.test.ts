@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { PERMISSIONS, type Permission } from '../../src/accounts/permission.ts';
-import { type Answer, type House, startHouse } from '../house.ts';
+import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import {
   assertRefused,
   ENDPOINTS,
@@ -13,47 +13,47 @@ import {
   proxied,
   type Sender,
   withKey,
-} from './proxy.ts';
+} from './proxy-requests.ts';
 
 const PAN = '4111111111111111';
 const DENIED = JSON.stringify({ status_code: 403, status: 'fail', description: 'Access denied.', data: '' });
 const MIB = 1024 * 1024;
 
-let house: House;
+let service: TestService;
 let me: Sender;
 let token: string;
 let capture: string;
 before(async () => {
-  house = await startHouse();
-  me = await newSender(house);
+  service = await startTestService();
+  me = await newSender(service);
   token = await me.token(PAN);
   capture = await me.capture({ card: PAN, cvv: '123' });
 });
-after(() => house.stop());
+after(() => service.stop());
 
 for (const { name, path, type, around } of ENDPOINTS) {
-  const post = (key: string, body: unknown, headers: Headers = {}): Promise<Answer> =>
-    house.call('POST', path, { body, headers: withKey(key, type, headers) });
+  const post = (key: string, body: unknown, headers: Headers = {}): Promise<TestResponse> =>
+    service.call('POST', path, { body, headers: withKey(key, type, headers) });
   const slashed = path.replace(/(\?|$)/, '/$1');
 
   describe(`403 of ${name}`, () => {
     const all = (): string => around(`{{${token}:detokenize}}{{${capture}:transaction}}`);
     const without = async (...missing: Permission[]): Promise<Sender> =>
-      newSender(house, {
+      newSender(service, {
         account: me.account,
         permissions: PERMISSIONS.filter((each) => !missing.includes(each)),
         setup: false,
       });
 
     test('one body for every cause', async () => {
-      const key = async (options: object): Promise<string> => (await house.newKey(me.account, options)).secret;
+      const key = async (options: object): Promise<string> => (await service.newKey(me.account, options)).secret;
       const keys = [
         'wrong',
         'cv_sandbox_0000000000000000000000000000000000000000000',
         await key({ environment: 'production' }),
         await key({ allow: ['203.0.113.0/24'] }),
         await key({ allow: [] }),
-        await key({ expiresAt: house.now() - 1 }),
+        await key({ expiresAt: service.now() - 1 }),
         (await without('proxy:use')).key,
         (await without('tokens:detokenize')).key,
         (await without('captures:retrieve')).key,
@@ -69,17 +69,17 @@ for (const { name, path, type, around } of ENDPOINTS) {
 
     test('x-api-key is not read, nor is any other header', async () => {
       for (const headers of [{ 'x-api-key': me.key }, { authorization: `Bearer ${me.key}` }, { 'ft-access': me.key }]) {
-        const answer = await house.call('POST', path, {
+        const answer = await service.call('POST', path, {
           body: around('a'),
           headers: { 'content-type': type, ...headers },
         });
         assert.equal(answer.text, DENIED);
       }
       const both = { 'x-api-key': 'wrong', 'content-type': type, 'ft-access-key': me.key };
-      proxied(await house.call('POST', path, { body: around('a'), headers: both }));
+      proxied(await service.call('POST', path, { body: around('a'), headers: both }));
       const swapped = { 'x-api-key': me.key, 'content-type': type, 'ft-access-key': 'wrong' };
-      assert.equal((await house.call('POST', path, { body: around('a'), headers: swapped })).text, DENIED);
-      assert.equal((await house.call('GET', '/v1/account', { headers: { 'ft-access-key': me.key } })).status, 403);
+      assert.equal((await service.call('POST', path, { body: around('a'), headers: swapped })).text, DENIED);
+      assert.equal((await service.call('GET', '/v1/account', { headers: { 'ft-access-key': me.key } })).status, 403);
     });
 
     test('placeholders need their own permission, and only theirs', async () => {
@@ -90,7 +90,7 @@ for (const { name, path, type, around } of ENDPOINTS) {
       proxied(await post(noTokens.key, ofCapture));
       proxied(await post(noCaptures.key, ofToken));
       proxied(await post((await without('tokens:detokenize', 'captures:retrieve')).key, around('plain')));
-      const only = await newSender(house, {
+      const only = await newSender(service, {
         account: me.account,
         permissions: ['proxy:use', 'tokens:detokenize'],
         setup: false,
@@ -129,10 +129,10 @@ for (const { name, path, type, around } of ENDPOINTS) {
 
     test('404 and 405 before the key', async () => {
       for (const other of [`${path.split('?')[0]}/more`, path.toUpperCase(), `/v1${path}`])
-        assert.equal((await house.call('POST', other, { body: large, headers: bad })).status, 404);
+        assert.equal((await service.call('POST', other, { body: large, headers: bad })).status, 404);
       for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD']) {
         for (const where of [path, slashed]) {
-          const answer = await house.call(method, where, { headers: method === 'GET' ? {} : bad });
+          const answer = await service.call(method, where, { headers: method === 'GET' ? {} : bad });
           assert.equal(answer.headers.allow, 'POST');
           if (method === 'HEAD') assert.equal(answer.status, 405);
           else assertRefused(answer, /./, 405);
@@ -150,14 +150,14 @@ for (const { name, path, type, around } of ENDPOINTS) {
     });
 
     test('syntax, then what is not configured, then permissions, then unknown records', async () => {
-      const bare = await newSender(house, { setup: false, permissions: ['proxy:use'] });
+      const bare = await newSender(service, { setup: false, permissions: ['proxy:use'] });
       assertRefused(await post(bare.key, around('{{')), /placeholder 1: /);
       const unknown = around('{{x:detokenize | encrypt}}');
       assertRefused(
         await post(bare.key, unknown),
         /^not configured for this account and environment: processor public key/,
       );
-      const configured = await newSender(house, { permissions: ['proxy:use'] });
+      const configured = await newSender(service, { permissions: ['proxy:use'] });
       assert.equal((await post(configured.key, unknown)).text, DENIED);
       assertRefused(await post(me.key, unknown), /no such token/);
     });
@@ -178,18 +178,18 @@ for (const { name, path, type, around } of ENDPOINTS) {
 
     test('with and without the trailing slash', async () => {
       for (const where of [path, slashed])
-        proxied(await house.call('POST', where, { body: around('a'), headers: withKey(me.key, type) }));
-      const routes = new Set(house.log.slice(-2).map((line) => JSON.parse(line).route));
+        proxied(await service.call('POST', where, { body: around('a'), headers: withKey(me.key, type) }));
+      const routes = new Set(service.log.slice(-2).map((line) => JSON.parse(line).route));
       assert.deepEqual([...routes], [path.split('?')[0]]);
     });
   });
 }
 
 test('not configured: the missing key is named', async () => {
-  const none = await newSender(house, { setup: false });
+  const none = await newSender(service, { setup: false });
   const halves = await Promise.all([
-    newSender(house, { setup: { processor: PROCESSOR } }),
-    newSender(house, { setup: { merchant: MERCHANT } }),
+    newSender(service, { setup: { processor: PROCESSOR } }),
+    newSender(service, { setup: { merchant: MERCHANT } }),
   ]);
   const expected = [
     [none, 'processor public key and merchant private key'],
@@ -198,7 +198,7 @@ test('not configured: the missing key is named', async () => {
   ] as const;
   for (const [sender, what] of expected) {
     for (const send of [sender?.jose('{}'), sender?.wssec('<a/>')])
-      assertRefused((await send) as Answer, `not configured for this account and environment: ${what}`);
-    proxied((await sender?.hash('a')) as Answer);
+      assertRefused((await send) as TestResponse, `not configured for this account and environment: ${what}`);
+    proxied((await sender?.hash('a')) as TestResponse);
   }
 });

@@ -3,33 +3,35 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Unit } from '../../src/storage/database.ts';
-import { type Answer, type House, luhnPan, startHouse } from '../house.ts';
-import { ENDPOINTS, newSender, proxied, type Sender } from './proxy.ts';
-import { dataOf, TOKENIZE } from './vault.ts';
+import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { ENDPOINTS, newSender, proxied, type Sender } from './proxy-requests.ts';
+import { dataOf, TOKENIZE } from './vault-requests.ts';
 
 const MANY = 100;
 /** Long enough that an answer that did not wait would be there first. */
 const HELD_MS = 50;
 
 describe('the reads of one request', () => {
-  let house: House;
+  let service: TestService;
   let me: Sender;
   let tokens: string[];
   let captures: string[];
   before(async () => {
-    house = await startHouse();
-    me = await newSender(house);
+    service = await startTestService();
+    me = await newSender(service);
     const chd = Array.from({ length: MANY }, () => ({ card: luhnPan('411111'), name: 'Ana Lopez', exp: '12/29' }));
     const body = { chd, tags: [], scheme: 7 };
-    const made = dataOf(await house.call('POST', TOKENIZE, { key: me.key, body })).tokens;
+    const made = dataOf(await service.call('POST', TOKENIZE, { key: me.key, body })).tokens;
     tokens = made.map(({ token }: { token: string }) => token);
     captures = await Promise.all(tokens.map(() => me.capture({ cvv: '123' })));
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   /** What a request did, in order: units with reads, the end of each, the answer; and how many reads each unit had. */
-  async function watch(send: () => Promise<Answer>): Promise<{ answer: Answer; order: string[]; reads: number[] }> {
-    const { database } = house.core;
+  async function watch(
+    send: () => Promise<TestResponse>,
+  ): Promise<{ answer: TestResponse; order: string[]; reads: number[] }> {
+    const { database } = service.core;
     const { commit } = database;
     const order: string[] = [];
     const reads: number[] = [];

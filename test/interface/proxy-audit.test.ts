@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { exportJournal, verifyJournal } from '../../src/audit/verify.ts';
-import { type Answer, type House, startHouse } from '../house.ts';
-import { newCertificate, newPair, type Pair } from '../rsa-pairs.ts';
+import { newCertificate, newKeyPair, type RsaKeyPair } from '../fixtures/rsa-key-pairs.ts';
+import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import {
   type AuditRecord,
   assertRefused,
@@ -14,32 +14,32 @@ import {
   PROCESSOR,
   proxied,
   type Sender,
-} from './proxy.ts';
+} from './proxy-requests.ts';
 
 const PAN = '4111111111111111';
 const NOBODY = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
 
-let house: House;
+let service: TestService;
 let me: Sender;
 let token: string;
 let capture: string;
 before(async () => {
-  house = await startHouse();
-  me = await newSender(house);
+  service = await startTestService();
+  me = await newSender(service);
   token = await me.token(PAN, { name: 'Zebulon Quackenbush' });
   capture = await me.capture({ card: PAN, name: 'Zebulon Quackenbush', exp: '12/29', cvv: '7391' });
 });
-after(() => house.stop());
+after(() => service.stop());
 
 /** What one request adds to the audit log. */
-async function added(send: () => Promise<Answer>): Promise<AuditRecord[]> {
+async function added(send: () => Promise<TestResponse>): Promise<AuditRecord[]> {
   const before = (await me.reads()).length;
   await send();
   return (await me.reads()).slice(before);
 }
 
 for (const { name: use, around } of ENDPOINTS) {
-  const send = (text: string): Promise<Answer> => me[use](around(text));
+  const send = (text: string): Promise<TestResponse> => me[use](around(text));
 
   describe(`the audit log of ${use}`, () => {
     test('has each record once per request, however often it is named', async () => {
@@ -105,7 +105,7 @@ for (const { name: use, around } of ENDPOINTS) {
     test('has the key, the address and the request', async () => {
       const answer = await send(`{{${token}:detokenize}}`);
       const found = [];
-      for await (const { record } of exportJournal(house.core.database)) {
+      for await (const { record } of exportJournal(service.core.database)) {
         const parsed = JSON.parse(record);
         if (parsed.request_id === answer.headers['x-request-id']) found.push(parsed);
       }
@@ -128,7 +128,7 @@ for (const { name: use, around } of ENDPOINTS) {
 }
 
 test('an endpoint that is not configured reads nothing', async () => {
-  const bare = await newSender(house, { setup: false });
+  const bare = await newSender(service, { setup: false });
   const own = await bare.token(PAN);
   assertRefused(await bare.jose({ cvv: `{{${own}:detokenize}}` }), /^not configured/);
   assertRefused(await bare.wssec(`<a>{{${own}:detokenize}}</a>`), /^not configured/);
@@ -138,7 +138,7 @@ test('an endpoint that is not configured reads nothing', async () => {
 /** What was configured, oldest first. */
 async function configured({ account }: Sender) {
   const records = [];
-  for await (const link of exportJournal(house.core.database))
+  for await (const link of exportJournal(service.core.database))
     if (link.account === account) records.push(JSON.parse(link.record));
   return records.filter(({ action }) => action === 'proxy.configured');
 }
@@ -146,7 +146,7 @@ async function configured({ account }: Sender) {
 test('configuring settings is in the audit log, with the values of those that are no secrets', async () => {
   const secret = 'PasswordOfTheCanary';
   const settings = { 'jose.payload': 'plain', 'wssec.username': secret, 'wssec.password': secret };
-  const own = await newSender(house, { setup: { settings } });
+  const own = await newSender(service, { setup: { settings } });
   const [record, ...more] = await configured(own);
   assert.deepEqual(more, []);
   assert.equal(record.outcome, 'success');
@@ -159,10 +159,10 @@ test('configuring settings is in the audit log, with the values of those that ar
 });
 
 test('configuring keys is in the audit log with fingerprints of what is new, and of nothing else', async () => {
-  const own = await newSender(house);
-  const [next, nextMerchant] = [newPair(), newPair()];
+  const own = await newSender(service);
+  const [next, nextMerchant] = [newKeyPair(), newKeyPair()];
   const fingerprint = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
-  const ofKey = ({ publicKey }: Pair): string => fingerprint(publicKey.export({ type: 'spki', format: 'der' }));
+  const ofKey = ({ publicKey }: RsaKeyPair): string => fingerprint(publicKey.export({ type: 'spki', format: 'der' }));
   const last = async () => (await configured(own)).at(-1).detail;
   const both = await last();
   assert.deepEqual(Object.keys(both), [
@@ -174,19 +174,19 @@ test('configuring keys is in the audit log with fingerprints of what is new, and
   ]);
   assert.deepEqual([both.processor_public_key, both.merchant_private_key], [ofKey(PROCESSOR), ofKey(MERCHANT)]);
 
-  await configure(house, own, { processor: next, overlapMinutes: 5 });
+  await configure(service, own, { processor: next, overlapMinutes: 5 });
   assert.deepEqual(await last(), { processor_public_key: ofKey(next), settings: [], overlap_minutes: 5 });
 
-  await configure(house, own, { merchant: nextMerchant, overlapMinutes: 5 });
-  const { merchant } = await house.core.configurations.get(own);
+  await configure(service, own, { merchant: nextMerchant, overlapMinutes: 5 });
+  const { merchant } = await service.core.configurations.get(own);
   const made = fingerprint(merchant?.next?.value.certificate.raw ?? assert.fail('nothing waits'));
   const waiting = { merchant_private_key: ofKey(nextMerchant), merchant_certificate: made };
   assert.deepEqual(await last(), { ...waiting, settings: [], overlap_minutes: 5 });
 
   // While that one waits, a certificate for the key in use: no key was given, and the one that waits has not changed.
   for (const pair of [MERCHANT, nextMerchant]) {
-    const certificate = await newCertificate(pair, house.now());
-    await configure(house, own, { certificate });
+    const certificate = await newCertificate(pair, service.now());
+    await configure(service, own, { certificate });
     const expected = { merchant_certificate: fingerprint(certificate.raw), settings: [], overlap_minutes: 0 };
     assert.deepEqual(await last(), expected);
   }
@@ -194,9 +194,9 @@ test('configuring keys is in the audit log with fingerprints of what is new, and
 
 test('the audit log is whole, and holds nothing of a card', async () => {
   const lines: string[] = [];
-  for await (const link of exportJournal(house.core.database)) lines.push(JSON.stringify(link));
+  for await (const link of exportJournal(service.core.database)) lines.push(JSON.stringify(link));
   const text = lines.join('\n');
   for (const secret of [PAN, 'Zebulon', '7391"', '12/29']) assert.ok(!text.includes(secret), secret);
-  const { core } = house;
+  const { core } = service;
   assert.equal((await verifyJournal(core.database, core.journalKey)).fault, undefined);
 });

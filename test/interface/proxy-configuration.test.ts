@@ -3,11 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { describeConfiguration } from '../../src/proxy/description.ts';
-import { Search } from '../canaries.ts';
-import { runHere } from '../command.ts';
-import { isPostgres, storedBytes } from '../database.ts';
-import { type House, startHouse } from '../house.ts';
-import { newPair, type Pair, publicPem } from '../rsa-pairs.ts';
+import { Search } from '../fixtures/canaries.ts';
+import { runInProcess } from '../fixtures/command.ts';
+import { isPostgres, storedBytes } from '../fixtures/database.ts';
+import { newKeyPair, publicPem, type RsaKeyPair } from '../fixtures/rsa-key-pairs.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import {
   assertRefused,
   configure,
@@ -19,18 +19,18 @@ import {
   proxied,
   removeConfiguration,
   type Sender,
-} from './proxy.ts';
+} from './proxy-requests.ts';
 
 const SECONDS = 1000;
 
-let house: House;
+let service: TestService;
 before(async () => {
-  house = await startHouse();
+  service = await startTestService();
 });
-after(() => house.stop());
+after(() => service.stop());
 
 /** Does this pair of the processor open what is sent now, on both endpoints? */
-async function opens(me: Sender, processor: Pair, merchant = MERCHANT): Promise<boolean> {
+async function opens(me: Sender, processor: RsaKeyPair, merchant = MERCHANT): Promise<boolean> {
   const [jose, wssec] = [proxied(await me.jose('{"a":1}')), proxied(await me.wssec('<a/>'))];
   const results = await Promise.allSettled([
     openJose(jose, { processor, merchant }),
@@ -41,18 +41,18 @@ async function opens(me: Sender, processor: Pair, merchant = MERCHANT): Promise<
   return first === true;
 }
 
-const shownOf = async (me: Sender) => describeConfiguration(await house.core.configurations.get(me), house.now());
+const shownOf = async (me: Sender) => describeConfiguration(await service.core.configurations.get(me), service.now());
 
 describe('a new key of the processor', () => {
   test('is in use within 5 seconds, set by another process', async () => {
-    const me = await newSender(house);
-    const next = newPair();
+    const me = await newSender(service);
+    const next = newKeyPair();
     assert.ok(await opens(me, PROCESSOR));
-    const file = join(house.directory, 'next.pem');
+    const file = join(service.directory, 'next.pem');
     writeFileSync(file, publicPem(next));
     const tenant = ['--account', me.account, '--environment', me.environment];
-    const { code, err } = await runHere(
-      house.directory,
+    const { code, err } = await runInProcess(
+      service.directory,
       'proxy',
       'configure',
       ...tenant,
@@ -60,7 +60,7 @@ describe('a new key of the processor', () => {
       file,
     );
     assert.equal(code, 0, err);
-    house.advance(5 * SECONDS);
+    service.advance(5 * SECONDS);
     assert.ok(await opens(me, next));
     assert.ok(!(await opens(me, PROCESSOR)));
     const shown = await shownOf(me);
@@ -68,49 +68,49 @@ describe('a new key of the processor', () => {
   });
 
   test('with an overlap waits until then, and show lists both', async () => {
-    const me = await newSender(house);
-    const [next, nextMerchant] = [newPair(), newPair()];
-    await configure(house, me, { processor: next, merchant: nextMerchant, overlapMinutes: 10 });
+    const me = await newSender(service);
+    const [next, nextMerchant] = [newKeyPair(), newKeyPair()];
+    await configure(service, me, { processor: next, merchant: nextMerchant, overlapMinutes: 10 });
     const {
       processor_public_key: both,
       merchant_private_key: own,
       merchant_certificate: certificate,
     } = await shownOf(me);
-    assert.equal(Date.parse(both?.next?.from ?? '') - house.now() > 570 * SECONDS, true);
+    assert.equal(Date.parse(both?.next?.from ?? '') - service.now() > 570 * SECONDS, true);
     assert.notEqual(both?.fingerprint, both?.next?.fingerprint);
     assert.ok(own?.next && certificate?.next);
     for (const passed of [0, 5 * SECONDS, 565 * SECONDS]) {
-      house.advance(passed);
+      service.advance(passed);
       assert.ok(await opens(me, PROCESSOR), `after ${passed}`);
     }
-    house.advance(31 * SECONDS);
+    service.advance(31 * SECONDS);
     assert.ok(await opens(me, next, nextMerchant));
     const after = await shownOf(me);
     assert.deepEqual(after.processor_public_key, { ...withoutFrom(both?.next), next: null });
   });
 
   test('a third one in the overlap replaces the waiting one', async () => {
-    const me = await newSender(house);
-    const [second, third] = [newPair(), newPair()];
-    await configure(house, me, { processor: second, overlapMinutes: 10 });
-    await configure(house, me, { processor: third, overlapMinutes: 10 });
+    const me = await newSender(service);
+    const [second, third] = [newKeyPair(), newKeyPair()];
+    await configure(service, me, { processor: second, overlapMinutes: 10 });
+    await configure(service, me, { processor: third, overlapMinutes: 10 });
     assert.ok(await opens(me, PROCESSOR));
-    house.advance(601 * SECONDS);
+    service.advance(601 * SECONDS);
     assert.ok(await opens(me, third));
-    await configure(house, me, { processor: second, overlapMinutes: 10 });
-    await configure(house, me, { processor: PROCESSOR });
-    house.advance(5 * SECONDS);
+    await configure(service, me, { processor: second, overlapMinutes: 10 });
+    await configure(service, me, { processor: PROCESSOR });
+    service.advance(5 * SECONDS);
     assert.ok(await opens(me, PROCESSOR), 'without an overlap it is in use at once');
-    house.advance(700 * SECONDS);
+    service.advance(700 * SECONDS);
     assert.ok(await opens(me, PROCESSOR));
   });
 
   test('leaves settings and the other key as they are', async () => {
-    const me = await newSender(house, {
+    const me = await newSender(service, {
       setup: { processor: PROCESSOR, merchant: MERCHANT, settings: { 'jose.signature': 'PS512' } },
     });
     const before = await shownOf(me);
-    await configure(house, me, { processor: newPair() });
+    await configure(service, me, { processor: newKeyPair() });
     const after = await shownOf(me);
     assert.deepEqual(after.settings, before.settings);
     assert.deepEqual(after.merchant_private_key, before.merchant_private_key);
@@ -124,46 +124,46 @@ const withoutFrom = (next: object | null | undefined): object => {
 };
 
 test('remove: 400 that names both keys, within 5 seconds', async () => {
-  const me = await newSender(house);
+  const me = await newSender(service);
   assert.ok(await opens(me, PROCESSOR));
-  await removeConfiguration(house, me);
-  house.advance(5 * SECONDS);
+  await removeConfiguration(service, me);
+  service.advance(5 * SECONDS);
   const what = 'not configured for this account and environment: processor public key and merchant private key';
   assertRefused(await me.jose('{}'), what);
   assertRefused(await me.wssec('<a/>'), what);
-  await configure(house, me, { processor: PROCESSOR, merchant: MERCHANT });
-  house.advance(5 * SECONDS);
+  await configure(service, me, { processor: PROCESSOR, merchant: MERCHANT });
+  service.advance(5 * SECONDS);
   assert.ok(await opens(me, PROCESSOR));
 });
 
 test('/v1/account says what is enabled, in each environment for itself', async () => {
-  const me = await newSender(house, { setup: false });
-  const there = await newSender(house, { account: me.account, environment: 'production', setup: false });
+  const me = await newSender(service, { setup: false });
+  const there = await newSender(service, { account: me.account, environment: 'production', setup: false });
   const enabled = async ({ key, environment }: Sender): Promise<boolean> => {
-    house.advance(5 * SECONDS);
-    const { jose, wssec } = (await house.call('GET', '/v1/account', { key, environment })).json.data.enabled;
+    service.advance(5 * SECONDS);
+    const { jose, wssec } = (await service.call('GET', '/v1/account', { key, environment })).json.data.enabled;
     assert.equal(jose, wssec);
     return jose;
   };
   assert.deepEqual([await enabled(me), await enabled(there)], [false, false]);
-  await configure(house, me, { processor: PROCESSOR });
+  await configure(service, me, { processor: PROCESSOR });
   assert.equal(await enabled(me), false, 'half of it');
-  await configure(house, me, { merchant: MERCHANT });
+  await configure(service, me, { merchant: MERCHANT });
   assert.deepEqual([await enabled(me), await enabled(there)], [true, false]);
   assertRefused(await there.jose('{}'), /^not configured/);
-  const other = newPair();
-  await configure(house, there, { processor: other, merchant: MERCHANT });
+  const other = newKeyPair();
+  await configure(service, there, { processor: other, merchant: MERCHANT });
   assert.deepEqual([await enabled(me), await enabled(there)], [true, true]);
   assert.ok(await opens(me, PROCESSOR));
   assert.ok(await opens(there, other));
-  await removeConfiguration(house, me);
+  await removeConfiguration(service, me);
   assert.deepEqual([await enabled(me), await enabled(there)], [false, true]);
 });
 
 test('two changes at once: both are made, or one is told', async () => {
-  const me = await newSender(house);
+  const me = await newSender(service);
   const settings = [{ 'jose.payload': 'plain' }, { 'jose.signature': 'PS256' }, { 'jose.content': 'A128GCM' }];
-  const results = await Promise.allSettled(settings.map((each) => configure(house, me, { settings: each })));
+  const results = await Promise.allSettled(settings.map((each) => configure(service, me, { settings: each })));
   const shown = await shownOf(me);
   for (const [index, { status }] of results.entries()) {
     const [[name = '', value] = []] = Object.entries(settings[index] ?? {});
@@ -174,13 +174,13 @@ test('two changes at once: both are made, or one is told', async () => {
 
 test('is stored sealed: nothing that is kept holds a private key or the password', async () => {
   const password = 'Canary-Of-The-Password';
-  const [processor, merchant, waiting] = [newPair(), newPair(), newPair()];
-  const me = await newSender(house, {
+  const [processor, merchant, waiting] = [newKeyPair(), newKeyPair(), newKeyPair()];
+  const me = await newSender(service, {
     setup: { processor, merchant, settings: { 'wssec.username': 'CanaryOfTheUser', 'wssec.password': password } },
   });
-  await configure(house, me, { merchant: waiting, overlapMinutes: 60 });
+  await configure(service, me, { merchant: waiting, overlapMinutes: 60 });
   proxied(await me.wssec('<a/>'));
-  const { directory, core } = house;
+  const { directory, core } = service;
   if (!isPostgres) await core.database.backup(join(directory, 'copy.db'));
   const stored = await storedBytes(directory, core.database);
   assert.ok(stored.includes(me.account));
@@ -189,6 +189,6 @@ test('is stored sealed: nothing that is kept holds a private key or the password
     [merchant, waiting].map(({ privateKey }) => privateKey),
   );
   assert.deepEqual(search.found(stored), []);
-  const { text: metrics } = await house.call('GET', '/metrics', { environment: 'console' });
-  assert.deepEqual(search.found(Buffer.from(house.log.join('') + metrics)), []);
+  const { text: metrics } = await service.call('GET', '/metrics', { environment: 'console' });
+  assert.deepEqual(search.found(Buffer.from(service.log.join('') + metrics)), []);
 });

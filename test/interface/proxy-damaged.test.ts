@@ -6,8 +6,8 @@ import { InvalidKeyError } from '../../src/crypto/rsa-keys.ts';
 import type { Changes } from '../../src/proxy/configurations.ts';
 import { describeConfiguration } from '../../src/proxy/description.ts';
 import { blob, write } from '../../src/storage/database.ts';
-import { type House, startHouse } from '../house.ts';
-import { newPair, privatePem } from '../rsa-pairs.ts';
+import { newKeyPair, privatePem } from '../fixtures/rsa-key-pairs.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import {
   configure,
   MERCHANT,
@@ -17,21 +17,21 @@ import {
   proxied,
   removeConfiguration,
   type Sender,
-} from './proxy.ts';
+} from './proxy-requests.ts';
 
 const SECONDS = 1000;
 const OPERATOR = { actor: { type: 'operator' as const, name: 'test' } };
 
-let house: House;
+let service: TestService;
 before(async () => {
-  house = await startHouse();
+  service = await startTestService();
 });
-after(() => house.stop());
+after(() => service.stop());
 
-const shownOf = async (me: Sender) => describeConfiguration(await house.core.configurations.get(me), house.now());
+const shownOf = async (me: Sender) => describeConfiguration(await service.core.configurations.get(me), service.now());
 
 async function works(me: Sender): Promise<void> {
-  house.advance(5 * SECONDS);
+  service.advance(5 * SECONDS);
   assert.equal(await openJose(proxied(await me.jose('{"a":1}'))), '{"a":1}');
   assert.match(proxied(await me.wssec('<a/>')).xml, /^<soapenv:Envelope /);
 }
@@ -39,9 +39,9 @@ async function works(me: Sender): Promise<void> {
 describe('a certificate with malformed times', () => {
   const UTC_TIME = Buffer.from([0x17, 13]);
   const GENERALIZED_TIME = Buffer.from([0x18, 15]);
-  const LATE = newPair();
+  const LATE = newKeyPair();
   /** With its two times as they are, or as given; they must be as long as those. */
-  async function patched(pair: typeof MERCHANT, { start, end, made = house.now() }: Patch): Promise<Buffer> {
+  async function patched(pair: typeof MERCHANT, { start, end, made = service.now() }: Patch): Promise<Buffer> {
     const der = Buffer.from(await createSelfSigned(pair.privateKey, 'A Merchant', made));
     // The sequence of both times, which begins with the first.
     const validity = /\x30[\x1e\x20]\x17\x0d/.exec(der.toString('latin1')) ?? assert.fail('no times');
@@ -83,7 +83,7 @@ describe('a certificate with malformed times', () => {
   ];
 
   test('is what this test makes, and is good with good times', async () => {
-    const me = await newSender(house);
+    const me = await newSender(service);
     const good = [
       await patched(MERCHANT, {}),
       await patched(MERCHANT, { end: '310101000000Z' }),
@@ -91,7 +91,7 @@ describe('a certificate with malformed times', () => {
     ];
     for (const der of good) {
       const changes = { merchantCertificate: der, processorPublicKey: await patched(PROCESSOR, {}) };
-      await house.core.configurations.configure(me, { ...changes, settings: {}, overlapMinutes: 0 }, OPERATOR);
+      await service.core.configurations.configure(me, { ...changes, settings: {}, overlapMinutes: 0 }, OPERATOR);
       await works(me);
     }
     assert.equal(new X509Certificate(good[2] ?? '').validToDate.getUTCFullYear(), 2050);
@@ -99,11 +99,11 @@ describe('a certificate with malformed times', () => {
 
   for (const [what, patch] of patches) {
     test(`is refused, and nothing changes: ${what}`, async () => {
-      const me = await newSender(house);
+      const me = await newSender(service);
       const before = await shownOf(me);
       const refused = async (changes: Partial<Changes>, message: RegExp): Promise<void> => {
         const all = { settings: { 'jose.payload': 'plain' }, overlapMinutes: 0, ...changes };
-        await assert.rejects(house.core.configurations.configure(me, all, OPERATOR), (error: Error) => {
+        await assert.rejects(service.core.configurations.configure(me, all, OPERATOR), (error: Error) => {
           assert.ok(error instanceof InvalidKeyError, String(error));
           assert.match(error.message, message);
           return true;
@@ -125,7 +125,7 @@ describe('a certificate with malformed times', () => {
       const own = await patched(LATE, patch);
       await refused({ merchantPrivateKey: key, merchantCertificate: own }, times('merchant'));
       await works(me);
-      const { text } = await house.call('GET', '/metrics', { environment: 'console' });
+      const { text } = await service.call('GET', '/metrics', { environment: 'console' });
       assert.doesNotMatch(text, /NaN/);
     });
   }
@@ -134,7 +134,7 @@ describe('a certificate with malformed times', () => {
 describe('a configuration that was damaged in the database', () => {
   async function damage({ account, environment }: Sender): Promise<void> {
     const scope = [account, environment] as const;
-    const { database } = house.core;
+    const { database } = service.core;
     const sql = 'select record from proxy_configurations where account = ? and environment = ?';
     const [row = assert.fail('nothing is stored')] = await database.read(sql, ...scope);
     const record = Buffer.from(blob(row, 'record'));
@@ -146,18 +146,18 @@ describe('a configuration that was damaged in the database', () => {
   }
 
   test('cannot be shown or changed, but removed, and made anew', async () => {
-    const me = await newSender(house);
-    const other = await newSender(house);
+    const me = await newSender(service);
+    const other = await newSender(service);
     await works(me);
     await damage(me);
-    await assert.rejects(house.core.configurations.get(me));
-    await assert.rejects(configure(house, me, { processor: PROCESSOR }));
-    await removeConfiguration(house, me);
+    await assert.rejects(service.core.configurations.get(me));
+    await assert.rejects(configure(service, me, { processor: PROCESSOR }));
+    await removeConfiguration(service, me);
     const { processor_public_key: key, merchant_private_key: own } = await shownOf(me);
     assert.deepEqual([key, own], [null, null]);
-    house.advance(5 * SECONDS);
+    service.advance(5 * SECONDS);
     assert.equal((await me.jose('{}')).status, 400);
-    await configure(house, me, { processor: PROCESSOR, merchant: MERCHANT });
+    await configure(service, me, { processor: PROCESSOR, merchant: MERCHANT });
     await works(me);
     await works(other);
   });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { type House, startHouse } from '../house.ts';
-import { newPair, publicPem } from '../rsa-pairs.ts';
-import { assertRefused, ENDPOINTS, newSender, proxied, type Sender } from './proxy.ts';
+import { newKeyPair, publicPem } from '../fixtures/rsa-key-pairs.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { assertRefused, ENDPOINTS, newSender, proxied, type Sender } from './proxy-requests.ts';
 
 const PAN = '4111111111111111';
-const OTHER = newPair();
+const OTHER = newKeyPair();
 const KEY = 'ft-encryption.key: expected an RSA public key of 2048 bits or more, PEM or base64 of DER';
 const MEMBERS = 'ft-encryption: expected no other members than key, type, is_partial';
 
@@ -21,15 +21,15 @@ function withExponent(...bytes: readonly number[]): { pem: string; der: string }
 }
 
 describe('the header ft-encryption', () => {
-  let house: House;
+  let service: TestService;
   let me: Sender;
   let token: string;
   before(async () => {
-    house = await startHouse();
-    me = await newSender(house);
+    service = await startTestService();
+    me = await newSender(service);
     token = await me.token(PAN);
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const marked = (): string => `{{${token}:detokenize | encrypt}}`;
   const header = (value: unknown) => ({ 'ft-encryption': typeof value === 'string' ? value : JSON.stringify(value) });

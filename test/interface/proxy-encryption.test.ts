@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict';
 import { constants, createHash, generateKeyPairSync, type KeyObject, privateDecrypt } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { type House, luhnPan, startHouse } from '../house.ts';
-import { newPair, type Pair, privatePem, publicPem } from '../rsa-pairs.ts';
-import { assertRefused, ENDPOINTS, newSender, openJose, openWssec, PROCESSOR, proxied, type Sender } from './proxy.ts';
+import { newKeyPair, privatePem, publicPem, type RsaKeyPair } from '../fixtures/rsa-key-pairs.ts';
+import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import {
+  assertRefused,
+  ENDPOINTS,
+  newSender,
+  openJose,
+  openWssec,
+  PROCESSOR,
+  proxied,
+  type Sender,
+} from './proxy-requests.ts';
 
 const PAN = '4111111111111111';
-const OTHER = newPair();
+const OTHER = newKeyPair();
 
 const opened = (base64: string, key: KeyObject, type = 'RSA'): string => {
   assert.match(base64, /^[A-Za-z0-9+/]+=*$/);
@@ -14,22 +23,22 @@ const opened = (base64: string, key: KeyObject, type = 'RSA'): string => {
   if (type === 'RSA-PKCS1') return privateDecrypt({ key, padding: constants.RSA_PKCS1_PADDING }, bytes).toString();
   return privateDecrypt({ key, oaepHash: type === 'RSA' ? 'sha256' : 'sha1' }, bytes).toString();
 };
-const derText = ({ publicKey }: Pair, type: 'spki' | 'pkcs1' = 'spki'): string =>
+const derText = ({ publicKey }: RsaKeyPair, type: 'spki' | 'pkcs1' = 'spki'): string =>
   publicKey.export({ type, format: 'der' }).toString('base64');
 const header = (value: unknown): { 'ft-encryption': string } => ({
   'ft-encryption': typeof value === 'string' ? value : JSON.stringify(value),
 });
 
 describe('the filter encrypt', () => {
-  let house: House;
+  let service: TestService;
   let me: Sender;
   let token: string;
   before(async () => {
-    house = await startHouse();
-    me = await newSender(house);
+    service = await startTestService();
+    me = await newSender(service);
     token = await me.token(PAN, { name: 'Zoë', exp: '03/31' });
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const marked = (filters = ''): string => `{{${token}:detokenize${filters} | encrypt}}`;
   const members = async (body: object, headers = {}): Promise<Record<string, string>> =>
@@ -140,8 +149,8 @@ describe('the filter encrypt', () => {
     ],
     ['a private key of PKCS#1', () => ({ key: OTHER.privateKey.export({ type: 'pkcs1', format: 'pem' }) }), KEY],
     ['a private JWK', () => ({ key: JSON.stringify(OTHER.privateKey.export({ format: 'jwk' })) }), KEY],
-    ['1024 bits', () => ({ key: publicPem(newPair(1024)) }), KEY],
-    ['2040 bits', () => ({ key: publicPem(newPair(2040)) }), KEY],
+    ['1024 bits', () => ({ key: publicPem(newKeyPair(1024)) }), KEY],
+    ['2040 bits', () => ({ key: publicPem(newKeyPair(2040)) }), KEY],
     [
       'an elliptic curve',
       () => ({
@@ -175,7 +184,7 @@ describe('the filter encrypt', () => {
   }
 
   test('400: no key anywhere, naming the one that is missing; with a key in the header hash needs none', async () => {
-    const bare = await newSender(house, { setup: false });
+    const bare = await newSender(service, { setup: false });
     const own = await bare.token(PAN);
     const text = `{{${own}:detokenize | encrypt}}`;
     assertRefused(await bare.hash(text), 'not configured for this account and environment: processor public key');

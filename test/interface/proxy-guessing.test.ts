@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash, verify } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { type House, startHouse } from '../house.ts';
-import { MERCHANT, newSender, PROCESSOR, proxied, type Sender } from './proxy.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { MERCHANT, newSender, PROCESSOR, proxied, type Sender } from './proxy-requests.ts';
 
 /**
  * Whoever sends a payload knows all of it but the hidden digits of the card. If anything in the answer was a function of
@@ -38,14 +38,14 @@ function found(shown: string, plaintexts: readonly string[]): string[] {
   );
 }
 
-let house: House;
+let service: TestService;
 before(async () => {
-  house = await startHouse();
+  service = await startTestService();
 });
-after(() => house.stop());
+after(() => service.stop());
 
 const senderWith = (settings: Record<string, string>): Promise<Sender> =>
-  newSender(house, { setup: { processor: PROCESSOR, merchant: MERCHANT, settings } });
+  newSender(service, { setup: { processor: PROCESSOR, merchant: MERCHANT, settings } });
 
 test('the search finds a digest in every form', () => {
   const filler = 'x'.repeat(600);

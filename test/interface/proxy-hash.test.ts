@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { type House, startHouse } from '../house.ts';
-import { exchange, requestText } from '../wire.ts';
-import { assertRefused, HASH, type Headers, newSender, proxied, type Sender, withKey } from './proxy.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { exchange, requestText } from '../fixtures/wire.ts';
+import { assertRefused, HASH, type Headers, newSender, proxied, type Sender, withKey } from './proxy-requests.ts';
 
 const PAN = '4111111111111111';
 const AWKWARD = `O'Brien "X" <&> \\ / é 日本 😀`;
 const TYPES = { SHA256: 'sha256', SHA384: 'sha384', SHA512: 'sha512' } as const;
 
 describe('POST /proxy/hash', () => {
-  let house: House;
+  let service: TestService;
   let me: Sender;
   let token: string;
   let capture: string;
   before(async () => {
-    house = await startHouse();
+    service = await startTestService();
     // No keys are needed to hash.
-    me = await newSender(house, { setup: false });
+    me = await newSender(service, { setup: false });
     token = await me.token(PAN, { name: AWKWARD, exp: '03/31' });
     capture = await me.capture({ card: '5200828282828210', name: 'Bo', exp: '11/28', cvv: '0123' });
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const digest = (text: string | Uint8Array, type: keyof typeof TYPES = 'SHA256'): string =>
     createHash(TYPES[type]).update(text).digest('base64');
@@ -74,7 +74,7 @@ describe('POST /proxy/hash', () => {
     test('an empty body, and none at all', async () => {
       await assertHashed('', '');
       const headers = { 'ft-access-key': me.key };
-      assert.equal(proxied(await house.call('POST', `${HASH}?type=SHA256`, { headers })).hashValue, digest(''));
+      assert.equal(proxied(await service.call('POST', `${HASH}?type=SHA256`, { headers })).hashValue, digest(''));
     });
 
     test('text of any form, byte for byte', async () => {
@@ -118,7 +118,7 @@ describe('POST /proxy/hash', () => {
       ];
       for (const type of types) await assertHashed('é', 'é', { 'content-type': type });
       const headers = { 'ft-access-key': me.key, 'content-length': '3' };
-      const [answer] = await exchange(house, requestText(`POST ${HASH}?type=SHA256`, headers, 'abc'));
+      const [answer] = await exchange(service, requestText(`POST ${HASH}?type=SHA256`, headers, 'abc'));
       assert.equal(JSON.parse(answer?.body ?? '').data.hashValue, digest('abc'));
     });
 
@@ -130,7 +130,7 @@ describe('POST /proxy/hash', () => {
     test('other members of the query beside, and escapes in it', async () => {
       const headers = withKey(me.key, 'text/plain');
       for (const path of ['/proxy/hash?a=b&type=SHA256&c', '/proxy/hash?typ%65=SHA%32%356'])
-        assert.equal(proxied(await house.call('POST', path, { headers, body: 'a' })).hashValue, digest('a'), path);
+        assert.equal(proxied(await service.call('POST', path, { headers, body: 'a' })).hashValue, digest('a'), path);
     });
   });
 
@@ -161,8 +161,8 @@ describe('POST /proxy/hash', () => {
 
     test('no query', async () => {
       const headers = withKey(me.key, 'text/plain');
-      assertRefused(await house.call('POST', HASH, { headers, body: 'a' }), /^type: /);
-      assertRefused(await house.call('POST', `${HASH}?`, { headers, body: 'a' }), /^type: /);
+      assertRefused(await service.call('POST', HASH, { headers, body: 'a' }), /^type: /);
+      assertRefused(await service.call('POST', `${HASH}?`, { headers, body: 'a' }), /^type: /);
     });
 
     test('a body that is no UTF-8', async () => {

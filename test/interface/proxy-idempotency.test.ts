@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type Answer, type House, startHouse } from '../house.ts';
-import { newPair, publicPem } from '../rsa-pairs.ts';
+import { newKeyPair, publicPem } from '../fixtures/rsa-key-pairs.ts';
+import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import {
   assertRefused,
   configure,
@@ -18,28 +18,28 @@ import {
   proxied,
   type Sender,
   withKey,
-} from './proxy.ts';
+} from './proxy-requests.ts';
 
 const PAN = '4111111111111111';
 const REUSED = 'Idempotency-Key: used with another request before';
 const DAY = 86_400_000;
 
-let house: House;
+let service: TestService;
 let me: Sender;
 let token: string;
 before(async () => {
-  house = await startHouse();
-  me = await newSender(house);
+  service = await startTestService();
+  me = await newSender(service);
   token = await me.token(PAN);
 });
-after(() => house.stop());
+after(() => service.stop());
 
 let keys = 0;
 const keyed = (): { 'idempotency-key': string } => ({ 'idempotency-key': `key-${++keys}` });
-const isReplay = ({ headers }: Answer): boolean => headers['idempotent-replayed'] === 'true';
+const isReplay = ({ headers }: TestResponse): boolean => headers['idempotent-replayed'] === 'true';
 
 for (const { name, around } of ENDPOINTS) {
-  const send = (body: unknown, headers?: Headers): Promise<Answer> => me[name](body, headers);
+  const send = (body: unknown, headers?: Headers): Promise<TestResponse> => me[name](body, headers);
 
   describe(`the Idempotency-Key on ${name}`, () => {
     const good = (): string => around(`{{${token}:detokenize}}`);
@@ -50,7 +50,7 @@ for (const { name, around } of ENDPOINTS) {
       proxied(first);
       assert.equal(isReplay(first), false);
       const reads = (await me.reads()).length;
-      house.advance(1500);
+      service.advance(1500);
       for (let repeat = 0; repeat < 3; repeat++) {
         const again = await send(good(), headers);
         assert.equal(again.text, first.text);
@@ -64,16 +64,16 @@ for (const { name, around } of ENDPOINTS) {
 
     if (name !== 'hash') {
       test('that it is not configured is not kept', async () => {
-        const own = await newSender(house, { setup: false });
+        const own = await newSender(service, { setup: false });
         const headers = keyed();
         const body = around(`{{${await own.token(PAN)}:detokenize}}`);
         for (let repeat = 0; repeat < 2; repeat++) {
-          const refused: Answer = await own[name](body, headers);
+          const refused: TestResponse = await own[name](body, headers);
           assertRefused(refused, /^not configured for this account/);
           assert.equal(isReplay(refused), false);
         }
-        await configure(house, own, { processor: PROCESSOR, merchant: MERCHANT });
-        house.advance(5000);
+        await configure(service, own, { processor: PROCESSOR, merchant: MERCHANT });
+        service.advance(5000);
         const answer = await own[name](body, headers);
         proxied(answer);
         assert.equal(isReplay(answer), false);
@@ -91,7 +91,7 @@ for (const { name, around } of ENDPOINTS) {
     });
 
     test('another body, ft-encryption or query is 400', async () => {
-      const key = publicPem(newPair());
+      const key = publicPem(newKeyPair());
       const encryption = { 'ft-encryption': JSON.stringify({ key, is_partial: false }) };
       const headers = { ...keyed(), ...encryption };
       const first = await send(good(), headers);
@@ -119,9 +119,9 @@ for (const { name, around } of ENDPOINTS) {
     test('an answer is kept for 24 hours', async () => {
       const headers = keyed();
       const first = await send(good(), headers);
-      house.advance(DAY - 60_000);
+      service.advance(DAY - 60_000);
       assert.equal((await send(good(), headers)).text, first.text);
-      house.advance(120_000);
+      service.advance(120_000);
       const fresh = await send(good(), headers);
       assert.equal(isReplay(fresh), false);
       proxied(fresh);
@@ -132,8 +132,8 @@ for (const { name, around } of ENDPOINTS) {
       const headers = keyed();
       const body = around(`{{${own}:detokenize}}`);
       const first = await send(body, headers);
-      const { secret } = await house.newKey(me.account);
-      await house.call('DELETE', '/v1/tokens', { key: secret, body: { tokens: [own] } });
+      const { secret } = await service.newKey(me.account);
+      await service.call('DELETE', '/v1/tokens', { key: secret, body: { tokens: [own] } });
       assert.equal((await send(body, headers)).text, first.text);
       assertRefused(await send(body, keyed()), /no such token/);
     });
@@ -142,9 +142,9 @@ for (const { name, around } of ENDPOINTS) {
 
 test('the Timestamp of an envelope is the first one', async () => {
   const headers = keyed();
-  const createdIn = (answer: Answer): string => /<wsu:Created>([^<]+)</.exec(proxied(answer).xml)?.[1] ?? '';
+  const createdIn = (answer: TestResponse): string => /<wsu:Created>([^<]+)</.exec(proxied(answer).xml)?.[1] ?? '';
   const first = createdIn(await me.wssec('<a/>', headers));
-  house.advance(600_000);
+  service.advance(600_000);
   assert.equal(createdIn(await me.wssec('<a/>', headers)), first);
   assert.notEqual(createdIn(await me.wssec('<a/>')), first);
 });
@@ -155,7 +155,7 @@ test('the same key is another request on another endpoint, not with another quer
   assert.equal(openWssec(proxied(await me.wssec('<a/>', headers)).xml), '<a/>');
   assert.equal(proxied(await me.hash('{}', headers)).hashType, 'SHA256');
   assertRefused(await me.hash('{}', headers, 'type=SHA512'), REUSED);
-  const slashed = await house.call('POST', '/proxy/jose/', {
+  const slashed = await service.call('POST', '/proxy/jose/', {
     headers: withKey(me.key, 'application/json', headers),
     body: '{}',
   });
@@ -172,9 +172,9 @@ test('a body cannot pass for a header', async () => {
 test('another key of the account gets the answer, another account its own', async () => {
   const headers = keyed();
   const first = await me.jose('{}', headers);
-  const colleague = await newSender(house, { account: me.account, setup: false });
+  const colleague = await newSender(service, { account: me.account, setup: false });
   assert.equal((await colleague.jose('{}', headers)).text, first.text);
-  const stranger = await newSender(house);
+  const stranger = await newSender(service);
   const answer = await stranger.jose('{}', headers);
   assert.ok(!isReplay(answer) && answer.text !== first.text);
 });
@@ -182,14 +182,14 @@ test('another key of the account gets the answer, another account its own', asyn
 test('an answer survives a restart', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
   try {
-    let own = await startHouse({ directory });
+    let own = await startTestService({ directory });
     const sender = await newSender(own);
     const text = `<a>{{${await sender.token(PAN)}:detokenize}}</a>`;
     const headers = withKey(sender.key, 'application/xml', keyed());
     const first = await own.call('POST', '/proxy/wssec', { body: text, headers });
     assert.equal(openWssec(proxied(first).xml), `<a>${PAN}</a>`);
     await own.stop();
-    own = await startHouse({ directory });
+    own = await startTestService({ directory });
     const again = await own.call('POST', '/proxy/wssec', { body: text, headers });
     assert.equal(again.text, first.text);
     assert.ok(isReplay(again));

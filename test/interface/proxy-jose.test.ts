@@ -1,25 +1,34 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { calculateJwkThumbprint } from 'jose';
-import { type House, luhnPan, startHouse } from '../house.ts';
-import type { Sender } from './proxy.ts';
-import { assertRefused, type Headers, joseHeader, MERCHANT, newSender, openJose, PROCESSOR, proxied } from './proxy.ts';
+import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import type { Sender } from './proxy-requests.ts';
+import {
+  assertRefused,
+  type Headers,
+  joseHeader,
+  MERCHANT,
+  newSender,
+  openJose,
+  PROCESSOR,
+  proxied,
+} from './proxy-requests.ts';
 
 const PAN = '4111111111111111';
 const AWKWARD = `O'Brien "X" <&> \\ / é 日本 😀`;
 
 describe('POST /proxy/jose', () => {
-  let house: House;
+  let service: TestService;
   let me: Sender;
   let token: string;
   let capture: string;
   before(async () => {
-    house = await startHouse();
-    me = await newSender(house);
+    service = await startTestService();
+    me = await newSender(service);
     token = await me.token(PAN, { name: AWKWARD, exp: '03/31' });
     capture = await me.capture({ card: '5200828282828210', name: 'Bo', exp: '11/28', cvv: '0123' });
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   /** What the processor reads when this is sent. */
   const received = async (body: string, headers?: Headers): Promise<string> =>

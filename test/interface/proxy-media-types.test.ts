@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Answer, type House, startHouse } from '../house.ts';
-import { exchange, requestText } from '../wire.ts';
-import { assertRefused, JOSE, newSender, proxied, type Sender, WSSEC } from './proxy.ts';
+import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { exchange, requestText } from '../fixtures/wire.ts';
+import { assertRefused, JOSE, newSender, proxied, type Sender, WSSEC } from './proxy-requests.ts';
 
-let house: House;
+let service: TestService;
 let me: Sender;
 before(async () => {
-  house = await startHouse();
-  me = await newSender(house);
+  service = await startTestService();
+  me = await newSender(service);
 });
-after(() => house.stop());
+after(() => service.stop());
 
 describe('media types of the proxy', () => {
-  const jose = (type: string): Promise<Answer> => me.jose('{}', { 'content-type': type });
-  const wssec = (type: string): Promise<Answer> => me.wssec('<a/>', { 'content-type': type });
+  const jose = (type: string): Promise<TestResponse> => me.jose('{}', { 'content-type': type });
+  const wssec = (type: string): Promise<TestResponse> => me.wssec('<a/>', { 'content-type': type });
 
   for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])
     test(`jose takes ${type}`, async () => proxied(await jose(type)));
@@ -63,7 +63,7 @@ describe('media types of the proxy', () => {
       [WSSEC, '<a/>'],
     ] as const) {
       const headers = { 'ft-access-key': me.key, 'content-length': String(body.length) };
-      const [answer] = await exchange(house, requestText(`POST ${path}`, headers, body));
+      const [answer] = await exchange(service, requestText(`POST ${path}`, headers, body));
       assert.equal(answer?.status, 415);
     }
   });

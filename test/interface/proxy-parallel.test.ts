@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { type House, luhnPan, startHouse } from '../house.ts';
-import { newPair } from '../rsa-pairs.ts';
-import { newSender, openJose, openWssec, proxied, type Sender } from './proxy.ts';
+import { newKeyPair } from '../fixtures/rsa-key-pairs.ts';
+import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import { newSender, openJose, openWssec, proxied, type Sender } from './proxy-requests.ts';
 
 const COUNT = 64;
 
@@ -15,15 +15,15 @@ interface Card {
   readonly cvv: string;
 }
 
-let house: House;
+let service: TestService;
 let me: Sender;
 let cards: Card[];
 before(async () => {
-  house = await startHouse();
-  me = await newSender(house);
+  service = await startTestService();
+  me = await newSender(service);
   cards = await Promise.all(Array.from({ length: COUNT }, (_, index) => newCard(me, index)));
 });
-after(() => house.stop());
+after(() => service.stop());
 
 async function newCard(sender: Sender, index: number): Promise<Card> {
   const pan = luhnPan('411111');
@@ -67,8 +67,8 @@ test('64 at once on /proxy/hash, each with its own data', async () => {
 test('64 at once of four accounts with keys of their own, on all endpoints', async () => {
   const accounts = await Promise.all(
     Array.from({ length: 4 }, async () => {
-      const pairs = { processor: newPair(), merchant: newPair() };
-      const sender = await newSender(house, { setup: pairs });
+      const pairs = { processor: newKeyPair(), merchant: newKeyPair() };
+      const sender = await newSender(service, { setup: pairs });
       return { pairs, sender, card: await newCard(sender, 0) };
     }),
   );

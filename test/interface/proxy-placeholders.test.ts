@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Answer } from '../house.ts';
-import { type House, luhnPan, startHouse } from '../house.ts';
-import { assertRefused, newSender, openJose, openWssec, proxied, type Sender } from './proxy.ts';
-import { newCaller } from './vault.ts';
+import type { TestResponse } from '../fixtures/test-service.ts';
+import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import { assertRefused, newSender, openJose, openWssec, proxied, type Sender } from './proxy-requests.ts';
+import { newCaller } from './vault-requests.ts';
 
 const PAN = '4111111111111111';
 const NOBODY = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
 
 /** How a text is put into a payload of each endpoint, and how its place is told. */
-const PLACES: readonly [name: string, place: string, send: (me: Sender, text: string) => Promise<Answer>][] = [
+const PLACES: readonly [name: string, place: string, send: (me: Sender, text: string) => Promise<TestResponse>][] = [
   ['jose', '/cardData/cardNumber', (me, text) => me.jose({ cardData: { cardNumber: text } })],
   ['wssec, text', 'line 2', (me, text) => me.wssec(`<a>\n<b>${escaped(text)}</b></a>`)],
   ['wssec, attribute', 'line 2', (me, text) => me.wssec(`<a>\n<b c="${escaped(text)}"/></a>`)],
@@ -19,17 +19,17 @@ const PLACES: readonly [name: string, place: string, send: (me: Sender, text: st
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 
-let house: House;
+let service: TestService;
 let me: Sender;
 let token: string;
 let capture: string;
 before(async () => {
-  house = await startHouse();
-  me = await newSender(house);
+  service = await startTestService();
+  me = await newSender(service);
   token = await me.token(PAN);
   capture = await me.capture({ card: PAN, name: 'Ana', exp: '12/29', cvv: '123' });
 });
-after(() => house.stop());
+after(() => service.stop());
 
 const fill = (text: string): string => text.replace(/\bT\b/, token).replace(/\bC\b/, capture);
 
@@ -62,10 +62,10 @@ for (const [name, place, send] of PLACES) {
     });
 
     test('unknown records: of nobody, deleted, of another account, of the other environment, of the other kind', async () => {
-      const other = await newSender(house);
-      const production = await newSender(house, { account: me.account, environment: 'production' });
+      const other = await newSender(service);
+      const production = await newSender(service, { account: me.account, environment: 'production' });
       const deleted = await me.token(PAN);
-      const caller = await newCaller(house, { account: me.account });
+      const caller = await newCaller(service, { account: me.account });
       await caller.send('DELETE', '/v1/tokens', { tokens: [deleted] });
       const gone = await me.capture({ cvv: '123' });
       await caller.send('DELETE', `/transactions/requests/${gone}`);
@@ -104,7 +104,7 @@ for (const [name, place, send] of PLACES) {
         assert.ok(!`${answer.text}${JSON.stringify(answer.headers)}`.includes(pan));
       }
       assert.ok(!JSON.stringify(await me.reads()).includes(pan));
-      assert.ok(!house.log.join('').includes(pan));
+      assert.ok(!service.log.join('').includes(pan));
     });
 
     test('parts that a record does not have', async () => {
@@ -120,7 +120,7 @@ for (const [name, place, send] of PLACES) {
       assertRefused(await send(me, `{{${expiring}:transaction | extract:expiration | date:MM}}`), missing('expiry'));
       assertRefused(await send(me, `{{${expiring}:transaction | extract:cvv}}`), missing('verification code'));
       assertRefused(await send(me, `{{${track}:transaction | extract:cvv}}`), missing('verification code'));
-      const caller = await newCaller(house, { account: me.account });
+      const caller = await newCaller(service, { account: me.account });
       const made = await caller.send('POST', `/transactions/requests/${expiring}/tokenize`, { tags: [], scheme: 7 });
       const nameless = made.json.data.tokens[0].token;
       assertRefused(await send(me, `{{${nameless}:detokenize | extract:name}}`), missing('name'));
@@ -137,7 +137,7 @@ test('a capture whose ttl has ended is unknown, at that second', async () => {
   const text = `{{${brief}:transaction | extract:cvv}}`;
   assert.equal(await openJose(proxied(await me.jose({ cvv: text }))), '{"cvv":"123"}');
   assert.equal(openWssec(proxied(await me.wssec(`<a>${text}</a>`)).xml), '<a>123</a>');
-  house.advance(60_000);
+  service.advance(60_000);
   assertRefused(await me.jose({ cvv: text }), '/cvv: placeholder 1: no such capture, or its ttl has ended');
   assertRefused(await me.wssec(`<a>${text}</a>`), 'line 1: placeholder 1: no such capture, or its ttl has ended');
   assertRefused(await me.hash(text), 'line 1: placeholder 1: no such capture, or its ttl has ended');

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type House, startHouse } from '../house.ts';
-import { assertRefused, newSender, openWssec, proxied, type Sender } from './proxy.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { assertRefused, newSender, openWssec, proxied, type Sender } from './proxy-requests.ts';
 
 const CANARY = 'CanaryOfTheDocument';
 
 describe('POST /proxy/wssec', () => {
-  let house: House;
+  let service: TestService;
   let me: Sender;
   before(async () => {
-    house = await startHouse();
-    me = await newSender(house);
+    service = await startTestService();
+    me = await newSender(service);
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const laughs = Array.from({ length: 30 }, (_, index) => `<!ENTITY l${index + 1} "${`&l${index};`.repeat(10)}">`).join(
     '',
@@ -145,6 +145,6 @@ describe('POST /proxy/wssec', () => {
       assert.ok(performance.now() - began < 10_000, `${document.slice(0, 30)}: ${performance.now() - began} ms`);
     }
     assert.equal(openWssec(proxied(await me.wssec('<a>1</a>')).xml), '<a>1</a>');
-    assert.ok(!house.log.join('').includes(CANARY));
+    assert.ok(!service.log.join('').includes(CANARY));
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type House, startHouse } from '../house.ts';
-import { type Headers, newSender, openWssec, proxied, type Sender } from './proxy.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { type Headers, newSender, openWssec, proxied, type Sender } from './proxy-requests.ts';
 
 const PAN = '4111111111111111';
 const AWKWARD = `O'Brien "X" <&> ]]> é 日本 😀`;
@@ -9,17 +9,17 @@ const SOAP11 = 'http://schemas.xmlsoap.org/soap/envelope/';
 const SOAP12 = 'http://www.w3.org/2003/05/soap-envelope';
 
 describe('POST /proxy/wssec', () => {
-  let house: House;
+  let service: TestService;
   let me: Sender;
   let token: string;
   let capture: string;
   before(async () => {
-    house = await startHouse();
-    me = await newSender(house);
+    service = await startTestService();
+    me = await newSender(service);
     token = await me.token(PAN, { name: AWKWARD, exp: '03/31' });
     capture = await me.capture({ card: '5200828282828210', name: 'Bo', exp: '11/28', cvv: '0123' });
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   /** What the processor reads in the Body when this is sent. */
   const received = async (document: string | Uint8Array, headers?: Headers): Promise<string> =>
@@ -143,7 +143,7 @@ describe('POST /proxy/wssec', () => {
     });
 
     test('the timestamp is now, for 300 seconds, and nothing of the envelope repeats', async () => {
-      const before = house.now();
+      const before = service.now();
       const xmls = await Promise.all([1, 2].map(async () => String(proxied(await me.wssec('<a/>')).xml)));
       const [ids, values] = [/Id="([^"]+)"/g, /CipherValue>([^<]+)</g].map((pattern) =>
         xmls.map((xml) => [...xml.matchAll(pattern)].map(([, found = '']) => found)),
@@ -156,7 +156,7 @@ describe('POST /proxy/wssec', () => {
         const [created = 0, expires = 0] = ['Created', 'Expires'].map((what) =>
           Date.parse(new RegExp(`<wsu:${what}>([^<]+)<`).exec(xml)?.[1] ?? ''),
         );
-        assert.ok(before <= created && created <= house.now());
+        assert.ok(before <= created && created <= service.now());
         assert.equal(expires - created, 300_000);
       }
     });

@@ -2,36 +2,37 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { exportJournal } from '../../src/audit/verify.ts';
 import { MINUTE, SECOND } from '../../src/kernel/clock.ts';
-import { type Answer, type CallOptions, type House, startHouse } from '../house.ts';
+import { type CallOptions, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 
 const LIMITED = { status_code: 429, status: 'fail', data: '' };
 
 describe('the limit of a key', () => {
-  let house: House;
+  let service: TestService;
   let account: string;
   before(async () => {
-    house = await startHouse({ variables: { CARDVAULT_RATE_LIMIT_PER_KEY: '5' } });
-    account = await house.newAccount();
+    service = await startTestService({ variables: { CARDVAULT_RATE_LIMIT_PER_KEY: '5' } });
+    account = await service.newAccount();
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
-  const show = (options: CallOptions): Promise<Answer> => house.call('GET', '/v1/account', options);
-  const remaining = ({ headers }: Answer): number => Number(/;r=([0-9]+);/.exec(String(headers['ratelimit']))?.[1]);
+  const show = (options: CallOptions): Promise<TestResponse> => service.call('GET', '/v1/account', options);
+  const remaining = ({ headers }: TestResponse): number =>
+    Number(/;r=([0-9]+);/.exec(String(headers['ratelimit']))?.[1]);
   /** All at one moment of the service's clock, as far as it matters: a bucket of 5 a second gains one in 200 ms. */
-  const burst = async (key: string, count: number): Promise<Answer[]> =>
+  const burst = async (key: string, count: number): Promise<TestResponse[]> =>
     Promise.all(Array.from({ length: count }, () => show({ key })));
 
   test('is told on every answer to a valid key', async () => {
-    const { secret } = await house.newKey(account);
+    const { secret } = await service.newKey(account);
     const answers = [
       await show({ key: secret }),
-      await house.call('POST', '/v1/tokenization/simple', { key: secret, body: '{' }),
-      await house.call('POST', '/v1/tokenization/simple', {
+      await service.call('POST', '/v1/tokenization/simple', { key: secret, body: '{' }),
+      await service.call('POST', '/v1/tokenization/simple', {
         key: secret,
         body: 'x',
         headers: { 'content-type': 'a/b' },
       }),
-      await house.call('GET', '/v1/tokens/unknown/inspect', { key: secret }),
+      await service.call('GET', '/v1/tokens/unknown/inspect', { key: secret }),
     ];
     assert.deepEqual(
       answers.map(({ status }) => status),
@@ -41,11 +42,11 @@ describe('the limit of a key', () => {
       assert.equal(headers['ratelimit-policy'], '"per-key";q=10;w=2');
       assert.match(String(headers['ratelimit']), /^"per-key";r=[0-9];t=[12]$/);
     }
-    assert.equal(remaining(answers[0] as Answer), 9);
+    assert.equal(remaining(answers[0] as TestResponse), 9);
   });
 
   test('is not told to anybody else', async () => {
-    const elsewhere = await house.newKey(account, { allow: ['203.0.113.7'] });
+    const elsewhere = await service.newKey(account, { allow: ['203.0.113.7'] });
     for (const key of ['wrong', elsewhere.secret]) {
       const { status, headers } = await show({ key });
       assert.equal(status, 403);
@@ -54,7 +55,7 @@ describe('the limit of a key', () => {
   });
 
   test('is a burst of twice the rate, then 429 until it has flowed in again', async () => {
-    const { secret } = await house.newKey(account);
+    const { secret } = await service.newKey(account);
     const answers = await burst(secret, 30);
     const served = answers.filter(({ status }) => status === 200);
     const refused = answers.filter(({ status }) => status === 429);
@@ -68,43 +69,43 @@ describe('the limit of a key', () => {
       assert.deepEqual(rest, LIMITED);
       assert.match(desc, /\S/);
     }
-    house.advance(SECOND);
+    service.advance(SECOND);
     const again = (await burst(secret, 20)).filter(({ status }) => status === 200).length;
     assert.ok(again >= 5 && again <= 7, `${again}`);
-    house.advance(3600 * SECOND);
+    service.advance(3600 * SECOND);
     const full = (await burst(secret, 30)).filter(({ status }) => status === 200).length;
     assert.ok(full >= 10 && full <= 12, 'never more than the burst');
   });
 
   test('is one of each key', async () => {
-    const [busy, quiet] = [await house.newKey(account), await house.newKey(account)];
+    const [busy, quiet] = [await service.newKey(account), await service.newKey(account)];
     await burst(busy.secret, 30);
     assert.equal((await show({ key: busy.secret })).status, 429);
     assert.equal(remaining(await show({ key: quiet.secret })), 9);
   });
 
   test('holds one key alike on all endpoints, and no other environment', async () => {
-    const { secret } = await house.newKey(account);
+    const { secret } = await service.newKey(account);
     await burst(secret, 30);
-    assert.equal((await house.call('DELETE', '/v1/tokens', { key: secret, body: { tokens: ['x'] } })).status, 429);
-    const production = await house.newKey(account, { environment: 'production' });
+    assert.equal((await service.call('DELETE', '/v1/tokens', { key: secret, body: { tokens: ['x'] } })).status, 429);
+    const production = await service.newKey(account, { environment: 'production' });
     assert.equal((await show({ key: production.secret, environment: 'production' })).status, 200);
   });
 
   test('of a stolen key that is used from elsewhere is not that of its owner', async () => {
-    const { secret } = await house.newKey(account, { allow: ['127.0.0.1'] });
+    const { secret } = await service.newKey(account, { allow: ['127.0.0.1'] });
     const stolen = await Promise.all(Array.from({ length: 30 }, () => show({ key: secret, from: '127.0.0.2' })));
     assert.ok(stolen.every(({ status }) => status !== 200));
     assert.equal(remaining(await show({ key: secret })), 9);
   });
 
   test('does not touch what needs no key', async () => {
-    const answers = await Promise.all(Array.from({ length: 50 }, () => house.call('GET', '/healthz')));
+    const answers = await Promise.all(Array.from({ length: 50 }, () => service.call('GET', '/healthz')));
     assert.ok(answers.every(({ status, headers }) => status === 200 && headers['ratelimit'] === undefined));
   });
 
   test('0 switches it off', async () => {
-    const free = await startHouse();
+    const free = await startTestService();
     try {
       const key = (await free.newKey(await free.newAccount())).secret;
       const answers = await Promise.all(Array.from({ length: 300 }, () => free.call('GET', '/v1/account', { key })));
@@ -118,21 +119,21 @@ describe('the limit of a key', () => {
 });
 
 describe('the limit of failed authentications', () => {
-  let house: House;
+  let service: TestService;
   let account: string;
   before(async () => {
-    house = await startHouse({
+    service = await startTestService({
       variables: { CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '6', CARDVAULT_RATE_LIMIT_PER_KEY: '1000' },
     });
-    account = await house.newAccount();
+    account = await service.newAccount();
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   let lastHost = 1;
   /** Every test calls from an address of its own. */
   const newAddress = (): string => `127.0.2.${++lastHost}`;
-  const show = (from: string, key?: string): Promise<Answer> =>
-    house.call('GET', '/v1/account', { from, ...(key !== undefined && { key }) });
+  const show = (from: string, key?: string): Promise<TestResponse> =>
+    service.call('GET', '/v1/account', { from, ...(key !== undefined && { key }) });
   const statuses = async (from: string, keys: readonly (string | undefined)[]): Promise<number[]> => {
     const all: number[] = [];
     for (const key of keys) all.push((await show(from, key)).status);
@@ -152,7 +153,7 @@ describe('the limit of failed authentications', () => {
 
   test('serves a good key from there all the time', async () => {
     const from = newAddress();
-    const { secret } = await house.newKey(account);
+    const { secret } = await service.newKey(account);
     const keys = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? 'wrong' : secret));
     const answers = await statuses(from, keys);
     assert.deepEqual([...new Set(answers.filter((_, index) => index % 2 === 1))], [200]);
@@ -161,17 +162,17 @@ describe('the limit of failed authentications', () => {
 
   test('counts missing, unknown, revoked and expired keys together', async () => {
     const from = newAddress();
-    const revoked = await house.newKey(account);
-    await house.core.accounts.revokeKey(revoked.id, { actor: { type: 'operator' } });
-    const expired = await house.newKey(account, { expiresAt: house.now() - 1 });
+    const revoked = await service.newKey(account);
+    await service.core.accounts.revokeKey(revoked.id, { actor: { type: 'operator' } });
+    const expired = await service.newKey(account, { expiresAt: service.now() - 1 });
     const keys = [undefined, 'wrong', revoked.secret, expired.secret, undefined, '', undefined];
     assert.deepEqual(await statuses(from, keys), [403, 403, 403, 403, 403, 403, 429]);
   });
 
   test('counts neither an address that is not listed nor a permission that is missing', async () => {
     const from = newAddress();
-    const elsewhere = await house.newKey(account, { allow: ['203.0.113.7'] });
-    const narrow = await house.newKey(account, { permissions: ['tokens:create'] });
+    const elsewhere = await service.newKey(account, { allow: ['203.0.113.7'] });
+    const narrow = await service.newKey(account, { permissions: ['tokens:create'] });
     const keys = Array.from({ length: 16 }, (_, index) => (index % 2 === 0 ? elsewhere.secret : narrow.secret));
     assert.deepEqual(await statuses(from, keys), Array(16).fill(403));
     assert.equal((await show(from, 'wrong')).status, 403);
@@ -186,9 +187,9 @@ describe('the limit of failed authentications', () => {
   test('is over when a minute has passed', async () => {
     const from = newAddress();
     await statuses(from, Array(8).fill('wrong'));
-    house.advance(10 * SECOND);
+    service.advance(10 * SECOND);
     assert.deepEqual(await statuses(from, ['wrong', 'wrong']), [403, 429]);
-    house.advance(MINUTE);
+    service.advance(MINUTE);
     assert.deepEqual(await statuses(from, Array(7).fill('wrong')), [...Array(6).fill(403), 429]);
   });
 
@@ -196,7 +197,7 @@ describe('the limit of failed authentications', () => {
     const from = newAddress();
     await statuses(from, Array(20).fill('wrong'));
     let count = 0;
-    for await (const { record } of exportJournal(house.core.database)) {
+    for await (const { record } of exportJournal(service.core.database)) {
       const { action, address } = JSON.parse(record);
       if (action === 'access.denied' && address === from) count++;
     }

@@ -4,9 +4,9 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PERMISSIONS, type Permission } from '../../src/accounts/permission.ts';
 import { exportJournal } from '../../src/audit/verify.ts';
-import { type House, startHouse } from '../house.ts';
-import { dial, untilClosed } from '../wire.ts';
-import { ENDPOINTS, newSender, type Sender } from './proxy.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { dial, untilClosed } from '../fixtures/wire.ts';
+import { ENDPOINTS, newSender, type Sender } from './proxy-requests.ts';
 
 const PAN = '4111111111111111';
 const OPERATOR = { actor: { type: 'operator' as const, name: 'test' } };
@@ -14,11 +14,11 @@ const OPERATOR = { actor: { type: 'operator' as const, name: 'test' } };
 const LATER_MS = 5000;
 
 describe('while the body of a request trickles in', () => {
-  let house: House;
+  let service: TestService;
   before(async () => {
-    house = await startHouse();
+    service = await startTestService();
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   interface Slow {
     readonly path: string;
@@ -28,7 +28,7 @@ describe('while the body of a request trickles in', () => {
 
   /** The head and a half of the body, what happens `meanwhile`, the rest; returns the answer. */
   async function trickle(me: Sender, { path, type, body }: Slow, meanwhile: () => Promise<unknown>): Promise<string> {
-    const socket = await dial(house);
+    const socket = await dial(service);
     const received = untilClosed(socket);
     const head = [
       `POST ${path} HTTP/1.1`,
@@ -48,14 +48,14 @@ describe('while the body of a request trickles in', () => {
     const half = body.length >> 1;
     socket.write(body.slice(0, half));
     await meanwhile();
-    house.advance(LATER_MS);
+    service.advance(LATER_MS);
     socket.write(body.slice(half));
     return (await received).replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, '');
   }
 
   const outcomes = async ({ account }: Sender): Promise<string[]> => {
     const found: string[] = [];
-    for await (const link of exportJournal(house.core.database)) {
+    for await (const link of exportJournal(service.core.database)) {
       const { action, outcome } = JSON.parse(link.record);
       if (link.account === account && /^(access\.denied|token\.detokenized)$/.test(action))
         found.push(`${action} ${outcome}`);
@@ -65,7 +65,7 @@ describe('while the body of a request trickles in', () => {
   const without = (...taken: readonly Permission[]): Permission[] =>
     PERMISSIONS.filter((each) => !taken.includes(each));
   const withToken = async (): Promise<{ me: Sender; text: string }> => {
-    const me = await newSender(house);
+    const me = await newSender(service);
     return { me, text: `{{${await me.token(PAN)}:detokenize}}` };
   };
 
@@ -74,7 +74,7 @@ describe('while the body of a request trickles in', () => {
       const { me, text } = await withToken();
       const permissions = without('tokens:detokenize');
       const answer = await trickle(me, { path, type, body: around(text) }, () =>
-        house.core.accounts.editKey(me.keyId, { permissions }, OPERATOR),
+        service.core.accounts.editKey(me.keyId, { permissions }, OPERATOR),
       );
       assert.match(answer, /^HTTP\/1\.1 403 /);
       assert.deepEqual(await outcomes(me), ['access.denied permission_missing']);
@@ -83,7 +83,7 @@ describe('while the body of a request trickles in', () => {
     test(`a key that was revoked does nothing, on ${name}`, async () => {
       const { me, text } = await withToken();
       const answer = await trickle(me, { path, type, body: around(text) }, () =>
-        house.core.accounts.revokeKey(me.keyId, OPERATOR),
+        service.core.accounts.revokeKey(me.keyId, OPERATOR),
       );
       assert.match(answer, /^HTTP\/1\.1 403 /);
       assert.deepEqual(await outcomes(me), ['access.denied key_revoked']);
@@ -98,23 +98,23 @@ describe('while the body of a request trickles in', () => {
 
     test(`a permission that was given meanwhile is there, on ${name}`, async () => {
       const { me, text } = await withToken();
-      await house.core.accounts.editKey(me.keyId, { permissions: without('tokens:detokenize') }, OPERATOR);
-      house.advance(LATER_MS);
+      await service.core.accounts.editKey(me.keyId, { permissions: without('tokens:detokenize') }, OPERATOR);
+      service.advance(LATER_MS);
       const answer = await trickle(me, { path, type, body: around(text) }, () =>
-        house.core.accounts.editKey(me.keyId, { permissions: PERMISSIONS }, OPERATOR),
+        service.core.accounts.editKey(me.keyId, { permissions: PERMISSIONS }, OPERATOR),
       );
       assert.match(answer, /^HTTP\/1\.1 200 /);
     });
   }
 
   test('the permission of the endpoint itself, on tokenization', async () => {
-    const me = await newSender(house, { setup: false });
+    const me = await newSender(service, { setup: false });
     const body = JSON.stringify({ chd: [{ card: PAN, name: 'A', exp: '12/29' }], tags: [], scheme: 7 });
     const slow = { path: '/v1/tokenization/simple', type: 'application/json', body };
     const permissions = without('tokens:create');
-    const answer = await trickle(me, slow, () => house.core.accounts.editKey(me.keyId, { permissions }, OPERATOR));
+    const answer = await trickle(me, slow, () => service.core.accounts.editKey(me.keyId, { permissions }, OPERATOR));
     assert.match(answer, /^HTTP\/1\.1 403 /);
-    const rows = await house.core.database.read('select count(*) as n from tokens where account = ?', me.account);
+    const rows = await service.core.database.read('select count(*) as n from tokens where account = ?', me.account);
     assert.equal(rows[0]?.['n'], 0);
   });
 });

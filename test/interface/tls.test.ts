@@ -4,8 +4,8 @@ import { connect as connectPlain } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createServer, type SecureContextOptions, type TLSSocket } from 'node:tls';
-import { type House, startHouse } from '../house.ts';
-import { dial, exchange, requestText, type WireOptions } from '../wire.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { dial, exchange, requestText, type WireOptions } from '../fixtures/wire.ts';
 
 /** What a client needs to speak versions and suites that are out of use. */
 const OLD = '@SECLEVEL=0';
@@ -13,14 +13,14 @@ const OLD = '@SECLEVEL=0';
 const LISTENERS = ['production', 'sandbox', 'console'] as const;
 
 describe('TLS', () => {
-  let house: House;
+  let service: TestService;
   before(async () => {
-    house = await startHouse();
+    service = await startTestService();
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const spoken = async (options: WireOptions): Promise<{ version: string | null; suite: string }> => {
-    const socket = await dial(house, options);
+    const socket = await dial(service, options);
     const found = { version: socket.getProtocol(), suite: socket.getCipher().standardName };
     socket.destroy();
     return found;
@@ -31,7 +31,7 @@ describe('TLS', () => {
       for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
         const options = { environment, minVersion: version, maxVersion: version };
         assert.equal((await spoken(options)).version, version);
-        const [answer] = await exchange(house, requestText('GET /healthz'), options);
+        const [answer] = await exchange(service, requestText('GET /healthz'), options);
         assert.equal(answer?.status, 200);
       }
     });
@@ -74,19 +74,19 @@ describe('TLS', () => {
 
   test('the certificate is for localhost and both loopback addresses, and its authority is in the data directory', async () => {
     for (const servername of ['localhost', '127.0.0.1', '::1']) {
-      const socket = await dial(house, { ...(servername === 'localhost' && { servername }), host: '127.0.0.1' });
+      const socket = await dial(service, { ...(servername === 'localhost' && { servername }), host: '127.0.0.1' });
       assert.ok(socket.authorized);
       const names = socket.getPeerCertificate().subjectaltname ?? '';
       for (const name of ['DNS:localhost', 'IP Address:127.0.0.1', 'IP Address:0:0:0:0:0:0:0:1'])
         assert.ok(names.includes(name), names);
       socket.destroy();
     }
-    await assert.rejects(dial(house, { ca: [] }), /certificate/);
+    await assert.rejects(dial(service, { ca: [] }), /certificate/);
   });
 
   for (const environment of LISTENERS) {
     test(`plain HTTP to the ${environment} port gets no service`, async () => {
-      const socket = connectPlain(house.ports[environment], '127.0.0.1');
+      const socket = connectPlain(service.ports[environment], '127.0.0.1');
       socket.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
       const chunks: Buffer[] = [];
       socket.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -100,7 +100,7 @@ describe('TLS', () => {
 
   /** A server of this test that speaks everything: when a client fails with ours and not with it, ours refused. */
   function spokenWithAnyone(client: SecureContextOptions): Promise<string | null> {
-    const folder = join(house.directory, 'tls');
+    const folder = join(service.directory, 'tls');
     const server = createServer({
       cert: readFileSync(join(folder, 'server.pem')),
       key: readFileSync(join(folder, 'server.pem')),
@@ -111,7 +111,7 @@ describe('TLS', () => {
       server.listen(0, '127.0.0.1', () => {
         const { port } = server.address() as { port: number };
         const ports = { production: port, sandbox: port, console: port };
-        dial({ ...house, ports }, client)
+        dial({ ...service, ports }, client)
           .then((socket: TLSSocket) => {
             const version = socket.getProtocol();
             socket.destroy();
@@ -124,18 +124,18 @@ describe('TLS', () => {
 });
 
 describe('CARDVAULT_TLS_MAX_VERSION=1.2', () => {
-  let house: House;
+  let service: TestService;
   before(async () => {
-    house = await startHouse({ variables: { CARDVAULT_TLS_MAX_VERSION: '1.2' } });
+    service = await startTestService({ variables: { CARDVAULT_TLS_MAX_VERSION: '1.2' } });
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   for (const environment of LISTENERS) {
     test(`pins the ${environment} listener to 1.2`, async () => {
-      const socket = await dial(house, { environment });
+      const socket = await dial(service, { environment });
       assert.equal(socket.getProtocol(), 'TLSv1.2');
       socket.destroy();
-      await assert.rejects(dial(house, { environment, minVersion: 'TLSv1.3' }), /alert protocol version/);
+      await assert.rejects(dial(service, { environment, minVersion: 'TLSv1.3' }), /alert protocol version/);
     });
   }
 });

@@ -3,20 +3,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type House, luhnPan, startHouse } from '../house.ts';
-import { type Caller, card, cards, dataOf, newCaller, TOKENIZE, TOKENS, tokensIn } from './vault.ts';
+import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import { type Caller, card, cards, dataOf, newCaller, TOKENIZE, TOKENS, tokensIn } from './vault-requests.ts';
 
 const persistent = { type: 'persistent' };
 
 describe('POST /v1/tokenization/simple, persistent', () => {
-  let house: House;
+  let service: TestService;
   let me: Caller;
   let pan: string;
   before(async () => {
-    house = await startHouse();
-    me = await newCaller(house, { name: 'first' });
+    service = await startTestService();
+    me = await newCaller(service, { name: 'first' });
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const once = async (more: object, number = pan) =>
     (await tokensIn(await me.tokenize(cards([number], more))))[0] ?? '';
@@ -48,8 +48,8 @@ describe('POST /v1/tokenization/simple, persistent', () => {
     test('sending the card again takes the newer name and expiry, and keeps who made it and when', async () => {
       pan = luhnPan('455667');
       const first = dataOf(await me.tokenize(cards([pan], { ...persistent, tags: ['a', 'b'] }))).tokens[0];
-      house.advance(3_600_000);
-      const other = await newCaller(house, { account: me.account, name: 'second' });
+      service.advance(3_600_000);
+      const other = await newCaller(service, { account: me.account, name: 'second' });
       const body = { chd: [card(pan, { name: 'Eva Ruiz', exp: '01/31' })], tags: ['b', 'c'], scheme: 1, ...persistent };
       const second = dataOf(await other.tokenize(body)).tokens[0];
       assert.deepEqual(second, { ...first, tags: ['a', 'b', 'c'] });
@@ -163,20 +163,20 @@ describe('POST /v1/tokenization/simple, persistent', () => {
 
     test('concurrent requests on two nodes give one token', async () => {
       const directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
-      const nodes = [await startHouse({ directory }), await startHouse({ directory })];
+      const nodes = [await startTestService({ directory }), await startTestService({ directory })];
       try {
-        const { key } = await newCaller(nodes[0] as House);
+        const { key } = await newCaller(nodes[0] as TestService);
         const pans = [luhnPan('455667'), luhnPan('455667', 12)];
         const answers = await Promise.all(
           Array.from({ length: 40 }, (_, index) =>
-            (nodes[index % 2] as House).call('POST', TOKENIZE, {
+            (nodes[index % 2] as TestService).call('POST', TOKENIZE, {
               key,
               body: cards(pans, { scheme: 8, tags: [`t${index}`], ...persistent }),
             }),
           ),
         );
         assert.equal(new Set(answers.map((answer) => tokensIn(answer).join())).size, 1);
-        const last = await (nodes[0] as House).call('POST', TOKENIZE, {
+        const last = await (nodes[0] as TestService).call('POST', TOKENIZE, {
           key,
           body: cards(pans, { scheme: 8, ...persistent }),
         });

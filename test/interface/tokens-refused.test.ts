@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type House, luhnPan, startHouse } from '../house.ts';
-import { assertRefused, type Caller, card, cards, dataOf, newCaller, TOKENIZE, VISA } from './vault.ts';
+import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import { assertRefused, type Caller, card, cards, dataOf, newCaller, TOKENIZE, VISA } from './vault-requests.ts';
 
 const OTHER = '5555555555554444';
 const CARD = 'expected a card number of 12 to 19 digits';
@@ -89,14 +89,14 @@ const NUMBERS = [
 ];
 
 describe('POST /v1/tokenization/simple', () => {
-  let house: House;
+  let service: TestService;
   let me: Caller;
   before(async () => {
-    house = await startHouse();
-    me = await newCaller(house);
+    service = await startTestService();
+    me = await newCaller(service);
   });
   after(async () => {
-    await house.stop();
+    await service.stop();
   });
 
   const text = (member: string) =>
@@ -179,8 +179,8 @@ describe('POST /v1/tokenization/simple', () => {
     }
 
     test('nothing of a refused request is in the log', () => {
-      assert.ok(house.log.length > 0);
-      for (const line of house.log) assert.doesNotMatch(line, /41111111|55555555|Ana Lopez|secretkey/);
+      assert.ok(service.log.length > 0);
+      for (const line of service.log) assert.doesNotMatch(line, /41111111|55555555|Ana Lopez|secretkey/);
     });
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { isPostgres } from '../database.ts';
-import { type House, luhnPan, startHouse } from '../house.ts';
+import { isPostgres } from '../fixtures/database.ts';
+import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 import {
   assertRefused,
   CAPTURES,
@@ -13,7 +13,7 @@ import {
   passesLuhn,
   TOKENS,
   tokensIn,
-} from './vault.ts';
+} from './vault-requests.ts';
 
 const DAY = 86_400_000;
 const FULL = 'No free token is left for the cards of the request.';
@@ -23,11 +23,11 @@ const cardsBetween = (bin: string, last: string): string[] =>
   Array.from({ length: 100 }, (_, middle) => bin + String(middle).padStart(2, '0') + last).filter(passesLuhn);
 
 describe('POST /v1/tokenization/simple, when tokens run out', () => {
-  let house: House;
+  let service: TestService;
   before(async () => {
-    house = await startHouse();
+    service = await startTestService();
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   const statuses = (data: { tokens: { status: number }[] }) => data.tokens.map(({ status }) => status);
 
@@ -40,7 +40,7 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
     let deleted: string[];
     let me: Caller;
     before(async () => {
-      me = await newCaller(house);
+      me = await newCaller(service);
     });
 
     test(`200: all ${space} tokens of one BIN and last four are given, each once`, async () => {
@@ -77,7 +77,7 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
 
     test('200: other spaces, accounts and schemes are not touched', async () => {
       assert.deepEqual(statuses(dataOf(await me.tokenize(cards([pan], { scheme: 3, isEightDigitsBin: true })))), [1]);
-      const other = await newCaller(house, { account: me.account, environment: 'production' });
+      const other = await newCaller(service, { account: me.account, environment: 'production' });
       assert.deepEqual(statuses(dataOf(await other.tokenize(cards([pan], eight)))), [1]);
     });
 
@@ -85,16 +85,16 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
       deleted = [...taken].slice(100, 103);
       dataOf(await me.send('DELETE', TOKENS, { tokens: deleted }));
       assertRefused(await me.tokenize(cards([pan], eight)), FULL);
-      house.advance(30 * DAY - 60_000);
+      service.advance(30 * DAY - 60_000);
       // Longer than the sweeper takes to come round.
       await new Promise((resolve) => setTimeout(resolve, 6000));
       assertRefused(await me.tokenize(cards([pan], eight)), FULL);
     });
 
     test('200: then exactly they are given again, of 20 concurrent requests to three', async () => {
-      house.advance(60_000);
+      service.advance(60_000);
       const rows = 'select count(*) as rows from tokens where deleted_at is not null';
-      await eventually(async () => Number((await house.core.database.read(rows))[0]?.['rows']) === 0);
+      await eventually(async () => Number((await service.core.database.read(rows))[0]?.['rows']) === 0);
       const answers = await Promise.all(Array.from({ length: 20 }, () => me.tokenize(cards([pan], eight))));
       const given = answers.filter(({ status }) => status === 200).flatMap(tokensIn);
       assert.deepEqual(given.sort(), deleted.sort());
@@ -104,7 +104,7 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
 
   describe('12 digits with scheme 1', () => {
     test('200: the 90 tokens that fail Luhn, asked for one by one and all at once', async () => {
-      const me = await newCaller(house);
+      const me = await newCaller(service);
       const [pan = ''] = cardsBetween('455667', '0001');
       const answers = await Promise.all(Array.from({ length: 40 }, () => me.tokenize(cards([pan]))));
       const { tokens } = dataOf(await me.tokenize(cards(Array.from({ length: 60 }, () => pan))));
@@ -118,7 +118,7 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
 
   describe('12 digits with an 8-digit BIN', () => {
     test('200: keeps six, and is the same space as without it', async () => {
-      const me = await newCaller(house);
+      const me = await newCaller(service);
       const [pan = ''] = cardsBetween('455667', '0001');
       const all = tokensIn(await me.tokenize(cards(Array(60).fill(pan), { isEightDigitsBin: true })));
       const rest = tokensIn(await me.tokenize(cards(Array(60).fill(pan))));
@@ -143,10 +143,12 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
 
     /** Has the values of deleted tokens be free at once. */
     const forgetDeleted = () =>
-      house.core.database.commit({ writes: [{ sql: 'delete from tokens where deleted_at is not null', rows: [[]] }] });
+      service.core.database.commit({
+        writes: [{ sql: 'delete from tokens where deleted_at is not null', rows: [[]] }],
+      });
 
     test('exactly half of the values, and never a card number stored as token or capture, or sent along', async () => {
-      const me = await newCaller(house);
+      const me = await newCaller(service);
       const pans = cardsBetween('455667', '4321');
       assert.equal(pans.length, 10);
       const half = await halfOf(me, pans);
@@ -170,7 +172,7 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
     });
 
     test('20 concurrent requests share the half', async () => {
-      const me = await newCaller(house);
+      const me = await newCaller(service);
       const pans = cardsBetween('455667', '8888');
       const half = await halfOf(me, pans);
       const [pan = ''] = pans;
@@ -181,11 +183,11 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
     });
 
     test('cards stored elsewhere do not count: another account, the other environment', async () => {
-      const [me, other] = [await newCaller(house), await newCaller(house)];
+      const [me, other] = [await newCaller(service), await newCaller(service)];
       const pans = cardsBetween('455667', '7777');
       const half = await halfOf(me, pans);
       await other.tokenize(cards(pans, { scheme: 7 }));
-      const production = await newCaller(house, { account: me.account, environment: 'production' });
+      const production = await newCaller(service, { account: me.account, environment: 'production' });
       await production.tokenize(cards(pans, { scheme: 7 }));
       const [pan = ''] = pans;
       const given = tokensIn(await me.tokenize(cards(Array(10).fill(pan), { scheme: 8 }))).filter(Boolean);
@@ -193,7 +195,7 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
     });
 
     test('persistent: every card its own token, none of them a card', async () => {
-      const me = await newCaller(house);
+      const me = await newCaller(service);
       const pans = cardsBetween('455667', '2222');
       const half = await halfOf(me, pans);
       const outside = pans.filter((pan) => !half.includes(pan));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type House, luhnPan, startHouse } from '../house.ts';
+import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 import {
   assertForbidden,
   type Caller,
@@ -14,7 +14,7 @@ import {
   tokensIn,
   UUID,
   VISA,
-} from './vault.ts';
+} from './vault-requests.ts';
 
 const LENGTHS = [12, 13, 14, 15, 16, 17, 18, 19];
 
@@ -39,13 +39,13 @@ function assertForm(token: string, pan: string, scheme: number, bin: number): vo
 }
 
 describe('POST /v1/tokenization/simple', () => {
-  let house: House;
+  let service: TestService;
   let me: Caller;
   before(async () => {
-    house = await startHouse();
-    me = await newCaller(house, { name: 'checkout' });
+    service = await startTestService();
+    me = await newCaller(service, { name: 'checkout' });
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   describe('200', () => {
     for (const scheme of [1, 3, 7, 8]) {
@@ -233,8 +233,8 @@ describe('POST /v1/tokenization/simple', () => {
 
     test('accounts and environments give tokens of their own', async () => {
       const others = [
-        await newCaller(house),
-        await newCaller(house, { account: me.account, environment: 'production' }),
+        await newCaller(service),
+        await newCaller(service, { account: me.account, environment: 'production' }),
       ];
       const body = cards([luhnPan('455667')], { type: 'persistent', scheme: 7 });
       const mine = tokensIn(await me.tokenize(body));
@@ -247,6 +247,6 @@ describe('POST /v1/tokenization/simple', () => {
 
   describe('403', () => {
     test('every cause has the same body', () =>
-      assertForbidden(house, { method: 'POST', path: TOKENIZE, body: cards([VISA]) }, 'tokens:create'));
+      assertForbidden(service, { method: 'POST', path: TOKENIZE, body: cards([VISA]) }, 'tokens:create'));
   });
 });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { SECOND } from '../../src/kernel/clock.ts';
-import { type House, startHouse } from '../house.ts';
-import { assertUnreadable, dial, exchange, requestText, untilClosed } from '../wire.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { assertUnreadable, dial, exchange, requestText, untilClosed } from '../fixtures/wire.ts';
 
 /** How long the head of a request may take, and how often that is looked at. */
 const HEAD_MS = 20 * SECOND;
@@ -12,23 +12,23 @@ const LOOK_MS = 5 * SECOND;
 const SPARE_MS = 4 * SECOND;
 
 describe('a connection on which nothing was asked', { concurrency: true }, () => {
-  let house: House;
+  let service: TestService;
   before(async () => {
-    house = await startHouse();
+    service = await startTestService();
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   it('ends without a word: a browser would take it for the answer to what it is just sending', async () => {
-    const socket = await dial(house);
+    const socket = await dial(service);
     assert.equal(await untilClosed(socket), '');
   });
 
   it('with a part of a head is 400 in the envelope, and ends', async () => {
-    assertUnreadable(await exchange(house, 'GET /healthz HT'), 'a part of a head');
+    assertUnreadable(await exchange(service, 'GET /healthz HT'), 'a part of a head');
   });
 
   it('is served when the request came while the service was held up', async () => {
-    const socket = await dial(house);
+    const socket = await dial(service);
     const received = untilClosed(socket);
     await sleep(HEAD_MS - SPARE_MS);
     // What is overdue is looked at next, before anything is read.

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ENDPOINTS } from '../../src/http/endpoints.ts';
-import { type House, luhnPan, startHouse } from '../house.ts';
-import { LINES } from './requests.ts';
+import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import { LINES } from './request-lines.ts';
 
 const LISTENERS = ['production', 'sandbox', 'console'] as const;
 
 describe('what needs no key', () => {
-  let house: House;
+  let service: TestService;
   before(async () => {
-    house = await startHouse();
+    service = await startTestService();
   });
-  after(() => house.stop());
+  after(() => service.stop());
 
   for (const environment of LISTENERS) {
     for (const path of ['/healthz', '/readyz']) {
       test(`${path} says ok on the ${environment} listener`, async () => {
         for (const each of [path, `${path}/`, `${path}?x=1`]) {
-          const { status, json, headers } = await house.call('GET', each, { environment });
+          const { status, json, headers } = await service.call('GET', each, { environment });
           assert.equal(status, 200);
           assert.deepEqual(json, { status: 'ok' });
           assert.equal(headers['cache-control'], 'no-store');
@@ -26,24 +26,24 @@ describe('what needs no key', () => {
     }
 
     test(`/openapi.json and /docs are on the ${environment} listener`, async () => {
-      const { status, json } = await house.call('GET', '/openapi.json', { environment });
+      const { status, json } = await service.call('GET', '/openapi.json', { environment });
       assert.equal(status, 200);
       assert.equal(json.openapi, '3.1.0');
-      const page = await house.call('GET', '/docs/', { environment });
+      const page = await service.call('GET', '/docs/', { environment });
       assert.equal(page.status, 200);
       assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
-      const style = await house.call('GET', '/docs/style.css', { environment });
+      const style = await service.call('GET', '/docs/style.css', { environment });
       assert.equal(style.headers['content-type'], 'text/css; charset=utf-8');
     });
   }
 
   test('a wrong key does no harm there', async () => {
-    assert.equal((await house.call('GET', '/healthz', { key: 'wrong' })).status, 200);
+    assert.equal((await service.call('GET', '/healthz', { key: 'wrong' })).status, 200);
   });
 
   describe('/docs', () => {
     test('has a strict policy, no script, and nothing from elsewhere', async () => {
-      const { text, headers } = await house.call('GET', '/docs');
+      const { text, headers } = await service.call('GET', '/docs');
       const policy = String(headers['content-security-policy']).split('; ');
       assert.ok(policy.includes("default-src 'none'"));
       assert.ok(policy.includes("frame-ancestors 'none'"));
@@ -59,7 +59,7 @@ describe('what needs no key', () => {
     });
 
     test('every link inside the page leads somewhere, and every endpoint is described', async () => {
-      const { text } = await house.call('GET', '/docs');
+      const { text } = await service.call('GET', '/docs');
       const ids = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
       assert.equal(new Set(ids).size, ids.length);
       for (const [, target] of text.matchAll(/href="#([^"]*)"/g)) assert.ok(ids.includes(target), target);
@@ -74,13 +74,13 @@ describe('what needs no key', () => {
   describe('/metrics', () => {
     test('is on the console listener only', async () => {
       for (const environment of LISTENERS) {
-        const { status } = await house.call('GET', '/metrics', { environment });
+        const { status } = await service.call('GET', '/metrics', { environment });
         assert.equal(status, environment === 'console' ? 200 : 404, environment);
       }
     });
 
     test('is Prometheus text', async () => {
-      const { text, headers } = await house.call('GET', '/metrics', { environment: 'console' });
+      const { text, headers } = await service.call('GET', '/metrics', { environment: 'console' });
       assert.match(String(headers['content-type']), /^text\/plain; version=0\.0\.4/);
       const families = readMetrics(text);
       for (const name of ['cardvault_http_request_duration_seconds', 'cardvault_failures_total', 'cardvault_ready'])
@@ -89,14 +89,14 @@ describe('what needs no key', () => {
     });
 
     test('counts requests by route pattern and status, and holds no ids', async () => {
-      const account = await house.newAccount('A Very Private Name');
-      const { id, secret } = await house.newKey(account, { name: 'private-key' });
+      const account = await service.newAccount('A Very Private Name');
+      const { id, secret } = await service.newKey(account, { name: 'private-key' });
       const pan = luhnPan('455667');
-      for (const { method, path, body } of LINES) await house.call(method, path, { key: secret, body });
-      await house.call('GET', `/v1/tokens/${pan}/inspect`, { key: secret });
-      await house.call('GET', `/${pan}?card=${pan}`, { headers: { 'x-request-id': 'private-request' } });
-      await house.call('PROPFIND', `/transactions/requests/${pan}`);
-      const { text } = await house.call('GET', '/metrics', { environment: 'console' });
+      for (const { method, path, body } of LINES) await service.call(method, path, { key: secret, body });
+      await service.call('GET', `/v1/tokens/${pan}/inspect`, { key: secret });
+      await service.call('GET', `/${pan}?card=${pan}`, { headers: { 'x-request-id': 'private-request' } });
+      await service.call('PROPFIND', `/transactions/requests/${pan}`);
+      const { text } = await service.call('GET', '/metrics', { environment: 'console' });
       const ids = [account, id, secret, secret.slice(0, 15), pan, 'Private', 'private', '0f4e2c9a', '127.0.0.1'];
       for (const each of ids) assert.ok(!text.includes(each), each);
 
@@ -122,7 +122,7 @@ describe('what needs no key', () => {
     });
 
     test('is only for its allow-list', async () => {
-      const own = await startHouse({ variables: { CARDVAULT_METRICS_ALLOW: '127.0.0.7, 127.0.3.0/24' } });
+      const own = await startTestService({ variables: { CARDVAULT_METRICS_ALLOW: '127.0.0.7, 127.0.3.0/24' } });
       try {
         const status = async (from: string): Promise<number> =>
           (await own.call('GET', '/metrics', { environment: 'console', from })).status;
@@ -140,7 +140,7 @@ describe('what needs no key', () => {
   });
 
   test('/readyz is 503 while the database is away, and /healthz is not', async () => {
-    const own = await startHouse();
+    const own = await startTestService();
     try {
       await own.core.database.close();
       const { status, json, headers } = await own.call('GET', '/readyz');

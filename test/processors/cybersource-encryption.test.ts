@@ -9,7 +9,7 @@ import {
   encryptedBody,
   readRecipient,
 } from '../../src/payments/processors/cybersource/client.ts';
-import { approvedId, card, history, money, openDesk, order, subject } from './cybersource-desk.ts';
+import { approvedId, card, history, money, openCyberSourceFixture, order, subject } from './cybersource-fixture.ts';
 
 const SIGNING = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
 
@@ -42,7 +42,7 @@ const { certificate, privatePem } = await certificateOf(`CN=CyberSource_SJC_US, 
 const key = createPrivateKey(privatePem);
 
 describe('message-level encryption', async () => {
-  const desk = await openDesk({ encryption: { key, kid: NUMBER } });
+  const desk = await openCyberSourceFixture({ encryption: { key, kid: NUMBER } });
   const { cybersource, standIn } = desk;
   const settings = { 'mle-certificate': certificate };
   after(() => desk.stop());

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import type { Finding, History, Outcome, Subject } from '../../src/payments/processor.ts';
-import { approvedId, card, history, money, openDesk, order, subject } from './cybersource-desk.ts';
-import type { Fault } from './cybersource-mishaps.ts';
+import { approvedId, card, history, money, openCyberSourceFixture, order, subject } from './cybersource-fixture.ts';
+import type { Fault } from './fault-injection.ts';
 
 type Kind = Extract<Fault, { fault: string }>['fault'];
 
@@ -22,7 +22,7 @@ const FAULTS: Readonly<Record<Exclude<Kind, 'delay' | 'verdict'>, readonly [outc
 };
 const SHORT = 150;
 
-const desk = await openDesk();
+const desk = await openCyberSourceFixture();
 const { cybersource, standIn } = desk;
 after(async () => {
   await desk.stop();

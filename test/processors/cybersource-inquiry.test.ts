@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
-import { detailsOf } from './cybersource-answers.ts';
-import { approvedId, card, type Desk, history, money, openDesk, order, subject } from './cybersource-desk.ts';
+import {
+  approvedId,
+  type CyberSourceFixture,
+  card,
+  history,
+  money,
+  openCyberSourceFixture,
+  order,
+  subject,
+} from './cybersource-fixture.ts';
+import { detailsOf } from './cybersource-responses.ts';
 
-const opened: Desk[] = [];
-async function open(options: Parameters<typeof openDesk>[0] = {}): Promise<Desk> {
-  const desk = await openDesk(options);
+const opened: CyberSourceFixture[] = [];
+async function open(options: Parameters<typeof openCyberSourceFixture>[0] = {}): Promise<CyberSourceFixture> {
+  const desk = await openCyberSourceFixture(options);
   opened.push(desk);
   return desk;
 }
@@ -16,7 +25,7 @@ after(async () => {
 });
 afterEach(() => main.standIn.heal());
 
-const authorized = async ({ cybersource, call }: Desk): Promise<{ key: string; id: string }> => {
+const authorized = async ({ cybersource, call }: CyberSourceFixture): Promise<{ key: string; id: string }> => {
   const calling = call();
   return { key: calling.key, id: approvedId(await cybersource.authorize(calling, order(), card())) };
 };

@@ -5,11 +5,20 @@ import type { Approved } from '../../src/payments/processor.ts';
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
 import { Connections } from '../../src/payments/processors/connection.ts';
 import { CyberSource } from '../../src/payments/processors/cybersource/cybersource.ts';
-import { approvedId, card, history, money, openDesk, order, PAN, subject } from './cybersource-desk.ts';
+import {
+  approvedId,
+  card,
+  history,
+  money,
+  openCyberSourceFixture,
+  order,
+  PAN,
+  subject,
+} from './cybersource-fixture.ts';
 
 for (const auth of ['jwt', 'http-signature']) {
   describe(`with ${auth}`, async () => {
-    const desk = await openDesk({ auth });
+    const desk = await openCyberSourceFixture({ auth });
     const { cybersource, standIn } = desk;
     const { books } = standIn;
     after(async () => {
@@ -155,7 +164,7 @@ test('encrypted messages go with JWT only, and the operator is told', () => {
 
 describe('credentials', () => {
   test('of another key are a matter of configuration', async () => {
-    const desk = await openDesk();
+    const desk = await openCyberSourceFixture();
     try {
       const settings = { 'shared-secret': 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWI=' };
       const outcome = await desk.cybersource.authorize(desk.call({ settings }), order(), card());
@@ -179,7 +188,7 @@ describe('credentials', () => {
   });
 
   test('no server at all: certainly not sent', async () => {
-    const desk = await openDesk();
+    const desk = await openCyberSourceFixture();
     await desk.stop();
     assert.deepEqual(await desk.cybersource.authorize(desk.call(), order(), card()), { kind: 'not-sent' });
   });

@@ -3,27 +3,27 @@ import { after, before, describe, test } from 'node:test';
 import { Activations } from '../../src/payments/activations.ts';
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
 import { newProcessors } from '../../src/payments/processors.ts';
-import { openDesk } from '../desk.ts';
-import { type House, startHouse } from '../house.ts';
-import { order, PAYMENTS } from '../interface/payments.ts';
-import { newCaller } from '../interface/vault.ts';
-import { KoinStandIn } from './koin-stand-in.ts';
+import { openCliFixture } from '../fixtures/cli-fixture.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { order, PAYMENTS } from '../interface/payment-requests.ts';
+import { newCaller } from '../interface/vault-requests.ts';
+import { FakeKoin } from './fake-koin.ts';
 
 /** Live cards leave for hosts that a processor documents, or that the operator listed, and for no others. */
 
 const BY_OPERATOR = { actor: { type: 'operator', name: 'test' } } as const;
 const KOIN = { 'private-key': 'sk_test', account: 'ACC', 'country-code': 'BR' };
 
-let house: House;
-const standIn = new KoinStandIn();
+let service: TestService;
+const standIn = new FakeKoin();
 let url: string;
 before(async () => {
-  house = await startHouse();
+  service = await startTestService();
   ({ url } = await standIn.start());
 });
 after(async () => {
   await standIn.stop();
-  await house.stop();
+  await service.stop();
 });
 
 const enabling = (settings: Readonly<Record<string, string>>) => ({
@@ -34,9 +34,9 @@ const enabling = (settings: Readonly<Record<string, string>>) => ({
 
 describe('a host that no one allowed', () => {
   test('is refused when it is set, by console and command alike, and nothing changes', async () => {
-    const account = await house.newAccount();
+    const account = await service.newAccount();
     const tenant = { account, environment: 'production' } as const;
-    const { activations } = house.core;
+    const { activations } = service.core;
     for (const [name, value] of [
       ['base-url', url],
       ['base-url', 'https://api-payments.koin.com.br.evil.example'],
@@ -53,13 +53,13 @@ describe('a host that no one allowed', () => {
   });
 
   test('gets no card of a payment, which ends as one that was surely not sent', async () => {
-    const me = await newCaller(house, { environment: 'production' });
+    const me = await newCaller(service, { environment: 'production' });
     const tenant = { account: me.account, environment: 'production' } as const;
     // As a command whose own environment lists the host.
     const hosts = new ProcessorHosts([new URL(url).host]);
-    const { byName: processors, close } = newProcessors({ ...house.core, hosts });
+    const { byName: processors, close } = newProcessors({ ...service.core, hosts });
     close();
-    await new Activations({ ...house.core, processors, hosts }).enable(
+    await new Activations({ ...service.core, processors, hosts }).enable(
       tenant,
       enabling({ 'base-url': url }),
       BY_OPERATOR,
@@ -71,11 +71,13 @@ describe('a host that no one allowed', () => {
     const { transaction_info: shown } = json.data;
     assert.deepEqual([shown.status, shown.reason], ['ProcessorError', 'InvalidConfiguration']);
     assert.equal(standIn.requests.length, before);
-    const doubtful = await house.core.database.read('select count(*) as n from payments where doubtful_at is not null');
+    const doubtful = await service.core.database.read(
+      'select count(*) as n from payments where doubtful_at is not null',
+    );
     assert.equal(Number(doubtful[0]?.['n']), 0);
-    const line = house.log.map((each) => JSON.parse(each)).find(({ msg }) => msg === 'processor host refused');
+    const line = service.log.map((each) => JSON.parse(each)).find(({ msg }) => msg === 'processor host refused');
     assert.deepEqual([line.account, line.reason], [me.account, 'koin']);
-    const metrics = await house.call('GET', '/metrics', { environment: 'console' });
+    const metrics = await service.call('GET', '/metrics', { environment: 'console' });
     assert.match(
       metrics.text,
       /^cardvault_processor_hosts_refused_total\{environment="production",processor="koin"\} 1$/m,
@@ -84,7 +86,7 @@ describe('a host that no one allowed', () => {
 });
 
 test('a command reads the list of its own environment', async () => {
-  const desk = openDesk();
+  const desk = openCliFixture();
   try {
     const account = await desk.newAccount();
     const settings = ['private-key=k', 'account=a', `base-url=${url}`].flatMap((pair) => ['--setting', pair]);

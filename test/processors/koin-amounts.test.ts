@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { minorUnitDigits } from '../../src/kernel/currency.ts';
-import { CURRENCIES } from '../payment-pieces.ts';
-import { inShort, KoinBench, money } from './koin-bench.ts';
-import { decimalOfUnits } from './koin-books.ts';
+import { CURRENCIES } from '../fixtures/payment-fixtures.ts';
+import { KoinFixture, money, toSummary } from './koin-fixture.ts';
+import { decimalOfUnits } from './koin-ledger.ts';
 
-const bench = new KoinBench();
+const bench = new KoinFixture();
 const { standIn } = bench;
 const { books } = standIn;
 const bookOf = (key: string) => {
@@ -50,11 +50,11 @@ describe('amounts at KOIN', () => {
       (decimal: string) => `${decimal}E0`,
     ];
     for (const spell of spellings) {
-      const other = new KoinBench({ spell });
+      const other = new KoinFixture({ spell });
       await other.start();
       const first = await other.authorized(money(1_000_000_000n));
-      assert.equal(inShort(await other.capture(first)), 'approved');
-      assert.equal(inShort(await other.refund(first, money(1n))), 'approved');
+      assert.equal(toSummary(await other.capture(first)), 'approved');
+      assert.equal(toSummary(await other.refund(first, money(1n))), 'approved');
       await other.stop();
     }
     assert.equal(decimalOfUnits(10_500n), '1.05');

@@ -6,7 +6,7 @@ import type { Order, Party, ProcessorCall, ProcessorSettings } from '../../src/p
 import { countryOf, orderBody, refundBody, tokenizeBody } from '../../src/payments/processors/koin/bodies.ts';
 import { addressOf, KOIN_SETTINGS } from '../../src/payments/processors/koin/client.ts';
 import { type GivenSettings, mergeSettings, SettingError } from '../../src/payments/settings.ts';
-import { CARD, clean, ITEM, money, ORDER } from './koin-bench.ts';
+import { CARD, ITEM, money, ORDER, withoutCardData } from './koin-fixture.ts';
 
 const KEY = 'abcdefghijklmnopqrstuvwxy';
 const TOKEN = 'f0'.repeat(100);
@@ -97,7 +97,7 @@ describe('what KOIN is sent', () => {
   });
 
   it('for an order without antifraud: no name, address, e-mail, session or item', () => {
-    const body = clean(orderBody(call(SETTINGS), FULL, TOKEN));
+    const body = withoutCardData(orderBody(call(SETTINGS), FULL, TOKEN));
     assert.deepEqual(JSON.parse(JSON.stringify(body)), {
       ...COMMON,
       store: { code: 'SHOP' },
@@ -106,7 +106,7 @@ describe('what KOIN is sent', () => {
   });
 
   it('for an order with antifraud', () => {
-    const text = JSON.stringify(clean(orderBody(call({ ...SETTINGS, antifraud: 'true' }), FULL, TOKEN)));
+    const text = JSON.stringify(withoutCardData(orderBody(call({ ...SETTINGS, antifraud: 'true' }), FULL, TOKEN)));
     assert.deepEqual(JSON.parse(text), {
       ...COMMON,
       store: { code: 'SHOP', category: '5942' },

@@ -4,7 +4,7 @@ import { Failure } from '../../src/kernel/failure.ts';
 import { type Json, parseJson } from '../../src/kernel/json.ts';
 import type { CardData, Order } from '../../src/payments/processor.ts';
 import { checkOrder } from '../../src/payments/processors/koin/bodies.ts';
-import { CARD, clean, GUARDED, ITEM, money, ORDER } from './koin-bench.ts';
+import { CARD, ITEM, money, ORDER, ORDER_WITH_ANTIFRAUD, withoutCardData } from './koin-fixture.ts';
 
 const PLAIN = { antifraud: 'false' };
 const WITH = { antifraud: 'true' };
@@ -20,7 +20,7 @@ function refusedField(
     return undefined;
   } catch (error) {
     assert.ok(error instanceof Failure);
-    clean({ message: error.message });
+    withoutCardData({ message: error.message });
     assert.equal(error.code, 'invalid_field');
     return error.field;
   }
@@ -35,7 +35,7 @@ const amount = (minor: bigint, code: string): Order => ({ ...ORDER, amount: mone
 describe('what KOIN surely refuses', () => {
   it('is not a good order', () => {
     assert.equal(refusedField(ORDER, PLAIN), undefined);
-    assert.equal(refusedField(GUARDED, WITH), undefined);
+    assert.equal(refusedField(ORDER_WITH_ANTIFRAUD, WITH), undefined);
   });
 
   it('is a card without security code or holder', () => {
@@ -87,17 +87,20 @@ describe('what KOIN surely refuses', () => {
 
   it('with antifraud is an order without session, e-mail, names and items', () => {
     assert.equal(
-      refusedField({ ...GUARDED, fingerprintSessionId: undefined }, WITH),
+      refusedField({ ...ORDER_WITH_ANTIFRAUD, fingerprintSessionId: undefined }, WITH),
       'device_info.fingerprint_session_id',
     );
-    assert.equal(refusedField(payer(GUARDED, { email: undefined }), WITH), 'cardholder_info.email');
-    assert.equal(refusedField(payer(GUARDED, { firstName: undefined }), WITH), 'cardholder_info.first_name');
-    assert.equal(refusedField(payer(GUARDED, { lastName: undefined }), WITH), 'cardholder_info.last_name');
-    assert.equal(refusedField({ ...GUARDED, lineItems: [] }, WITH), 'line_items');
+    assert.equal(refusedField(payer(ORDER_WITH_ANTIFRAUD, { email: undefined }), WITH), 'cardholder_info.email');
+    assert.equal(
+      refusedField(payer(ORDER_WITH_ANTIFRAUD, { firstName: undefined }), WITH),
+      'cardholder_info.first_name',
+    );
+    assert.equal(refusedField(payer(ORDER_WITH_ANTIFRAUD, { lastName: undefined }), WITH), 'cardholder_info.last_name');
+    assert.equal(refusedField({ ...ORDER_WITH_ANTIFRAUD, lineItems: [] }, WITH), 'line_items');
   });
 
   it('with antifraud is an item that lacks something', () => {
-    const field = (item: Json) => refusedField({ ...GUARDED, lineItems: [ITEM, item] }, WITH);
+    const field = (item: Json) => refusedField({ ...ORDER_WITH_ANTIFRAUD, lineItems: [ITEM, item] }, WITH);
     for (const name of Object.keys(ITEM)) assert.equal(field({ ...ITEM, [name]: null }), `line_items[1].${name}`);
     for (const item of [null, 'x', []]) assert.equal(field(item), 'line_items[1].type');
     for (const quantity of [0, '1', -1]) assert.equal(field({ ...ITEM, quantity }), 'line_items[1].quantity');

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { inShort, KoinBench, money, ORDER, subject } from './koin-bench.ts';
-import { BLIND, name, type Row } from './koin-deeds.ts';
-import type { Deed } from './koin-stand-in.ts';
+import type { KoinFault } from './fake-koin.ts';
+import { type FaultRow, name, UNKNOWN_OUTCOME_FAULTS } from './koin-fault-table.ts';
+import { KoinFixture, money, ORDER, subject, toSummary } from './koin-fixture.ts';
 
 /** It was done, and KOIN cannot take it back. */
 const CANNOT = 'ProcessorError Undefined';
 
-const bench = new KoinBench();
+const bench = new KoinFixture();
 const { standIn } = bench;
 
 /** Whoever hangs is waited for until it does. */
-const patience = (deed: Deed): AbortSignal | undefined =>
+const patience = (deed: KoinFault): AbortSignal | undefined =>
   deed === 'hang-before' || deed === 'hang-after' ? standIn.nextWait() : undefined;
 
 before(() => bench.start());
@@ -19,8 +19,8 @@ after(() => bench.stop());
 afterEach(() => assert.deepEqual(standIn.violations, []));
 
 describe('a capture at KOIN', () => {
-  const rows: readonly Row[] = [
-    ...BLIND,
+  const rows: readonly FaultRow[] = [
+    ...UNKNOWN_OUTCOME_FAULTS,
     ['wrong-amount', 'unknown', 'done'],
     ['wrong-currency', 'unknown', 'done'],
     ['wrong-reference', 'unknown', 'done'],
@@ -28,17 +28,17 @@ describe('a capture at KOIN', () => {
     [{ says: 'Voided' }, 'unknown', 'done'],
     // Then the order itself decides.
     [{ says: 'Failed', reason: 'Rejected' }, 'approved', 'done'],
-    ...[400, 404, 409].map((status): Row => [{ status }, 'Declined InvalidData', 'not done']),
+    ...[400, 404, 409].map((status): FaultRow => [{ status }, 'Declined InvalidData', 'not done']),
     [{ status: 401 }, 'ProcessorError InvalidConfiguration', 'not done'],
   ];
   for (const [deed, expected, done] of rows) {
     it(`that meets ${name(deed)} is ${expected}`, async () => {
       const authorized = await bench.authorized();
       standIn.inject({ on: 'capture', do: deed });
-      assert.equal(inShort(await bench.capture(authorized, patience(deed))), expected);
+      assert.equal(toSummary(await bench.capture(authorized, patience(deed))), expected);
       const capture = subject('capture', bench.newKey(), ORDER.amount);
-      assert.equal(inShort(await bench.inquire(capture, authorized)), done === 'done' ? 'approved' : 'absent');
-      assert.equal(inShort(await bench.abandon(capture, authorized)), done === 'done' ? CANNOT : 'absent');
+      assert.equal(toSummary(await bench.inquire(capture, authorized)), done === 'done' ? 'approved' : 'absent');
+      assert.equal(toSummary(await bench.abandon(capture, authorized)), done === 'done' ? CANNOT : 'absent');
     });
   }
 
@@ -47,7 +47,7 @@ describe('a capture at KOIN', () => {
       const authorized = await bench.authorized();
       standIn.inject({ on: 'capture', do: { status: 400 } });
       standIn.inject({ on: 'get', do: deed });
-      assert.equal(inShort(await bench.capture(authorized)), 'unknown');
+      assert.equal(toSummary(await bench.capture(authorized)), 'unknown');
     }
   });
 
@@ -55,33 +55,33 @@ describe('a capture at KOIN', () => {
     const authorized = await bench.authorized();
     const capture = subject('capture', bench.newKey(), ORDER.amount);
     standIn.turn(authorized.key, 'Voided');
-    assert.equal(inShort(await bench.inquire(capture, authorized)), 'reversed');
-    assert.equal(inShort(await bench.abandon(capture, authorized)), 'reversed');
+    assert.equal(toSummary(await bench.inquire(capture, authorized)), 'reversed');
+    assert.equal(toSummary(await bench.abandon(capture, authorized)), 'reversed');
     standIn.turn(authorized.key, 'Failed', 'Rejected');
-    assert.equal(inShort(await bench.inquire(capture, authorized)), 'Declined Rejected');
-    assert.equal(inShort(await bench.abandon(capture, authorized)), 'reversed');
-    assert.equal(inShort(await bench.capture(authorized)), 'Declined Rejected');
+    assert.equal(toSummary(await bench.inquire(capture, authorized)), 'Declined Rejected');
+    assert.equal(toSummary(await bench.abandon(capture, authorized)), 'reversed');
+    assert.equal(toSummary(await bench.capture(authorized)), 'Declined Rejected');
   });
 });
 
 describe('a void at KOIN', () => {
-  const rows: readonly Row[] = [
-    ...BLIND,
+  const rows: readonly FaultRow[] = [
+    ...UNKNOWN_OUTCOME_FAULTS,
     ['wrong-reference', 'unknown', 'done'],
     [{ says: 'Authorized' }, 'unknown', 'done'],
     [{ says: 'Collected' }, 'unknown', 'done'],
-    ...[400, 404, 409].map((status): Row => [{ status }, 'Declined InvalidData', 'not done']),
+    ...[400, 404, 409].map((status): FaultRow => [{ status }, 'Declined InvalidData', 'not done']),
     [{ status: 403 }, 'ProcessorError InvalidConfiguration', 'not done'],
   ];
   for (const [deed, expected, done] of rows) {
     it(`that meets ${name(deed)} is ${expected}`, async () => {
       const authorized = await bench.authorized();
       standIn.inject({ on: 'cancel', do: deed });
-      assert.equal(inShort(await bench.void(authorized, patience(deed))), expected);
+      assert.equal(toSummary(await bench.void(authorized, patience(deed))), expected);
       for (const type of ['authorization_void', 'expiry'] as const) {
         const ending = subject(type, bench.newKey(), ORDER.amount);
-        assert.equal(inShort(await bench.inquire(ending, authorized)), done === 'done' ? 'approved' : 'absent');
-        assert.equal(inShort(await bench.abandon(ending, authorized)), 'absent');
+        assert.equal(toSummary(await bench.inquire(ending, authorized)), done === 'done' ? 'approved' : 'absent');
+        assert.equal(toSummary(await bench.abandon(ending, authorized)), 'absent');
       }
     });
   }
@@ -89,15 +89,15 @@ describe('a void at KOIN', () => {
   it('of an order that was collected or failed is refused', async () => {
     const authorized = await bench.collected();
     const ending = subject('authorization_void', bench.newKey(), ORDER.amount);
-    assert.equal(inShort(await bench.inquire(ending, authorized)), 'Declined InvalidData');
+    assert.equal(toSummary(await bench.inquire(ending, authorized)), 'Declined InvalidData');
     standIn.turn(authorized.key, 'Failed', 'Referred');
-    assert.equal(inShort(await bench.inquire(ending, authorized)), 'Declined Referred');
+    assert.equal(toSummary(await bench.inquire(ending, authorized)), 'Declined Referred');
   });
 });
 
 describe('a refund at KOIN', () => {
-  const rows: readonly Row[] = [
-    ...BLIND,
+  const rows: readonly FaultRow[] = [
+    ...UNKNOWN_OUTCOME_FAULTS,
     ['wrong-amount', 'unknown', 'done'],
     ['wrong-currency', 'unknown', 'done'],
     [{ says: 'Done' }, 'unknown', 'done'],
@@ -112,11 +112,11 @@ describe('a refund at KOIN', () => {
       const refund = subject('payment_refund', bench.newKey(), money(500n));
       standIn.inject({ on: 'refund', do: deed });
       assert.equal(
-        inShort(await bench.refund(collected, refund.amount, { key: refund.key, signal: patience(deed) })),
+        toSummary(await bench.refund(collected, refund.amount, { key: refund.key, signal: patience(deed) })),
         expected,
       );
-      assert.equal(inShort(await bench.inquire(refund, collected)), done === 'done' ? 'approved' : 'absent');
-      assert.equal(inShort(await bench.abandon(refund, collected)), done === 'done' ? CANNOT : 'absent');
+      assert.equal(toSummary(await bench.inquire(refund, collected)), done === 'done' ? 'approved' : 'absent');
+      assert.equal(toSummary(await bench.abandon(refund, collected)), done === 'done' ? CANNOT : 'absent');
     });
   }
 });

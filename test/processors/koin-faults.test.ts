@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Finding, Outcome, Subject } from '../../src/payments/processor.ts';
-import { inShort, KoinBench, money, ORDER, subject } from './koin-bench.ts';
-import { BLIND, name, type Row } from './koin-deeds.ts';
-import type { Deed } from './koin-stand-in.ts';
+import type { KoinFault } from './fake-koin.ts';
+import { type FaultRow, name, UNKNOWN_OUTCOME_FAULTS } from './koin-fault-table.ts';
+import { KoinFixture, money, ORDER, subject, toSummary } from './koin-fixture.ts';
 
-const bench = new KoinBench();
+const bench = new KoinFixture();
 const { standIn } = bench;
 const { books } = standIn;
 
 /** Whoever hangs is waited for until it does. */
-const patience = (deed: Deed): AbortSignal | undefined =>
+const patience = (deed: KoinFault): AbortSignal | undefined =>
   deed === 'hang-before' || deed === 'hang-after' ? standIn.nextWait() : undefined;
 
 const first = (key: string, processorId?: string): Subject => subject('authorization', key, ORDER.amount, processorId);
@@ -21,8 +21,10 @@ after(() => bench.stop());
 afterEach(() => assert.deepEqual(standIn.violations, []));
 
 describe('an authorization at KOIN', () => {
-  const tokenizing: readonly Row[] = [
-    ...BLIND.filter(([, outcome]) => outcome === 'unknown').map(([deed]): Row => [deed, 'not-sent']),
+  const tokenizing: readonly FaultRow[] = [
+    ...UNKNOWN_OUTCOME_FAULTS.filter(([, outcome]) => outcome === 'unknown').map(
+      ([deed]): FaultRow => [deed, 'not-sent'],
+    ),
     [{ delay: 20 }, 'approved'],
     [{ status: 200, body: '{}' }, 'not-sent'],
     [{ status: 200, body: '{"secure_token":""}' }, 'not-sent'],
@@ -38,13 +40,13 @@ describe('an authorization at KOIN', () => {
     it(`whose card exchange meets ${name(deed)} is ${expected}`, async () => {
       const key = bench.newKey();
       standIn.inject({ on: 'tokenize', do: deed });
-      assert.equal(inShort(await bench.authorize(key, ORDER, {}, patience(deed))), expected);
+      assert.equal(toSummary(await bench.authorize(key, ORDER, {}, patience(deed))), expected);
       assert.equal(books.orders.has(key), expected === 'approved', 'an order only when it says so');
     });
   }
 
-  const creating: readonly Row[] = [
-    ...BLIND,
+  const creating: readonly FaultRow[] = [
+    ...UNKNOWN_OUTCOME_FAULTS,
     ['wrong-amount', 'unknown', 'done'],
     ['wrong-currency', 'unknown', 'done'],
     ['wrong-reference', 'unknown', 'done'],
@@ -74,9 +76,9 @@ describe('an authorization at KOIN', () => {
     it(`that meets ${name(deed)} is ${expected}`, async () => {
       const key = bench.newKey();
       standIn.inject({ on: 'create', do: deed });
-      assert.equal(inShort(await bench.authorize(key, ORDER, {}, patience(deed))), expected);
+      assert.equal(toSummary(await bench.authorize(key, ORDER, {}, patience(deed))), expected);
       if (done === undefined) return;
-      assert.equal(inShort(await bench.inquire(first(key))), done === 'done' ? 'approved' : 'absent');
+      assert.equal(toSummary(await bench.inquire(first(key))), done === 'done' ? 'approved' : 'absent');
     });
   }
 
@@ -85,7 +87,7 @@ describe('an authorization at KOIN', () => {
       const key = bench.newKey();
       standIn.inject({ on: 'create', do: { says: 'Failed', reason: 'Undefined' } });
       standIn.inject({ on: 'get', do: deed });
-      assert.equal(inShort(await bench.authorize(key)), 'unknown');
+      assert.equal(toSummary(await bench.authorize(key)), 'unknown');
     }
   });
 
@@ -97,7 +99,7 @@ describe('an authorization at KOIN', () => {
       const key = bench.newKey();
       const facts = { reference: key, businessId: undefined, account: 'ACC', currency: 'BRL', units: 15_005_600n };
       books.book({ ...facts, country: 'BR', notificationUrls: [] }, { status });
-      assert.equal(inShort(await bench.authorize(key)), expected);
+      assert.equal(toSummary(await bench.authorize(key)), expected);
       assert.equal(books.orders.get(key)?.asked, 2);
     }
   });
@@ -105,15 +107,15 @@ describe('an authorization at KOIN', () => {
   it('that arrives after the time for an answer is found later', async () => {
     const key = bench.newKey();
     standIn.inject({ on: 'create', do: { delay: 100 } });
-    assert.equal(inShort(await bench.authorize(key, ORDER, {}, standIn.nextWait())), 'unknown');
-    assert.equal(inShort(await bench.inquire(first(key))), 'absent');
+    assert.equal(toSummary(await bench.authorize(key, ORDER, {}, standIn.nextWait())), 'unknown');
+    assert.equal(toSummary(await bench.inquire(first(key))), 'absent');
     while (!books.orders.has(key)) await new Promise((resolve) => setTimeout(resolve, 10));
-    assert.equal(inShort(await bench.inquire(first(key))), 'approved');
+    assert.equal(toSummary(await bench.inquire(first(key))), 'approved');
   });
 
   it('with a wrong key is a matter of configuration, and later operations are, too', async () => {
     const wrong = { 'private-key': 'sk_other' };
-    assert.equal(inShort(await bench.authorize(bench.newKey(), ORDER, wrong)), 'ProcessorError InvalidConfiguration');
+    assert.equal(toSummary(await bench.authorize(bench.newKey(), ORDER, wrong)), 'ProcessorError InvalidConfiguration');
     const authorized = await bench.authorized();
     const history = { referenceCode: undefined, operations: [authorized] };
     const call = () => bench.call(bench.newKey(), wrong);
@@ -125,13 +127,13 @@ describe('an authorization at KOIN', () => {
       await bench.koin.abandon(call(), history, authorized),
     ];
     const refusal = 'ProcessorError InvalidConfiguration';
-    assert.deepEqual(told.map(inShort), [refusal, refusal, refusal, 'unknown', 'unknown']);
+    assert.deepEqual(told.map(toSummary), [refusal, refusal, refusal, 'unknown', 'unknown']);
   });
 });
 
 describe('KOIN', () => {
   it('that cannot be reached has received nothing', async () => {
-    const gone = new KoinBench();
+    const gone = new KoinFixture();
     await gone.start();
     const authorized = await gone.authorized();
     const nameless = { ...authorized, processorId: undefined };
@@ -144,10 +146,10 @@ describe('KOIN', () => {
       await gone.refund(authorized, money(1n)),
     ];
     assert.deepEqual(
-      outcomes.map(inShort),
+      outcomes.map(toSummary),
       Array.from(outcomes, () => 'not-sent'),
     );
-    assert.deepEqual([await gone.inquire(authorized), await gone.abandon(authorized)].map(inShort), [
+    assert.deepEqual([await gone.inquire(authorized), await gone.abandon(authorized)].map(toSummary), [
       'unknown',
       'unknown',
     ]);

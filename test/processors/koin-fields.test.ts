@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { type Json, parseJson } from '../../src/kernel/json.ts';
 import { formatDecimal } from '../../src/kernel/money.ts';
 import { amountBody, idAt, readAmountBody, timeAt } from '../../src/payments/processors/koin/fields.ts';
-import { CURRENCIES } from '../payment-pieces.ts';
-import { money, PAN } from './koin-bench.ts';
+import { CURRENCIES } from '../fixtures/payment-fixtures.ts';
+import { money, PAN } from './koin-fixture.ts';
 
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 

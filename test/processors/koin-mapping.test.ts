@@ -10,7 +10,7 @@ import {
   readRefund,
   standingOf,
 } from '../../src/payments/processors/koin/mapping.ts';
-import { inShort, money, PAN } from './koin-bench.ts';
+import { money, PAN, toSummary } from './koin-fixture.ts';
 
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const status = (type: string, reason?: string, antifraud?: string): Json => ({
@@ -20,7 +20,7 @@ const status = (type: string, reason?: string, antifraud?: string): Json => ({
 const failureOf = (body: Json): string => {
   const standing = standingOf(body);
   assert.ok(standing?.kind === 'failed');
-  return inShort(refused(standing.reason));
+  return toSummary(refused(standing.reason));
 };
 
 /** Any case, blanks anywhere. */

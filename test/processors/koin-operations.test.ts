@@ -1,9 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { parseJson } from '../../src/kernel/json.ts';
-import { CARD, GUARDED, historyOf, ITEM, inShort, KoinBench, money, ORDER, subject } from './koin-bench.ts';
+import {
+  CARD,
+  historyOf,
+  ITEM,
+  KoinFixture,
+  money,
+  ORDER,
+  ORDER_WITH_ANTIFRAUD,
+  subject,
+  toSummary,
+} from './koin-fixture.ts';
 
-const bench = new KoinBench();
+const bench = new KoinFixture();
 const { standIn } = bench;
 const { books } = standIn;
 const bookOf = (key: string) => {
@@ -35,7 +45,7 @@ describe('KOIN', () => {
       networkId: `acq-${id.slice(-4)}`,
     });
     assert.ok(expiresAt !== undefined && expiresAt > 0);
-    assert.equal(inShort(outcome), 'approved');
+    assert.equal(toSummary(outcome), 'approved');
   });
 
   it('sends what its contract has: document, phone, store, descriptor, installments, items amount, notifications', async () => {
@@ -83,7 +93,12 @@ describe('KOIN', () => {
       { documentType: 'DNI', documentNumber: '30.123.456', documentNationality: 'AR' },
     ];
     for (const person of people) {
-      const order = { ...GUARDED, lineItems, ipAddress: '192.0.2.1', cardholder: { ...GUARDED.cardholder, ...person } };
+      const order = {
+        ...ORDER_WITH_ANTIFRAUD,
+        lineItems,
+        ipAddress: '192.0.2.1',
+        cardholder: { ...ORDER_WITH_ANTIFRAUD.cardholder, ...person },
+      };
       const settings = { antifraud: 'true', 'store-category': '5942' };
       assert.equal((await bench.authorize(bench.newKey(), order, settings)).kind, 'approved');
     }
@@ -99,44 +114,44 @@ describe('KOIN', () => {
   it('captures whole, and tells no id of its own', async () => {
     const first = await bench.authorized();
     const outcome = await bench.capture(first);
-    assert.equal(inShort(outcome), 'approved');
+    assert.equal(toSummary(outcome), 'approved');
     assert.equal(outcome.kind === 'approved' && outcome.particulars.processorId, undefined);
     assert.equal(bookOf(first.key).captures, 1);
-    assert.equal(inShort(await bench.inquire(first)), 'approved, captured');
+    assert.equal(toSummary(await bench.inquire(first)), 'approved, captured');
   });
 
   it('never captures another amount', async () => {
     const first = await bench.authorized();
     const call = bench.call(bench.newKey());
     const outcome = await bench.koin.capture(call, historyOf(first), money(1n));
-    assert.equal(inShort(outcome), 'Declined InvalidData');
+    assert.equal(toSummary(outcome), 'Declined InvalidData');
     assert.equal(bookOf(first.key).captures, 0);
   });
 
   it('finds the order by our key when KOIN’s id is not known', async () => {
     const first = await bench.authorized();
     const nameless = { ...first, processorId: undefined };
-    assert.equal(inShort(await bench.capture(nameless)), 'approved');
-    assert.equal(inShort(await bench.refund(nameless, money(1n))), 'approved');
+    assert.equal(toSummary(await bench.capture(nameless)), 'approved');
+    assert.equal(toSummary(await bench.refund(nameless, money(1n))), 'approved');
     const other = { ...(await bench.authorized()), processorId: undefined };
-    assert.equal(inShort(await bench.void(other)), 'approved');
+    assert.equal(toSummary(await bench.void(other)), 'approved');
     const nobody = subject('authorization', bench.newKey(), ORDER.amount);
-    assert.equal(inShort(await bench.capture(nobody)), 'Declined InvalidData');
-    assert.equal(inShort(await bench.void(nobody)), 'Declined InvalidData');
+    assert.equal(toSummary(await bench.capture(nobody)), 'Declined InvalidData');
+    assert.equal(toSummary(await bench.void(nobody)), 'Declined InvalidData');
   });
 
   it('takes a capture that KOIN made by itself for one', async () => {
     const first = await bench.collected();
-    assert.equal(inShort(await bench.capture(first)), 'approved');
+    assert.equal(toSummary(await bench.capture(first)), 'approved');
     assert.equal(bookOf(first.key).captures, 0);
   });
 
   it('is refused a capture after a void, and a void after a capture', async () => {
     const first = await bench.authorized();
-    assert.equal(inShort(await bench.void(first)), 'approved');
-    assert.equal(inShort(await bench.capture(first)), 'Declined InvalidData');
+    assert.equal(toSummary(await bench.void(first)), 'approved');
+    assert.equal(toSummary(await bench.capture(first)), 'Declined InvalidData');
     const second = await bench.collected();
-    assert.equal(inShort(await bench.void(second)), 'Declined InvalidData');
+    assert.equal(toSummary(await bench.void(second)), 'Declined InvalidData');
     assert.equal(bookOf(second.key).status, 'Collected');
   });
 
@@ -144,8 +159,8 @@ describe('KOIN', () => {
     for (const status of ['Authorized', 'Opened'] as const) {
       const first = await bench.authorized();
       standIn.turn(first.key, status);
-      assert.equal(inShort(await bench.void(first)), 'approved');
-      assert.equal(inShort(await bench.void(first)), 'approved');
+      assert.equal(toSummary(await bench.void(first)), 'approved');
+      assert.equal(toSummary(await bench.void(first)), 'approved');
       assert.equal(bookOf(first.key).cancels, 1);
     }
   });
@@ -157,25 +172,25 @@ describe('KOIN', () => {
     const [booked] = bookOf(first.key).refunds;
     assert.deepEqual(outcome, { kind: 'approved', particulars: { processorId: booked?.id, responseCode: '00' } });
     assert.equal(booked?.reference, key);
-    assert.equal(inShort(await bench.refund(first, money(601n))), 'Declined InvalidData');
-    assert.equal(inShort(await bench.refund(first, money(600n))), 'approved');
-    assert.equal(inShort(await bench.refund(first, money(1n))), 'Declined InvalidData');
+    assert.equal(toSummary(await bench.refund(first, money(601n))), 'Declined InvalidData');
+    assert.equal(toSummary(await bench.refund(first, money(600n))), 'approved');
+    assert.equal(toSummary(await bench.refund(first, money(1n))), 'Declined InvalidData');
     const uncollected = await bench.authorized();
-    assert.equal(inShort(await bench.refund(uncollected, money(1n))), 'Declined InvalidData');
+    assert.equal(toSummary(await bench.refund(uncollected, money(1n))), 'Declined InvalidData');
   });
 
   it('tells refunds in progress and failed', async () => {
     const first = await bench.collected();
     standIn.inject({ on: 'refund', do: { becomes: 'InProgress' } });
     standIn.inject({ on: 'refund', do: { becomes: 'Failed' } });
-    assert.equal(inShort(await bench.refund(first, money(1n))), 'pending');
-    assert.equal(inShort(await bench.refund(first, money(1n))), 'ProcessorError Undefined');
+    assert.equal(toSummary(await bench.refund(first, money(1n))), 'pending');
+    assert.equal(toSummary(await bench.refund(first, money(1n))), 'ProcessorError Undefined');
   });
 
   it('follows an order that changes later', async () => {
     const key = bench.newKey();
     standIn.inject({ on: 'create', do: { becomes: 'Opened' } });
-    assert.equal(inShort(await bench.authorize(key)), 'pending');
+    assert.equal(toSummary(await bench.authorize(key)), 'pending');
     const first = subject('authorization', key, ORDER.amount, bookOf(key).id);
     const turns = [
       ['Opened', 'pending'],
@@ -186,27 +201,29 @@ describe('KOIN', () => {
     ] as const;
     for (const [status, expected] of turns) {
       standIn.turn(key, status);
-      assert.equal(inShort(await bench.inquire(first)), expected);
-      assert.equal(inShort(await bench.inquire({ ...first, processorId: undefined })), expected);
+      assert.equal(toSummary(await bench.inquire(first)), expected);
+      assert.equal(toSummary(await bench.inquire({ ...first, processorId: undefined })), expected);
     }
     standIn.turn(key, 'Failed', 'Antifrad');
-    assert.equal(inShort(await bench.inquire(first)), 'Declined Antifraud');
+    assert.equal(toSummary(await bench.inquire(first)), 'Declined Antifraud');
   });
 
   it('uses the hosts of the settings', async () => {
     const key = bench.newKey();
-    const elsewhere = new KoinBench();
+    const elsewhere = new KoinFixture();
     await elsewhere.start();
     // The card goes to the one, the order to the other, which has never seen its token.
     const call = elsewhere.call(key, { 'tokenize-url': bench.call(key).settings['base-url'] ?? '' });
-    assert.equal(inShort(await elsewhere.koin.authorize(call, ORDER, CARD)), 'Declined InvalidData');
+    assert.equal(toSummary(await elsewhere.koin.authorize(call, ORDER, CARD)), 'Declined InvalidData');
     assert.deepEqual([elsewhere.standIn.requests, standIn.requests.at(-1)], [['create'], 'tokenize']);
     await elsewhere.stop();
   });
 
   it('tells notifications of the stand-in once, twice and late', async () => {
     const heard: string[] = [];
-    const other = new KoinBench({ deliver: async (url, body) => heard.push(`${url} ${JSON.parse(body).status.type}`) });
+    const other = new KoinFixture({
+      deliver: async (url, body) => heard.push(`${url} ${JSON.parse(body).status.type}`),
+    });
     await other.start();
     const key = other.newKey();
     await other.authorize(key, { ...ORDER, notificationUrl: 'https://vault.example/n' });

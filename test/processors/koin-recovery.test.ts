@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Subject } from '../../src/payments/processor.ts';
-import { inShort, KoinBench, money, ORDER, subject } from './koin-bench.ts';
-import type { Kind } from './koin-desk.ts';
-import type { Deed } from './koin-stand-in.ts';
+import type { KoinFault } from './fake-koin.ts';
+import type { KoinRequestKind } from './fake-koin-api.ts';
+import { KoinFixture, money, ORDER, subject, toSummary } from './koin-fixture.ts';
 
-const bench = new KoinBench();
+const bench = new KoinFixture();
 const { standIn } = bench;
 const { books } = standIn;
 const refundsOf = ({ key }: Subject) => books.orders.get(key)?.refunds ?? [];
@@ -15,7 +15,7 @@ after(() => bench.stop());
 afterEach(() => assert.deepEqual(standIn.violations, []));
 
 describe('an inquiry at KOIN', () => {
-  const BLIND: readonly Deed[] = [
+  const BLIND: readonly KoinFault[] = [
     'drop-before',
     'error-before',
     'garbage',
@@ -37,26 +37,26 @@ describe('an inquiry at KOIN', () => {
         ['find', undefined],
       ] as const) {
         standIn.inject({ on, do: deed });
-        assert.equal(inShort(await bench.inquire({ ...first, processorId })), 'unknown', on);
+        assert.equal(toSummary(await bench.inquire({ ...first, processorId })), 'unknown', on);
       }
     });
   }
 
   it('is absent after a 404 of KOIN, in its error form or empty', async () => {
     const nobody = subject('authorization', bench.newKey(), ORDER.amount);
-    assert.equal(inShort(await bench.inquire(nobody)), 'absent');
+    assert.equal(toSummary(await bench.inquire(nobody)), 'absent');
     standIn.inject({ on: 'find', do: { status: 404, body: '' } });
-    assert.equal(inShort(await bench.inquire(nobody)), 'absent');
+    assert.equal(toSummary(await bench.inquire(nobody)), 'absent');
   });
 
   it('does not take a missing order for a missing capture, refund or void', async () => {
     const first = await bench.authorized();
     for (const type of ['capture', 'payment_refund', 'authorization_void', 'expiry'] as const) {
       standIn.inject({ on: 'get', do: { status: 404 } });
-      assert.equal(inShort(await bench.inquire(subject(type, bench.newKey(), ORDER.amount), first)), 'unknown', type);
+      assert.equal(toSummary(await bench.inquire(subject(type, bench.newKey(), ORDER.amount), first)), 'unknown', type);
     }
     standIn.inject({ on: 'get', do: { status: 404 } });
-    assert.equal(inShort(await bench.abandon(subject('capture', bench.newKey(), ORDER.amount), first)), 'unknown');
+    assert.equal(toSummary(await bench.abandon(subject('capture', bench.newKey(), ORDER.amount), first)), 'unknown');
   });
 
   it('sends nothing that changes something', async () => {
@@ -72,7 +72,7 @@ describe('an inquiry at KOIN', () => {
     ] as const) {
       await bench.inquire({ ...first, type }, first);
     }
-    const since = new Set<Kind>(standIn.requests.slice(before));
+    const since = new Set<KoinRequestKind>(standIn.requests.slice(before));
     assert.deepEqual([...since].sort(), ['get', 'get-refund']);
   });
 });
@@ -95,15 +95,15 @@ describe('a refund whose outcome is unknown', () => {
       ['Failed', 'ProcessorError Undefined'],
     ] as const) {
       booked.status = status;
-      assert.equal(inShort(await bench.inquire(named, first)), expected);
-      assert.equal(inShort(await bench.inquire(named, { ...first, processorId: undefined })), expected);
+      assert.equal(toSummary(await bench.inquire(named, first)), expected);
+      assert.equal(toSummary(await bench.inquire(named, { ...first, processorId: undefined })), expected);
     }
-    assert.equal(inShort(await bench.abandon(named, first)), 'approved', 'a failed one leaves nothing');
+    assert.equal(toSummary(await bench.abandon(named, first)), 'approved', 'a failed one leaves nothing');
     booked.status = 'Refunded';
     standIn.inject({ on: 'get-refund', do: 'wrong-amount' });
-    assert.equal(inShort(await bench.inquire(named, first)), 'unknown');
+    assert.equal(toSummary(await bench.inquire(named, first)), 'unknown');
     standIn.inject({ on: 'get-refund', do: { status: 404 } });
-    assert.equal(inShort(await bench.inquire(named, first)), 'unknown');
+    assert.equal(toSummary(await bench.inquire(named, first)), 'unknown');
   });
 
   it('is the one of its amount that no other refund accounts for', async () => {
@@ -112,27 +112,27 @@ describe('a refund whose outcome is unknown', () => {
     await bench.refund(first, earlier.amount, { key: earlier.key });
     const named = { ...earlier, processorId: refundsOf(first)[0]?.id };
     const refund = unknownRefund();
-    assert.equal(inShort(await bench.inquire(refund, first, named)), 'absent');
+    assert.equal(toSummary(await bench.inquire(refund, first, named)), 'absent');
     assert.equal(
-      inShort(await bench.inquire(refund, first, earlier)),
+      toSummary(await bench.inquire(refund, first, earlier)),
       'absent',
       'an earlier one without id counts, too',
     );
     await bench.refund(first, money(499n));
-    assert.equal(inShort(await bench.inquire(refund, first, named)), 'absent', 'another amount');
+    assert.equal(toSummary(await bench.inquire(refund, first, named)), 'absent', 'another amount');
     standIn.inject({ on: 'refund', do: 'drop-after' });
-    assert.equal(inShort(await bench.refund(first, refund.amount, { key: refund.key })), 'unknown');
+    assert.equal(toSummary(await bench.refund(first, refund.amount, { key: refund.key })), 'unknown');
     const found = await bench.inquire(refund, first, named);
     assert.ok(found.kind === 'approved');
     assert.equal(found.particulars.processorId, refundsOf(first).find(({ reference }) => reference === refund.key)?.id);
-    assert.equal(inShort(await bench.inquire(refund, first)), 'unknown', 'two that nobody accounts for');
+    assert.equal(toSummary(await bench.inquire(refund, first)), 'unknown', 'two that nobody accounts for');
   });
 
   it('is never an earlier one that failed', async () => {
     const first = await bench.collected();
     standIn.inject({ on: 'refund', do: { becomes: 'Failed' } });
     await bench.refund(first, money(500n));
-    assert.equal(inShort(await bench.inquire(unknownRefund(), first)), 'absent');
+    assert.equal(toSummary(await bench.inquire(unknownRefund(), first)), 'absent');
   });
 });
 
@@ -141,8 +141,8 @@ describe('an authorization that is given up', () => {
     it(`is cancelled when it is ${status}, once`, async () => {
       const first = await bench.authorized();
       standIn.turn(first.key, status);
-      assert.equal(inShort(await bench.abandon({ ...first, processorId: undefined })), 'approved');
-      assert.equal(inShort(await bench.abandon(first)), 'approved');
+      assert.equal(toSummary(await bench.abandon({ ...first, processorId: undefined })), 'approved');
+      assert.equal(toSummary(await bench.abandon(first)), 'approved');
       assert.equal(books.orders.get(first.key)?.cancels, 1);
     });
   }
@@ -151,16 +151,16 @@ describe('an authorization that is given up', () => {
     for (const status of ['Failed', 'Cancelled', 'Voided'] as const) {
       const first = await bench.authorized();
       standIn.turn(first.key, status, 'Rejected');
-      assert.equal(inShort(await bench.abandon(first)), 'approved');
+      assert.equal(toSummary(await bench.abandon(first)), 'approved');
       assert.equal(books.orders.get(first.key)?.cancels, 0);
     }
-    assert.equal(inShort(await bench.abandon(subject('payment', bench.newKey(), ORDER.amount))), 'absent');
+    assert.equal(toSummary(await bench.abandon(subject('payment', bench.newKey(), ORDER.amount))), 'absent');
   });
 
   it('is refunded when it was collected, whole and once', async () => {
     const first = await bench.collected(money(1000n));
-    assert.equal(inShort(await bench.abandon(first)), 'approved');
-    assert.equal(inShort(await bench.abandon(first)), 'approved');
+    assert.equal(toSummary(await bench.abandon(first)), 'approved');
+    assert.equal(toSummary(await bench.abandon(first)), 'approved');
     assert.deepEqual(
       refundsOf(first).map(({ units, reference }) => [units, reference]),
       [[100_000n, `${first.key}-undo0`]],
@@ -171,8 +171,8 @@ describe('an authorization that is given up', () => {
     const first = await bench.collected(money(1000n));
     await bench.refund(first, money(300n));
     standIn.inject({ on: 'refund', do: { becomes: 'Failed' } });
-    assert.equal(inShort(await bench.abandon(first)), 'unknown');
-    assert.equal(inShort(await bench.abandon(first)), 'approved');
+    assert.equal(toSummary(await bench.abandon(first)), 'unknown');
+    assert.equal(toSummary(await bench.abandon(first)), 'approved');
     const moved = refundsOf(first).filter(({ status }) => status === 'Refunded');
     assert.deepEqual(
       moved.map(({ units }) => units),
@@ -183,18 +183,18 @@ describe('an authorization that is given up', () => {
   it('stays unknown while its refund is under way, and is not refunded twice', async () => {
     const first = await bench.collected();
     standIn.inject({ on: 'refund', do: { becomes: 'InProgress' } });
-    assert.equal(inShort(await bench.abandon(first)), 'unknown');
-    assert.equal(inShort(await bench.abandon(first)), 'unknown');
+    assert.equal(toSummary(await bench.abandon(first)), 'unknown');
+    assert.equal(toSummary(await bench.abandon(first)), 'unknown');
     const [refund] = refundsOf(first);
     assert.ok(refund);
     refund.status = 'Refunded';
-    assert.equal(inShort(await bench.abandon(first)), 'approved');
+    assert.equal(toSummary(await bench.abandon(first)), 'approved');
     assert.equal(refundsOf(first).length, 1);
   });
 
   it('is undone whatever its amount became', async () => {
     const first = await bench.authorized();
-    assert.equal(inShort(await bench.abandon({ ...first, amount: money(1n) })), 'approved');
+    assert.equal(toSummary(await bench.abandon({ ...first, amount: money(1n) })), 'approved');
     assert.equal(books.orders.get(first.key)?.status, 'Voided');
   });
 
@@ -212,8 +212,8 @@ describe('an authorization that is given up', () => {
         ['refund', await bench.collected()],
       ] as const) {
         standIn.inject({ on, do: deed });
-        assert.equal(inShort(await bench.abandon(first)), 'unknown', on);
-        assert.equal(inShort(await bench.abandon(first)), 'approved', on);
+        assert.equal(toSummary(await bench.abandon(first)), 'unknown', on);
+        assert.equal(toSummary(await bench.abandon(first)), 'approved', on);
         const { cancels = 0, refunds = [] } = books.orders.get(first.key) ?? {};
         assert.equal(cancels + refunds.length, 1);
       }
@@ -224,7 +224,7 @@ describe('an authorization that is given up', () => {
     for (const deed of ['error-before', 'garbage', 'wrong-reference', { status: 404, body: '<html>' }] as const) {
       const first = await bench.authorized();
       standIn.inject({ on: 'get', do: deed });
-      assert.equal(inShort(await bench.abandon(first)), 'unknown');
+      assert.equal(toSummary(await bench.abandon(first)), 'unknown');
       assert.equal(books.orders.get(first.key)?.status, 'Authorized');
     }
   });

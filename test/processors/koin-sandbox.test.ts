@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { inShort, KoinBench, money, ORDER } from './koin-bench.ts';
+import { KoinFixture, money, ORDER, toSummary } from './koin-fixture.ts';
 
 describe('KOIN as in its sandbox', () => {
-  const sandbox = new KoinBench({ byAmount: true });
+  const sandbox = new KoinFixture({ byAmount: true });
   before(() => sandbox.start());
   after(() => sandbox.stop());
 
@@ -28,7 +28,10 @@ describe('KOIN as in its sandbox', () => {
   for (const [whole, expected] of rows) {
     it(`${whole} is ${expected}`, async () => {
       const order = { ...ORDER, amount: money(whole * 100n) };
-      assert.equal(inShort(await sandbox.authorize(sandbox.newKey(), order, {}, sandbox.standIn.nextWait())), expected);
+      assert.equal(
+        toSummary(await sandbox.authorize(sandbox.newKey(), order, {}, sandbox.standIn.nextWait())),
+        expected,
+      );
       assert.deepEqual(sandbox.standIn.violations, []);
     });
   }

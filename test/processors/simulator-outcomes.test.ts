@@ -14,7 +14,7 @@ import {
 } from '../../src/payments/processors/simulator/outcomes.ts';
 import { wordsIn } from '../../src/payments/processors/simulator/triggers.ts';
 import { failedFor, RESPONSE_CODES } from '../../src/payments/transitions.ts';
-import { CARD, money, NOON } from './simulator.ts';
+import { CARD, money, NOON } from './simulator-fixture.ts';
 
 const DECLINING_CARDS = {
   '4000000000000002': 'Declined / Rejected',

@@ -3,17 +3,17 @@ import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Simulator } from '../../src/payments/processors/simulator/simulator.ts';
 import type { Driver } from '../../src/storage/database.ts';
-import { openFolder } from '../database.ts';
-import { Bench, CARD, money, orderOf, short } from './simulator.ts';
+import { openFolder } from '../fixtures/database.ts';
+import { CARD, money, orderOf, SimulatorFixture, toSummary } from './simulator-fixture.ts';
 
 const ROUNDS = 30;
 
 describe('at once, from two nodes on the same books', { timeout: 120_000 }, () => {
-  let bench: Bench;
+  let bench: SimulatorFixture;
   let other: Driver;
   let nodes: readonly Simulator[];
   before(async () => {
-    bench = await Bench.open();
+    bench = await SimulatorFixture.open();
     other = await openFolder(bench.directory);
     nodes = [bench.simulator, bench.newSimulator(other)];
   });
@@ -24,8 +24,8 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
 
   const node = (index: number): Simulator => nodes[index % nodes.length] ?? bench.simulator;
   const count = (outcomes: readonly string[], kind: string): number => outcomes.filter((each) => each === kind).length;
-  const all = async (acts: readonly Promise<Parameters<typeof short>[0]>[]): Promise<string[]> =>
-    (await Promise.all(acts)).map(short);
+  const all = async (acts: readonly Promise<Parameters<typeof toSummary>[0]>[]): Promise<string[]> =>
+    (await Promise.all(acts)).map(toSummary);
 
   test('one of many captures wins', async () => {
     for (let round = 0; round < ROUNDS; round++) {
@@ -45,7 +45,7 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
       const voids = [0, 1].map((index) => node(index + round).void(bench.call({}), history));
       const [captured, voided] = [count(await all(captures), 'approved'), count(await all(voids), 'approved')];
       assert.ok((captured === 1 && voided === 0) || (captured === 0 && voided === 2), `${captured}, ${voided}`);
-      assert.equal(short(await bench.inquire(history, subject)), captured === 1 ? 'approved 6000' : 'reversed');
+      assert.equal(toSummary(await bench.inquire(history, subject)), captured === 1 ? 'approved 6000' : 'reversed');
     }
   });
 
@@ -56,8 +56,8 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
         Array.from({ length: 8 }, (_, index) => node(index).refund(bench.call({}), history, money('30'))),
       );
       assert.equal(count(outcomes, 'approved'), 3);
-      assert.equal(short(await bench.move('payment_refund', history, money('10.01'))), 'Declined InvalidData 12');
-      assert.equal(short(await bench.move('payment_refund', history, money('10'))), 'approved');
+      assert.equal(toSummary(await bench.move('payment_refund', history, money('10.01'))), 'Declined InvalidData 12');
+      assert.equal(toSummary(await bench.move('payment_refund', history, money('10'))), 'approved');
     }
   });
 
@@ -77,7 +77,7 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
         ),
       );
       for (const outcome of refunds) assert.deepEqual(outcome, refunds[0]);
-      assert.equal(short(await bench.move('payment_refund', history, money('40'))), 'approved');
+      assert.equal(toSummary(await bench.move('payment_refund', history, money('40'))), 'approved');
     }
   });
 
@@ -91,7 +91,7 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
       ];
       const inOrder = round % 2 === 0 ? acts : acts.toReversed();
       // At first one after the other, so that each way is gone at least once.
-      const [first, second] = inOrder.map((act) => async () => short(await act()));
+      const [first, second] = inOrder.map((act) => async () => toSummary(await act()));
       const outcomes = round < 2 ? [await first?.(), await second?.()] : await Promise.all([first?.(), second?.()]);
       const [sent = '', given = ''] = round % 2 === 0 ? outcomes : outcomes.toReversed();
       assert.ok(
@@ -99,9 +99,9 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
         `${sent}, ${given}`,
       );
       seen.add(given);
-      const stands = short(await bench.inquire(history, subject));
+      const stands = toSummary(await bench.inquire(history, subject));
       assert.equal(stands, given === 'absent' ? 'absent' : 'reversed');
-      assert.equal(short(await bench.move('capture', history)), 'Declined InvalidData 12');
+      assert.equal(toSummary(await bench.move('capture', history)), 'Declined InvalidData 12');
     }
     assert.equal(seen.size, 2, 'both happened');
   });
@@ -150,7 +150,7 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
         assert.ok(voids === 0 || (captures === 0 && !capture));
         const captured = capture ? 100n : sums('capture');
         assert.ok(sums('refund') <= captured);
-        const stands = short(await bench.inquire(history, subject));
+        const stands = toSummary(await bench.inquire(history, subject));
         const expected = captured > 0n ? `approved ${captured}` : voids > 0 ? 'reversed' : 'approved';
         assert.equal(stands, expected);
       }),

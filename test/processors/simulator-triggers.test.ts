@@ -14,38 +14,38 @@ import {
   waitOf,
   wordsIn,
 } from '../../src/payments/processors/simulator/triggers.ts';
-import { Bench, money, short } from './simulator.ts';
+import { money, SimulatorFixture, toSummary } from './simulator-fixture.ts';
 
 const TYPES = { capture: 'capture', refund: 'payment_refund', void: 'authorization_void' } as const;
 const email = (words: string): string => `ana+${words}@example.com`;
 
 describe('the simulator on request', { timeout: 120_000 }, () => {
-  let bench: Bench;
+  let bench: SimulatorFixture;
   before(async () => {
-    bench = await Bench.open();
+    bench = await SimulatorFixture.open();
   });
   after(() => bench.close());
 
   describe('of the authorization', () => {
     test('lost: no answer, nothing booked', async () => {
       const { history, subject } = await bench.authorized({ email: email('lost'), patience: 100 });
-      assert.equal(short(await bench.inquire(history, subject)), 'absent');
-      assert.equal(short(await bench.authorize({ email: email('lost'), patience: 100 })), 'unknown timeout');
+      assert.equal(toSummary(await bench.inquire(history, subject)), 'absent');
+      assert.equal(toSummary(await bench.authorize({ email: email('lost'), patience: 100 })), 'unknown timeout');
     });
 
     test('refused_connection: surely not sent', async () => {
       const key = bench.newKey();
-      assert.equal(short(await bench.authorize({ key, email: email('refused_connection') })), 'not-sent');
-      assert.equal(short(await bench.authorize({ key })), 'approved');
+      assert.equal(toSummary(await bench.authorize({ key, email: email('refused_connection') })), 'not-sent');
+      assert.equal(toSummary(await bench.authorize({ key })), 'approved');
     });
 
     test('65001: booked, no answer', async () => {
       for (const capture of [false, true]) {
         const key = bench.newKey();
         const amount = money('65001');
-        assert.equal(short(await bench.authorize({ key, amount, capture, patience: 300 })), 'unknown timeout');
+        assert.equal(toSummary(await bench.authorize({ key, amount, capture, patience: 300 })), 'unknown timeout');
         const { history, subject } = bench.known(key, { amount, capture });
-        assert.equal(short(await bench.inquire(history, subject)), capture ? 'approved 6500100' : 'approved');
+        assert.equal(toSummary(await bench.inquire(history, subject)), capture ? 'approved 6500100' : 'approved');
       }
     });
 
@@ -58,12 +58,12 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       });
       await new Promise((resolve) => setTimeout(resolve, 150));
       const { history, subject } = bench.known(key);
-      assert.equal(short(await bench.inquire(history, subject)), 'approved');
+      assert.equal(toSummary(await bench.inquire(history, subject)), 'approved');
       assert.equal(isAnswered, false);
-      assert.equal(short(await slow), 'approved');
-      assert.equal(short(await bench.authorize({ email: email('delay_400'), patience: 100 })), 'unknown timeout');
+      assert.equal(toSummary(await slow), 'approved');
+      assert.equal(toSummary(await bench.authorize({ email: email('delay_400'), patience: 100 })), 'unknown timeout');
       assert.equal(
-        short(await bench.authorize({ email: email('delay_50'), amount: money('5001') })),
+        toSummary(await bench.authorize({ email: email('delay_50'), amount: money('5001') })),
         'Declined Rejected 05',
       );
     });
@@ -72,13 +72,13 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       const [late, given] = [bench.newKey(), bench.newKey()];
       const asked = { email: email('arrival_300'), patience: 50 };
       const outcomes = await Promise.all([late, given].map((key) => bench.authorize({ ...asked, key })));
-      assert.deepEqual(outcomes.map(short), ['unknown timeout', 'unknown timeout']);
+      assert.deepEqual(outcomes.map(toSummary), ['unknown timeout', 'unknown timeout']);
       const closed = bench.known(given);
-      assert.equal(short(await bench.inquire(closed.history, closed.subject)), 'absent');
+      assert.equal(toSummary(await bench.inquire(closed.history, closed.subject)), 'absent');
       await new Promise((resolve) => setTimeout(resolve, 600));
-      assert.equal(short(await bench.inquire(closed.history, closed.subject)), 'absent');
+      assert.equal(toSummary(await bench.inquire(closed.history, closed.subject)), 'absent');
       const booked = bench.known(late);
-      assert.equal(short(await bench.inquire(booked.history, booked.subject)), 'approved');
+      assert.equal(toSummary(await bench.inquire(booked.history, booked.subject)), 'approved');
     });
 
     test('waits are read up to 10 s', () => {
@@ -122,22 +122,22 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
         test(`${move}_${fault}: once ${answer}, in the books ${booked}`, async () => {
           const known = await ready(move, `${move}_${fault}`);
           const [first, second] = [bench.newKey(), bench.newKey()];
-          assert.equal(short(await act(move, known, first)), answer);
-          assert.equal(short(await inquire(known, first)), booked);
+          assert.equal(toSummary(await act(move, known, first)), answer);
+          assert.equal(toSummary(await inquire(known, first)), booked);
           // What a time-out has done cannot be done again; a void does no harm.
           const repeated = booked === 'approved' && move !== 'void' ? 'Declined InvalidData 12' : 'approved';
-          assert.equal(short(await act(move, known, second)), repeated);
+          assert.equal(toSummary(await act(move, known, second)), repeated);
         });
 
         test(`${move}_${fault}_always: each time`, async () => {
           const known = await ready(move, `${move}_${fault}_always`);
-          for (let time = 0; time < 3; time++) assert.equal(short(await act(move, known, bench.newKey())), answer);
+          for (let time = 0; time < 3; time++) assert.equal(toSummary(await act(move, known, bench.newKey())), answer);
         });
       }
 
       test(`${move}: faults of others do not concern it`, async () => {
         const others = MOVES.filter((each) => each !== move).map((each) => `${each}_decline_always`);
-        assert.equal(short(await act(move, await ready(move, others.join('+')), bench.newKey())), 'approved');
+        assert.equal(toSummary(await act(move, await ready(move, others.join('+')), bench.newKey())), 'approved');
       });
     }
 
@@ -145,25 +145,31 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       const known = await bench.authorized({ email: email('capture_timeout') });
       const key = bench.newKey();
       const outcome = await bench.move('capture', known.history, money('100.01'), { key, patience: 150 });
-      assert.equal(short(outcome), 'unknown timeout');
-      assert.equal(short(await bench.inquire(known.history, bench.subject('capture', key))), 'Declined InvalidData 12');
+      assert.equal(toSummary(outcome), 'unknown timeout');
+      assert.equal(
+        toSummary(await bench.inquire(known.history, bench.subject('capture', key))),
+        'Declined InvalidData 12',
+      );
     });
 
     test('inquiry_timeout: once no answer, or each time', async () => {
       const once = await bench.authorized({ email: email('inquiry_timeout') });
-      assert.equal(short(await bench.inquire(once.history, once.subject, { patience: 100 })), 'unknown timeout');
-      assert.equal(short(await bench.inquire(once.history, once.subject)), 'approved');
+      assert.equal(toSummary(await bench.inquire(once.history, once.subject, { patience: 100 })), 'unknown timeout');
+      assert.equal(toSummary(await bench.inquire(once.history, once.subject)), 'approved');
       const always = await bench.authorized({ email: email('inquiry_timeout_always') });
       for (let time = 0; time < 2; time++)
-        assert.equal(short(await bench.inquire(always.history, always.subject, { patience: 100 })), 'unknown timeout');
-      assert.equal(short(await bench.abandon(always.history, always.subject)), 'approved');
+        assert.equal(
+          toSummary(await bench.inquire(always.history, always.subject, { patience: 100 })),
+          'unknown timeout',
+        );
+      assert.equal(toSummary(await bench.abandon(always.history, always.subject)), 'approved');
     });
 
     test('abandon_timeout: done, and once not answered', async () => {
       const known = await bench.authorized({ email: email('abandon_timeout') });
-      assert.equal(short(await bench.abandon(known.history, known.subject, { patience: 150 })), 'unknown timeout');
-      assert.equal(short(await bench.inquire(known.history, known.subject)), 'reversed');
-      assert.equal(short(await bench.abandon(known.history, known.subject)), 'approved');
+      assert.equal(toSummary(await bench.abandon(known.history, known.subject, { patience: 150 })), 'unknown timeout');
+      assert.equal(toSummary(await bench.inquire(known.history, known.subject)), 'reversed');
+      assert.equal(toSummary(await bench.abandon(known.history, known.subject)), 'approved');
     });
 
     test('faults of one kind follow each other as written', () => {
@@ -196,14 +202,14 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
         const key = bench.newKey();
         const asked = { key, capture, email: email(word) };
         const first = await bench.authorize(asked);
-        assert.equal(short(first), before);
+        assert.equal(toSummary(first), before);
         const { history, subject } = bench.known(key, asked);
         bench.now += 4999;
-        assert.equal(short(await bench.inquire(history, subject)), before);
+        assert.equal(toSummary(await bench.inquire(history, subject)), before);
         assert.deepEqual(await bench.simulator.news(), []);
         await bench.restart();
         bench.now += 1;
-        assert.equal(short(await bench.inquire(history, subject)), later);
+        assert.equal(toSummary(await bench.inquire(history, subject)), later);
         assert.deepEqual(await bench.simulator.news(), hasNews ? [{ tenant: bench.tenant, key }] : []);
         assert.deepEqual(await bench.authorize(asked), first, 'a repetition is answered as at first');
         await bench.inquire(history, subject);
@@ -215,11 +221,11 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       const voided = await bench.authorized({ email: email('late_accept') });
       const captured = await bench.authorized({ email: email('late_failure') });
       bench.now += 4999;
-      assert.equal(short(await bench.move('authorization_void', voided.history)), 'approved');
-      assert.equal(short(await bench.move('capture', captured.history)), 'approved');
+      assert.equal(toSummary(await bench.move('authorization_void', voided.history)), 'approved');
+      assert.equal(toSummary(await bench.move('capture', captured.history)), 'approved');
       bench.now += 3_600_000;
-      assert.equal(short(await bench.inquire(voided.history, voided.subject)), 'reversed');
-      assert.equal(short(await bench.inquire(captured.history, captured.subject)), 'approved 10000');
+      assert.equal(toSummary(await bench.inquire(voided.history, voided.subject)), 'reversed');
+      assert.equal(toSummary(await bench.inquire(captured.history, captured.subject)), 'approved 10000');
       assert.deepEqual(await bench.simulator.news(), []);
     });
 
@@ -227,12 +233,12 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       const accepted = await bench.authorized({ email: email('silent_accept') });
       const failed = await bench.authorized({ email: email('late_failure') });
       const sale = await bench.authorized({ email: email('silent_accept'), capture: true });
-      assert.equal(short(await bench.move('capture', accepted.history)), 'Declined InvalidData 12');
+      assert.equal(toSummary(await bench.move('capture', accepted.history)), 'Declined InvalidData 12');
       bench.now += 5000;
-      assert.equal(short(await bench.move('capture', accepted.history)), 'approved');
-      assert.equal(short(await bench.move('capture', failed.history)), 'Declined InvalidData 12');
-      assert.equal(short(await bench.move('authorization_void', failed.history)), 'Declined InvalidData 12');
-      assert.equal(short(await bench.move('authorization_void', sale.history)), 'Declined InvalidData 12');
+      assert.equal(toSummary(await bench.move('capture', accepted.history)), 'approved');
+      assert.equal(toSummary(await bench.move('capture', failed.history)), 'Declined InvalidData 12');
+      assert.equal(toSummary(await bench.move('authorization_void', failed.history)), 'Declined InvalidData 12');
+      assert.equal(toSummary(await bench.move('authorization_void', sale.history)), 'Declined InvalidData 12');
       await bench.inquire(failed.history, failed.subject);
       bench.now += 3_600_000;
       await bench.simulator.news();
@@ -279,7 +285,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
     test('late_news: 20 s after the change, even when somebody asked before', async () => {
       const { key, history, subject } = await bench.authorized({ email: email('late_news_late_accept') });
       bench.now += 24_999;
-      assert.equal(short(await bench.inquire(history, subject)), 'approved');
+      assert.equal(toSummary(await bench.inquire(history, subject)), 'approved');
       assert.deepEqual(await keys(), []);
       bench.now += 1;
       assert.deepEqual(await keys(), [key]);

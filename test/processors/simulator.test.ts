@@ -3,19 +3,19 @@ import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { parseCurrency } from '../../src/kernel/currency.ts';
 import { passesLuhn } from '../../src/kernel/pan.ts';
-import { Bench, type CARD, money, NOON, short } from './simulator.ts';
+import { type CARD, money, NOON, SimulatorFixture, toSummary } from './simulator-fixture.ts';
 
 const UNTOLD = { operations: [], referenceCode: undefined };
 
 describe('the simulator', { timeout: 120_000 }, () => {
-  let bench: Bench;
+  let bench: SimulatorFixture;
   before(async () => {
-    bench = await Bench.open();
+    bench = await SimulatorFixture.open();
   });
   after(() => bench.close());
 
-  const inquired = async ({ history, subject }: Awaited<ReturnType<Bench['authorized']>>): Promise<string> =>
-    short(await bench.inquire(history, subject));
+  const inquired = async ({ history, subject }: Awaited<ReturnType<SimulatorFixture['authorized']>>): Promise<string> =>
+    toSummary(await bench.inquire(history, subject));
 
   describe('authorizes', () => {
     test('with everything that an approval tells', async () => {
@@ -48,8 +48,8 @@ describe('the simulator', { timeout: 120_000 }, () => {
     });
 
     test('and captures a sale', async () => {
-      assert.equal(short(await bench.authorize({ capture: true, amount: money('10.50') })), 'approved 1050');
-      assert.equal(short(await bench.authorize({ amount: money('10.50') })), 'approved');
+      assert.equal(toSummary(await bench.authorize({ capture: true, amount: money('10.50') })), 'approved 1050');
+      assert.equal(toSummary(await bench.authorize({ amount: money('10.50') })), 'approved');
     });
 
     for (const [amount, expected] of [
@@ -61,15 +61,15 @@ describe('the simulator', { timeout: 120_000 }, () => {
     ] as const)
       test(`${amount}: ${expected}, and so by inquiry`, async () => {
         const key = bench.newKey();
-        assert.equal(short(await bench.authorize({ key, amount: money(amount) })), expected);
+        assert.equal(toSummary(await bench.authorize({ key, amount: money(amount) })), expected);
         assert.equal(await inquired(bench.known(key)), expected);
       });
 
     test('from the e-mail of the cardholder, else of the billing party', async () => {
       const rejecting = 'a_autoreject@example.com';
-      assert.equal(short(await bench.authorize({ email: rejecting })), 'Declined Antifraud 59');
-      assert.equal(short(await bench.authorize({ billToEmail: rejecting })), 'Declined Antifraud 59');
-      assert.equal(short(await bench.authorize({ email: 'a@example.com', billToEmail: rejecting })), 'approved');
+      assert.equal(toSummary(await bench.authorize({ email: rejecting })), 'Declined Antifraud 59');
+      assert.equal(toSummary(await bench.authorize({ billToEmail: rejecting })), 'Declined Antifraud 59');
+      assert.equal(toSummary(await bench.authorize({ email: 'a@example.com', billToEmail: rejecting })), 'approved');
     });
 
     test('in every currency, and amounts beyond 2^53', async () => {
@@ -80,11 +80,11 @@ describe('the simulator', { timeout: 120_000 }, () => {
       }));
       for (const amount of amounts) {
         const { key, history } = await bench.authorized({ amount });
-        assert.equal(short(await bench.move('capture', history, amount)), 'approved');
+        assert.equal(toSummary(await bench.move('capture', history, amount)), 'approved');
         assert.equal(await inquired(bench.known(key, { amount })), `approved ${amount.minor}`);
         const all = await bench.move('payment_refund', history, { ...amount, minor: amount.minor + 1n });
-        assert.equal(short(all), 'Declined InvalidData 12');
-        assert.equal(short(await bench.move('payment_refund', history, amount)), 'approved');
+        assert.equal(toSummary(all), 'Declined InvalidData 12');
+        assert.equal(toSummary(await bench.move('payment_refund', history, amount)), 'approved');
       }
     });
 
@@ -121,7 +121,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       const { history, subject } = bench.known(key);
       await bench.move('authorization_void', history);
       assert.deepEqual(await bench.authorize({ key }), first, 'also when the payment has changed since');
-      assert.equal(short(await bench.inquire(history, subject)), 'reversed');
+      assert.equal(toSummary(await bench.inquire(history, subject)), 'reversed');
     });
 
     test('of a refused, a pending or an unanswered authorization, too', async () => {
@@ -130,13 +130,13 @@ describe('the simulator', { timeout: 120_000 }, () => {
         ['60001', 'pending'],
       ] as const) {
         const key = bench.newKey();
-        assert.equal(short(await bench.authorize({ key, amount: money(amount) })), expected);
-        assert.equal(short(await bench.authorize({ key })), expected);
+        assert.equal(toSummary(await bench.authorize({ key, amount: money(amount) })), expected);
+        assert.equal(toSummary(await bench.authorize({ key })), expected);
       }
       const key = bench.newKey();
       const unanswered = await bench.authorize({ key, amount: money('65001'), patience: 300 });
-      assert.equal(short(unanswered), 'unknown timeout');
-      assert.equal(short(await bench.authorize({ key })), 'approved');
+      assert.equal(toSummary(unanswered), 'unknown timeout');
+      assert.equal(toSummary(await bench.authorize({ key })), 'approved');
     });
 
     test('of a capture, refund or void, too', async () => {
@@ -145,28 +145,28 @@ describe('the simulator', { timeout: 120_000 }, () => {
       const first = await bench.move('capture', history, money('6'), { key: capture });
       assert.deepEqual(await bench.move('capture', history, money('6'), { key: capture }), first);
       const refused = await bench.move('authorization_void', history, undefined, { key: ending });
-      assert.equal(short(refused), 'Declined InvalidData 12');
+      assert.equal(toSummary(refused), 'Declined InvalidData 12');
       const again = await bench.move('authorization_void', history, undefined, { key: ending });
-      assert.equal(short(again), short(refused));
+      assert.equal(toSummary(again), toSummary(refused));
       for (let time = 0; time < 3; time++)
-        assert.equal(short(await bench.move('payment_refund', history, money('4'), { key: refund })), 'approved');
-      assert.equal(short(await bench.move('payment_refund', history, money('2'))), 'approved');
-      assert.equal(short(await bench.move('payment_refund', history, money('0.01'))), 'Declined InvalidData 12');
+        assert.equal(toSummary(await bench.move('payment_refund', history, money('4'), { key: refund })), 'approved');
+      assert.equal(toSummary(await bench.move('payment_refund', history, money('2'))), 'approved');
+      assert.equal(toSummary(await bench.move('payment_refund', history, money('0.01'))), 'Declined InvalidData 12');
     });
 
     test('of a void that was refused may be tried again, others not', async () => {
       const held = await bench.authorized({ email: 'a_void_decline@x', amount: money('10') });
       const key = bench.newKey();
       const again = () => bench.move('authorization_void', held.history, undefined, { key });
-      assert.equal(short(await again()), 'Declined Rejected 05');
-      assert.equal(short(await bench.move('capture', held.history, money('1'), { key })), 'Declined Rejected 05');
-      assert.equal(short(await again()), 'approved');
-      assert.equal(short(await again()), 'approved');
+      assert.equal(toSummary(await again()), 'Declined Rejected 05');
+      assert.equal(toSummary(await bench.move('capture', held.history, money('1'), { key })), 'Declined Rejected 05');
+      assert.equal(toSummary(await again()), 'approved');
+      assert.equal(toSummary(await again()), 'approved');
       assert.equal(await inquired(held), 'reversed');
       const refused = await bench.authorized({ email: 'a_capture_decline@x' });
       for (const type of ['capture', 'authorization_void', 'capture'] as const)
         assert.equal(
-          short(await bench.move(type, refused.history, undefined, { key: refused.key })),
+          toSummary(await bench.move(type, refused.history, undefined, { key: refused.key })),
           'Declined Rejected 05',
         );
       assert.equal(await inquired(refused), 'approved');
@@ -178,21 +178,21 @@ describe('the simulator', { timeout: 120_000 }, () => {
         { account: 'acc_2', environment: 'sandbox' },
         { account: 'acc_1', environment: 'production' },
       ] as const) {
-        assert.equal(short(await bench.move('capture', history, undefined, { tenant })), 'Declined InvalidData 12');
-        assert.equal(short(await bench.authorize({ key, tenant, amount: money('5001') })), 'Declined Rejected 05');
+        assert.equal(toSummary(await bench.move('capture', history, undefined, { tenant })), 'Declined InvalidData 12');
+        assert.equal(toSummary(await bench.authorize({ key, tenant, amount: money('5001') })), 'Declined Rejected 05');
       }
-      assert.equal(short(await bench.move('capture', history)), 'approved');
+      assert.equal(toSummary(await bench.move('capture', history)), 'approved');
     });
 
     test('that was asked after before it came is refused when it comes', async () => {
       for (const ask of ['inquire', 'abandon'] as const) {
         const key = bench.newKey();
         const { history, subject } = bench.known(key);
-        assert.equal(short(await bench[ask](UNTOLD, subject)), 'absent');
-        assert.equal(short(await bench[ask](UNTOLD, subject)), 'absent', 'again');
-        assert.equal(short(await bench.authorize({ key })), 'Declined InvalidData 12');
-        assert.equal(short(await bench.inquire(history, subject)), 'absent');
-        assert.equal(short(await bench.move('capture', history)), 'Declined InvalidData 12');
+        assert.equal(toSummary(await bench[ask](UNTOLD, subject)), 'absent');
+        assert.equal(toSummary(await bench[ask](UNTOLD, subject)), 'absent', 'again');
+        assert.equal(toSummary(await bench.authorize({ key })), 'Declined InvalidData 12');
+        assert.equal(toSummary(await bench.inquire(history, subject)), 'absent');
+        assert.equal(toSummary(await bench.move('capture', history)), 'Declined InvalidData 12');
       }
     });
 
@@ -201,20 +201,23 @@ describe('the simulator', { timeout: 120_000 }, () => {
         for (const type of ['capture', 'payment_refund', 'authorization_void'] as const) {
           const { history } = await bench.authorized({ capture: type === 'payment_refund' });
           const key = bench.newKey();
-          assert.equal(short(await bench[ask](history, bench.subject(type, key))), 'absent');
-          assert.equal(short(await bench.move(type, history, undefined, { key })), 'Declined InvalidData 12');
-          assert.equal(short(await bench[ask](history, bench.subject(type, key))), 'absent');
-          assert.equal(short(await bench.move(type, history)), 'approved', 'with another key it works');
+          assert.equal(toSummary(await bench[ask](history, bench.subject(type, key))), 'absent');
+          assert.equal(toSummary(await bench.move(type, history, undefined, { key })), 'Declined InvalidData 12');
+          assert.equal(toSummary(await bench[ask](history, bench.subject(type, key))), 'absent');
+          assert.equal(toSummary(await bench.move(type, history)), 'approved', 'with another key it works');
         }
     });
 
     test('is not booked when the time is over before it is sent', async () => {
       const key = bench.newKey();
-      assert.equal(short(await bench.authorize({ key, patience: 0 })), 'not-sent');
+      assert.equal(toSummary(await bench.authorize({ key, patience: 0 })), 'not-sent');
       const { history } = await bench.authorized();
-      assert.equal(short(await bench.move('capture', history, undefined, { key, patience: 0 })), 'not-sent');
-      assert.equal(short(await bench.inquire(history, bench.known(key).subject, { patience: 0 })), 'unknown timeout');
-      assert.equal(short(await bench.authorize({ key })), 'approved');
+      assert.equal(toSummary(await bench.move('capture', history, undefined, { key, patience: 0 })), 'not-sent');
+      assert.equal(
+        toSummary(await bench.inquire(history, bench.known(key).subject, { patience: 0 })),
+        'unknown timeout',
+      );
+      assert.equal(toSummary(await bench.authorize({ key })), 'approved');
     });
   });
 
@@ -226,55 +229,61 @@ describe('the simulator', { timeout: 120_000 }, () => {
         ['10.01', 'Declined InvalidData 12'],
       ] as const) {
         const { history } = await bench.authorized({ amount: money('10') });
-        assert.equal(short(await bench.move('capture', history, money(amount))), expected);
+        assert.equal(toSummary(await bench.move('capture', history, money(amount))), expected);
         const again = expected === 'approved' ? 'Declined InvalidData 12' : 'approved';
-        assert.equal(short(await bench.move('capture', history, money('0.01'))), again);
+        assert.equal(toSummary(await bench.move('capture', history, money('0.01'))), again);
       }
     });
 
     test('no amount of nothing, none in another currency', async () => {
       const { history } = await bench.authorized({ amount: money('10') });
       for (const amount of [money('0'), money('1', 'EUR'), { ...money('1'), minor: -1n }])
-        assert.equal(short(await bench.move('capture', history, amount)), 'Declined InvalidData 12');
+        assert.equal(toSummary(await bench.move('capture', history, amount)), 'Declined InvalidData 12');
       await bench.move('capture', history);
       for (const amount of [money('0'), money('1', 'EUR'), { ...money('1'), minor: -1n }])
-        assert.equal(short(await bench.move('payment_refund', history, amount)), 'Declined InvalidData 12');
+        assert.equal(toSummary(await bench.move('payment_refund', history, amount)), 'Declined InvalidData 12');
     });
 
     test('captured or voided, never both; voided twice does no harm', async () => {
       const captured = await bench.authorized();
       await bench.move('capture', captured.history, money('1'));
-      assert.equal(short(await bench.move('authorization_void', captured.history)), 'Declined InvalidData 12');
+      assert.equal(toSummary(await bench.move('authorization_void', captured.history)), 'Declined InvalidData 12');
       assert.equal(await inquired(captured), 'approved 100');
       const voided = await bench.authorized();
-      assert.equal(short(await bench.move('authorization_void', voided.history)), 'approved');
-      assert.equal(short(await bench.move('authorization_void', voided.history)), 'approved');
-      assert.equal(short(await bench.move('capture', voided.history)), 'Declined InvalidData 12');
+      assert.equal(toSummary(await bench.move('authorization_void', voided.history)), 'approved');
+      assert.equal(toSummary(await bench.move('authorization_void', voided.history)), 'approved');
+      assert.equal(toSummary(await bench.move('capture', voided.history)), 'Declined InvalidData 12');
       assert.equal(await inquired(voided), 'reversed');
     });
 
     test('a sale is not voided, and refunded up to its amount', async () => {
       const sale = await bench.authorized({ capture: true, amount: money('10') });
-      assert.equal(short(await bench.move('authorization_void', sale.history)), 'Declined InvalidData 12');
-      assert.equal(short(await bench.move('capture', sale.history)), 'Declined InvalidData 12');
-      assert.equal(short(await bench.move('payment_refund', sale.history, money('10.01'))), 'Declined InvalidData 12');
-      assert.equal(short(await bench.move('payment_refund', sale.history, money('9.99'))), 'approved');
-      assert.equal(short(await bench.move('payment_refund', sale.history, money('0.02'))), 'Declined InvalidData 12');
-      assert.equal(short(await bench.move('payment_refund', sale.history, money('0.01'))), 'approved');
+      assert.equal(toSummary(await bench.move('authorization_void', sale.history)), 'Declined InvalidData 12');
+      assert.equal(toSummary(await bench.move('capture', sale.history)), 'Declined InvalidData 12');
+      assert.equal(
+        toSummary(await bench.move('payment_refund', sale.history, money('10.01'))),
+        'Declined InvalidData 12',
+      );
+      assert.equal(toSummary(await bench.move('payment_refund', sale.history, money('9.99'))), 'approved');
+      assert.equal(
+        toSummary(await bench.move('payment_refund', sale.history, money('0.02'))),
+        'Declined InvalidData 12',
+      );
+      assert.equal(toSummary(await bench.move('payment_refund', sale.history, money('0.01'))), 'approved');
       assert.equal(await inquired(sale), 'approved 1000', 'what was captured stays what it was');
     });
 
     test('what is open can only be voided, what was refused nothing', async () => {
       const open = await bench.authorized({ amount: money('60000'), capture: true });
-      assert.equal(short(await bench.move('capture', open.history)), 'Declined InvalidData 12');
-      assert.equal(short(await bench.move('payment_refund', open.history)), 'Declined InvalidData 12');
-      assert.equal(short(await bench.move('authorization_void', open.history)), 'approved');
+      assert.equal(toSummary(await bench.move('capture', open.history)), 'Declined InvalidData 12');
+      assert.equal(toSummary(await bench.move('payment_refund', open.history)), 'Declined InvalidData 12');
+      assert.equal(toSummary(await bench.move('authorization_void', open.history)), 'approved');
       assert.equal(await inquired(open), 'reversed');
       const refused = await bench.authorized({ amount: money('5001') });
       for (const type of ['capture', 'payment_refund', 'authorization_void'] as const)
-        assert.equal(short(await bench.move(type, refused.history)), 'Declined InvalidData 12');
+        assert.equal(toSummary(await bench.move(type, refused.history)), 'Declined InvalidData 12');
       for (const type of ['capture', 'payment_refund', 'authorization_void'] as const)
-        assert.equal(short(await bench.move(type, UNTOLD)), 'Declined InvalidData 12');
+        assert.equal(toSummary(await bench.move(type, UNTOLD)), 'Declined InvalidData 12');
     });
 
     test('inquiry by key tells what became of a capture, refund or void', async () => {
@@ -285,7 +294,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       const refused = bench.newKey();
       await bench.move('payment_refund', history, money('7'), { key: refused });
       assert.equal(
-        short(await bench.inquire(history, bench.subject('payment_refund', refused))),
+        toSummary(await bench.inquire(history, bench.subject('payment_refund', refused))),
         'Declined InvalidData 12',
       );
     });
@@ -295,14 +304,14 @@ describe('the simulator', { timeout: 120_000 }, () => {
     test('an authorization, open, authorized or captured', async () => {
       for (const asked of [{}, { capture: true }, { amount: money('60000') }]) {
         const given = await bench.authorized(asked);
-        assert.equal(short(await bench.abandon(UNTOLD, given.subject)), 'approved');
-        assert.equal(short(await bench.abandon(UNTOLD, given.subject)), 'approved', 'again');
+        assert.equal(toSummary(await bench.abandon(UNTOLD, given.subject)), 'approved');
+        assert.equal(toSummary(await bench.abandon(UNTOLD, given.subject)), 'approved', 'again');
         assert.equal(await inquired(given), 'reversed');
-        assert.equal(short(await bench.move('capture', given.history)), 'Declined InvalidData 12');
-        assert.equal(short(await bench.move('payment_refund', given.history)), 'Declined InvalidData 12');
+        assert.equal(toSummary(await bench.move('capture', given.history)), 'Declined InvalidData 12');
+        assert.equal(toSummary(await bench.move('payment_refund', given.history)), 'Declined InvalidData 12');
       }
       const refused = await bench.authorized({ amount: money('5001') });
-      assert.equal(short(await bench.abandon(UNTOLD, refused.subject)), 'approved');
+      assert.equal(toSummary(await bench.abandon(UNTOLD, refused.subject)), 'approved');
       assert.equal(await inquired(refused), 'Declined Rejected 05');
     });
 
@@ -311,13 +320,17 @@ describe('the simulator', { timeout: 120_000 }, () => {
       const key = bench.newKey();
       await bench.move('capture', history, money('6'), { key });
       const capture = bench.subject('capture', key);
-      assert.equal(short(await bench.abandon(history, capture)), 'approved');
-      assert.equal(short(await bench.abandon(history, capture)), 'approved', 'again');
-      assert.equal(short(await bench.inquire(history, capture)), 'absent');
-      assert.equal(short(await bench.inquire(history, subject)), 'approved');
-      assert.equal(short(await bench.move('capture', history, money('6'), { key })), 'approved', 'the first answer');
-      assert.equal(short(await bench.inquire(history, subject)), 'approved', 'and nothing moved');
-      assert.equal(short(await bench.move('capture', history, money('10'))), 'approved');
+      assert.equal(toSummary(await bench.abandon(history, capture)), 'approved');
+      assert.equal(toSummary(await bench.abandon(history, capture)), 'approved', 'again');
+      assert.equal(toSummary(await bench.inquire(history, capture)), 'absent');
+      assert.equal(toSummary(await bench.inquire(history, subject)), 'approved');
+      assert.equal(
+        toSummary(await bench.move('capture', history, money('6'), { key })),
+        'approved',
+        'the first answer',
+      );
+      assert.equal(toSummary(await bench.inquire(history, subject)), 'approved', 'and nothing moved');
+      assert.equal(toSummary(await bench.move('capture', history, money('10'))), 'approved');
     });
 
     test('a refund, and no capture below one', async () => {
@@ -327,8 +340,8 @@ describe('the simulator', { timeout: 120_000 }, () => {
       await bench.move('payment_refund', history, money('6'), { key: refundKey });
       const built = await bench.abandon(history, bench.subject('capture', captureKey));
       assert.deepEqual(built, { kind: 'unknown', why: 'built-upon' });
-      assert.equal(short(await bench.abandon(history, bench.subject('payment_refund', refundKey))), 'approved');
-      assert.equal(short(await bench.move('payment_refund', history, money('10'))), 'approved');
+      assert.equal(toSummary(await bench.abandon(history, bench.subject('payment_refund', refundKey))), 'approved');
+      assert.equal(toSummary(await bench.move('payment_refund', history, money('10'))), 'approved');
     });
 
     test('a void: what was given back stays so', async () => {
@@ -336,8 +349,8 @@ describe('the simulator', { timeout: 120_000 }, () => {
         const given = await bench.authorized();
         const key = bench.newKey();
         await bench.move('authorization_void', given.history, undefined, { key });
-        assert.equal(short(await bench.inquire(given.history, bench.subject(type, key))), 'approved');
-        assert.equal(short(await bench.abandon(given.history, bench.subject(type, key))), 'reversed');
+        assert.equal(toSummary(await bench.inquire(given.history, bench.subject(type, key))), 'approved');
+        assert.equal(toSummary(await bench.abandon(given.history, bench.subject(type, key))), 'reversed');
         assert.equal(await inquired(given), 'reversed');
       }
     });
@@ -351,22 +364,22 @@ describe('the simulator', { timeout: 120_000 }, () => {
     const [plain, faulty] = keys;
     await bench.restart();
     assert.equal(await inquired(plain), 'approved');
-    assert.equal(short(await bench.authorize({ key: plain.key, amount: money('5001') })), 'approved');
-    assert.equal(short(await bench.move('capture', plain.history)), 'approved');
-    assert.equal(short(await bench.move('capture', faulty.history, money('7'))), 'Declined Rejected 05');
+    assert.equal(toSummary(await bench.authorize({ key: plain.key, amount: money('5001') })), 'approved');
+    assert.equal(toSummary(await bench.move('capture', plain.history)), 'approved');
+    assert.equal(toSummary(await bench.move('capture', faulty.history, money('7'))), 'Declined Rejected 05');
     await bench.restart();
     assert.equal(await inquired(plain), 'approved 10000');
-    assert.equal(short(await bench.move('capture', faulty.history, money('7'))), 'approved');
+    assert.equal(toSummary(await bench.move('capture', faulty.history, money('7'))), 'approved');
   });
 
   test('whatever the database does, there is an outcome', async () => {
-    const other = await Bench.open();
+    const other = await SimulatorFixture.open();
     const { history, subject } = await other.authorized();
     await other.close();
-    assert.equal(short(await other.authorize()), 'unknown books');
-    assert.equal(short(await other.move('capture', history)), 'unknown books');
-    assert.equal(short(await other.inquire(history, subject)), 'unknown books');
-    assert.equal(short(await other.abandon(history, subject)), 'unknown books');
+    assert.equal(toSummary(await other.authorize()), 'unknown books');
+    assert.equal(toSummary(await other.move('capture', history)), 'unknown books');
+    assert.equal(toSummary(await other.inquire(history, subject)), 'unknown books');
+    assert.equal(toSummary(await other.abandon(history, subject)), 'unknown books');
   });
 
   test('its settings are those of all processors with other defaults', () => {
@@ -391,9 +404,9 @@ describe('the simulator', { timeout: 120_000 }, () => {
         async (whole, part, back) => {
           const { currency } = money('1');
           const { history } = await bench.authorized({ amount: { minor: whole, currency } });
-          const captured = short(await bench.move('capture', history, { minor: part, currency }));
+          const captured = toSummary(await bench.move('capture', history, { minor: part, currency }));
           assert.equal(captured === 'approved', part > 0n && part <= whole);
-          const refunded = short(await bench.move('payment_refund', history, { minor: back, currency }));
+          const refunded = toSummary(await bench.move('payment_refund', history, { minor: back, currency }));
           assert.equal(refunded === 'approved', captured === 'approved' && back > 0n && back <= part);
         },
       ),

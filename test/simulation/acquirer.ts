@@ -10,7 +10,7 @@ import type {
   ProcessorCall,
   Subject,
 } from '../../src/payments/processor.ts';
-import { AcquirerBooks, type Habits, type Said } from './acquirer-books.ts';
+import { type AcquirerBehavior, AcquirerLedger, type AcquirerResponse } from './acquirer-ledger.ts';
 import type { Dice } from './dice.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -32,32 +32,32 @@ const FATES = {
 } as const;
 
 /** Faults that no service can make good: to see that they are noticed. */
-export type Spoilt = 'mute' | 'forgets-captures';
+export type CorruptedResponse = 'mute' | 'forgets-captures';
 
 const NEVER: Promise<never> = new Promise(() => undefined);
 const GARBLED = { kind: 'unknown', why: 'garbled' } as const;
 
 /** A processor that is as unpleasant as real ones, over a line on which everything goes wrong, with books of its own. */
 export class Acquirer {
-  readonly habits: Habits;
-  readonly books: AcquirerBooks;
+  readonly habits: AcquirerBehavior;
+  readonly books: AcquirerLedger;
   readonly #time: VirtualTime;
   readonly #dice: Dice;
   readonly #tell: (line: string) => void;
   /** Requests that are still on their way arrive before this much later, milliseconds. */
   readonly #lateMost: number;
-  readonly #spoilt: Spoilt | undefined;
+  readonly #spoilt: CorruptedResponse | undefined;
   /** The line works from now on; what is late stays so. */
   isCalm = false;
   #onTheWay = 0;
 
   constructor(options: {
-    habits: Habits;
+    habits: AcquirerBehavior;
     time: VirtualTime;
     dice: Dice;
     lateMost: number;
     tell: (line: string) => void;
-    spoilt: Spoilt | undefined;
+    spoilt: CorruptedResponse | undefined;
   }) {
     this.habits = options.habits;
     this.#time = options.time;
@@ -65,7 +65,7 @@ export class Acquirer {
     this.#tell = options.tell;
     this.#lateMost = options.lateMost;
     this.#spoilt = options.spoilt;
-    this.books = new AcquirerBooks({ habits: options.habits, dice: options.dice.branch(), now: () => this.#time.now });
+    this.books = new AcquirerLedger({ habits: options.habits, dice: options.dice.branch(), now: () => this.#time.now });
   }
 
   /** Requests that have not arrived, and answers that have not. */
@@ -81,8 +81,11 @@ export class Acquirer {
   /** What one process sees of it; after its crash it asks and hears nothing any more. */
   seenBy(isDead: () => boolean, tenant: Tenant): Processor {
     const { sale, partialCapture, absences } = this.habits;
-    const send = <Word extends Outcome | Finding>(what: string, call: ProcessorCall, act: () => Said): Promise<Word> =>
-      isDead() ? NEVER : (this.#send(what, call.key, act, isDead) as Promise<Word>);
+    const send = <Word extends Outcome | Finding>(
+      what: string,
+      call: ProcessorCall,
+      act: () => AcquirerResponse,
+    ): Promise<Word> => (isDead() ? NEVER : (this.#send(what, call.key, act, isDead) as Promise<Word>));
     return {
       capabilities: { sale, partialCapture, absences },
       settings: {},
@@ -117,7 +120,7 @@ export class Acquirer {
     };
   }
 
-  #send(what: string, key: string, act: () => Said, isDead: () => boolean): Promise<Outcome | Finding> {
+  #send(what: string, key: string, act: () => AcquirerResponse, isDead: () => boolean): Promise<Outcome | Finding> {
     const isLost = this.#spoilt === 'mute';
     const fate = isLost ? 'lost' : this.isCalm ? 'good' : this.#dice.weighed(FATES);
     const name = `${what} ${key}`;
@@ -155,7 +158,7 @@ const paymentOf = ({ operations }: History): string => operations[0]?.key ?? '';
 
 const isFirst = ({ type }: Subject): boolean => type === 'authorization' || type === 'payment';
 
-function wordOf(said: Said, key: string): Outcome | Finding {
+function wordOf(said: AcquirerResponse, key: string): Outcome | Finding {
   const particulars = { processorId: `at-${key}`, responseCode: said.kind === 'refused' ? '05' : '00' };
   if (said.kind === 'absent') return { kind: 'absent' };
   if (said.kind !== 'approved') return { ...said, particulars } as Outcome | Finding;

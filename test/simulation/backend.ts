@@ -6,13 +6,13 @@ import { standingOf } from '../../src/payments/processors/simulator/entry.ts';
 import { Simulator } from '../../src/payments/processors/simulator/simulator.ts';
 import type { GivenSettings } from '../../src/payments/settings.ts';
 import { type Database, text } from '../../src/storage/database.ts';
-import { Acquirer, type Spoilt } from './acquirer.ts';
-import { type Habits, refundedOf } from './acquirer-books.ts';
+import { Acquirer, type CorruptedResponse } from './acquirer.ts';
+import { type AcquirerBehavior, refundedOf } from './acquirer-ledger.ts';
 import type { Dice } from './dice.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** How a payment stands in the books of a processor. */
-export interface Stand {
+export interface BackendState {
   readonly state: 'pending' | 'approved' | 'refused' | 'reversed';
   readonly amount: bigint;
   readonly captured: bigint;
@@ -41,7 +41,7 @@ export interface Backend {
   isBusy(): boolean;
   /** When something changes by itself. */
   nextTurn(): number | undefined;
-  stands(database: Database): Promise<Map<string, Stand>>;
+  stands(database: Database): Promise<Map<string, BackendState>>;
   violations(): readonly string[];
   /** Resolves when what goes over a real network has gone over it. */
   reach?(): Promise<void>;
@@ -60,7 +60,7 @@ export const SETTINGS: GivenSettings = {
 /** Twice `recovery-max`: so long is looked for what nobody confirmed. */
 const LATE_MOST = 110_000;
 
-function habitsOf(dice: Dice): Habits {
+function habitsOf(dice: Dice): AcquirerBehavior {
   const absences = dice.pick([1, 3, Number.POSITIVE_INFINITY]);
   return {
     absences,
@@ -77,14 +77,14 @@ export function acquirerBackend(options: {
   dice: Dice;
   tenant: Tenant;
   tell: (line: string) => void;
-  spoilt: Spoilt | undefined;
+  spoilt: CorruptedResponse | undefined;
 }): Backend {
   const { time, dice, tenant, tell, spoilt } = options;
   const habits = habitsOf(dice);
   tell(`acquirer: ${JSON.stringify({ ...habits, absences: String(habits.absences) })}`);
   const acquirer = new Acquirer({ habits, time, dice: dice.branch(), lateMost: LATE_MOST, tell, spoilt });
   const { books } = acquirer;
-  const standOf = (key: string): Stand | undefined => {
+  const standOf = (key: string): BackendState | undefined => {
     const payment = books.payments.get(key);
     return (
       payment && {
@@ -107,7 +107,7 @@ export function acquirerBackend(options: {
     stands: async () => {
       // What is due to change has changed.
       books.settle();
-      return new Map([...books.payments.keys()].map((key) => [key, standOf(key) as Stand]));
+      return new Map([...books.payments.keys()].map((key) => [key, standOf(key) as BackendState]));
     },
     violations: () => books.violations,
     wish: (wishes) => ({ email: 'ana@example.com', units: wishes.between(1, 900) }),
@@ -134,7 +134,7 @@ export function simulatorBackend({ time, tenant }: { time: VirtualTime; tenant: 
     isBusy: () => false,
     nextTurn: () => undefined,
     stands: async (database) => {
-      const stands = new Map<string, Stand>();
+      const stands = new Map<string, BackendState>();
       for (const row of await database.read('select key from simulator_payments')) {
         const entry = await findEntry(database, tenant, text(row, 'key'));
         const standing = entry && standingOf(entry, time.now);

@@ -1,15 +1,15 @@
 import type { Backend } from './backend.ts';
 import type { Dice } from './dice.ts';
-import type { Answered, Asked, EndpointName, Machine } from './machine.ts';
+import type { EndpointName, Machine, SimulatedRequest, SimulatedResponse } from './machine.ts';
 
 /** A request as its sender knows it. Its reference tells it apart from all others. */
 export interface Request {
-  readonly asked: Asked;
+  readonly asked: SimulatedRequest;
   readonly reference: string;
   /** The capture that its card comes from. */
   readonly capture: string | undefined;
   /** All answers that came, in their order. */
-  readonly answers: Answered[];
+  readonly answers: SimulatedResponse[];
   sent: number;
 }
 
@@ -19,7 +19,7 @@ interface Waiting {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
-export const jsonOf = ({ text }: Answered): any => JSON.parse(text);
+export const jsonOf = ({ text }: SimulatedResponse): any => JSON.parse(text);
 
 const PANS = ['4111111111111111', '5200828282828210', '4242424242424242'];
 
@@ -67,7 +67,7 @@ export class Clients {
     request.sent++;
     const waiting: Waiting = { machine };
     this.#underWay.add(waiting);
-    const done = (answer: Answered): void => {
+    const done = (answer: SimulatedResponse): void => {
       if (!this.#underWay.delete(waiting)) return;
       this.#heard(request, answer);
       this.#tell(`${name} <- ${answer.status}${answer.replayed ? ' again' : ''} ${summaryOf(answer)}`);
@@ -80,7 +80,7 @@ export class Clients {
     for (const each of this.#underWay) if (each.machine === machine) this.#underWay.delete(each);
   }
 
-  #heard(request: Request, answer: Answered): void {
+  #heard(request: Request, answer: SimulatedResponse): void {
     request.answers.push(answer);
     if (answer.status !== 200) return;
     const { payment_id: id, status } = jsonOf(answer).data.transaction_info;
@@ -105,7 +105,7 @@ export class Clients {
     return status === 'Opened' ? { ...all, void: 20, show: 12 } : all;
   }
 
-  #made(asked: Asked, reference: string, capture?: string): Request {
+  #made(asked: SimulatedRequest, reference: string, capture?: string): Request {
     const request: Request = { asked, reference, capture, answers: [], sent: 0 };
     this.requests.push(request);
     return request;
@@ -139,7 +139,7 @@ export class Clients {
   }
 }
 
-function summaryOf(answer: Answered): string {
+function summaryOf(answer: SimulatedResponse): string {
   const { status, message, data } = jsonOf(answer);
   const { transaction_id: id, status: stands, reason } = data.transaction_info ?? {};
   return [status, `“${message}”`, stands, reason, id].filter((word) => word !== undefined).join(' ');

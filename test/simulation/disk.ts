@@ -2,7 +2,7 @@ import type { Database, Outcome, Row, Unit, Value } from '../../src/storage/data
 import type { Dice } from './dice.ts';
 
 interface Waiting {
-  readonly owner: MortalDatabase;
+  readonly owner: CrashableDatabase;
   readonly unit: Unit;
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
@@ -37,7 +37,7 @@ export class Disk {
     return this.#waiting.filter(({ owner }) => !owner.isHeldUp);
   }
 
-  commit(owner: MortalDatabase, unit: Unit): Promise<Outcome> {
+  commit(owner: CrashableDatabase, unit: Unit): Promise<Outcome> {
     return new Promise((resolve, reject) => this.#waiting.push({ owner, unit, resolve, reject }));
   }
 
@@ -54,7 +54,7 @@ export class Disk {
   }
 
   /** Commits one of the units; a crash of its process comes before or after. */
-  async step(crash: ((owner: MortalDatabase) => void) | undefined): Promise<void> {
+  async step(crash: ((owner: CrashableDatabase) => void) | undefined): Promise<void> {
     const ready = this.#ready();
     const next = ready[this.#dice.below(ready.length)];
     if (next === undefined) return;
@@ -70,13 +70,13 @@ export class Disk {
   }
 
   /** Of what a crashed process had handed over, some is still written. */
-  abandon(owner: MortalDatabase): void {
+  abandon(owner: CrashableDatabase): void {
     this.#waiting = this.#waiting.filter((each) => each.owner !== owner || this.#dice.percent(50));
   }
 }
 
 /** The database as one process sees it: once that has crashed nothing of it comes back. */
-export class MortalDatabase implements Database {
+export class CrashableDatabase implements Database {
   isDead = false;
   /** Its process stands still, as when its machine sleeps. */
   isHeldUp = false;

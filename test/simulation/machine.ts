@@ -40,7 +40,7 @@ export const ENDPOINTS = {
 } as const;
 export type EndpointName = keyof typeof ENDPOINTS;
 
-export interface Asked {
+export interface SimulatedRequest {
   readonly endpoint: EndpointName;
   /** In the path. */
   readonly id: string;
@@ -48,7 +48,7 @@ export interface Asked {
   readonly key: string | undefined;
 }
 
-export interface Answered {
+export interface SimulatedResponse {
   readonly status: number;
   readonly replayed: boolean;
   readonly text: string;
@@ -143,7 +143,7 @@ export class Machine {
   }
 
   /** A request of a caller who was let in. */
-  async ask({ endpoint, id, body, key }: Asked): Promise<Answered> {
+  async ask({ endpoint, id, body, key }: SimulatedRequest): Promise<SimulatedResponse> {
     const admission = {
       key: { id: 'key_1', name: 'shop', permissions: PERMISSIONS },
       tenant: this.#tenant,

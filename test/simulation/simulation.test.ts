@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { isPostgres } from '../database.ts';
+import { isPostgres } from '../fixtures/database.ts';
 import { traceOf } from './report.ts';
 import { type Plan, simulate } from './simulation.ts';
 

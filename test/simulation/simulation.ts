@@ -8,18 +8,18 @@ import type { Pan } from '../../src/kernel/pan.ts';
 import { TimeGuard, type TrustedTime } from '../../src/kernel/time-guard.ts';
 import type { Lane } from '../../src/payments/lane.ts';
 import type { Driver } from '../../src/storage/database.ts';
-import { trusting } from '../clocks.ts';
-import { dropDatabase, openFolder } from '../database.ts';
-import { beginJournal } from '../journals.ts';
-import { memoryFolder } from '../postgres-server.ts';
-import type { Spoilt } from './acquirer.ts';
+import { trustedTime } from '../fixtures/clock.ts';
+import { dropDatabase, openFolder } from '../fixtures/database.ts';
+import { initializeJournal } from '../fixtures/journals.ts';
+import { memoryFolder } from '../fixtures/postgres-server.ts';
+import type { CorruptedResponse } from './acquirer.ts';
 import { acquirerBackend, type Backend, simulatorBackend } from './backend.ts';
 import { Clients } from './clients.ts';
 import { Dice } from './dice.ts';
-import { Disk, MortalDatabase } from './disk.ts';
+import { CrashableDatabase, Disk } from './disk.ts';
+import { cyberSourceBackend, koinBackend } from './fake-backends.ts';
 import { Machine } from './machine.ts';
-import { reckon } from './reckoning.ts';
-import { cyberSourceBackend, koinBackend } from './stand-ins.ts';
+import { reconcile } from './reconcile.ts';
 import { VirtualTime } from './virtual-time.ts';
 
 export interface Plan {
@@ -28,7 +28,7 @@ export interface Plan {
   /** How many requests clients send. */
   readonly requests: number;
   /** Of the acquirer. */
-  readonly spoilt?: Spoilt;
+  readonly spoilt?: CorruptedResponse;
   /** The clocks of both nodes jump by hours for seconds. `trusted`: the nodes do not notice. */
   readonly clockJumps?: 'noticed' | 'trusted';
 }
@@ -94,7 +94,7 @@ interface Parts {
 }
 
 interface Node {
-  readonly database: MortalDatabase;
+  readonly database: CrashableDatabase;
   readonly machine: Machine;
   stop(): void;
 }
@@ -186,9 +186,9 @@ class Simulation {
   async #prepare(): Promise<Machine> {
     const clock = () => this.#time.now;
     await this.#real.migrate(clock);
-    await beginJournal(this.#real, createSecretKey(this.#dice.bytes(32)));
+    await initializeJournal(this.#real, createSecretKey(this.#dice.bytes(32)));
     const process = { database: this.#real, clock, random: this.#dice.branch(), isDead: () => false };
-    const desk = this.#machine(process, clock, trusting(clock));
+    const desk = this.#machine(process, clock, trustedTime(clock));
     const { name } = this.#backend;
     const settings = { ...this.#backend.settings, ...(this.#plan.clockJumps !== undefined && LONG_LIFETIMES) };
     await desk.activations.enable(TENANT, { processor: name, settings, force: false }, OPERATOR);
@@ -217,14 +217,14 @@ class Simulation {
   }
 
   #startNode(at: number): void {
-    const database = new MortalDatabase(this.#disk);
+    const database = new CrashableDatabase(this.#disk);
     const skew = this.#dice.between(-200, 200);
     const right = (): number => this.#time.now + skew;
     const clock = (): number => right() + this.#wrongBy;
     const guard = new TimeGuard({ clock, monotonic: () => this.#time.now });
     guard.begin(this.#lastTrusted);
     const process = { database, clock: right, random: this.#dice.branch(), isDead: () => database.isDead };
-    const machine = this.#machine(process, clock, this.#plan.clockJumps === 'trusted' ? trusting(clock) : guard);
+    const machine = this.#machine(process, clock, this.#plan.clockJumps === 'trusted' ? trustedTime(clock) : guard);
     let running = false;
     const round = async (): Promise<void> => {
       if (running || database.isDead) return;
@@ -242,7 +242,7 @@ class Simulation {
     this.#nodes[at] = { database, machine, stop };
   }
 
-  #crash(database: MortalDatabase, clients: Clients): void {
+  #crash(database: CrashableDatabase, clients: Clients): void {
     const at = this.#nodes.findIndex((node) => node?.database === database);
     const node = this.#nodes[at];
     // A unit that was handed over before an earlier crash.
@@ -328,7 +328,7 @@ class Simulation {
       this.#jumpClock(clients);
     if (this.#disk.ready > 0 && this.#dice.percent(this.#isCalm ? 95 : 85)) {
       const isLast = !this.#isCalm && this.#dice.below(1000) < CRASHES;
-      await this.#disk.step(isLast ? (owner) => this.#crash(owner as MortalDatabase, clients) : undefined);
+      await this.#disk.step(isLast ? (owner) => this.#crash(owner as CrashableDatabase, clients) : undefined);
     } else if (!this.#isCalm && this.#dice.below(2000) === 0) {
       this.#time.jumpTo(this.#time.now + this.#dice.pick([2000, 20_000, 200_000]));
       this.#tell('time jumps');
@@ -362,10 +362,10 @@ class Simulation {
     if (this.#plan.clockJumps === undefined) await this.#repeat(clients);
     const stuckAgain = await settle();
     faults.push(...[stuck, stuckAgain].filter((each) => each !== undefined));
-    faults.push(...(await reckon({ ...look, isOver: false })));
+    faults.push(...(await reconcile({ ...look, isOver: false })));
     const open = await this.#settle(clients, () => this.#nextDue(desk, () => true));
     if (open !== undefined) faults.push(open);
-    faults.push(...(await reckon({ ...look, isOver: true })), ...this.#faults.slice(faults.length));
+    faults.push(...(await reconcile({ ...look, isOver: true })), ...this.#faults.slice(faults.length));
     return [...new Set(faults)];
   }
 

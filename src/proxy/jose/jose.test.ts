@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compactDecrypt, compactVerify } from 'jose';
-import { newPair, partiesOf } from '../../../test/rsa-pairs.ts';
+import { newKeyPair, partiesOf } from '../../../test/fixtures/rsa-key-pairs.ts';
 import { systemRandom } from '../../crypto/random.ts';
 import { thumbprint } from '../../crypto/rsa-keys.ts';
 import { type GivenSettings, type Settings, settingsInForce } from '../settings.ts';
 import { type JoseMessage, secureWithJose } from './jose.ts';
 import { encryptCompact } from './jwe.ts';
 
-const [merchant, processor, stranger] = [newPair(), newPair(3072), newPair()];
+const [merchant, processor, stranger] = [newKeyPair(), newKeyPair(3072), newKeyPair()];
 const PARTIES = await partiesOf(merchant, processor);
 const PAYLOAD = Buffer.from(' {"cardData": {"pan":"4111111111111111"},\n "amount":0.00, "name":"Zoë 😀"} ');
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { newKeyPair, partiesOf, privatePem } from '../../../test/fixtures/rsa-key-pairs.ts';
 import { canonicalise } from '../../../test/receivers/exclusive-c14n.ts';
 import { plaintextsOf } from '../../../test/receivers/node-decryption.ts';
 import { openEnvelope } from '../../../test/receivers/node-receiver.ts';
@@ -13,7 +14,6 @@ import {
   parseXml,
   textOf,
 } from '../../../test/receivers/xml-tree.ts';
-import { newPair, partiesOf, privatePem } from '../../../test/rsa-pairs.ts';
 import { systemRandom } from '../../crypto/random.ts';
 import { subjectKeyIdentifier } from '../../crypto/rsa-keys.ts';
 import { type GivenSettings, settingsInForce } from '../settings.ts';
@@ -21,7 +21,7 @@ import { CONTENT, KEY_TRANSPORT, NS } from './algorithms.ts';
 import { secureWithWssec } from './wssec.ts';
 
 const NOW = Date.UTC(2026, 0, 15);
-const [merchant, processor] = [newPair(), newPair()];
+const [merchant, processor] = [newKeyPair(), newKeyPair()];
 const PARTIES = await partiesOf(merchant, processor, NOW);
 const { certificate } = PARTIES.merchant;
 

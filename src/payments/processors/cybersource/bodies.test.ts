@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { bareOrder, CURRENCIES, USD } from '../../../../test/payment-pieces.ts';
+import { buildOrder, CURRENCIES, USD } from '../../../../test/fixtures/payment-fixtures.ts';
 import { minorUnitDigits } from '../../../kernel/currency.ts';
 import { parseExpiry } from '../../../kernel/expiry.ts';
 import { parsePan } from '../../../kernel/pan.ts';
@@ -15,7 +15,7 @@ const pan = parsePan('4111111111111111');
 const expiry = parseExpiry('03/29');
 assert.ok(pan && expiry);
 const card: CardData = { pan, expiry, securityCode: undefined, holder: undefined };
-const bare = bareOrder({ amount });
+const bare = buildOrder({ amount });
 
 type Sent = { orderInformation: { amountDetails: unknown; billTo?: Record<string, string> } };
 

@@ -1,0 +1,16 @@
+import type { Locator, Page } from 'playwright-core';
+
+/** What people do on every page, by the words that they see. */
+
+export const press = (within: Page | Locator, name: string | RegExp): Promise<void> =>
+  within
+    .getByRole('button', typeof name === 'string' ? { name, exact: true } : { name })
+    .first()
+    .click();
+
+/** The one on top. */
+export const dialogOf = (page: Page): Locator => page.getByRole('dialog').last();
+
+/** The note at the edge of the screen that says so. */
+export const notice = (page: Page, text: string | RegExp): Promise<void> =>
+  page.getByRole('alert').filter({ hasText: text }).last().waitFor();

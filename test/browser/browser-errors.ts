@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import type { BrowserContext, Response } from 'playwright-core';
+
+/** What scripts ask for, and can tell people about when it is refused. */
+const ASKED_BY_SCRIPT = new Set(['fetch', 'xhr']);
+
+/** Everything that went wrong in the pages of a person without being shown to them. */
+export class BrowserErrors {
+  #found: string[] = [];
+  #refused: string[] = [];
+
+  /** Also of pages that are opened later. What breaks the content security policy is told on the console. */
+  watch(context: BrowserContext): void {
+    context.on('console', (message) => {
+      // What could not be loaded is told below, with its address.
+      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+        this.#found.push(`console: ${message.text()}`);
+    });
+    context.on('weberror', (event) => {
+      const { name, message, stack } = event.error();
+      this.#found.push(`error: ${name}: ${message}\n${stack}`);
+    });
+    context.on('response', (response) => this.#hear(response));
+    context.on('requestfailed', (request) => {
+      const text = request.failure()?.errorText ?? '';
+      // A page that is left gives up what it asked for.
+      if (text !== 'net::ERR_ABORTED') this.#found.push(`not loaded: ${request.method()} ${request.url()}: ${text}`);
+    });
+  }
+
+  /** A refusal is an answer that a page has to show; a fault, or a piece of the page that is missing, is not. */
+  #hear(response: Response): void {
+    const status = response.status();
+    const isAnswer = ASKED_BY_SCRIPT.has(response.request().resourceType());
+    if (status < 400) return;
+    const told = isAnswer && status < 500 ? this.#refused : this.#found;
+    told.push(`${status}: ${response.request().method()} ${response.url()}`);
+  }
+
+  /** Fails when the service refused anything that scripts asked for but this, and forgets it: nobody asked for that. */
+  checkRefusals(expected: RegExp): void {
+    const refused = this.#refused.filter((text) => !expected.test(text));
+    this.#refused = [];
+    assert.equal(refused.join('\n'), '', 'the pages asked for what they were refused');
+  }
+
+  /** Takes back what the test brought about itself; fails when there was none of it. */
+  expect(pattern: RegExp): void {
+    const expected = this.#found.filter((text) => pattern.test(text));
+    assert.ok(expected.length > 0, `nobody complained of ${pattern}; complaints: ${this.#found.join('\n')}`);
+    this.#found = this.#found.filter((text) => !pattern.test(text));
+  }
+
+  /** Fails when there is any, and forgets it. */
+  check(): void {
+    const found = this.#found;
+    this.#found = [];
+    assert.equal(found.join('\n'), '', 'the pages complained');
+  }
+}

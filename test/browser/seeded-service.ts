@@ -1,0 +1,226 @@
+import { approve, carryOut, decline, listApprovals } from '../../console/wire/approvals.ts';
+import { createKey } from '../../console/wire/keys.ts';
+import { requestActivation, showOnboarding } from '../../console/wire/onboarding.ts';
+import { approveActivation, declineActivation } from '../../console/wire/operator.ts';
+import { captureByHand, refundByHand } from '../../console/wire/payments.ts';
+import { configureProxy } from '../../console/wire/proxy.ts';
+import { inviteToTeam } from '../../console/wire/team.ts';
+import type { Permission } from '../../src/accounts/permission.ts';
+import { DAY, HOUR } from '../../src/kernel/clock.ts';
+import { newKeyPair, privatePem, publicPem } from '../fixtures/rsa-key-pairs.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { type Member, newMember } from './member.ts';
+import { type ApiClient, createPayments, newApiClient, seedUsageDays, storeCaptures, storeCards } from './seed-data.ts';
+
+/** A service in the middle of its work: two merchants, their people, and what gathers in two weeks. */
+export interface SeededService {
+  readonly service: TestService;
+  readonly harbour: Harbour;
+  /** It has just begun: it has no key yet, and has asked for payments. */
+  readonly northwind: { readonly account: string; readonly owner: Member };
+  readonly operator: Member;
+}
+
+interface People {
+  readonly owner: Member;
+  readonly developer: Member;
+  readonly analyst: Member;
+  readonly auditor: Member;
+}
+
+interface Harbour extends People {
+  readonly account: string;
+  /** Payments of the sandbox, by their reference. */
+  readonly payments: ReadonlyMap<string, string>;
+  /** Of the sandbox. */
+  readonly token: string;
+  readonly capture: string;
+  /** Collected. */
+  readonly productionPayment: string;
+}
+
+const DAYS = 14;
+const BY_OPERATOR = { actor: { type: 'operator', name: 'Irene Castillo' } } as const;
+const LOCAL = ['127.0.0.0/8', '::1'];
+
+/** The last of the days ends at this time. */
+export async function startSeededService(endsAt = Date.now()): Promise<SeededService> {
+  const service = await startTestService();
+  service.advance(endsAt - DAYS * DAY - service.now());
+  const operator = await newMember(service, {
+    account: '',
+    role: 'operator',
+    name: 'Irene Castillo',
+    email: 'irene@cardvault.example',
+  });
+  await newMember(service, { account: '', role: 'operator', name: 'Tomas Berg', email: 'tomas@cardvault.example' });
+  const account = await service.newAccount('Harbour Books');
+  const people = await teamOf(service, account);
+  await begun(service, operator, { account, owner: people.owner });
+  const senders = await keysOf(service, account);
+  const { payments, productionPayment } = await fillDays(service, senders, endsAt);
+  await Promise.all([
+    seedUsageDays(service, account, 'sandbox', DAYS),
+    seedUsageDays(service, account, 'production', DAYS),
+  ]);
+  service.advance(endsAt - service.now());
+  for (const person of [operator, ...Object.values(people)]) await person.signIn();
+  const northwind = await newcomer(service);
+  await workOfToday(service, operator, { account, ...people, payments, productionPayment });
+  const [token = ''] = await storeCards(senders.sandbox, 0);
+  const [capture = ''] = await storeCaptures(senders.sandbox);
+  return { service, harbour: { account, ...people, payments, productionPayment, token, capture }, northwind, operator };
+}
+
+async function teamOf(service: TestService, account: string): Promise<People> {
+  const of = (role: keyof People, name: string, email: string) =>
+    newMember(service, { account, role, name, email: `${email}@harbour.example` });
+  const owner = await of('owner', 'Olga Duarte', 'olga');
+  return {
+    owner,
+    developer: await of('developer', 'Dev Patel', 'dev'),
+    analyst: await of('analyst', 'Aiko Tanaka', 'aiko'),
+    auditor: await of('auditor', 'Ulrich Sander', 'ulrich'),
+  };
+}
+
+/** Payments are asked for, and enabled. */
+async function begun(
+  service: TestService,
+  operator: Member,
+  { account, owner }: { account: string; owner: Member },
+): Promise<void> {
+  const ask = (environment: string, processor: string, note: string): Promise<{ id: string }> =>
+    owner.call(requestActivation, { account }, { environment, processor, note });
+  const sandbox = await ask('sandbox', 'simulator', 'To try out the new shop.');
+  // A short wait, because what never answers is waited for.
+  const settings = [{ name: 'timeout-ms', value: '1000' }];
+  const yes = { processor: 'simulator', settings, answer: 'Enabled. Tell us when you want to go live.' };
+  await operator.call(approveActivation, { id: account, request: sandbox.id }, yes);
+  const early = await ask('production', 'koin', 'Contract 4471.');
+  await operator.call(
+    declineActivation,
+    { id: account, request: early.id },
+    { answer: 'Please finish the tests in the sandbox first.' },
+  );
+  const request = { processor: 'simulator', settings: {}, force: true };
+  await service.core.activations.enable({ account, environment: 'production' }, request, BY_OPERATOR);
+}
+
+/** Keys in every state; answers what sends with those of the shop. */
+async function keysOf(service: TestService, account: string): Promise<Record<'sandbox' | 'production', ApiClient>> {
+  const { accounts } = service.core;
+  const reads: Permission[] = ['tokens:inspect', 'payments:read', 'account:read'];
+  const sandbox = await service.newKey(account, { name: 'Shop server' });
+  const production = await service.newKey(account, { environment: 'production', name: 'Shop server, live' });
+  await service.newKey(account, {
+    environment: 'production',
+    name: 'Reports',
+    permissions: reads,
+    allow: ['203.0.113.0/24'],
+  });
+  await service.newKey(account, { name: 'Reports', permissions: reads, allow: ['203.0.113.0/24', '2001:db8::/32'] });
+  await service.newKey(account, {
+    name: 'Load test',
+    permissions: ['tokens:create'],
+    expiresAt: service.now() + 3 * DAY,
+  });
+  const old = await service.newKey(account, { name: 'Phone orders', permissions: ['payments:write'], allow: LOCAL });
+  await accounts.rotateKey(old.id, DAYS * 24 * 60 + 600, BY_OPERATOR);
+  const lost = await service.newKey(account, { name: 'Laptop of Dev' });
+  await accounts.revokeKey(lost.id, BY_OPERATOR);
+  return {
+    sandbox: newApiClient(service, sandbox.secret, 'sandbox'),
+    production: newApiClient(service, production.secret, 'production'),
+  };
+}
+
+async function fillDays(
+  service: TestService,
+  { sandbox, production }: Record<'sandbox' | 'production', ApiClient>,
+  endsAt: number,
+) {
+  const payments = new Map<string, string>();
+  const live = new Map<string, string>();
+  for (let daysAgo = DAYS - 1; daysAgo >= 0; daysAgo--) {
+    // Today's begin an hour ago.
+    service.advance(endsAt - daysAgo * DAY - HOUR - service.now());
+    await storeCards(sandbox, daysAgo);
+    await createPayments(daysAgo, sandbox, payments);
+    if (daysAgo === 7) await storeCards(production, daysAgo);
+    if (daysAgo <= 1) await createPayments(daysAgo + 6, production, live);
+  }
+  return { payments, productionPayment: live.get('HB-1007') ?? '' };
+}
+
+async function newcomer(service: TestService) {
+  const account = await service.newAccount('Northwind Travel');
+  const owner = await newMember(service, {
+    account,
+    role: 'owner',
+    name: 'Noor Visser',
+    email: 'noor@northwind.example',
+  });
+  const note = 'We sell train journeys. Contract 88-1204 with the bank; first sales planned for March.';
+  await owner.call(requestActivation, { account }, { environment: 'sandbox', processor: 'simulator', note });
+  return { account, owner };
+}
+
+type Workers = People & Pick<Harbour, 'account' | 'payments' | 'productionPayment'>;
+
+/** What people do in the console: the proxy, the team, and changes in production by two. */
+async function workOfToday(service: TestService, operator: Member, workers: Workers): Promise<void> {
+  const { account, owner, developer, payments, productionPayment } = workers;
+  const tenant = (environment: string, more: object = {}) => ({ account, environment, ...more });
+  const keys = { processor_public_key: publicPem(newKeyPair()), merchant_private_key: privatePem(newKeyPair()) };
+  await developer.call(configureProxy, tenant('sandbox'), {
+    ...keys,
+    settings: [
+      { name: 'wssec.username', value: 'harbour' },
+      { name: 'wssec.password', value: 'tide-and-lantern' },
+    ],
+  });
+  await developer.call(configureProxy, tenant('sandbox'), {
+    merchant_private_key: privatePem(newKeyPair()),
+    overlap_minutes: 1440,
+  });
+  await developer.call(captureByHand, tenant('sandbox', { id: payments.get('HB-1018') }), { seen: 1, amount: '61.30' });
+  for (const [email, role] of [
+    ['lena', 'analyst'],
+    ['marc', 'developer'],
+  ])
+    await owner.call(inviteToTeam, { account }, { email: `${email}@harbour.example`, role });
+  const { processors } = await owner.call(showOnboarding, { account });
+  const processor = processors.find((each: { is_simulator: boolean }) => !each.is_simulator).name;
+  await owner.call(
+    requestActivation,
+    { account },
+    { environment: 'production', processor, note: 'Contract 4471 is signed.' },
+  );
+  await service.core.accounts.setDualControl(account, true, BY_OPERATOR);
+  await changesByTwo({ account, owner, developer, productionPayment });
+  await operator.stepUp();
+}
+
+async function changesByTwo({
+  account,
+  owner,
+  developer,
+  productionPayment,
+}: Pick<Workers, 'account' | 'owner' | 'developer' | 'productionPayment'>) {
+  const tenant = { account, environment: 'production' };
+  const traits = (name: string) => ({
+    name,
+    permissions: ['payments:write', 'payments:read'],
+    allow_list: [{ cidr: '203.0.113.7', note: 'till' }],
+  });
+  const ask = async (person: Member, name: string): Promise<string> =>
+    (await person.call(createKey, tenant, traits(name))).approval;
+  const given = await ask(developer, 'Till 3');
+  await owner.call(approve, { account, id: given });
+  await developer.call(carryOut, { account, id: given });
+  await owner.call(decline, { account, id: await ask(developer, 'Everything, to try') });
+  await ask(developer, 'Till 4');
+  await owner.call(refundByHand, { ...tenant, id: productionPayment }, { seen: 1, amount: '7.90' });
+  await owner.call(listApprovals, { account });
+}

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { exportJournal } from '../../src/audit/verify.ts';
+import { joinUrl } from '../../src/cli/operator.ts';
+import { newPerson } from '../console/console-client.ts';
+import { whyNoChromium } from '../fixtures/chromium.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import { fillKey, keyForm } from './key-form.ts';
+import { button, followLink, saveSecret, setUpAuthenticatorApp, signIn } from './sign-in-steps.ts';
+import { untilPasses } from './until-passes.ts';
+
+const BY_TEST = { actor: { type: 'operator', name: 'test' } } as const;
+const PASSWORD = 'seven lamps over quiet water';
+
+/** Two clicks before the page can show anything of the first. */
+const clickTwice = async (what: Locator): Promise<void> => {
+  await what.waitFor();
+  await what.evaluate((element) => {
+    const button = element as unknown as { click(): void };
+    button.click();
+    button.click();
+  });
+};
+
+/** What is done once, and what is shown once. */
+describe('once, in the browser', { skip: whyNoChromium() }, () => {
+  let service: TestService;
+  let browser: TestBrowser;
+  let account: string;
+  let visitor: Visitor;
+  let page: Page;
+
+  before(async () => {
+    service = await startTestService();
+    browser = await openBrowser(service.ports.console);
+    account = await service.newAccount('Corner shop');
+    const ana = await newPerson(service, account, 'owner', 'Ana');
+    visitor = await browser.newVisitor();
+    page = visitor.page;
+    await page.goto('/profile');
+    await signIn(page, service, ana);
+  });
+  afterEach(() => {
+    browser.check();
+    visitor.complaints.checkRefusals(/^$/);
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  const recorded = async (action: string): Promise<number> => {
+    let count = 0;
+    for await (const { record } of exportJournal(service.core.database))
+      if (JSON.parse(record).action === action) count++;
+    return count;
+  };
+  const keys = () => service.core.accounts.keys(account);
+  const invitations = () => service.core.people.invitations.list(account);
+  const shown = (): Locator => page.getByLabel('I have stored it');
+
+  it('two clicks make one key, and its secret is shown', async () => {
+    await page.goto(`/a/${account}/sandbox/keys?create=1`);
+    await fillKey(page, 'shop');
+    await clickTwice(button(keyForm(page), 'Create key'));
+    const secret = await saveSecret(page);
+    const [key, ...others] = await keys();
+    assert.equal(others.length, 0);
+    assert.ok(key !== undefined && secret.startsWith(key.prefix));
+    await keyForm(page).waitFor({ state: 'detached' });
+    await button(page, 'Create key').click();
+    await fillKey(page, 'another');
+    await button(keyForm(page), 'Create key').dblclick();
+    await saveSecret(page);
+    assert.equal((await keys()).length, 2, 'and once more when it is asked for anew');
+  });
+
+  it('two clicks make new recovery codes one time, and those are shown', async () => {
+    await page.goto('/profile');
+    await button(page, 'Make new codes').click();
+    await clickTwice(button(page.getByRole('dialog'), 'Make new codes'));
+    const codes = page.getByRole('dialog').getByRole('listitem').locator('code');
+    await codes.first().waitFor();
+    assert.equal(await codes.count(), 10);
+    assert.equal(await recorded('recovery-codes.made'), 1);
+    await page.getByLabel('I have stored them').check();
+    await button(page.getByRole('dialog'), 'Continue').click();
+  });
+
+  it('two clicks make one link, and another for the same person takes its place', async () => {
+    await newPerson(service, account, 'analyst', 'Ben Lost');
+    await page.goto(`/a/${account}/team`);
+    await button(page, 'Invite').click();
+    await page.getByLabel('E-mail address').fill('new@example.com');
+    await clickTwice(button(page.getByRole('dialog'), 'Make the link'));
+    await saveSecret(page);
+    const before = await recorded('person.invited');
+    assert.equal((await invitations()).length, 1);
+    for (const time of [1, 2]) {
+      await button(page, 'Actions for Ben Lost').click();
+      await page.getByRole('menuitem', { name: 'New way in' }).click();
+      await clickTwice(button(page.getByRole('dialog'), 'Make the link'));
+      await saveSecret(page);
+      assert.equal(await recorded('person.invited'), before + time);
+    }
+    const open = page.getByRole('table', { name: 'Open invitations' }).getByRole('row');
+    await open.filter({ hasText: 'Ben Lost' }).filter({ hasText: '@' }).filter({ hasText: 'New way in' }).waitFor();
+    await untilPasses(async () =>
+      assert.equal(await open.count(), 3, 'a header, the invitation and the newest way in'),
+    );
+  });
+
+  it('what is shown once is not lost by going back or by loading the page anew', async () => {
+    await page.goto(`/a/${account}/sandbox/keys`);
+    await button(page, 'Create key').click();
+    await fillKey(page, 'held');
+    await button(keyForm(page), 'Create key').click();
+    await shown().waitFor();
+    await page.evaluate('history.go(-1)');
+    await page.evaluate('history.back()');
+    const asked: string[] = [];
+    page.once('dialog', async (dialog) => {
+      asked.push(dialog.type());
+      await dialog.dismiss();
+    });
+    await page.evaluate('location.reload()');
+    await saveSecret(page);
+    assert.deepEqual(asked, ['beforeunload']);
+    assert.ok(page.url().endsWith('/sandbox/keys'), page.url());
+    await page.reload();
+    await button(page, 'Create key').waitFor();
+    assert.equal(asked.length, 1, 'nobody is asked when it was stored');
+  });
+
+  it('a pasted list is taken in with the form, and no line of it that is none', async () => {
+    await button(page, 'Create key').click();
+    await fillKey(page, 'pasted');
+    await button(keyForm(page), 'Paste a list').click();
+    const box = keyForm(page).getByLabel(/^One address or network a line/);
+    await box.fill('203.0.113.7 shop\nnonsense');
+    await button(keyForm(page), 'Create key').click();
+    await keyForm(page).getByText('Not an address or network, in line: 2').waitFor();
+    await box.fill('203.0.113.7 shop\n10.0.0.0/8, 192.0.2.9');
+    await button(keyForm(page), 'Create key').click();
+    await saveSecret(page);
+    const key = (await keys()).find(({ name }) => name === 'pasted');
+    assert.deepEqual(
+      key?.allowList.map(({ cidr, note }) => [cidr, note ?? '']),
+      [
+        ['203.0.113.7', 'shop'],
+        ['10.0.0.0/8', ''],
+        ['192.0.2.9', ''],
+      ],
+    );
+  });
+
+  it('a link that is opened again goes on, until its work is done', async () => {
+    const to = { account, role: 'developer', email: 'joining@example.com' } as const;
+    const link = await service.core.people.invitations.invite(to, { account, role: 'owner' }, BY_TEST);
+    const url = joinUrl(browser.origin, link);
+    const { page: own, close } = await browser.newVisitor();
+    await followLink(own, url, { name: 'Jo', password: PASSWORD });
+    await own.reload();
+    await own.getByRole('heading', { name: 'Open the link again' }).waitFor();
+    await followLink(own, url, { name: 'Jo', password: PASSWORD });
+    await setUpAuthenticatorApp(own, service);
+    await own.getByRole('heading', { name: 'Your recovery codes' }).waitFor();
+    own.once('dialog', (dialog) => dialog.accept());
+    await own.reload();
+    await own.getByRole('heading', { name: 'You are in' }).waitFor();
+    await own.getByRole('link', { name: 'Go to my profile' }).click();
+    await button(own, 'Make new codes').waitFor();
+    await own.goto('/join#%');
+    await own.getByRole('heading', { name: 'This link no longer works' }).waitFor();
+    await close();
+  });
+
+  it('a phone tells the role of each person once', async () => {
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.goto(`/a/${account}/team`);
+    const row = page.getByRole('table', { name: 'People' }).getByRole('row').filter({ hasText: 'Ben Lost' });
+    await row.waitFor();
+    await untilPasses(async () => assert.equal(((await row.innerText()).match(/Analyst/g) ?? []).length, 1));
+  });
+});

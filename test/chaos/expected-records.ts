@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import { passesLuhn, truncatePan } from '../../src/kernel/pan.ts';
+import type { Dice } from '../simulation/dice.ts';
+import type { CaptureData, ChaosResponse } from './ledger.ts';
+
+/** Times of captures are the database's, and clients learn them a little early or late. Milliseconds. */
+export const TOLERANCE_MS = 1000;
+
+/** A token that somebody has, and the card behind it. */
+export interface ExpectedToken {
+  readonly token: string;
+  readonly card: string;
+}
+
+/** A capture that was acknowledged, and between which times it must end. */
+export interface ExpectedCapture extends CaptureData {
+  readonly id: string;
+  readonly endsAfter: number;
+  readonly endsBefore: number;
+}
+
+const BINS = ['411111', '455667', '520082', '555555', '370000'];
+
+/** What is in the vault as far as clients know. */
+export class ExpectedRecords {
+  readonly #dice: Dice;
+  readonly #cards = new Set<string>();
+  /** Tokens that are not persistent, and that nobody wants to delete. */
+  readonly tokens: ExpectedToken[] = [];
+  readonly captures: ExpectedCapture[] = [];
+  /** When the deletion of a token or capture was sent. */
+  readonly deletions = new Map<string, number>();
+  /** The token of a card that has one for good, by scheme and card. */
+  readonly persistent = new Map<string, { readonly token: string; readonly by: number }>();
+  /** Everything that was ever sent to become a persistent token. */
+  readonly wantedPersistent = new Set<string>();
+  /** When the clock that decides was ahead of the right one, milliseconds of the right clock. */
+  readonly clockAhead: { readonly from: number; to: number }[] = [];
+  readonly #seen = new Map<string, number>();
+  #amount = 0;
+
+  /** Whether captures may seem to have ended for a request that was under way in this time, or end late when it made them. */
+  isClockAhead(from: number, to: number): boolean {
+    return this.clockAhead.some((jump) => from <= jump.to && to >= jump.from);
+  }
+
+  constructor(dice: Dice) {
+    this.#dice = dice;
+  }
+
+  /** A card number that was never used before. */
+  newCard(): string {
+    for (;;) {
+      const digits = this.#dice.pick(BINS) + String(this.#dice.below(1e9)).padStart(9, '0');
+      const card = [...'0123456789'].map((check) => digits + check).find(passesLuhn) as string;
+      if (this.#cards.has(card)) continue;
+      this.#cards.add(card);
+      return card;
+    }
+  }
+
+  nextAmount(): number {
+    return ++this.#amount;
+  }
+
+  /** Takes a token out of the stock. */
+  takeToken(): ExpectedToken | undefined {
+    return take(this.tokens, this.#dice);
+  }
+
+  takeCapture(): ExpectedCapture | undefined {
+    return take(this.captures, this.#dice);
+  }
+
+  /** The tokens of an answer; tells what is wrong with them. */
+  tokenized(by: number, cards: readonly string[], scheme: number, answer: ChaosResponse): string | undefined {
+    const records = answer.json?.data?.tokens;
+    if (!Array.isArray(records) || records.length !== cards.length) return 'has another number of tokens';
+    for (const [index, card] of cards.entries()) {
+      const { token, card: truncated, status, scheme: told } = records[index];
+      if (status !== 1 || truncated !== truncatePan(card) || told !== scheme) return `has another card at ${index}`;
+      const before = this.#seen.get(token);
+      if (before !== undefined) return `got the token of request ${before} at ${index}`;
+      this.#seen.set(token, by);
+      this.tokens.push({ token, card });
+    }
+    return undefined;
+  }
+
+  /** A token that must be the only one of its card. */
+  persisted(by: number, scheme: number, card: string, token: unknown): string | undefined {
+    const known = this.persistent.get(`${scheme} ${card}`);
+    if (known !== undefined)
+      return token === known.token
+        ? undefined
+        : `got ${token} for a card that has ${known.token} by request ${known.by}`;
+    const other = this.#seen.get(String(token));
+    if (typeof token !== 'string' || other !== undefined) return `got the token of request ${other} for another card`;
+    this.#seen.set(token, by);
+    this.persistent.set(`${scheme} ${card}`, { token, by });
+    return undefined;
+  }
+}
+
+function take<T>(items: T[], dice: Dice): T | undefined {
+  if (items.length === 0) return undefined;
+  const at = dice.below(items.length);
+  const item = items[at] as T;
+  items[at] = items.at(-1) as T;
+  items.pop();
+  return item;
+}
+
+const SEPARATOR = '\n';
+
+/** A text with the card behind each of these tokens, and the digest it must have. */
+export function cardsText(held: readonly ExpectedToken[]): { readonly text: string; readonly digest: string } {
+  const text = held.map(({ token }) => `{{${token}:detokenize | extract:card}}`).join(SEPARATOR);
+  const clear = held.map(({ card }) => card).join(SEPARATOR);
+  return { text, digest: createHash('sha256').update(clear).digest('base64') };
+}

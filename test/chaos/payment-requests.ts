@@ -1,0 +1,92 @@
+import type { Dice } from '../simulation/dice.ts';
+import type { ExpectedRecords } from './expected-records.ts';
+import type { ChaosResponse, Payment, PlannedRequest, Request } from './ledger.ts';
+
+export const PAYMENTS = '/v1/payments';
+
+/** So that what is in doubt is known within the time of a run. */
+export const SETTINGS = { 'timeout-ms': '400', 'recovery-delay-ms': '400', 'recovery-max': '20s' };
+
+/** The setting `payment-scheme`, as it is without one. */
+const SCHEME = 7;
+
+/** Faults of the processor beside our own. */
+const WORDS = ['+capture_timeout', '+capture_lost', '+refund_timeout', '+refund_lost', '+void_timeout', '+delay_300'];
+
+const KINDS: readonly Payment[] = ['capture', 'payment_refund', 'authorization_void', 'authorization', 'payment'];
+
+const REFUNDED = 'refund_info.amount_details.total_amount';
+
+export const infoOf = (answer: ChaosResponse) => answer.json?.data?.transaction_info ?? {};
+
+/** Nothing about it can change any more by recovery. */
+export const isFinal = (answer: ChaosResponse): boolean =>
+  answer.json?.message !== 'Outcome unknown, being resolved' && infoOf(answer).status !== 'Opened';
+
+/** What one client wants of its own payments: it captures, gives back and voids them in any order. */
+export class PaymentRequests {
+  readonly #dice: Dice;
+  readonly #stock: ExpectedRecords;
+  readonly #number: number;
+  readonly #cards: readonly string[];
+  readonly #payments: string[] = [];
+  #count = 0;
+
+  constructor(dice: Dice, stock: ExpectedRecords, number: number, cards: readonly string[]) {
+    this.#dice = dice;
+    this.#stock = stock;
+    this.#number = number;
+    this.#cards = cards;
+  }
+
+  next(): PlannedRequest {
+    const payment = this.#payments.at(-1 - this.#dice.below(3));
+    const kind = this.#dice.pick(payment === undefined ? KINDS.slice(3) : KINDS);
+    const reference = `${this.#number}.${++this.#count}`;
+    const isKeyed = this.#dice.percent(75);
+    const shared = { method: 'POST', reference, isKeyed } as const;
+    const transaction_info = { type: kind, reference_code: reference };
+    if (kind === 'authorization' || kind === 'payment') {
+      const card = this.#dice.pick(this.#cards);
+      if (kind === 'payment') this.#stock.wantedPersistent.add(`${SCHEME} ${card}`);
+      const fault = (answer: ChaosResponse, by: number) =>
+        wrongReference(answer, reference) ??
+        (kind === 'payment' ? this.#stock.persisted(by, SCHEME, card, answer.json.data.card?.token) : undefined);
+      return { ...shared, kind, path: PAYMENTS, body: this.#order(transaction_info, card), fault };
+    }
+    const fault = (answer: ChaosResponse) => wrongReference(answer, reference);
+    // What is left to be given back may be less than this client thinks.
+    const refusal: PlannedRequest['refusal'] = ({ json }) =>
+      json?.data?.code === 'payment_state' || (kind === 'payment_refund' && json?.data?.path === REFUNDED);
+    const later = { ...shared, kind, fault, refusal, target: payment as string };
+    const part = this.#dice.percent(50) ? { amount_details: { total_amount: this.#dice.between(1, 40) } } : {};
+    const path = `${PAYMENTS}/${payment}`;
+    if (kind === 'authorization_void') return { ...later, path: `${path}/void`, body: { transaction_info } };
+    if (kind === 'capture')
+      return { ...later, path: `${path}/capture`, body: { transaction_info, capture_info: part } };
+    return { ...later, path: `${path}/refund`, body: { transaction_info, refund_info: part } };
+  }
+
+  /** The payment can be captured and so on from now on. */
+  heard({ wish, answer }: Request): void {
+    if (answer !== undefined && wish.path === PAYMENTS) this.#payments.push(infoOf(answer).transaction_id);
+  }
+
+  #order(transaction_info: object, number: string): object {
+    const words = this.#dice.percent(25) ? this.#dice.pick(WORDS) : '';
+    // 65001 and more: booked, and never answered; 5001 and more: declined.
+    const amount = this.#dice.weighed({ '41.00': 85, '65001.00': 8, '6000.00': 7 });
+    return {
+      transaction_info,
+      card: { number, expiration_date: '12/2029', security_code: '737', holder: 'Ana Lopez' },
+      order_info: { amount_details: { total_amount: amount, currency: 'USD' } },
+      cardholder_info: { first_name: 'Ana', email: `ana${words}@example.com` },
+    };
+  }
+}
+
+function wrongReference(answer: ChaosResponse, reference: string): string | undefined {
+  const { reference_code, transaction_id, payment_id } = infoOf(answer);
+  if (typeof transaction_id !== 'string' || typeof payment_id !== 'string') return 'has no transaction_id';
+  return reference_code === reference ? undefined : `${transaction_id} belongs to another request`;
+}

@@ -1,0 +1,168 @@
+import type { Dice } from '../simulation/dice.ts';
+import {
+  cardsText,
+  type ExpectedCapture,
+  type ExpectedRecords,
+  type ExpectedToken,
+  TOLERANCE_MS,
+} from './expected-records.ts';
+import type { ChaosResponse, PlannedRequest, Request } from './ledger.ts';
+
+const MINUTE_MS = 60_000;
+/** In minutes; the short ones end while the load runs. */
+const TTL = { short: 1, long: 10_080 };
+const TOKENIZE = '/v1/tokenization/simple';
+const CAPTURES = '/transactions/requests';
+export const HASH = '/proxy/hash?type=SHA256';
+
+/** What one client wants of tokens and captures. */
+export class VaultRequests {
+  readonly #dice: Dice;
+  readonly #stock: ExpectedRecords;
+  /** Cards that come again and again. */
+  readonly #regulars: readonly string[];
+
+  constructor(dice: Dice, stock: ExpectedRecords, regulars: readonly string[]) {
+    this.#dice = dice;
+    this.#stock = stock;
+    this.#regulars = regulars;
+  }
+
+  /**
+   * Schemes 3 and 7 are asked for with an Idempotency-Key only: so many of their tokens as were acknowledged are in the
+   * table, and not one more. The others tell nothing after an answer that was lost.
+   */
+  tokenize(isKeyed = this.#dice.percent(60), size = this.#dice.pick([1, 1, 1, 2, 5])): PlannedRequest {
+    const cards = Array.from({ length: size }, () => this.#stock.newCard());
+    const scheme = this.#dice.pick(isKeyed ? [3, 7] : [1, 8]);
+    const chd = cards.map((card) => ({ card, name: 'Ana Lopez', exp: '12/29' }));
+    const body = { chd, tags: [], scheme };
+    const fault = (answer: ChaosResponse, by: number) => this.#stock.tokenized(by, cards, scheme, answer);
+    return { kind: 'tokenize', method: 'POST', path: TOKENIZE, body, isKeyed, cards, scheme, fault };
+  }
+
+  /** The same cards again and again, by everybody; `fresh`: one that nobody has sent yet. */
+  persistent(fresh: string | undefined = undefined): PlannedRequest {
+    const some = Array.from({ length: this.#dice.between(1, 3) }, () => this.#dice.pick(this.#regulars));
+    const cards = [...new Set([...(fresh === undefined ? [] : [fresh]), ...some])];
+    const scheme = 1;
+    for (const card of cards) this.#stock.wantedPersistent.add(`${scheme} ${card}`);
+    const name = `Ana ${this.#dice.below(1000)}`;
+    const chd = cards.map((card) => ({ card, name, exp: '12/29' }));
+    const body = { chd, tags: [], scheme, type: 'persistent' };
+    const fault = ({ json }: ChaosResponse, by: number): string | undefined => {
+      const records = json?.data?.tokens;
+      if (!Array.isArray(records) || records.length !== cards.length) return 'has another number of tokens';
+      for (const [index, card] of cards.entries()) {
+        const wrong = this.#stock.persisted(by, scheme, card, records[index].token);
+        if (wrong !== undefined) return wrong;
+      }
+      return undefined;
+    };
+    const isKeyed = this.#dice.percent(50);
+    return { kind: 'persistent', method: 'POST', path: TOKENIZE, body, isKeyed, cards, scheme, fault };
+  }
+
+  /** `amount` tells captures apart in the table. */
+  capture(isShort: boolean): PlannedRequest {
+    const ttl = isShort ? TTL.short : TTL.long;
+    const card = this.#stock.newCard();
+    const amount = this.#stock.nextAmount();
+    const name = `Ana ${amount}`;
+    const capture = { card, cvv: String(100 + this.#dice.below(900)), name, ttlMs: ttl * MINUTE_MS, amount };
+    const chd = { card, name, exp: '12/29', cvv: capture.cvv };
+    const body = { chd, amount, currency: 'USD', additional_info: {}, ttl };
+    const fault = ({ json }: ChaosResponse) => (/^[0-9a-f-]{36}$/.test(json?.data?.id) ? undefined : 'has no id');
+    const isKeyed = this.#dice.percent(60);
+    return { kind: 'create capture', method: 'POST', path: CAPTURES, body, isKeyed, capture, fault };
+  }
+
+  retrieve(kept: ExpectedCapture): PlannedRequest {
+    const { id, card, cvv, name, amount } = kept;
+    const fault = ({ json }: ChaosResponse): string | undefined => {
+      const { pan, cvv: code, name: holder, amount: told } = json?.data ?? {};
+      return pan === card && code === cvv && holder === name && told === amount
+        ? undefined
+        : `${id} gave back something else`;
+    };
+    const refusal: PlannedRequest['refusal'] = (_, { sentAt, endedAt }) =>
+      this.#isDeleted(id, endedAt) || endedAt >= kept.endsAfter || this.#stock.isClockAhead(sentAt, endedAt);
+    return { kind: 'retrieve capture', method: 'GET', path: `${CAPTURES}/${id}`, target: id, fault, refusal };
+  }
+
+  detokenize(held: readonly ExpectedToken[]): PlannedRequest {
+    const { text, digest } = cardsText(held);
+    const fault = ({ json }: ChaosResponse) => (json?.data?.hashValue === digest ? undefined : 'read other cards');
+    const refusal: PlannedRequest['refusal'] = (_, { endedAt }) =>
+      held.some(({ token }) => this.#isDeleted(token, endedAt));
+    return { kind: 'detokenize', method: 'POST', path: HASH, body: text, fault, refusal };
+  }
+
+  deleteToken({ token }: ExpectedToken): PlannedRequest {
+    const fault = ({ json }: ChaosResponse): string | undefined => {
+      const [{ id, status } = {} as never, ...more] = json?.data?.tokens ?? [];
+      return id === token && status === 'success' && more.length === 0 ? undefined : `${token} was not there`;
+    };
+    const body = { tokens: [token] };
+    this.#stock.deletions.set(token, Date.now());
+    return { kind: 'delete token', method: 'DELETE', path: '/v1/tokens', body, isKeyed: true, target: token, fault };
+  }
+
+  deleteCapture({ id }: ExpectedCapture): PlannedRequest {
+    const fault = ({ json }: ChaosResponse) => (json?.data?.status === 'success' ? undefined : `${id} was not there`);
+    this.#stock.deletions.set(id, Date.now());
+    const path = `${CAPTURES}/${id}`;
+    const refusal: PlannedRequest['refusal'] = (_, { sentAt, endedAt }) => this.#stock.isClockAhead(sentAt, endedAt);
+    return { kind: 'delete capture', method: 'DELETE', path, isKeyed: true, target: id, fault, refusal };
+  }
+
+  /** Of new captures so many of a hundred end soon. Undefined when nothing is there yet that could be read or deleted. */
+  next(shortCaptures: number): PlannedRequest | undefined {
+    const { tokens, captures } = this.#stock;
+    const kind = this.#dice.weighed({
+      tokenize: 28,
+      persistent: 12,
+      capture: 16,
+      read: 16,
+      retrieve: 16,
+      remove: 8,
+      drop: 4,
+    });
+    switch (kind) {
+      case 'tokenize':
+        return this.tokenize();
+      case 'persistent':
+        return this.persistent();
+      case 'capture':
+        return this.capture(this.#dice.percent(shortCaptures));
+      case 'read':
+        return tokens.length === 0
+          ? undefined
+          : this.detokenize(Array.from({ length: this.#dice.between(1, 4) }, () => this.#dice.pick(tokens)));
+      case 'retrieve':
+        return captures.length === 0 ? undefined : this.retrieve(this.#dice.pick(captures));
+      case 'remove': {
+        const held = this.#stock.takeToken();
+        return held && this.deleteToken(held);
+      }
+      case 'drop': {
+        const kept = this.#stock.takeCapture();
+        return kept && this.deleteCapture(kept);
+      }
+    }
+  }
+
+  #isDeleted(id: string, at: number): boolean {
+    const sentAt = this.#stock.deletions.get(id);
+    return sentAt !== undefined && sentAt <= at;
+  }
+}
+
+/** What a client knows of a capture that was made. */
+export function storedRecord(request: Request): ExpectedCapture | undefined {
+  const { capture } = request.wish;
+  const id = request.answer?.json.data.id;
+  if (capture === undefined || id === undefined) return undefined;
+  const endsAfter = request.sentAt + capture.ttlMs - TOLERANCE_MS;
+  return { ...capture, id, endsAfter, endsBefore: request.answeredAt + capture.ttlMs + TOLERANCE_MS };
+}

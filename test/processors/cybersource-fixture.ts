@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import type { KeyObject } from 'node:crypto';
+import { systemRandom } from '../../src/crypto/random.ts';
+import { parseCurrency } from '../../src/kernel/currency.ts';
+import { parseExpiry } from '../../src/kernel/expiry.ts';
+import { MonotonicIds } from '../../src/kernel/ids.ts';
+import { type Money, parseAmount } from '../../src/kernel/money.ts';
+import { parsePan } from '../../src/kernel/pan.ts';
+import type {
+  Approved,
+  CardData,
+  Finding,
+  History,
+  Order,
+  Outcome,
+  ProcessorCall,
+  Subject,
+} from '../../src/payments/processor.ts';
+import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
+import { Connections } from '../../src/payments/processors/connection.ts';
+import { CyberSource } from '../../src/payments/processors/cybersource/cybersource.ts';
+import { settingsInForce } from '../../src/payments/settings.ts';
+import { buildOrder } from '../fixtures/payment-fixtures.ts';
+import { FakeCyberSource } from './fake-cybersource.ts';
+
+const KEYS = {
+  merchantId: 'mymid',
+  keyId: 'kid-1',
+  sharedSecret: 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=',
+};
+export const PAN = '4111111111111111';
+
+/** The processor against its stand-in, over HTTP on loopback. */
+export interface CyberSourceFixture {
+  readonly cybersource: CyberSource;
+  readonly standIn: FakeCyberSource;
+  /** With a new key unless one is given; gives up after `timeout` milliseconds. */
+  call(options?: { key?: string; timeout?: number; settings?: Record<string, string> }): ProcessorCall;
+  newKey(): string;
+  stop(): Promise<void>;
+}
+
+interface DeskOptions {
+  readonly auth?: string;
+  readonly indexDelayMs?: number;
+  readonly related?: boolean;
+  readonly encryption?: { readonly key: KeyObject; readonly kid: string };
+  /** Of the test; a clock that never moves would do, for nothing here waits by it. */
+  readonly clock?: () => number;
+}
+
+export async function openCyberSourceFixture({
+  auth = 'jwt',
+  clock = Date.now,
+  ...options
+}: DeskOptions = {}): Promise<CyberSourceFixture> {
+  const standIn = new FakeCyberSource({ ...KEYS, ...options, clock });
+  const { url } = await standIn.start();
+  const random = systemRandom();
+  const ids = new MonotonicIds(clock, random);
+  const connections = new Connections(new ProcessorHosts());
+  const cybersource = new CyberSource({ connections, clock, random });
+  const given = {
+    'base-url': url,
+    'merchant-id': KEYS.merchantId,
+    'key-id': KEYS.keyId,
+    'shared-secret': KEYS.sharedSecret,
+    auth,
+  };
+  return {
+    cybersource,
+    standIn,
+    newKey: () => ids.next(),
+    call: ({ key = ids.next(), timeout = 10_000, settings = {} } = {}) => ({
+      tenant: { account: 'acct_1', environment: 'sandbox' },
+      settings: { ...settingsInForce(cybersource.settings, given), ...settings },
+      key,
+      signal: AbortSignal.timeout(timeout),
+    }),
+    stop: async () => {
+      connections.close();
+      await standIn.stop();
+    },
+  };
+}
+
+export function money(decimal: string, code = 'USD'): Money {
+  const currency = parseCurrency(code);
+  const minor = currency && parseAmount(decimal, currency);
+  if (currency === undefined || minor === undefined) throw new Error(`no amount: ${decimal} ${code}`);
+  return { minor, currency };
+}
+
+export const order = (changes: Partial<Order> = {}): Order =>
+  buildOrder({ amount: money('10.50'), referenceCode: 'REF-1', ...changes });
+
+export function card(pan = PAN): CardData {
+  const number = parsePan(pan);
+  const expiry = parseExpiry('12/29');
+  if (number === undefined || expiry === undefined) throw new Error('no card');
+  return { pan: number, expiry, securityCode: '123', holder: 'Ana Maria Lopez' };
+}
+
+export const history = (...operations: Subject[]): History => ({ referenceCode: 'REF-1', operations });
+
+export const subject = (
+  type: Subject['type'],
+  key: string,
+  processorId?: string | undefined,
+  amount = money('10.50'),
+): Subject => ({ type, key, processorId, amount });
+
+/** Its id at CyberSource. */
+export function approvedId(word: Outcome | Finding): string {
+  assert.equal(
+    word.kind,
+    'approved',
+    JSON.stringify(word, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
+  );
+  const { processorId } = (word as Approved).particulars;
+  assert.match(processorId ?? '', /^[0-9]{22}$/);
+  return processorId ?? '';
+}

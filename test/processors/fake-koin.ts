@@ -1,0 +1,176 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { FakeKoinApi, type ForcedStatus, type KoinRequestKind } from './fake-koin-api.ts';
+import { type KoinLedger, type OrderStatus, refundedAmount } from './koin-ledger.ts';
+import { type Alteration, altered, errorBody, orderBody, post, type ResponseFormat, send } from './koin-responses.ts';
+
+/** What goes wrong; `before` and `after` it was done. */
+export type KoinFault =
+  | 'drop-before'
+  | 'drop-after'
+  | 'hang-before'
+  | 'hang-after'
+  | 'error-before'
+  | 'error-after'
+  | 'garbage'
+  /** Milliseconds until it is looked at. */
+  | { readonly delay: number }
+  /** Answered at once with this, and not done. */
+  | { readonly status: number; readonly body?: string }
+  | ForcedStatus
+  /** The answer says something else than the books. */
+  | Alteration;
+
+export interface InjectedFault {
+  readonly on: KoinRequestKind;
+  readonly do: KoinFault;
+  /** Absent: once. */
+  readonly times?: number;
+}
+
+interface Options {
+  readonly privateKey?: string;
+  readonly account?: string;
+  readonly now?: () => number;
+  /** Orders come out as in KOIN's sandbox, by their amounts. */
+  readonly byAmount?: boolean;
+  /** How amounts are written in answers. */
+  readonly spell?: (decimal: string) => string;
+  /** Delivers a notification and tells the HTTP status. */
+  readonly deliver?: (url: string, body: string) => Promise<number>;
+}
+
+const ROUTES: readonly (readonly [KoinRequestKind, string, RegExp])[] = [
+  ['tokenize', 'POST', /^\/v1\/payment\/tokenize$/],
+  ['create', 'POST', /^\/v1\/payment\/orders$/],
+  ['find', 'GET', /^\/v1\/payment\/orders\?reference_id=([^&]+)$/],
+  ['get', 'GET', /^\/v1\/payment\/orders\/([^/?]+)$/],
+  ['capture', 'POST', /^\/v1\/payment\/orders\/([^/?]+)\/capture$/],
+  ['cancel', 'PUT', /^\/v1\/payment\/orders\/([^/?]+)\/cancel$/],
+  ['refund', 'PUT', /^\/v1\/payment\/orders\/([^/?]+)\/refund$/],
+  ['get-refund', 'GET', /^\/v1\/payment\/orders\/([^/?]+)\/refunds\/([^/?]+)$/],
+];
+
+/**
+ * Stands in for KOIN over real HTTP, strictly: whatever its contract does not allow is refused and noted in `violations`.
+ * Its error messages repeat the request, card and all, as a careless service does.
+ */
+export class FakeKoin {
+  readonly requests: KoinRequestKind[] = [];
+  readonly #options: Options;
+  readonly #scribe: ResponseFormat;
+  readonly #desk: FakeKoinApi;
+  readonly #faults: { on: KoinRequestKind; do: KoinFault; left: number }[] = [];
+  #server: Server | undefined;
+  #waiters: (() => void)[] = [];
+
+  constructor(options: Options = {}) {
+    this.#options = options;
+    this.#scribe = { now: options.now ?? Date.now, spell: options.spell ?? ((decimal) => decimal) };
+    const { privateKey = 'sk_test', account = 'ACC', byAmount = false } = options;
+    this.#desk = new FakeKoinApi({ privateKey, account, byAmount }, this.#scribe);
+  }
+
+  get books(): KoinLedger {
+    return this.#desk.books;
+  }
+
+  get violations(): string[] {
+    return this.#desk.violations;
+  }
+
+  async start(): Promise<{ url: string }> {
+    const server = createServer((request, response) => {
+      // Those who ask may leave at any time.
+      this.#serve(request, response).catch(() => request.socket.destroy());
+    });
+    this.#server = server;
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#server;
+    server?.closeAllConnections();
+    await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)));
+  }
+
+  inject({ on, do: deed, times = 1 }: InjectedFault): void {
+    this.#faults.push({ on, do: deed, left: times });
+  }
+
+  /** A signal that fires when the next request waits in vain: after a hang began, or a delay. */
+  nextWait(): AbortSignal {
+    const controller = new AbortController();
+    this.#waiters.push(() => controller.abort());
+    return controller.signal;
+  }
+
+  forgetFaults(): void {
+    this.#faults.length = 0;
+  }
+
+  /** Changes an order behind everybody's back. */
+  turn(reference: string, status: OrderStatus, reason?: string): void {
+    const order = this.books.orders.get(reference);
+    if (order === undefined) throw new Error('no such order');
+    Object.assign(order, { status, reason });
+  }
+
+  /** Tells the addresses of the order how it stands, each so many times; the HTTP statuses of their answers. */
+  async notify(reference: string, { times = 1, late = 0 } = {}): Promise<number[]> {
+    const order = this.books.orders.get(reference);
+    if (order === undefined) throw new Error('no such order');
+    await wait(late);
+    const isRefunded = order.status === 'Collected' && refundedAmount(order) > 0n;
+    const told = orderBody(order, this.#scribe, true);
+    const body = JSON.stringify(isRefunded ? altered(told, { says: 'Refunded' }) : told);
+    const statuses: number[] = [];
+    for (let time = 0; time < times; time++) {
+      for (const url of order.notificationUrls) statuses.push(await (this.#options.deliver ?? post)(url, body));
+    }
+    return statuses;
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString('utf8');
+    const found = ROUTES.flatMap(([kind, method, pattern]) => {
+      const match = method === request.method ? pattern.exec(request.url ?? '') : null;
+      return match === null ? [] : [{ kind, ids: match.slice(1).map(decodeURIComponent) }];
+    })[0];
+    if (found === undefined) {
+      this.violations.push(`path ${request.method} ${request.url}`);
+      return send(response, 404, '<html>no such page</html>');
+    }
+    this.requests.push(found.kind);
+    const deed = this.#deedOf(found.kind);
+    if (typeof deed === 'object' && 'delay' in deed) {
+      this.#waits();
+      await wait(deed.delay);
+    }
+    if (deed === 'drop-before') return void request.socket.destroy();
+    if (deed === 'hang-before') return this.#waits();
+    if (deed === 'error-before') return send(response, 500, errorBody(text));
+    if (typeof deed === 'object' && 'status' in deed) return send(response, deed.status, deed.body ?? errorBody(text));
+    const becoming = typeof deed === 'object' && 'becomes' in deed ? deed : undefined;
+    const { headers } = request;
+    const { status, body, isSilent } = this.#desk.answer({ headers, ...found, text, becoming });
+    if (deed === 'drop-after') return void request.socket.destroy();
+    if (deed === 'hang-after' || isSilent) return this.#waits();
+    if (deed === 'error-after') return send(response, 500, errorBody(text));
+    send(response, status, deed === 'garbage' ? '{"order_id": "0badc' : JSON.stringify(altered(body, deed)));
+  }
+
+  #waits(): void {
+    for (const tell of this.#waiters.splice(0)) tell();
+  }
+
+  #deedOf(kind: KoinRequestKind): KoinFault | undefined {
+    const fault = this.#faults.find(({ on, left }) => on === kind && left > 0);
+    if (fault !== undefined) fault.left--;
+    return fault?.do;
+  }
+}

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { parseCurrency } from '../../src/kernel/currency.ts';
+import type { Money } from '../../src/kernel/money.ts';
+import { parsePan } from '../../src/kernel/pan.ts';
+import type {
+  CardData,
+  Finding,
+  History,
+  Order,
+  Outcome,
+  ProcessorCall,
+  ProcessorSettings,
+  Subject,
+} from '../../src/payments/processor.ts';
+import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
+import { Connections } from '../../src/payments/processors/connection.ts';
+import { Koin } from '../../src/payments/processors/koin/koin.ts';
+import { settingsInForce } from '../../src/payments/settings.ts';
+import { buildOrder } from '../fixtures/payment-fixtures.ts';
+import { FakeKoin } from './fake-koin.ts';
+
+export const PAN = '4111111111111111';
+const CVV = '9876';
+
+export function money(minor: bigint, code = 'BRL'): Money {
+  const currency = parseCurrency(code);
+  assert.ok(currency);
+  return { minor, currency };
+}
+
+const pan = parsePan(PAN);
+assert.ok(pan);
+export const CARD: CardData = { pan, expiry: { month: '04', year: '31' }, securityCode: CVV, holder: 'ANA SILVA' };
+
+export const ORDER = buildOrder({
+  amount: money(150056n),
+  referenceCode: 'shop-1',
+  cardholder: { country: 'BR', firstName: 'Ana', lastName: 'Silva', email: 'ana@example.com' },
+});
+
+export const ITEM = {
+  type: 'Generic',
+  id: 'sku-1',
+  name: 'Book',
+  price: { currency_code: 'BRL', value: 10 },
+  quantity: 1,
+  category: { id: '1', name: 'Books' },
+};
+
+/** With all that antifraud needs. */
+export const ORDER_WITH_ANTIFRAUD: Order = { ...ORDER, fingerprintSessionId: 'session-1', lineItems: [ITEM] };
+
+/** A processor, the stand-in that it talks to, and the calls of the seam about one payment. */
+export class KoinFixture {
+  readonly standIn: FakeKoin;
+  readonly koin: Koin;
+  readonly #connections = new Connections(new ProcessorHosts());
+  #url = '';
+  #keys = 0;
+
+  constructor(options: ConstructorParameters<typeof FakeKoin>[0] = {}) {
+    this.standIn = new FakeKoin(options);
+    this.koin = new Koin({ connections: this.#connections });
+  }
+
+  async start(): Promise<void> {
+    this.#url = (await this.standIn.start()).url;
+  }
+
+  async stop(): Promise<void> {
+    this.#connections.close();
+    await this.standIn.stop();
+  }
+
+  /** 25 letters, as those of the service. */
+  newKey(): string {
+    return `key${String(++this.#keys).padStart(22, '0')}`.replace(
+      /[0-9]/g,
+      (digit) => 'abcdefghij'[Number(digit)] ?? '',
+    );
+  }
+
+  call(key: string, settings: ProcessorSettings = {}, signal = AbortSignal.timeout(10_000)): ProcessorCall {
+    const given = { 'base-url': this.#url, 'private-key': 'sk_test', account: 'ACC', ...settings };
+    return {
+      tenant: { account: 'acc_1', environment: 'sandbox' },
+      settings: settingsInForce(this.koin.settings, given),
+      key,
+      signal,
+    };
+  }
+
+  async authorize(key: string, order: Order = ORDER, settings: ProcessorSettings = {}, signal?: AbortSignal) {
+    const call = this.call(key, settings, signal);
+    this.koin.check(order, CARD, call.settings);
+    return withoutCardData(await this.koin.authorize(call, order, CARD));
+  }
+
+  /** An order that stands at the stand-in, and how the service knows it. */
+  async authorized(amount = ORDER.amount): Promise<Subject> {
+    const key = this.newKey();
+    const outcome = await this.authorize(key, { ...ORDER, amount });
+    assert.equal(outcome.kind, 'approved', JSON.stringify(this.standIn.violations));
+    return subject('authorization', key, amount, this.standIn.books.orders.get(key)?.id);
+  }
+
+  async collected(amount = ORDER.amount): Promise<Subject> {
+    const first = await this.authorized(amount);
+    this.standIn.turn(first.key, 'Collected');
+    return first;
+  }
+
+  async capture(first: Subject, signal?: AbortSignal): Promise<Outcome> {
+    return withoutCardData(
+      await this.koin.capture(this.call(this.newKey(), {}, signal), historyOf(first), first.amount),
+    );
+  }
+
+  async refund(
+    first: Subject,
+    amount: Money,
+    { key = this.newKey(), signal }: { key?: string; signal?: AbortSignal | undefined } = {},
+  ) {
+    return withoutCardData(await this.koin.refund(this.call(key, {}, signal), historyOf(first), amount));
+  }
+
+  async void(first: Subject, signal?: AbortSignal): Promise<Outcome> {
+    return withoutCardData(await this.koin.void(this.call(this.newKey(), {}, signal), historyOf(first)));
+  }
+
+  async inquire(about: Subject, ...operations: readonly Subject[]): Promise<Finding> {
+    return withoutCardData(await this.koin.inquire(this.call(about.key), historyOf(...operations), about));
+  }
+
+  async abandon(about: Subject, ...operations: readonly Subject[]): Promise<Finding> {
+    return withoutCardData(await this.koin.abandon(this.call(about.key), historyOf(...operations), about));
+  }
+}
+
+export const historyOf = (...operations: readonly Subject[]): History => ({ referenceCode: 'shop-1', operations });
+
+export const subject = (type: Subject['type'], key: string, amount: Money, processorId?: string): Subject => ({
+  type,
+  key,
+  processorId,
+  amount,
+});
+
+/** Nothing that the seam tells may hold card data, though the stand-in puts it into every message. */
+export function withoutCardData<T extends object>(told: T): T {
+  const text = JSON.stringify(told, (_, value) => (typeof value === 'bigint' || typeof value === 'number' ? 0 : value));
+  for (const secret of [PAN, CVV, 'sk_test', 'cannot process']) assert.ok(!text.includes(secret), text);
+  return told;
+}
+
+/** In a word: what kind, and for failures why. */
+export function toSummary(told: Outcome | Finding): string {
+  if (told.kind === 'refused') return `${told.failed.status} ${told.failed.reason}`;
+  if (told.kind === 'approved' && told.captured !== undefined) return 'approved, captured';
+  return told.kind;
+}

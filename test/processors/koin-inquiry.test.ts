@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { Json } from '../../src/kernel/json.ts';
+import { KoinFixture, money, ORDER, subject, toSummary } from './koin-fixture.ts';
+
+const bench = new KoinFixture();
+const { standIn } = bench;
+const AMOUNT = { currency_code: 'BRL', value: 1500.56 };
+
+before(() => bench.start());
+after(() => bench.stop());
+afterEach(() => assert.deepEqual(standIn.violations, []));
+
+/** What KOIN says of an order the next time, whatever its books have. */
+function tell(reference: string, changes: { readonly [key: string]: Json }): void {
+  const transaction = { reference_id: reference, amount: AMOUNT };
+  const order = {
+    transaction,
+    order_id: standIn.books.orders.get(reference)?.id ?? 'none',
+    status: { type: 'Collected' },
+  };
+  standIn.inject({ on: 'get', do: { status: 200, body: JSON.stringify({ ...order, ...changes }) } });
+}
+
+const entry = (amount: Json, type = 'Refunded'): Json => ({ id: `r-${type}`, amount, status: { type } });
+
+describe('an answer of KOIN that tells too little', () => {
+  it('about the amount is not believed', async () => {
+    const first = await bench.authorized();
+    for (const type of ['Authorized', 'Collected', 'Refunded']) {
+      tell(first.key, { transaction: { reference_id: first.key }, status: { type } });
+      assert.equal(toSummary(await bench.inquire(first)), 'unknown', type);
+    }
+    tell(first.key, { transaction: { reference_id: first.key } });
+    assert.equal(toSummary(await bench.inquire(subject('capture', bench.newKey(), ORDER.amount), first)), 'unknown');
+    // Where no money is claimed, it is not needed.
+    tell(first.key, { transaction: { reference_id: first.key }, status: { type: 'Opened' } });
+    assert.equal(toSummary(await bench.inquire(first)), 'pending');
+  });
+
+  it('about the order is not believed', async () => {
+    const first = await bench.authorized();
+    tell(first.key, { order_id: null });
+    assert.equal(toSummary(await bench.inquire(first)), 'unknown');
+    tell(first.key, { order_id: '0f8fad5b-d9cb-469f-a165-70867728950e' });
+    assert.equal(toSummary(await bench.inquire(first)), 'unknown', 'another order of our reference');
+    tell(first.key, { transaction: { amount: AMOUNT } });
+    assert.equal(toSummary(await bench.inquire(first)), 'unknown', 'no reference');
+  });
+
+  it('about a refund is not believed', async () => {
+    const first = await bench.collected();
+    const answer = { refund_id: 'r-1', status: { type: 'Refunded' } };
+    standIn.inject({ on: 'refund', do: { status: 200, body: JSON.stringify(answer) } });
+    assert.equal(toSummary(await bench.refund(first, money(100n))), 'unknown');
+    const refund = subject('payment_refund', bench.newKey(), money(100n));
+    for (const amount of [null, { currency_code: 'BRL', value: '1' }, { currency_code: '?', value: 1 }]) {
+      for (const type of ['Refunded', 'InProgress']) {
+        tell(first.key, { refunds: [entry(amount, type)] });
+        assert.equal(toSummary(await bench.inquire(refund, first)), 'unknown', `${type} ${JSON.stringify(amount)}`);
+      }
+      tell(first.key, { refunds: [entry(amount)] });
+      assert.equal(toSummary(await bench.abandon(first)), 'unknown', JSON.stringify(amount));
+    }
+    tell(first.key, { refunds: [entry({ currency_code: 'USD', value: 1 })] });
+    assert.equal(toSummary(await bench.inquire(refund, first)), 'absent', 'the same number in another currency');
+    assert.equal(standIn.requests.filter((kind) => kind === 'refund').length, 1, 'nothing is given back blindly');
+  });
+});
+
+describe('a collected order that is given up', () => {
+  it('is gone when KOIN calls it Refunded and lists no refund', async () => {
+    const first = await bench.collected();
+    const asked = standIn.requests.length;
+    tell(first.key, { status: { type: 'Refunded' } });
+    assert.equal(toSummary(await bench.abandon(first)), 'approved');
+    assert.deepEqual(standIn.requests.slice(asked), ['get']);
+    tell(first.key, { status: { type: 'Refunded' } });
+    assert.equal(toSummary(await bench.inquire(first)), 'approved, captured', 'it was collected all the same');
+  });
+
+  it('is in doubt while another refund is under way', async () => {
+    const first = await bench.collected(money(1000n));
+    standIn.inject({ on: 'refund', do: { becomes: 'InProgress' } });
+    await bench.refund(first, money(300n));
+    assert.equal(toSummary(await bench.abandon(first)), 'unknown');
+    const [theirs, ours] = standIn.books.orders.get(first.key)?.refunds ?? [];
+    assert.deepEqual([theirs?.units, ours?.units], [30_000n, 70_000n]);
+    assert.equal(toSummary(await bench.abandon(first)), 'unknown');
+    if (theirs !== undefined) theirs.status = 'Refunded';
+    assert.equal(toSummary(await bench.abandon(first)), 'approved');
+  });
+});

@@ -1,0 +1,173 @@
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemRandom } from '../../src/crypto/random.ts';
+import { parseCurrency } from '../../src/kernel/currency.ts';
+import type { Environment, Tenant } from '../../src/kernel/environment.ts';
+import { MonotonicIds } from '../../src/kernel/ids.ts';
+import { type Money, parseAmount } from '../../src/kernel/money.ts';
+import type { Pan } from '../../src/kernel/pan.ts';
+import type {
+  CardData,
+  Finding,
+  History,
+  OperationType,
+  Order,
+  Outcome,
+  ProcessorCall,
+  Subject,
+} from '../../src/payments/processor.ts';
+import { Simulator } from '../../src/payments/processors/simulator/simulator.ts';
+import type { Driver } from '../../src/storage/database.ts';
+import { dropDatabase, openFolder, storedBytes } from '../fixtures/database.ts';
+import { initializeJournal } from '../fixtures/journals.ts';
+import { buildOrder } from '../fixtures/payment-fixtures.ts';
+
+/** 2026-11-21T12:00:00Z. */
+export const NOON = Date.UTC(2026, 10, 21, 12);
+
+export const CARD: CardData = {
+  pan: '4111111111111111' as Pan,
+  expiry: { month: '12', year: '29' },
+  securityCode: '737',
+  holder: 'Ana Lopez',
+};
+
+export function money(amount: string, code = 'USD'): Money {
+  const currency = parseCurrency(code);
+  const minor = currency && parseAmount(amount, currency);
+  if (currency === undefined || minor === undefined) throw new Error(`${amount} ${code} is no amount`);
+  return { minor, currency };
+}
+
+export interface CallOptions {
+  readonly amount?: Money;
+  readonly capture?: boolean;
+  readonly email?: string;
+  readonly billToEmail?: string;
+  readonly card?: Partial<CardData>;
+  readonly key?: string;
+  readonly tenant?: Tenant;
+  /** How long to wait for the answer, milliseconds. */
+  readonly patience?: number;
+}
+
+export const orderOf = ({ amount = money('100.00'), capture = false, email, billToEmail }: CallOptions): Order =>
+  buildOrder({
+    capture,
+    amount,
+    referenceCode: 'order 7',
+    cardholder: email === undefined ? undefined : { email },
+    billTo: billToEmail === undefined ? undefined : { email: billToEmail },
+  });
+
+type Moving = 'capture' | 'payment_refund' | 'authorization_void';
+
+/** The simulator on a database of its own, and a caller with a clock that can be set. */
+export class SimulatorFixture {
+  readonly directory: string;
+  readonly tenant: Tenant = { account: 'acc_1', environment: 'sandbox' as Environment };
+  now = NOON;
+  simulator: Simulator;
+  database: Driver;
+  readonly #keys = new MonotonicIds(() => this.now, systemRandom());
+
+  private constructor(directory: string, database: Driver) {
+    this.directory = directory;
+    this.database = database;
+    this.simulator = this.newSimulator();
+  }
+
+  static async open(): Promise<SimulatorFixture> {
+    const directory = mkdtempSync(join(tmpdir(), 'cardvault-simulator-'));
+    const bench = new SimulatorFixture(directory, await openFolder(directory));
+    await bench.database.migrate(() => bench.now);
+    await initializeJournal(bench.database, createSecretKey(randomBytes(32)));
+    return bench;
+  }
+
+  /** Another one on the same books, as another node has it. */
+  newSimulator(database = this.database): Simulator {
+    return new Simulator({ database, clock: () => this.now, random: systemRandom() });
+  }
+
+  async restart(): Promise<void> {
+    await this.database.close();
+    this.database = await openFolder(this.directory);
+    await this.database.migrate(() => this.now);
+    this.simulator = this.newSimulator();
+  }
+
+  async close(): Promise<void> {
+    await this.database.close();
+    rmSync(this.directory, { recursive: true, force: true });
+    await dropDatabase(this.directory);
+  }
+
+  newKey(): string {
+    return this.#keys.next();
+  }
+
+  call({ key = this.newKey(), tenant = this.tenant, patience = 5000 }: CallOptions): ProcessorCall {
+    const controller = new AbortController();
+    if (patience === 0) controller.abort();
+    else setTimeout(() => controller.abort(), patience).unref();
+    return { tenant, key, settings: {}, signal: controller.signal };
+  }
+
+  authorize(asked: CallOptions = {}): Promise<Outcome> {
+    return this.simulator.authorize(this.call(asked), orderOf(asked), { ...CARD, ...asked.card });
+  }
+
+  /** Keys of a new authorization or payment. */
+  async authorized(asked: CallOptions = {}): Promise<{ key: string; history: History; subject: Subject }> {
+    const key = asked.key ?? this.newKey();
+    await this.authorize({ ...asked, key });
+    return this.known(key, asked);
+  }
+
+  known(key: string, asked: CallOptions = {}): { key: string; history: History; subject: Subject } {
+    const subject = this.subject(asked.capture === true ? 'payment' : 'authorization', key, asked.amount);
+    return { key, subject, history: { referenceCode: undefined, operations: [subject] } };
+  }
+
+  subject(type: OperationType, key: string, amount = money('100.00')): Subject {
+    return { type, key, processorId: undefined, amount };
+  }
+
+  move(type: Moving, history: History, amount?: Money, asked: CallOptions = {}): Promise<Outcome> {
+    const call = this.call(asked);
+    if (type === 'authorization_void') return this.simulator.void(call, history);
+    const whole = amount ?? history.operations[0]?.amount ?? money('100.00');
+    return type === 'capture'
+      ? this.simulator.capture(call, history, whole)
+      : this.simulator.refund(call, history, whole);
+  }
+
+  inquire(history: History, subject: Subject, asked: CallOptions = {}): Promise<Finding> {
+    return this.simulator.inquire(this.call({ ...asked, key: subject.key }), history, subject);
+  }
+
+  abandon(history: History, subject: Subject, asked: CallOptions = {}): Promise<Finding> {
+    return this.simulator.abandon(this.call({ ...asked, key: subject.key }), history, subject);
+  }
+
+  async rows(table: 'payments' | 'movements'): Promise<number> {
+    const [row] = await this.database.read(`select count(*) as rows from simulator_${table}`);
+    return Number(row?.['rows']);
+  }
+
+  /** Every byte of the database and its log. */
+  bytes(): Promise<Buffer> {
+    return storedBytes(this.directory, this.database);
+  }
+}
+
+/** In short: `approved`, `approved 10.50`, `Declined Rejected 05`, `pending`, … */
+export function toSummary(outcome: Outcome | Finding): string {
+  if (outcome.kind === 'refused')
+    return `${outcome.failed.status} ${outcome.failed.reason} ${outcome.particulars.responseCode}`;
+  if (outcome.kind === 'approved' && outcome.captured !== undefined) return `approved ${outcome.captured.minor}`;
+  return outcome.kind === 'unknown' ? `unknown ${outcome.why}` : outcome.kind;
+}

@@ -1,0 +1,254 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Tenant } from '../../src/kernel/environment.ts';
+import type { Processor } from '../../src/payments/processor.ts';
+import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
+import { Connections } from '../../src/payments/processors/connection.ts';
+import { CyberSource } from '../../src/payments/processors/cybersource/cybersource.ts';
+import { Koin } from '../../src/payments/processors/koin/koin.ts';
+import { type CyberSourceLedger, scaled, type Transaction } from '../processors/cybersource-ledger.ts';
+import { FakeCyberSource } from '../processors/fake-cybersource.ts';
+import { FakeKoin } from '../processors/fake-koin.ts';
+import { type OrderEntry, refundedAmount } from '../processors/koin-ledger.ts';
+import { type Backend, type BackendState, type Process, SETTINGS } from './backend.ts';
+import type { Dice } from './dice.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** Real milliseconds after which a request over loopback counts as one that nobody answers. */
+const REACHES_WITHIN = 60;
+/** Of a hundred calls so many meet a fault. */
+const FAULTS = 25;
+
+interface Parts {
+  readonly time: VirtualTime;
+  readonly dice: Dice;
+  readonly tenant: Tenant;
+  readonly tell: (line: string) => void;
+}
+
+type CallName = 'authorize' | 'capture' | 'refund' | 'void' | 'inquire' | 'abandon';
+
+/** Calls over a real network in virtual time: which are still on their way, and which hang. */
+class Wire {
+  isCalm = false;
+  readonly #open = new Set<object>();
+  readonly #hanging = new Set<object>();
+  readonly #parts: Parts;
+  readonly #spoil: (call: CallName) => string;
+
+  constructor(parts: Parts, spoil: (call: CallName) => string) {
+    this.#parts = parts;
+    this.#spoil = spoil;
+  }
+
+  seenBy(processor: Processor, { isDead }: Process): Processor {
+    const over = <
+      Call extends { readonly key: string },
+      Rest extends unknown[],
+      Word extends { readonly kind: string },
+    >(
+      name: CallName,
+      act: (call: Call, ...rest: Rest) => Promise<Word>,
+    ) => {
+      return (call: Call, ...rest: Rest): Promise<Word> =>
+        isDead() ? new Promise(() => undefined) : this.#send(name, call.key, isDead, () => act(call, ...rest));
+    };
+    return {
+      capabilities: processor.capabilities,
+      settings: processor.settings,
+      check: (...given) => processor.check(...given),
+      authorize: over('authorize', processor.authorize.bind(processor)),
+      capture: over('capture', processor.capture.bind(processor)),
+      refund: over('refund', processor.refund.bind(processor)),
+      void: over('void', processor.void.bind(processor)),
+      inquire: over('inquire', processor.inquire.bind(processor)),
+      abandon: over('abandon', processor.abandon.bind(processor)),
+    };
+  }
+
+  async reach(): Promise<void> {
+    const until = performance.now() + REACHES_WITHIN;
+    while (this.#open.size > this.#hanging.size && performance.now() < until) await wait(1);
+    for (const call of this.#open) this.#hanging.add(call);
+  }
+
+  isBusy = (): boolean => this.#open.size > 0;
+
+  #send<Word extends { readonly kind: string }>(
+    name: CallName,
+    key: string,
+    isDead: () => boolean,
+    act: () => Promise<Word>,
+  ): Promise<Word> {
+    const { dice, tell } = this.#parts;
+    const fault = !this.isCalm && dice.percent(FAULTS) ? this.#spoil(name) : '';
+    const call = {};
+    this.#open.add(call);
+    const ended = (): void => {
+      this.#open.delete(call);
+      this.#hanging.delete(call);
+    };
+    return new Promise((resolve, reject) => {
+      const heard = (word: Word): void => {
+        ended();
+        tell(`wire: ${name} ${key} ${fault}: ${word.kind}`);
+        if (!isDead()) resolve(word);
+      };
+      act().then(heard, (error: unknown) => {
+        ended();
+        reject(error);
+      });
+    });
+  }
+}
+
+export async function koinBackend(parts: Parts): Promise<Backend> {
+  const standIn = new FakeKoin({ now: () => parts.time.now });
+  const { url } = await standIn.start();
+  const connections = new Connections(new ProcessorHosts());
+  const kinds = {
+    authorize: ['tokenize', 'create'],
+    capture: ['capture'],
+    refund: ['refund'],
+    void: ['cancel'],
+    inquire: ['find', 'get'],
+    abandon: ['cancel', 'find'],
+  } as const;
+  const deeds = [
+    'drop-before',
+    'drop-after',
+    'hang-before',
+    'hang-after',
+    'error-before',
+    'error-after',
+    'garbage',
+  ] as const;
+  const spoil = (call: CallName): string => {
+    const fault = { on: parts.dice.pick<(typeof kinds)[CallName][number]>(kinds[call]), do: parts.dice.pick(deeds) };
+    const isVerdict = call === 'authorize' && parts.dice.percent(40);
+    if (isVerdict)
+      standIn.inject({ on: 'create', do: { becomes: parts.dice.pick(['Failed', 'Opened']), reason: 'Rejected' } });
+    else standIn.inject(fault);
+    return isVerdict ? 'verdict' : `${fault.on} ${fault.do}`;
+  };
+  const wire = new Wire(parts, spoil);
+  const koin = new Koin({ connections });
+  const settings = { ...SETTINGS, 'base-url': url, 'private-key': 'sk_test', account: 'ACC', 'country-code': 'BR' };
+  return {
+    ...common(wire),
+    name: 'koin',
+    settings,
+    partialCapture: false,
+    seenBy: (process) => wire.seenBy(koin, process),
+    calmDown: () => {
+      wire.isCalm = true;
+      standIn.forgetFaults();
+    },
+    stands: async () => new Map([...standIn.books.orders].map(([key, order]) => [key, standOfOrder(order)])),
+    violations: () => standIn.violations,
+    close: async () => {
+      connections.close();
+      await standIn.stop();
+    },
+  };
+}
+
+const ORDER_STATES = {
+  Opened: 'pending',
+  Authorized: 'approved',
+  Collected: 'approved',
+  Cancelled: 'reversed',
+  Voided: 'reversed',
+  Failed: 'refused',
+} as const;
+
+/** Units are ten-thousandths there. */
+const minorOf = (units: bigint): bigint => units / 100n;
+
+const standOfOrder = (order: OrderEntry): BackendState => ({
+  state: ORDER_STATES[order.status],
+  amount: minorOf(order.units),
+  captured: order.status === 'Collected' ? minorOf(order.units) : 0n,
+  refunded: minorOf(refundedAmount(order)),
+  isSecret: false,
+});
+
+export async function cyberSourceBackend(parts: Parts): Promise<Backend> {
+  const keys = { merchantId: 'mymid', keyId: 'kid-1', sharedSecret: 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=' };
+  const indexDelayMs = parts.dice.pick([0, 4000]);
+  const standIn = new FakeCyberSource({ ...keys, indexDelayMs, clock: () => parts.time.now });
+  const { url } = await standIn.start();
+  const connections = new Connections(new ProcessorHosts());
+  const kinds = {
+    authorize: ['payment'],
+    capture: ['capture'],
+    refund: ['refund'],
+    void: ['reversal'],
+    inquire: ['search', 'details'],
+    abandon: ['timeout-reversal', 'timeout-void'],
+  } as const;
+  const faults = [
+    'drop-before',
+    'drop-after',
+    'never-answer',
+    '502-before',
+    '502-after',
+    'garbage',
+    'truncated',
+  ] as const;
+  const spoil = (call: CallName): string => {
+    const fault = {
+      on: parts.dice.pick<(typeof kinds)[CallName][number]>(kinds[call]),
+      fault: parts.dice.pick(faults),
+    };
+    const isVerdict = call === 'authorize' && parts.dice.percent(40);
+    const verdict = { status: 'DECLINED', reason: 'PROCESSOR_DECLINED' };
+    if (isVerdict) standIn.inject({ on: 'payment', fault: 'verdict', verdict });
+    else standIn.inject(fault);
+    return isVerdict ? 'verdict' : `${fault.on} ${fault.fault}`;
+  };
+  const wire = new Wire(parts, spoil);
+  const cybersource = new CyberSource({ connections, clock: () => parts.time.now, random: parts.dice.branch() });
+  const secrets = { 'merchant-id': keys.merchantId, 'key-id': keys.keyId, 'shared-secret': keys.sharedSecret };
+  return {
+    ...common(wire),
+    name: 'cybersource',
+    settings: { ...SETTINGS, ...secrets, 'base-url': url },
+    partialCapture: true,
+    seenBy: (process) => wire.seenBy(cybersource, process),
+    calmDown: () => {
+      wire.isCalm = true;
+      standIn.heal();
+    },
+    stands: async () => standsIn(standIn.books),
+    violations: () => standIn.violations,
+    close: async () => {
+      connections.close();
+      await standIn.stop();
+    },
+  };
+}
+
+function standsIn(books: CyberSourceLedger): Map<string, BackendState> {
+  const first = books.transactions.filter(({ kind }) => kind === 'authorization' || kind === 'sale');
+  return new Map(first.map((each) => [each.transactionId ?? each.id, standOf(books, each)]));
+}
+
+const STATES = { done: 'approved', held: 'pending', declined: 'refused', undone: 'reversed' } as const;
+
+function standOf(books: CyberSourceLedger, { id, state, amount }: Transaction): BackendState {
+  const { captured, refunded } = books.totals(id);
+  return {
+    state: STATES[state],
+    amount: minorOf(scaled(amount)),
+    captured: minorOf(captured),
+    refunded: minorOf(refunded),
+    isSecret: false,
+  };
+}
+
+const common = (wire: Wire) => ({
+  isBusy: wire.isBusy,
+  reach: () => wire.reach(),
+  nextTurn: () => undefined,
+  wish: (wishes: Dice) => ({ email: 'ana@example.com', units: wishes.between(1, 900) }),
+});

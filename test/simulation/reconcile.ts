@@ -1,0 +1,168 @@
+import type { Tenant } from '../../src/kernel/environment.ts';
+import type { Lane } from '../../src/payments/lane.ts';
+import type { Operation, Payment } from '../../src/payments/payment.ts';
+import type { Status } from '../../src/payments/transitions.ts';
+import { type Database, text } from '../../src/storage/database.ts';
+import type { Backend, BackendState } from './backend.ts';
+import { type Clients, jsonOf, type Request } from './clients.ts';
+import type { Machine, SimulatedResponse } from './machine.ts';
+
+/** The reckoning at the end: our books, the processor's books and what clients were told must tell the same. */
+interface Look {
+  readonly desk: Machine;
+  readonly clients: Clients;
+  readonly backend: Backend;
+  readonly database: Database;
+  readonly tenant: Tenant;
+  /** Whatever can expire has. */
+  readonly isOver: boolean;
+}
+
+interface Known {
+  readonly payment: Payment;
+  readonly operations: readonly Operation[];
+  readonly stand: BackendState | undefined;
+  readonly isDoubtful: boolean;
+}
+
+/** One line for each thing that must not be; the first word is the payment or request. */
+export async function reconcile(look: Look): Promise<string[]> {
+  const stands = await look.backend.stands(look.database);
+  const known = new Map<string, Known>();
+  for (const row of await look.database.read('select id from payments order by id')) {
+    const id = text(row, 'id');
+    const lane = (await look.desk.books.find(look.tenant, id)) as Lane;
+    const { payment, schedule } = lane;
+    const operations = await look.desk.books.operations(lane);
+    known.set(id, { payment, operations, stand: stands.get(id), isDoubtful: schedule.doubtfulAt !== undefined });
+  }
+  const faults = [...look.backend.violations()];
+  for (const key of stands.keys()) if (!known.has(key)) faults.push(`${key} is known to the processor only`);
+  for (const each of known.values()) faults.push(...disagreements(each, look.isOver));
+  for (const request of look.clients.requests) faults.push(...brokenPromises(request, known));
+  if (look.isOver) faults.push(...(await keptSecrets(look, known)));
+  return faults;
+}
+
+/** What a payment may be here when it stands so at the processor. */
+const FITTING: Readonly<Record<BackendState['state'] | 'captured' | 'none', readonly Status[]>> = {
+  none: ['ProcessorError', 'Declined', 'Cancelled'],
+  pending: ['Opened'],
+  approved: ['Authorized'],
+  captured: ['Collected'],
+  refused: ['Declined', 'ProcessorError', 'Cancelled'],
+  reversed: ['Voided', 'Cancelled', 'ProcessorError'],
+};
+
+function disagreements({ payment, stand, isDoubtful, operations }: Known, isOver: boolean): string[] {
+  const { id, status, operation, authorized, collected, refunded } = payment;
+  const faults: string[] = [];
+  if (operation !== undefined) faults.push(`${id} waits for ${operation}`);
+  for (const each of operations)
+    if (each.state === 'in_progress' && each.id !== operation) faults.push(`${id} has forgotten ${each.id}`);
+  if (isDoubtful) faults.push(`${id} is in doubt`);
+  if (payment.watched.length > 0 && isOver) faults.push(`${id} is still watched`);
+  const isHeld = stand?.state === 'approved';
+  const state = stand === undefined ? 'none' : isHeld && stand.captured > 0n ? 'captured' : stand.state;
+  const ours = `${status} ${authorized} ${collected} ${refunded}`;
+  const theirs = `${state} ${stand?.amount} ${stand?.captured} ${stand?.refunded}`;
+  const mayBeIgnorant = stand?.isSecret === true && (status === 'Authorized' || status === 'Opened') && !isOver;
+  if (!FITTING[state].includes(status) && !mayBeIgnorant) faults.push(`${id} is ${ours}, there ${theirs}`);
+  if (isOver && (state === 'approved' || state === 'pending')) faults.push(`${id} is held for ever: ${theirs}`);
+  if (state === 'captured' && (stand?.captured !== collected || stand.refunded !== refunded))
+    faults.push(`${id} is ${ours}, there ${theirs}`);
+  if (refunded > collected || collected > payment.amount) faults.push(`${id} gives back too much: ${ours}`);
+  if (status === 'Voided' && !operations.some(endsIt)) faults.push(`${id} is Voided, and nobody asked for it`);
+  return faults;
+}
+
+/** A void, an expiry, or a capture that was given up together with its authorization. */
+const endsIt = ({ type, state }: Operation): boolean =>
+  type === 'authorization_void' || type === 'expiry' || (type === 'capture' && state === 'refused');
+
+/** Statuses that a payment with this one can have later. */
+const LATER: Readonly<Record<Status, readonly Status[]>> = {
+  Opened: ['Opened', 'Authorized', 'Collected', 'Cancelled', 'Voided', 'Declined', 'ProcessorError'],
+  Authorized: ['Authorized', 'Collected', 'Voided', 'Declined'],
+  Collected: ['Collected'],
+  Cancelled: ['Cancelled'],
+  Voided: ['Voided'],
+  Declined: ['Declined'],
+  ProcessorError: ['ProcessorError'],
+};
+
+/** Answers that are not true any more, and requests that did more than one thing. */
+function brokenPromises(request: Request, known: ReadonlyMap<string, Known>): string[] {
+  const { asked, reference, answers, sent } = request;
+  const faults: string[] = [];
+  const made = [...known.values()].flatMap(({ operations }) =>
+    operations.filter((each) => each.referenceCode === reference && each.type !== 'expiry' && !isOwn(each, asked)),
+  );
+  if (made.length > 1) faults.push(`${reference} made ${made.map(({ id }) => id).join(' and ')}, sent ${sent} times`);
+  for (const answer of answers) {
+    if (answer.status >= 500 && answer.status !== 503)
+      faults.push(`${reference} was answered ${answer.status}: ${(answer.cause as Error | undefined)?.stack}`);
+    if (answer.status === 200 && asked.endpoint !== 'show') faults.push(...broken(reference, answer, known));
+  }
+  const told = answers.filter(({ status, replayed }) => status === 200 && replayed).at(-1);
+  const first = answers.find(({ status }) => status === 200);
+  const wasTakenBack = made.some(isTakenBack);
+  if (
+    !wasTakenBack &&
+    asked.key !== undefined &&
+    told !== undefined &&
+    first !== undefined &&
+    isFinal(first) &&
+    lasting(told) !== lasting(first)
+  )
+    faults.push(`${reference} was answered ${first.text}, then ${told.text}`);
+  return faults;
+}
+
+/** An answer without the processor's code, which is a later one when the payment failed late. */
+const lasting = ({ text }: SimulatedResponse): string => text.replace(/"response_code":"[0-9]+",?/, '');
+
+/** A capture that a payment waited for has the reference of its payment. */
+const isOwn = ({ type }: Operation, { endpoint }: Request['asked']): boolean =>
+  endpoint === 'create' && type === 'capture';
+
+function isFinal(answer: SimulatedResponse): boolean {
+  const { status, message, data } = jsonOf(answer);
+  return (
+    message !== 'Outcome unknown, being resolved' &&
+    !(status === 'success' && data.transaction_info.status === 'Opened')
+  );
+}
+
+function broken(reference: string, answer: SimulatedResponse, known: ReadonlyMap<string, Known>): string[] {
+  const { status: said, message, data } = jsonOf(answer);
+  const { payment_id: id, transaction_id: operation, status, type } = data.transaction_info;
+  const lane = known.get(id);
+  const found = lane?.operations.find((each) => each.id === operation);
+  if (lane === undefined || found === undefined) return [`${reference} was told of ${operation}, which is not there`];
+  const faults: string[] = [];
+  if (!LATER[status as Status].includes(lane.payment.status))
+    faults.push(`${id} was told to be ${status} to ${reference} and is ${lane.payment.status}`);
+  if (said === 'success' && isFinal(answer) && found.state !== 'accepted' && !isTakenBack(found))
+    faults.push(`${id}: ${reference} was told “${message}” of ${type} and it is ${found.state}`);
+  return faults;
+}
+
+/** A refund that the processor took at first, and did not carry out. */
+const isTakenBack = ({ type, failed }: Operation): boolean => type === 'payment_refund' && failed !== undefined;
+
+const ANSWERED: readonly Status[] = ['Authorized', 'Collected', 'Declined', 'Voided', 'Cancelled'];
+
+/** Sensitive authentication data does not outlive the answer (PCI DSS 3.3.1). */
+async function keptSecrets({ clients, database }: Look, known: ReadonlyMap<string, Known>): Promise<string[]> {
+  const faults: string[] = [];
+  for (const { reference, capture } of clients.requests) {
+    const paid = [...known.values()].find(({ operations }) => operations[0]?.referenceCode === reference);
+    if (capture === undefined || paid === undefined || !ANSWERED.includes(paid.payment.status)) continue;
+    const [row] = await database.read('select sad from captures where id = ?', capture);
+    // One whose ttl has ended is gone, where it is swept.
+    if (row !== undefined && row['sad'] !== null)
+      faults.push(`${paid.payment.id} left the verification code of ${capture}`);
+  }
+  return faults;
+}

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { verifyJournal } from '../../src/audit/verify.ts';
+import { systemRandom } from '../../src/crypto/random.ts';
+import { type Outcome, type Unit, type Value, type Write, write } from '../../src/storage/database.ts';
+import { readAddress } from '../../src/storage/postgres/address.ts';
+import { PostgresDatabase, type PostgresPool } from '../../src/storage/postgres/postgres.ts';
+import { initializeJournal } from '../fixtures/journals.ts';
+import { sharedPostgres } from '../fixtures/postgres.ts';
+import { WireProxy } from './wire-proxy.ts';
+
+const NOW = 1_700_000_000_000;
+export const COMMITTED: Outcome = { committed: true };
+export const INSERT = 'insert into accounts (id, name, suspended_at, created_at) values (?, ?, ?, ?)';
+export const INSERT_NEW = `${INSERT} on conflict do nothing`;
+const COUNT = 'update accounts set created_at = created_at + 1 where id = ?';
+
+export const insert = (id: string, sql = INSERT): Write => write(sql, [id, 'name', null, 0], 1);
+
+const entry = (account: string, record: string) => ({ account, environment: 'sandbox', at: NOW, record });
+
+/** Whatever happens twice shows: a row, a step of the counter, a record of the journal. */
+export const tell = (id: string): Unit => ({
+  writes: [insert(id), write(COUNT, ['counter'], 1)],
+  journal: [entry('a', `"${id}"`)],
+});
+
+/** A database of its own with a driver on it, and eyes that see it by another way. */
+export class PostgresFixture {
+  readonly journalKey: KeyObject = createSecretKey(randomBytes(32));
+  readonly address: string;
+  readonly #opened: PostgresDatabase[] = [];
+  readonly #proxies: WireProxy[] = [];
+  readonly eyes: PostgresDatabase;
+
+  private constructor(address: string) {
+    this.address = address;
+    this.eyes = this.open(address);
+  }
+
+  /** Migrated, with a counter at 0. */
+  static async on(address: string): Promise<PostgresFixture> {
+    const rig = new PostgresFixture(address);
+    await rig.eyes.migrate(() => NOW);
+    await initializeJournal(rig.eyes, rig.journalKey);
+    assert.deepEqual(await rig.eyes.commit({ writes: [insert('counter')] }), COMMITTED);
+    return rig;
+  }
+
+  static async shared(): Promise<PostgresFixture> {
+    return PostgresFixture.on(await (await sharedPostgres()).newDatabase());
+  }
+
+  open(
+    address = this.address,
+    options: Partial<PostgresPool> & { below?: (bound: number) => number } = {},
+  ): PostgresDatabase {
+    const pool = {
+      address: readAddress(address),
+      passwordFile: undefined,
+      connectTimeoutMs: 2000,
+      statementTimeoutMs: 5000,
+      writers: 1,
+      readers: 1,
+      sharded: false,
+      ...options,
+    };
+    const random = { ...systemRandom(), ...(options.below && { below: options.below }) };
+    const database = new PostgresDatabase(pool, { clock: () => NOW, random });
+    void database.useJournalKey(this.journalKey);
+    this.#opened.push(database);
+    return database;
+  }
+
+  /** A database by way of a proxy. */
+  async throughProxy(
+    options: Parameters<PostgresFixture['open']>[1] = {},
+  ): Promise<{ proxy: WireProxy; database: PostgresDatabase }> {
+    const { proxy, address } = await WireProxy.before(this.address);
+    this.#proxies.push(proxy);
+    return { proxy, database: this.open(address, options) };
+  }
+
+  async one(sql: string, ...values: Value[]): Promise<Value | undefined> {
+    return Object.values((await this.eyes.read(sql, ...values))[0] ?? {})[0];
+  }
+
+  /** Each of these happened once, and nothing else did. */
+  async happenedOnce(ids: readonly string[]): Promise<void> {
+    const rows = await this.eyes.read("select id from accounts where id <> 'counter' order by id");
+    assert.deepEqual(
+      rows.map((row) => row['id']),
+      [...ids].sort(),
+    );
+    assert.equal(await this.one("select created_at from accounts where id = 'counter'"), ids.length);
+    const records = await this.eyes.read("select record from journal where account = 'a' order by record");
+    assert.deepEqual(
+      records.map((row) => row['record']),
+      ids.map((id) => `"${id}"`).sort(),
+    );
+  }
+
+  async journalIsWhole(): Promise<void> {
+    assert.equal((await verifyJournal(this.eyes, this.journalKey)).fault, undefined);
+  }
+
+  /** What its owner does in it by hand, by a connection of another database if need be. */
+  async operate(sql: string, database = this.name): Promise<Record<string, unknown>[]> {
+    return operate(this.address.replace(/[^/]*$/, database), sql);
+  }
+
+  get name(): string {
+    return this.address.replace(/^.*\//, '');
+  }
+
+  async close(): Promise<void> {
+    for (const proxy of this.#proxies) proxy.close();
+    await Promise.all(this.#opened.map((database) => database.close()));
+  }
+
+  async remove(): Promise<void> {
+    await this.close();
+    await (await sharedPostgres()).dropDatabase(this.address);
+  }
+}
+
+export async function operate(address: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: address });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { verifyJournal } from '../../src/audit/verify.ts';
+import { readRegister } from '../../src/storage/lane-register.ts';
+import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
+import { COMMITTED, PostgresFixture } from './postgres-fixture.ts';
+
+const NODES = 12;
+const WRITERS = 4;
+
+/** Each takes another lane, so that all of them begin one. */
+const spread = () => {
+  let drawn = 0;
+  return (bound: number): number => drawn++ % bound;
+};
+
+describe('lanes over PostgreSQL', { skip: whyNoPostgres(), timeout: 120_000 }, () => {
+  let rig: PostgresFixture;
+  before(async () => {
+    rig = await PostgresFixture.shared();
+  });
+  after(() => rig.remove());
+
+  const lanes = async (): Promise<number[]> => {
+    const register = await readRegister(rig.eyes, rig.journalKey);
+    assert.ok(typeof register !== 'string');
+    return register.lanes.map(({ lane }) => lane).sort((one, other) => one - other);
+  };
+  const entry = (account: string) => ({ account, environment: 'sandbox', at: 1, record: '{}' });
+
+  test('of nodes that all start at once are each registered once, with their first record', async () => {
+    const below = spread();
+    const nodes = Array.from({ length: NODES }, () => rig.open(rig.address, { writers: WRITERS, below }));
+    const outcomes = await Promise.all(
+      nodes.flatMap((node, index) =>
+        Array.from({ length: WRITERS * 3 }, () => node.commit({ writes: [], journal: [entry(`acct_${index}`)] })),
+      ),
+    );
+    assert.ok(outcomes.every(({ committed }) => committed));
+    const { fault } = await verifyJournal(rig.eyes, rig.journalKey);
+    assert.equal(fault, undefined);
+    const used = (await rig.eyes.read('select distinct lane from journal order by lane')).map(({ lane }) => lane);
+    assert.deepEqual(await lanes(), used);
+    assert.ok(used.length >= NODES, `${used.length} lanes`);
+    await Promise.all(nodes.map((node) => node.close()));
+  });
+
+  test('that were removed with all their rows are found, also after a writer drew one of them again', async () => {
+    const [newest = 0] = (await lanes()).slice(-1);
+    const remove = async (lane: number): Promise<void> => {
+      await rig.operate(`delete from journal where lane = ${lane}; delete from journal_heads where lane = ${lane}`);
+    };
+    await remove(newest);
+    const missing = `lane ${newest}: the chain that announces the others is missing`;
+    assert.equal((await verifyJournal(rig.eyes, rig.journalKey)).fault, missing);
+    const again = rig.open(rig.address, { below: () => newest - 1 });
+    assert.deepEqual(await again.commit({ writes: [], journal: [entry('')] }), COMMITTED);
+    const anew = `lane ${newest}: the first record is not the registered one`;
+    assert.equal((await verifyJournal(rig.eyes, rig.journalKey)).fault, anew);
+  });
+
+  test('and their register removed are found, and the service goes on writing', async () => {
+    await rig.operate('delete from journal; delete from journal_heads; delete from lane_register');
+    const node = rig.open();
+    assert.deepEqual(await node.commit({ writes: [], journal: [entry('acct_later')] }), COMMITTED);
+    assert.equal((await verifyJournal(rig.eyes, rig.journalKey)).fault, 'the register of lanes is missing');
+    assert.equal((await rig.eyes.read('select record from journal')).length, 2);
+  });
+});

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Cluster } from '../chaos/cluster.ts';
+import { installPostgres } from '../fixtures/postgres-binaries.ts';
+import { COMMITTED, insert, PostgresFixture } from './postgres-fixture.ts';
+
+const postgres = installPostgres();
+const isMissing = 'why' in postgres;
+
+test('a standby is promoted while the old primary goes on: nothing is asked of the old one any more', {
+  skip: isMissing && postgres.why,
+  timeout: 120_000,
+}, async () => {
+  const cluster = await Cluster.start({ diskMegabytes: undefined });
+  try {
+    const [before, behind] = cluster.ports;
+    const rig = await PostgresFixture.on(cluster.address(cluster.ports));
+    const database = rig.open(rig.address, { readers: 3, writers: 2 });
+    const askedAt = async (): Promise<unknown[]> => {
+      const asked = Array.from({ length: 6 }, () => database.read('select inet_server_port() as port'));
+      return [...new Set((await Promise.all(asked)).map(([row]) => row?.['port']))];
+    };
+    assert.deepEqual(await database.commit({ writes: [insert('before')] }), COMMITTED);
+    await database.findNewest();
+    assert.deepEqual(await askedAt(), [before]);
+    await cluster.promote();
+    // The old one is still there, and answers.
+    assert.deepEqual(await askedAt(), [before]);
+    await database.findNewest();
+    assert.deepEqual(await askedAt(), [behind]);
+    assert.deepEqual(await database.commit({ writes: [insert('behind')] }), COMMITTED);
+    const found = await database.read(`select id from accounts where id in ('before', 'behind') order by id`);
+    assert.deepEqual(
+      found.map((row) => row['id']),
+      ['before', 'behind'],
+    );
+    // With only the old one in reach it is away.
+    await cluster.killPrimary();
+    await assert.rejects(
+      database.commit({ writes: [insert('lost')] }),
+      /was replaced by another server|cannot be reached/,
+    );
+    await rig.close();
+  } finally {
+    await cluster.stop();
+  }
+});

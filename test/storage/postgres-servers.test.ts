@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { StorageError } from '../../src/storage/database.ts';
+import { type Postgres, startPostgres } from '../fixtures/postgres.ts';
+import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
+import { freePort } from '../fixtures/postgres-server.ts';
+import { COMMITTED, operate, PostgresFixture, tell } from './postgres-fixture.ts';
+
+describe('PostgreSQL: servers that come and go', { skip: whyNoPostgres(), timeout: 120_000 }, () => {
+  let postgres: Postgres;
+  let rig: PostgresFixture;
+  before(async () => {
+    // Fast, but with all that a primary has.
+    const settings = { wal_level: 'replica', max_wal_senders: '2', hot_standby: 'on', fsync: 'off' };
+    postgres = await startPostgres({ isCareless: true, settings });
+    rig = await PostgresFixture.on(await postgres.newDatabase());
+  });
+  after(async () => {
+    await rig.close();
+    await postgres.stop();
+  });
+
+  const kept: string[] = [];
+  const operator = (sql: string): Promise<Record<string, unknown>[]> => operate(postgres.ways.superuser, sql);
+  const untilCommitted = async (commit: () => Promise<unknown>): Promise<void> => {
+    for (const until = performance.now() + 10_000; ; await pause(50)) {
+      try {
+        assert.deepEqual(await commit(), COMMITTED);
+        return;
+      } catch (error) {
+        assert.ok(error instanceof StorageError && performance.now() < until, String(error));
+      }
+    }
+  };
+
+  test('a server that is killed and starts again: each unit once, and told so', async () => {
+    const database = rig.open();
+    for (let round = 0; round < 3; round++) {
+      const commits = Array.from({ length: 40 }, async (_, index) => {
+        await pause(index * 4);
+        const id = `restart ${round} ${index}`;
+        const outcome = await database
+          .commit(tell(id))
+          .catch((error: unknown) => assert.ok(error instanceof StorageError));
+        // What could not be sent was refused; of what was sent we are told.
+        if (outcome !== undefined) kept.push(id);
+      });
+      await pause(60);
+      await postgres.kill();
+      await pause(100);
+      await postgres.start();
+      await Promise.all(commits);
+      await untilCommitted(() => database.commit({ writes: [] }));
+      await untilCommitted(() => rig.eyes.commit({ writes: [] }));
+      await rig.happenedOnce(kept);
+    }
+    assert.equal(await database.isAlive(), true);
+  });
+
+  test('a dead host first, and a silent one: the living one is used', async () => {
+    const dead = await freePort();
+    const { proxy } = await rig.throughProxy();
+    proxy.onMessage = () => 'hold';
+    const hosts = `127.0.0.1:${dead},127.0.0.1:${proxy.port},127.0.0.1:${postgres.port}`;
+    const database = rig.open(rig.address.replace(`127.0.0.1:${postgres.port}`, hosts));
+    const began = performance.now();
+    kept.push('hosts');
+    assert.deepEqual(await database.commit(tell('hosts')), COMMITTED);
+    assert.ok(performance.now() - began < 1500);
+    await database.close();
+    const none = rig.open(rig.address.replace(`:${postgres.port}`, `:${dead}`));
+    const refused = new RegExp(`127\\.0\\.0\\.1:${dead}: ECONNREFUSED$`);
+    await assert.rejects(none.commit(tell('none')), { name: 'StorageError', message: refused });
+  });
+
+  test('a standby does not answer: nothing is acknowledged before a later write is on it', async () => {
+    const database = rig.open();
+    await database.commit({ writes: [] });
+    await operator("alter system set synchronous_standby_names = 'nobody'");
+    await operator('select pg_reload_conf()');
+    await pause(100);
+    let isDone = false;
+    const outcome = database.commit(tell('standby')).finally(() => {
+      isDone = true;
+    });
+    // The operator lets go of it time and again.
+    for (let time = 0; time < 12; time++) {
+      await pause(100);
+      await operator("select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'");
+    }
+    assert.equal(isDone, false);
+    await operator('alter system reset synchronous_standby_names');
+    await operator('select pg_reload_conf()');
+    assert.deepEqual(await outcome, COMMITTED);
+    kept.push('standby');
+    await rig.happenedOnce(kept);
+  });
+
+  test('a server that was made a standby takes nothing, and everything once it is promoted', async () => {
+    const database = rig.open();
+    await database.commit({ writes: [] });
+    const signal = join(postgres.directory, 'data', 'standby.signal');
+    await postgres.kill();
+    writeFileSync(signal, '', { mode: 0o644 });
+    await postgres.start();
+    await pause(300);
+    await assert.rejects(database.commit(tell('demoted')), { name: 'StorageError', message: /a standby$/ });
+    assert.equal(await database.isAlive(), false);
+    await operator('select pg_promote()');
+    await untilCommitted(() => database.commit({ writes: [] }));
+    await untilCommitted(() => rig.eyes.commit({ writes: [] }));
+    assert.equal(await database.isAlive(), true);
+    await rig.happenedOnce(kept);
+    await rig.journalIsWhole();
+  });
+});

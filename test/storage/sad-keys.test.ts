@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { link } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import type { SadKeyStore, WrappedSadKey } from '../../src/crypto/sad-key.ts';
+import { sadKeyTable } from '../../src/storage/sad-key-table.ts';
+import { SadKeyFiles, sadKeyFolder } from '../../src/storage/sqlite/sad-key-files.ts';
+import { SqliteDatabase } from '../../src/storage/sqlite/sqlite.ts';
+import { openAddress } from '../fixtures/database.ts';
+import { sharedPostgres } from '../fixtures/postgres.ts';
+import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
+
+const PERIOD = 493_021;
+
+const newKey = (more: Partial<WrappedSadKey> = {}): WrappedSadKey => ({
+  environment: 'sandbox',
+  period: PERIOD,
+  id: randomBytes(8).toString('hex'),
+  wrapped: new Uint8Array(randomBytes(69)),
+  closedAt: undefined,
+  ...more,
+});
+
+const plain = (key: WrappedSadKey | undefined) => key && { ...key, wrapped: Buffer.from(key.wrapped).toString('hex') };
+const sorted = (keys: readonly WrappedSadKey[]) =>
+  keys.map(plain).sort((one, two) => (one?.id ?? '').localeCompare(two?.id ?? ''));
+
+/** `open`: the same store as another process sees it. */
+interface Rig {
+  open(): SadKeyStore;
+  remove(): Promise<void>;
+}
+
+function contract(kind: string, skip: string | false, make: () => Promise<Rig>): void {
+  describe(`keys of sensitive authentication data in ${kind}`, { skip }, () => {
+    let rig: Rig;
+    let store: SadKeyStore;
+    beforeEach(async () => {
+      rig = await make();
+      store = rig.open();
+    });
+    afterEach(() => rig.remove());
+
+    test('are found by period while they are open, and by id, in another process too', async () => {
+      assert.deepEqual(await store.list(), []);
+      assert.equal(await store.findOpen('sandbox', PERIOD), undefined);
+      const [key, other] = [newKey(), newKey({ environment: 'production' })];
+      assert.deepEqual([await store.insert(key), await store.insert(other)], [true, true]);
+      const again = rig.open();
+      assert.deepEqual(plain(await again.findOpen('sandbox', PERIOD)), plain(key));
+      assert.deepEqual(plain(await again.findById(other.id)), plain(other));
+      assert.equal(await again.findOpen('sandbox', PERIOD + 1), undefined);
+      assert.equal(await again.findById('0'.repeat(16)), undefined);
+      assert.deepEqual(sorted(await again.list()), sorted([key, other]));
+    });
+
+    test('are one for a period when many processes insert at the same moment', async () => {
+      const keys = Array.from({ length: 8 }, () => newKey());
+      const stored = await Promise.all(keys.map((key) => rig.open().insert(key)));
+      assert.equal(stored.filter((isStored) => isStored).length, 1);
+      assert.deepEqual(sorted(await store.list()), sorted([keys[stored.indexOf(true)] as WrappedSadKey]));
+    });
+
+    test('make room for another one of the period when they are closed', async () => {
+      const [key, next] = [newKey(), newKey()];
+      await store.insert(key);
+      await store.close(key, 5);
+      assert.equal(await store.findOpen('sandbox', PERIOD), undefined);
+      assert.equal(await store.insert(next), true);
+      await store.close(key, 9);
+      assert.deepEqual(plain(await store.findOpen('sandbox', PERIOD)), plain(next));
+      assert.deepEqual(sorted(await store.list()), sorted([{ ...key, closedAt: 5 }, next]));
+      const copied = newKey({ closedAt: 7 });
+      assert.equal(await store.insert(copied), true);
+      assert.equal(await store.insert(copied), false);
+    });
+
+    test('are gone when they are destroyed, open or closed, also twice', async () => {
+      const [key, closed] = [newKey(), newKey({ closedAt: 7 })];
+      await store.insert(key);
+      await store.insert(closed);
+      for (const each of [key, closed, key]) await store.destroy(each);
+      assert.deepEqual(await rig.open().list(), []);
+    });
+  });
+}
+
+const newFolder = (): string => mkdtempSync(join(tmpdir(), 'cardvault-sad-keys-'));
+
+contract('files', false, async () => {
+  const folder = newFolder();
+  return {
+    open: () => new SadKeyFiles(join(folder, 'vault.db')),
+    remove: async () => rmSync(folder, { recursive: true }),
+  };
+});
+
+contract('a table of SQLite', false, async () => {
+  const folder = newFolder();
+  const database = new SqliteDatabase(join(folder, 'vault.db'));
+  await database.migrate(() => 1);
+  return {
+    open: () => sadKeyTable(database),
+    remove: async () => {
+      await database.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+});
+
+contract('a table of PostgreSQL', whyNoPostgres(), async () => {
+  const { newDatabase, dropDatabase } = await sharedPostgres();
+  const address = await newDatabase();
+  const database = openAddress(address);
+  await database.migrate(() => 1);
+  return {
+    open: () => sadKeyTable(database),
+    remove: async () => {
+      await database.close();
+      await dropDatabase(address);
+    },
+  };
+});
+
+describe('files of keys of sensitive authentication data', () => {
+  let folder: string;
+  let keys: string;
+  let store: SadKeyFiles;
+  beforeEach(() => {
+    folder = newFolder();
+    store = new SadKeyFiles(join(folder, 'vault.db'));
+    keys = sadKeyFolder(join(folder, 'vault.db'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  test('are for their user only, and hold no key until one is needed', async () => {
+    await store.list();
+    assert.deepEqual(readdirSync(folder), []);
+    await store.insert(newKey());
+    assert.equal(statSync(keys).mode & 0o777, 0o700);
+    assert.deepEqual(readdirSync(keys), [`sandbox-${PERIOD}`]);
+    assert.equal(statSync(join(keys, `sandbox-${PERIOD}`)).mode & 0o777, 0o600);
+  });
+
+  test('are overwritten in place before they are removed', async () => {
+    const key = newKey();
+    await store.insert(key);
+    const name = join(keys, `sandbox-${PERIOD}`);
+    // A second name of the same bytes on disk.
+    await link(name, join(folder, 'same-bytes'));
+    assert.match(readFileSync(join(folder, 'same-bytes'), 'utf8'), new RegExp(key.id));
+    await store.destroy(key);
+    assert.ok(!existsSync(name));
+    assert.ok(readFileSync(join(folder, 'same-bytes')).every((byte) => byte === 0));
+  });
+
+  test('that are damaged do not prevent the next key of the period', async () => {
+    const key = newKey();
+    for (const content of ['', '\0'.repeat(100), '{"id":', '[]', '{"id":"x","wrapped":"AA=="}', `{"id":"${key.id}"}`]) {
+      await store.insert(newKey({ environment: 'production' }));
+      writeFileSync(join(keys, `sandbox-${PERIOD}`), content);
+      writeFileSync(join(keys, 'something else'), content);
+      assert.deepEqual(
+        (await store.list()).map(({ environment }) => environment),
+        ['production'],
+      );
+      assert.equal(await store.findOpen('sandbox', PERIOD), undefined);
+      assert.equal(await store.insert(key), true, content);
+      await store.destroy(key);
+    }
+  });
+
+  test('that cannot be written are an error of the storage', async () => {
+    writeFileSync(keys, 'no folder');
+    await assert.rejects(store.insert(newKey()), { name: 'StorageError', message: /cannot be used: (EEXIST|ENOTDIR)/ });
+  });
+
+  test('are written again when the folder was removed, and drafts of a crash are cleared', async () => {
+    await store.insert(newKey());
+    rmSync(keys, { recursive: true });
+    assert.equal(await store.insert(newKey()), true);
+    writeFileSync(join(keys, `${'a'.repeat(16)}.new`), 'half a k');
+    assert.equal(await new SadKeyFiles(join(folder, 'vault.db')).insert(newKey({ period: 1 })), true);
+    assert.deepEqual(readdirSync(keys).sort(), ['sandbox-1', `sandbox-${PERIOD}`]);
+  });
+});

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { readConfig } from '../../src/config.ts';
+import { openCore } from '../../src/core.ts';
+import { HOUR } from '../../src/kernel/clock.ts';
+import { steadyClocks } from '../fixtures/clock.ts';
+import { runCommand, runInProcess } from '../fixtures/command.ts';
+import { databaseSettings, dropDatabase } from '../fixtures/database.ts';
+import { codeAt, PASSWORD, VISITOR } from '../fixtures/people-fixture.ts';
+
+const now = (): number => Date.now();
+
+describe('cardvault operator', () => {
+  let directory: string;
+  before(() => {
+    directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+  });
+  after(async () => {
+    rmSync(directory, { recursive: true, force: true });
+    await dropDatabase(directory);
+  });
+
+  const run = (...args: string[]) => runInProcess(directory, 'operator', ...args);
+  const withVault = async <T>(act: (core: Awaited<ReturnType<typeof openCore>>) => Promise<T>): Promise<T> => {
+    const settings = await databaseSettings(directory);
+    const core = await openCore(readConfig({ CARDVAULT_DATA_DIR: directory, ...settings }), steadyClocks(now));
+    try {
+      return await act(core);
+    } finally {
+      await core.close();
+    }
+  };
+  const secretOf = (url: string): string => {
+    assert.match(url, /^https:\/\/localhost:8445\/join#[A-Za-z0-9_-]{43}$/);
+    return url.split('#')[1] ?? '';
+  };
+  /** What opening a link in a browser does. */
+  const joinBy = (url: string, more: { email?: string; name?: string } = {}) =>
+    withVault(async ({ people }) => {
+      const given = { secret: secretOf(url), name: 'Olga', language: 'en', password: PASSWORD, ...more };
+      const { session } = await people.joining.begin(given, VISITOR);
+      const { secret } = people.joining.totp(session);
+      return people.joining.confirmTotp(session, codeAt(secret, now()), VISITOR);
+    });
+
+  test('invites before the service ever ran, and whoever opens the link says who they are', async () => {
+    const fresh = await run('list', '--json');
+    assert.notEqual(fresh.code, 0, 'nothing is made by looking');
+    const made = await run('invite', '--json');
+    assert.equal(made.code, 0, made.err);
+    assert.ok(existsSync(join(directory, 'root.key')));
+    assert.deepEqual(Object.keys(made.json), ['invitation', 'expires_at']);
+    const lasts = Date.parse(made.json.expires_at) - now();
+    assert.ok(lasts > 71 * HOUR && lasts <= 72 * HOUR);
+    await joinBy(made.json.invitation, { email: 'olga@example.com' });
+    const listed = await run('list', '--json');
+    assert.equal(listed.json.length, 1);
+    const [{ id, created_at, ...rest }] = listed.json;
+    assert.match(id, /^person_/);
+    assert.ok(Date.parse(created_at) <= now());
+    assert.deepEqual(rest, { name: 'Olga', email: 'olga@example.com', locked: false, status: 'active' });
+    assert.match(
+      (await run('list')).out,
+      /^ID +STATUS +SINCE +E-MAIL +NAME\nperson_\w+ +active .* olga@example.com +Olga\n$/,
+    );
+  });
+
+  test('prints what it knows of a link when only the running service knows its port', async () => {
+    const variables = { CARDVAULT_DATA_DIR: directory, CARDVAULT_CONSOLE_PORT: '0' };
+    const { stdout } = await runCommand(['operator', 'invite', '--email', 'port@example.com'], variables);
+    assert.match(stdout, /^invitation +\/join#[A-Za-z0-9_-]{43}$/m);
+    assert.match(stdout, /goes behind the address of the console/);
+    const named = await runCommand(['operator', 'invite', '--email', 'port@example.com', '--json'], {
+      ...variables,
+      CARDVAULT_CONSOLE_URL: 'https://vault.example.com',
+    });
+    assert.match(named.json().invitation, /^https:\/\/vault\.example\.com\/join#/);
+  });
+
+  test('makes a link to a new password for an address that is there, and an invitation for any other', async () => {
+    const again = await run('invite', '--email', 'Olga@example.com', '--json');
+    const lasts = Date.parse(again.json.expires_at) - now();
+    assert.ok(lasts > 23 * HOUR && lasts <= 24 * HOUR);
+    const kinds = await withVault(
+      async ({ people }) => (await people.joining.look(secretOf(again.json.invitation))).kind,
+    );
+    assert.equal(kinds, 'reset');
+    const other = await run('invite', '--email', 'otto@example.com');
+    assert.match(other.out, /https:\/\/localhost:8445\/join#/);
+    const [, url = ''] = /(https:\S+)/.exec(other.out) ?? [];
+    await joinBy(url, { name: 'Otto' });
+    assert.equal((await run('list', '--json')).json.length, 2);
+  });
+
+  test('unlocks who was locked', async () => {
+    await withVault(async ({ people }) => {
+      for (let index = 0; index < 10; index++)
+        await people.signIn.givePassword({ email: 'otto@example.com', password: 'no' }, VISITOR).catch(() => undefined);
+    });
+    assert.match((await run('list')).out, / locked .*otto@/);
+    assert.equal((await run('unlock', 'otto@example.com')).code, 0);
+    assert.doesNotMatch((await run('list')).out, / locked /);
+  });
+
+  test('removes an operator, but not the last one', async () => {
+    const removed = await run('remove', 'otto@example.com', '--json');
+    assert.equal(removed.json.name, 'Otto');
+    const again = await run('remove', 'otto@example.com', '--json');
+    assert.deepEqual([again.code, JSON.parse(again.err).error], [1, 'there is nobody with this e-mail address']);
+    const last = await run('remove', 'olga@example.com', '--json');
+    assert.equal(last.code, 1);
+    assert.match(JSON.parse(last.err).error, /last operator/);
+    const nobody = await run('remove', 'nobody@example.com');
+    assert.equal(nobody.code, 1);
+    assert.match(nobody.err, /nobody with this e-mail address/);
+    assert.equal(nobody.err.includes('nobody@'), false);
+  });
+
+  test('tells what is wrong with an address, without repeating it', async () => {
+    const wrong = await run('invite', '--email', 'not an address', '--json');
+    assert.equal(wrong.code, 1);
+    assert.equal(JSON.parse(wrong.err).error, 'email: expected an e-mail address');
+  });
+
+  test('leaves a trail in the audit log, with the system user', async () => {
+    const { out } = await runInProcess(directory, 'audit', 'export', '--account', '');
+    const records = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const by = (action: string) => records.find((record) => record.action === action)?.actor.type;
+    for (const action of ['person.invited', 'person.unlocked', 'membership.removed'])
+      assert.equal(by(action), 'operator');
+    assert.equal(by('person.joined'), 'person');
+    assert.equal(out.includes('@example.com'), false);
+  });
+});

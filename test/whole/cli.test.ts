@@ -1,0 +1,540 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { PERMISSIONS } from '../../src/accounts/permission.ts';
+import { readConfig } from '../../src/config.ts';
+import { openCore } from '../../src/core.ts';
+import { DAY } from '../../src/kernel/clock.ts';
+import { commitAll, write } from '../../src/storage/database.ts';
+import { systemClocks } from '../fixtures/clock.ts';
+import { BIN, type CommandResult, runCommand, runInProcess, runWithSettings, Shell } from '../fixtures/command.ts';
+import { openFolder } from '../fixtures/database.ts';
+
+const TENANT = ['--account', '$account', '--environment', 'sandbox'];
+
+/** Commands with what they need, in an order in which each can do its work; `$account` and `$key` stand for ids. */
+const COMMANDS: readonly (readonly string[])[] = [
+  ['migrate'],
+  ['account', 'create', '--name', 'Store'],
+  ['account', 'list'],
+  ['account', 'show', '$account'],
+  ['key', 'create', '--account', '$account', '--environment', 'sandbox', '--name', 'n', '--ip', '127.0.0.1'],
+  ['key', 'list', '--account', '$account'],
+  ['key', 'show', '$key'],
+  ['key', 'edit', '$key', '--name', 'other'],
+  ['key', 'rotate', '$key'],
+  ['key', 'revoke', '$key'],
+  ['proxy', 'configure', ...TENANT, '--setting', 'jose.payload=plain'],
+  ['proxy', 'show', ...TENANT],
+  ['proxy', 'remove', ...TENANT, '--force'],
+  ['payments', 'enable', ...TENANT, '--setting', 'opened-expiry=1h'],
+  ['payments', 'show', ...TENANT],
+  ['payments', 'disable', ...TENANT],
+  ['payments', 'doubtful'],
+  ['account', 'suspend', '$account'],
+  ['account', 'resume', '$account'],
+  ['keyring', 'status'],
+  ['clock', 'status'],
+  ['clock', 'confirm'],
+  ['audit', 'verify'],
+  ['audit', 'export'],
+  ['backup', '--to', '$file'],
+  ['copy', '--from', 'sqlite:cardvault.db', '--to', 'sqlite:$file.moved'],
+  ['restore', '--from', '$file', '--force'],
+];
+
+/** Needs a payment in doubt, and is tested where there is one. */
+const ELSEWHERE = ['payments settle', 'operator invite', 'operator list', 'operator remove', 'operator unlock'];
+
+const manyNetworks = (count: number): string[] =>
+  Array.from({ length: count }, (_, index) => ['--ip', `10.0.${index >> 8}.${index & 255}`]).flat();
+
+const byName = ({ name: a = '' }: { name?: string }, { name: b = '' }: { name?: string }): number => (a < b ? -1 : 1);
+
+/** Commands that have commands of their own. */
+const GROUPS = ['account', 'key', 'operator', 'proxy', 'payments', 'audit', 'keyring', 'clock'];
+
+const commandName = (args: readonly string[]): string =>
+  args.slice(0, GROUPS.includes(args[0] ?? '') ? 2 : 1).join(' ');
+
+describe('the command line', () => {
+  let directory: string;
+  let shell: Shell;
+  let account: string;
+  const run = async (where: string, ...args: string[]): Promise<CommandResult> => {
+    if (where !== directory) return runInProcess(where, ...args);
+    // A restore takes the place of no database that is open.
+    if (args[0] === 'restore') await shell.close();
+    return args[0] === 'restore' ? runInProcess(where, ...args) : shell.run(...args);
+  };
+  before(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    shell = new Shell(directory);
+    account = (await run(directory, 'account', 'create', '--name', 'Store', '--json')).json.id;
+  });
+  after(async () => {
+    await shell.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const newKey = async (...more: string[]): Promise<CommandResult> =>
+    run(directory, 'key', 'create', '--account', account, '--environment', 'sandbox', '--name', 'n', '--json', ...more);
+
+  describe('every command', () => {
+    const ids = { account: '', key: '' };
+    let place = '';
+    before(async () => {
+      place = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    });
+    after(() => rmSync(place, { recursive: true, force: true }));
+    const filled = (args: readonly string[], file: string): string[] =>
+      args.map((arg) =>
+        arg.replace('$account', ids.account).replace('$key', ids.key).replace('$file', join(place, file)),
+      );
+
+    for (const args of COMMANDS) {
+      test(`${commandName(args)} prints one JSON document with --json`, async () => {
+        const { code, out, err } = await run(place, ...filled(args, 'backup'), '--json');
+        assert.equal(err, '');
+        assert.equal(code, 0);
+        const document = JSON.parse(out);
+        assert.equal(typeof document, 'object');
+        assert.ok(out.endsWith('\n'));
+        if (commandName(args) === 'account create') ids.account = document.id;
+        if (commandName(args) === 'key create') ids.key = document.id;
+      });
+    }
+
+    for (const args of COMMANDS) {
+      test(`${commandName(args)} prints text without --json`, async () => {
+        if (commandName(args) === 'key edit')
+          ids.key = (
+            await run(
+              place,
+              'key',
+              'create',
+              '--account',
+              ids.account,
+              '--environment',
+              'sandbox',
+              '--name',
+              'n',
+              '--json',
+            )
+          ).json.id;
+        const { code, out, err } = await run(place, ...filled(args, 'copy'));
+        assert.equal(err, '');
+        assert.equal(code, 0);
+        assert.ok(out.length > 10 && out.endsWith('\n'));
+        assert.throws(() => JSON.parse(out), 'no JSON');
+      });
+    }
+  });
+
+  describe('help', () => {
+    const names = [...new Set([...COMMANDS.map(commandName), ...ELSEWHERE, 'serve', ...GROUPS, ''])];
+    for (const name of names) {
+      test(`cardvault ${name} --help explains`, async () => {
+        const { code, out, err } = await run(directory, ...name.split(' ').filter(Boolean), '--help');
+        assert.equal(code, 0);
+        assert.equal(err, '');
+        assert.ok(out.startsWith(`Usage: cardvault ${name}`.trimEnd()), out);
+        const [, about = '', ...options] = out.split('\n\n');
+        assert.match(about, /^\S.{8,}/);
+        for (const line of options.join('\n').split('\n')) {
+          const isOption = /^ {2}\S/.test(line);
+          if (isOption) assert.match(line, /^ {2}\S.*?( {2,}\S|$)/, `an option without words: ${line}`);
+        }
+        if (![...GROUPS, ''].includes(name)) assert.match(out, /--json/);
+      });
+    }
+
+    test('every command that help lists is tested here', async () => {
+      const listed = async (...group: string[]): Promise<string[]> => {
+        const { out } = await run(directory, ...group, '--help');
+        const lines = out.slice(out.indexOf('Commands:')).split('\n');
+        return lines.flatMap((line) => /^ {2}([a-z]+)/.exec(line)?.[1] ?? []).filter((name) => name !== 'help');
+      };
+      const groups = new Set(GROUPS);
+      const all: string[] = [];
+      for (const name of await listed()) {
+        if (groups.has(name)) all.push(...(await listed(name)).map((command) => `${name} ${command}`));
+        else all.push(name);
+      }
+      assert.deepEqual(all.sort(), [...COMMANDS.map(commandName), ...ELSEWHERE, 'serve'].sort());
+    });
+
+    test('--version is the version of the package', async () => {
+      const { version } = JSON.parse(readFileSync(join(BIN, '..', '..', 'package.json'), 'utf8'));
+      assert.equal((await run(directory, '--version')).out.trim(), version);
+    });
+  });
+
+  test('clock status finds no fault where no service has run yet', async () => {
+    const { out } = await run(directory, 'clock', 'status');
+    assert.match(out, /\ntrusted {7}not yet: no trusted time is stored; the next start trusts the time unless /);
+  });
+
+  describe('a mistake', () => {
+    const mistakes: readonly [what: RegExp, args: string[]][] = [
+      [/unknown command 'nothing'/, ['nothing']],
+      [/unknown command 'nothing'/, ['account', 'nothing']],
+      [/unknown option '--more'/, ['account', 'list', '--more']],
+      [/--name/, ['account', 'create']],
+      [/--name: expected 1 to 255 characters/, ['account', 'create', '--name', '']],
+      [/--name: expected 1 to 255 characters/, ['account', 'create', '--name', 'a\nb']],
+      [/--name: expected 1 to 255 characters/, ['account', 'create', '--name', 'x'.repeat(256)]],
+      [/missing required argument 'id'/, ['account', 'show']],
+      [/too many arguments/, ['account', 'show', 'a', 'b']],
+      [/there is no such account; see: cardvault account list/, ['account', 'show', 'nobody']],
+      [/there is no such account/, ['key', 'list', '--account', 'nobody']],
+      [/there is no such account/, ['key', 'create', '--account', 'x', '--environment', 'sandbox', '--name', 'n']],
+      [/there is no such key; see: cardvault key list/, ['key', 'revoke', 'nothing']],
+      [/there is no such key/, ['key', 'rotate', 'nothing']],
+      [/there is no such key/, ['key', 'edit', 'nothing', '--name', 'n']],
+      [/say what to change/, ['key', 'edit', 'nothing']],
+      [/--account/, ['key', 'create', '--environment', 'sandbox', '--name', 'n']],
+      [/--environment/, ['key', 'create', '--account', '$account', '--name', 'n']],
+      [/--name: required/, ['key', 'create', '--account', '$account', '--environment', 'sandbox']],
+      [/expected sandbox or production/, ['key', 'create', '--account', 'x', '--environment', 'test', '--name', 'n']],
+      [/expected minutes, 0 to 43200/, ['key', 'rotate', 'x', '--overlap', '-1']],
+      [/expected minutes, 0 to 43200/, ['key', 'rotate', 'x', '--overlap', '43201']],
+      [/expected minutes, 0 to 43200/, ['key', 'rotate', 'x', '--overlap', '1h']],
+      [/--to/, ['backup']],
+      [/exists already; give the name of a new file/, ['backup', '--to', BIN]],
+      [/--from: there is no file/, ['restore', '--from', '/nowhere/at/all']],
+      [/no intact backup/, ['restore', '--from', BIN, '--force']],
+      ...[
+        '300.1.1.1',
+        '1.2.3',
+        '10.0.0.0/33',
+        '::/129',
+        'localhost',
+        '',
+        '1.2.3.4/',
+        '010.1.1.1',
+        'fe80::1%eth0',
+        '=x',
+      ].map((ip): [RegExp, string[]] => [/expected an address or CIDR network/, ['key', 'edit', 'x', '--ip', ip]]),
+      [/--name: expected no card number$/m, ['account', 'create', '--name', 'till 4111 1111 1111 1111']],
+      [/--name: expected no signs that are not seen$/m, ['account', 'create', '--name', 'a\u202eb']],
+      [/--name: expected no card number$/m, ['key', 'edit', 'x', '--name', '4111-1111-1111-1111']],
+      [/--description: expected no card number$/m, ['key', 'edit', 'x', '--description', '4111111111111111']],
+      [/--ip note: expected no card number$/m, ['key', 'edit', 'x', '--ip', '127.0.0.1=4111111111111111']],
+      [/--ip note: expected 1 to 255 characters/, ['key', 'edit', 'x', '--ip', `127.0.0.1=${'x'.repeat(256)}`]],
+      [
+        /at most 1000 entries/,
+        ['key', 'create', '--account', '$account', '--environment', 'sandbox', '--name', 'n', ...manyNetworks(1001)],
+      ],
+      [/expected one of tokens:create, /, ['key', 'edit', 'x', '--permission', 'tokens']],
+      [/expected one of /, ['key', 'edit', 'x', '--permission', 'tokens:create,tokens:inspect']],
+      ...['soon', '2099-13-01T00:00:00Z', '4000000000', '2099-01-01T00:00:00'].map((time): [RegExp, string[]] => [
+        /expected (ISO 8601|a time to come)/,
+        ['key', 'edit', 'x', '--expires', time],
+      ]),
+    ];
+    for (const [what, args] of mistakes) {
+      test(`${args.join(' ').slice(0, 80)} is explained`, async () => {
+        const given = args.map((arg) => arg.replace('$account', account));
+        const inJson = await run(directory, ...given, '--json');
+        assert.notEqual(inJson.code, 0);
+        assert.equal(inJson.out, '');
+        const document = JSON.parse(inJson.err);
+        assert.deepEqual(Object.keys(document), ['error']);
+        assert.match(document.error, what);
+        const inText = await run(directory, ...given);
+        assert.equal(inText.code, inJson.code);
+        assert.equal(inText.out, '');
+        assert.match(inText.err, what);
+        assert.throws(() => JSON.parse(inText.err));
+      });
+    }
+
+    for (const group of [[], ...GROUPS.map((name) => [name])]) {
+      test(`a missing subcommand of ${['cardvault', ...group].join(' ')} is told with --json, and helped without`, async () => {
+        const inJson = await run(directory, ...group, '--json');
+        assert.equal(inJson.code, 2);
+        assert.match(JSON.parse(inJson.err).error, /^a subcommand is missing: [a-z]+/);
+        const inText = await run(directory, ...group);
+        assert.equal(inText.code, 2);
+        assert.match(inText.err, /^Usage: cardvault /);
+      });
+    }
+
+    test('a wrong setting is told with every other one', async () => {
+      const variables = { CARDVAULT_DATA_DIR: directory, CARDVAULT_SANDBOX_PORT: 'x', CARDVAULT_HOUST: '::1' };
+      const { code, stdout, stderr } = await runCommand(['account', 'list', '--json'], variables);
+      assert.notEqual(code, 0);
+      assert.equal(stdout, '');
+      const { error } = JSON.parse(stderr);
+      assert.match(error, /CARDVAULT_SANDBOX_PORT: expected a whole number of 0 to 65535/);
+      assert.match(error, /CARDVAULT_HOUST: there is no such setting/);
+    });
+  });
+
+  describe('accounts and keys', () => {
+    test('an account is made, listed and shown', async () => {
+      const made = (await run(directory, 'account', 'create', '--name', 'Käse & Co', '--json')).json;
+      assert.match(made.id, /^acct_[0-9a-z]{10}$/);
+      assert.equal(made.name, 'Käse & Co');
+      assert.equal(made.status, 'onboarding');
+      assert.deepEqual((await run(directory, 'account', 'show', made.id, '--json')).json, made);
+      const all = (await run(directory, 'account', 'list', '--json')).json;
+      assert.deepEqual(
+        all.find(({ id }: { id: string }) => id === made.id),
+        made,
+      );
+    });
+
+    test('those whose rows were altered are named, and sealed or revoked', async () => {
+      const { id } = (await run(directory, 'account', 'create', '--name', 'Altered', '--json')).json;
+      const key = (
+        await run(
+          directory,
+          ...['key', 'create', '--account', id, '--environment', 'sandbox', '--name', 'till', '--json'],
+        )
+      ).json;
+      assert.equal(key.altered, false);
+      const database = await openFolder(directory);
+      const changes = [
+        write('update accounts set name = ? where id = ?', ['Other', id], 1),
+        write('update api_keys set allow_list = ? where id = ?', ['[{"cidr":"0.0.0.0/0","note":""}]', key.id], 1),
+      ];
+      await commitAll(database, { writes: changes });
+      await database.close();
+      const keys = ['key', 'list', '--account', id];
+      assert.match((await run(directory, ...keys)).out, new RegExp(`^${key.id} +sandbox +altered `, 'm'));
+      const [listed] = (await run(directory, ...keys, '--json')).json;
+      assert.deepEqual([listed.state, listed.altered], ['altered', true]);
+      for (const act of [
+        ['edit', key.id, '--description', 'x'],
+        ['rotate', key.id],
+      ]) {
+        const refused = await run(directory, 'key', ...act);
+        assert.deepEqual([refused.code, refused.out], [1, '']);
+        assert.match(refused.err, /the key was altered in the database: it can only be revoked/);
+      }
+      assert.equal((await run(directory, 'key', 'revoke', key.id, '--json')).json.state, 'revoked');
+
+      assert.match((await run(directory, 'account', 'list')).out, new RegExp(`^${id} +altered `, 'm'));
+      assert.match(
+        (await run(directory, 'account', 'show', id)).out,
+        /^altered +yes: .*account suspend ID --name NAME$/m,
+      );
+      assert.match((await run(directory, 'account', 'suspend', id)).err, /the account was altered in the database/);
+      const sealed = (await run(directory, 'account', 'suspend', id, '--name', 'Shop', '--json')).json;
+      assert.deepEqual([sealed.name, sealed.status, sealed.altered], ['Shop', 'suspended', false]);
+      assert.equal((await run(directory, 'account', 'resume', id, '--json')).json.status, 'sandbox');
+    });
+
+    test('repeated options are all taken, and their notes kept', async () => {
+      const { json } = await newKey(
+        ...['--ip', '203.0.113.7=shop', '--ip', '2001:DB8::/32=a=b', '--ip', '::ffff:192.0.2.0/120'],
+        ...['--permission', 'tokens:create', '--permission', 'account:read', '--description', 'for the shop'],
+      );
+      assert.match(json.key, /^cv_sandbox_[A-Za-z0-9_-]{43}$/);
+      assert.ok(json.key.startsWith(json.prefix));
+      assert.equal(json.account, account);
+      assert.equal(json.environment, 'sandbox');
+      assert.equal(json.description, 'for the shop');
+      assert.deepEqual(json.permissions, ['tokens:create', 'account:read']);
+      assert.deepEqual(json.allow_list, [
+        { cidr: '203.0.113.7', note: 'shop' },
+        { cidr: '2001:db8::/32', note: 'a=b' },
+        { cidr: '192.0.2.0/24', note: '' },
+      ]);
+    });
+
+    test('without options a key has all permissions, no address and no end', async () => {
+      const { json } = await newKey();
+      assert.deepEqual(json.permissions, [...PERMISSIONS]);
+      assert.deepEqual(json.allow_list, []);
+      assert.equal(json.expires_at, null);
+      assert.match((await run(directory, 'key', 'edit', json.id, '--name', 'n')).out, /refused everywhere/);
+    });
+
+    test('editing replaces the lists that are given and leaves the rest', async () => {
+      const { id, key, ...made } = (await newKey('--ip', '10.0.0.1', '--permission', 'tokens:create')).json;
+      const edited = (await run(directory, 'key', 'edit', id, '--ip', '10.0.0.2', '--ip', '10.0.0.3', '--json')).json;
+      assert.equal('key' in edited, false);
+      assert.deepEqual(edited, {
+        ...made,
+        id,
+        allow_list: ['10.0.0.2', '10.0.0.3'].map((cidr) => ({ cidr, note: '' })),
+      });
+      const expires = new Date(Date.now() + DAY).toISOString();
+      const again = (await run(directory, 'key', 'edit', id, '--expires', expires, '--description', 'd', '--json'))
+        .json;
+      assert.deepEqual(again, { ...edited, expires_at: expires, description: 'd' });
+      assert.match(key, /^cv_/);
+    });
+
+    test('a list never shows a key', async () => {
+      const { json } = await newKey();
+      const listed = await run(directory, 'key', 'list', '--account', account, '--json');
+      assert.ok(listed.json.some(({ id }: { id: string }) => id === json.id));
+      assert.ok(!listed.out.includes(json.key));
+      for (const each of listed.json) assert.equal('key' in each, false);
+    });
+
+    test('a revoked key stays so', async () => {
+      const { id } = (await newKey()).json;
+      assert.equal((await run(directory, 'key', 'revoke', id, '--json')).json.state, 'revoked');
+      for (const args of [
+        ['revoke', id],
+        ['rotate', id],
+        ['edit', id, '--name', 'n'],
+      ]) {
+        const { code, err } = await run(directory, 'key', ...args, '--json');
+        assert.equal(code, 1);
+        assert.match(JSON.parse(err).error, /revoked/);
+      }
+    });
+
+    test('an expired key has no successor', async () => {
+      const { id } = (await newKey()).json;
+      const core = await openCore(readConfig({ CARDVAULT_DATA_DIR: directory }), systemClocks);
+      await core.accounts.editKey(id, { expiresAt: Date.now() - 1 }, { actor: { type: 'operator' } });
+      await core.close();
+      const { code, err } = await run(directory, 'key', 'rotate', id, '--json');
+      assert.equal(code, 1);
+      assert.match(JSON.parse(err).error, /expired/);
+    });
+
+    test('an account goes from onboarding to sandbox to live, and back to where it was after a suspension', async () => {
+      const { id } = (await run(directory, 'account', 'create', '--name', 'New', '--json')).json;
+      const status = async (): Promise<string> => (await run(directory, 'account', 'show', id, '--json')).json.status;
+      const key = (environment: string): Promise<CommandResult> =>
+        run(directory, 'key', 'create', '--account', id, '--environment', environment, '--name', 'n', '--json');
+      const [first, second] = await Promise.all([key('sandbox'), key('sandbox')]);
+      assert.deepEqual([first?.code, second?.code], [0, 0], 'two first keys at once');
+      assert.equal(await status(), 'sandbox');
+      await key('production');
+      await key('sandbox');
+      assert.equal(await status(), 'live');
+      await run(directory, 'account', 'suspend', id);
+      await key('production');
+      assert.equal(await status(), 'suspended');
+      assert.equal((await run(directory, 'account', 'suspend', id)).code, 1);
+      await run(directory, 'account', 'resume', id);
+      assert.equal(await status(), 'live');
+    });
+  });
+
+  describe('the operator', () => {
+    let own: string;
+    before(() => {
+      own = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    });
+    after(() => rmSync(own, { recursive: true, force: true }));
+    const as = (name: string, ...args: string[]): Promise<CommandResult> =>
+      runWithSettings({ CARDVAULT_DATA_DIR: own, CARDVAULT_OPERATOR: name }, ...args);
+    const actor = (name: string, source: string) => ({ id: `uid:${process.geteuid?.()}`, name, source });
+
+    test('is recorded by the name that is set, or as the user of the operating system, and is told so', async () => {
+      const named = await as('Ana López', 'account', 'create', '--name', 'A');
+      const { username } = userInfo();
+      const unnamed = await as('', 'account', 'create', '--name', 'B');
+      assert.deepEqual(
+        [named.operatorLine, unnamed.operatorLine],
+        [
+          'recorded in the audit log as operator Ana López (CARDVAULT_OPERATOR)',
+          `recorded in the audit log as operator ${username} (user of the operating system)`,
+        ],
+      );
+      assert.doesNotMatch(named.out, /operator/);
+      const document = JSON.parse((await as('Olga', 'account', 'create', '--name', 'C', '--json')).out);
+      assert.deepEqual(document.recorded_operator, actor('Olga', 'setting'));
+      const exported = JSON.parse((await as('Otto', 'audit', 'export', '--json')).out);
+      const made = exported.filter(({ action }: { action: string }) => action === 'account.created');
+      assert.deepEqual(
+        made.map((record: { actor: object }) => record.actor).sort(byName),
+        [actor('Ana López', 'setting'), actor('Olga', 'setting'), actor(username, 'os-user')]
+          .map((each) => ({ type: 'operator', ...each }))
+          .sort(byName),
+      );
+    });
+
+    test('is not told by commands that leave no record, nor by one that failed', async () => {
+      for (const args of [
+        ['account', 'list'],
+        ['audit', 'verify'],
+      ]) {
+        assert.equal((await as('Ana', ...args)).operatorLine, undefined);
+        assert.doesNotMatch((await as('Ana', ...args, '--json')).out, /recorded_operator/);
+      }
+      const failed = await as('Ana', 'account', 'suspend', 'acct_0000000000');
+      assert.deepEqual([failed.code, failed.operatorLine], [1, undefined]);
+    });
+  });
+
+  test('audit verify says what is wrong and ends with 1', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    try {
+      await run(own, 'account', 'create', '--name', 'A');
+      const exported = (await run(own, 'audit', 'export', '--json')).json;
+      assert.deepEqual(
+        exported.map(({ action }: { action: string }) => action),
+        ['service.initialised', 'journal.opened', 'audit.exported', 'account.created'],
+      );
+      assert.deepEqual([exported[2].actor.type, exported[2].detail], ['operator', { of: 'everything' }]);
+      const { account, hash } = exported[3];
+      assert.deepEqual(exported[1].targets, [`chain:${account}/1`]);
+      const { ok, records, chains, digest, heads } = (await run(own, 'audit', 'verify', '--json')).json;
+      assert.deepEqual({ ok, records, chains }, { ok: true, records: exported.length, chains: 2 });
+      assert.deepEqual(heads, [
+        { account: '', lane: 1, sequence: 3, hash: exported[2].hash },
+        { account, lane: 1, sequence: 1, hash },
+      ]);
+      const lines = ` 1 3 ${exported[2].hash}\n${account} 1 1 ${hash}\n`;
+      assert.equal(digest, createHash('sha256').update(lines).digest('hex'));
+      const human = (await run(own, 'audit', 'verify')).out;
+      assert.equal(human, `4 records in 2 chains, all in order\nheads  SHA-256 ${digest}\n`);
+      const exportOf = async (id: string) => (await run(own, 'audit', 'export', '--account', id, '--json')).json;
+      const [created, ofAccount, ...more] = await exportOf(account);
+      assert.deepEqual(
+        [created, ofAccount.action, ofAccount.detail, more],
+        [exported[3], 'audit.exported', { of: account }, []],
+      );
+      const ofService = await exportOf('');
+      assert.deepEqual(ofService.slice(0, 3), exported.slice(0, 3));
+      assert.deepEqual(
+        ofService.slice(3).map(({ detail }: { detail: object }) => detail),
+        [{ of: account }, { of: 'service' }],
+      );
+      assert.match((await run(own, 'audit', 'export', '--account', 'acct_unknown')).err, /no such account/);
+      const core = await openCore(readConfig({ CARDVAULT_DATA_DIR: own }), systemClocks);
+      const forged = { sql: "update journal set environment = 'other' where account <> ''", rows: [[]] };
+      await core.database.commit({ writes: [forged] });
+      await core.close();
+      const { code, json } = await run(own, 'audit', 'verify', '--json');
+      assert.equal(code, 1);
+      assert.equal(json.ok, false);
+      assert.match(json.fault, /changed/);
+    } finally {
+      rmSync(own, { recursive: true, force: true });
+    }
+  });
+
+  test('restore replaces the present database only when told to', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    try {
+      await run(own, 'account', 'create', '--name', 'Before');
+      const file = join(own, 'copy.db');
+      assert.deepEqual((await run(own, 'backup', '--to', file, '--json')).json, { file });
+      await run(own, 'account', 'create', '--name', 'After');
+      assert.match((await run(own, 'restore', '--from', file)).err, /--force removes it, --keep-old moves it/);
+      const { database } = (await run(own, 'restore', '--from', file, '--force', '--json')).json;
+      assert.ok(existsSync(database));
+      const names = (await run(own, 'account', 'list', '--json')).json.map(({ name }: { name: string }) => name);
+      assert.deepEqual(names, ['Before']);
+      writeFileSync(join(own, 'other'), 'no database');
+      assert.match((await run(own, 'restore', '--from', join(own, 'other'), '--force')).err, /no intact backup/);
+    } finally {
+      rmSync(own, { recursive: true, force: true });
+    }
+  });
+});

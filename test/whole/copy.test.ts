@@ -1,0 +1,422 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { verifyJournal } from '../../src/audit/verify.ts';
+import { runCommandLine } from '../../src/cli/cli.ts';
+import { readConfig } from '../../src/config.ts';
+import { systemRandom } from '../../src/crypto/random.ts';
+import { beginCopy, identifySource, makeSchema, unfinishedCopy } from '../../src/storage/copy.ts';
+import { copyRows } from '../../src/storage/copy-rows.ts';
+import { commitAll, write } from '../../src/storage/database.ts';
+import { openDatabase } from '../../src/storage/open.ts';
+import { SadKeyFiles } from '../../src/storage/sqlite/sad-key-files.ts';
+import { VAULT_TABLES } from '../../src/storage/tables.ts';
+import { BIN, type CommandResult, runInProcess, runWithSettings, withoutSettings } from '../fixtures/command.ts';
+import { COPY_PATHS, Databases, type Kind } from '../fixtures/copy-databases.ts';
+import { readAllRows, seedEmptyTables, seedVault } from '../fixtures/copy-seed.ts';
+import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { newMerchant, processed } from '../interface/payment-requests.ts';
+import { newSender } from '../interface/proxy-requests.ts';
+import { CAPTURES, capture, cards, dataOf, TOKENIZE, VISA } from '../interface/vault-requests.ts';
+
+/** Of a vault that was used: what it must still serve when it has moved. */
+interface Used {
+  /** The data directory, in which the database is not. */
+  readonly directory: string;
+  readonly key: string;
+  readonly tokens: string[];
+  readonly captureId: string;
+  readonly payment: string;
+  readonly standing: unknown;
+  readonly keptAnswer: string;
+}
+
+const ONCE = { 'idempotency-key': 'before-the-move' };
+const PANS = ['4111111111111111', '5200828282828210', '378282246310005'];
+
+/** Uses every part of the interface; what only the console writes is filled. So every table has rows. */
+async function use(service: TestService, directory: string): Promise<Used> {
+  const merchant = await newMerchant(service);
+  const { account, key } = merchant;
+  await newSender(service, { account });
+  const tokens = dataOf(await merchant.tokenize(cards(PANS, { type: 'persistent', tags: ['moves'] }))).tokens.map(
+    ({ token }: { token: string }) => token,
+  );
+  const captureId = dataOf(await merchant.send('POST', CAPTURES, capture())).id;
+  const keptAnswer = (await merchant.send('POST', CAPTURES, capture(), ONCE)).text;
+  const payment = await merchant.opened('authorization');
+  processed(await merchant.move('capture', payment, 100));
+  processed(await merchant.move('refund', payment, 25));
+  await seedEmptyTables(service.core.database);
+  return { directory, key, tokens, captureId, payment, standing: await merchant.standing(payment), keptAnswer };
+}
+
+async function assertServes(service: TestService, used: Used): Promise<void> {
+  const { key, tokens, captureId, payment } = used;
+  for (const token of tokens)
+    assert.equal((await service.call('GET', `/v1/tokens/${token}/inspect`, { key })).status, 200);
+  const again = await service.call('POST', TOKENIZE, { key, body: cards(PANS, { type: 'persistent' }) });
+  assert.deepEqual(
+    dataOf(again).tokens.map(({ token }: { token: string }) => token),
+    tokens,
+  );
+  const { pan, cvv } = dataOf(await service.call('GET', `${CAPTURES}/${captureId}`, { key }));
+  assert.deepEqual([pan, cvv], [VISA, '123']);
+  const replayed = await service.call('POST', CAPTURES, { key, body: capture(), headers: ONCE });
+  assert.deepEqual([replayed.text, replayed.headers['idempotent-replayed']], [used.keptAnswer, 'true']);
+  const shown = await service.call('GET', `/v1/payments/transactions/${payment}`, { key });
+  const { status } = processed(shown).transaction_info;
+  assert.equal(status, (used.standing as { status: string }).status);
+  const { ok, records } = await verifyJournal(service.core.database, service.core.journalKey);
+  assert.ok(ok && records > 5, `${records}`);
+}
+
+const STATIONS: readonly (readonly Kind[])[] = [['SQLite'], ['PostgreSQL'], ['PostgreSQL', 'SQLite']];
+const skipOf = (kinds: readonly Kind[]): string | false =>
+  kinds.includes('PostgreSQL') && (COPY_PATHS.find(({ to }) => to === 'PostgreSQL')?.skip ?? false);
+
+const copy = (from: string, to: string, ...more: string[]): string[] => ['copy', '--from', from, '--to', to, ...more];
+
+describe('a vault that was used', { timeout: 240_000 }, () => {
+  let databases: Databases;
+  let used: Used;
+  let source: string;
+  /** A data directory without a root key: nothing that a copy does needs one. */
+  let keyless: string;
+  const run = (...args: string[]): Promise<CommandResult> => runInProcess(keyless, ...args);
+
+  before(async () => {
+    databases = new Databases();
+    const directory = join(databases.directory, 'used');
+    keyless = join(databases.directory, 'keyless');
+    source = await databases.address('SQLite');
+    const service = await startTestService({ directory, variables: { CARDVAULT_DATABASE_URL: source } });
+    try {
+      used = await use(service, directory);
+    } finally {
+      await service.stop();
+    }
+  });
+  after(() => databases.remove());
+
+  for (const stations of STATIONS) {
+    test(`serves the same after it has moved to ${stations.join(' and to ')}`, { skip: skipOf(stations) }, async () => {
+      let from = source;
+      for (const kind of stations) {
+        const to = await databases.address(kind);
+        const ran = await run(...copy(from, to, '--json'));
+        assert.deepEqual([ran.code, ran.err], [0, '']);
+        const { tables, rows, copied, milliseconds, sad_keys: sadKeys } = ran.json;
+        assert.deepEqual(
+          tables.map(({ name }: { name: string }) => name),
+          VAULT_TABLES.map(({ name }) => name),
+        );
+        for (const { name, rows, sha256 } of tables) {
+          assert.ok(rows > 0, `${name} is empty`);
+          assert.match(sha256, /^[0-9a-f]{64}$/);
+        }
+        assert.equal(
+          rows,
+          tables.reduce((sum: number, each: { rows: number }) => sum + each.rows, 0),
+        );
+        assert.equal(copied, true);
+        // Two when an hour began between the captures.
+        assert.ok(sadKeys === 1 || sadKeys === 2, `${sadKeys}`);
+        assert.ok(milliseconds >= 0);
+        from = to;
+      }
+      assert.ok(!existsSync(keyless), 'a copy makes nothing beside the database');
+      const variables = { CARDVAULT_DATABASE_URL: from };
+      const service = await startTestService({ directory: used.directory, variables });
+      try {
+        await assertServes(service, used);
+      } finally {
+        await service.stop();
+      }
+      const verified = await runWithSettings(
+        { CARDVAULT_DATA_DIR: used.directory, ...variables },
+        ...['audit', 'verify', '--json'],
+      );
+      assert.equal(verified.code, 0, verified.out);
+    });
+  }
+
+  test('leaves out the keys of security codes when it is a backup', async () => {
+    const to = await databases.address('SQLite');
+    const ran = await run(...copy(source, to, '--as-backup', '--json'));
+    assert.deepEqual([ran.code, ran.err, ran.json.copied, ran.json.sad_keys], [0, '', true, 0]);
+    const { out } = await run(...copy(source, to, '--as-backup'));
+    assert.match(out, /\nkeys of security codes and track data left out, as in a backup\n/);
+    assert.match(out, /\n {2}2\. Start the service again, with the database that it had\.\n$/);
+    const service = await startTestService({ directory: used.directory, variables: { CARDVAULT_DATABASE_URL: to } });
+    try {
+      const { pan, cvv } = dataOf(await service.call('GET', `${CAPTURES}/${used.captureId}`, { key: used.key }));
+      assert.deepEqual([pan, cvv], [VISA, undefined]);
+    } finally {
+      await service.stop();
+    }
+  });
+
+  test('is no backup when an interrupted copy has put keys there, and no move when others are there', async () => {
+    const to = await databases.address('SQLite');
+    const keys = new SadKeyFiles(to.slice('sqlite:'.length));
+    const other = { environment: 'sandbox', period: 1, id: 'a'.repeat(16), wrapped: new Uint8Array(69) } as const;
+    await keys.insert({ ...other, closedAt: undefined });
+    for (const [options, message] of [
+      [['--as-backup'], /the target holds keys of sensitive authentication data; empty it, and begin again/],
+      [[], /the target holds other keys of sensitive authentication data than the source/],
+    ] as const) {
+      const { code, err } = await run(...copy(source, to, ...options, '--json'));
+      assert.notEqual(code, 0);
+      assert.match(JSON.parse(err).error, message);
+    }
+  });
+
+  test('tells people what was copied and what to do next, and what it is when it is run again', async () => {
+    const to = await databases.address('SQLite');
+    const { code, err, out } = await run(...copy(source, to));
+    assert.deepEqual([code, err], [0, '']);
+    assert.match(out, /^TABLE +ROWS +SHA-256\nwrapped_keys +[0-9]+ +[0-9a-f]{64}\n/);
+    assert.match(
+      out,
+      /\n[0-9]+ rows copied and compared, in [0-9.]+ s\n[12] keys of security codes and track data copied\nthe audit log has no record of the copy: .*\n\nWhat to do next:\n {2}1\. Keep the root key/,
+    );
+    const again = await run(...copy(source, to));
+    assert.deepEqual([again.code, again.err], [0, '']);
+    assert.match(again.out, /\n[0-9]+ rows compared; copied until 20[^ ]+Z, in/);
+    assert.equal((await run(...copy(source, to, '--json'))).json.copied, false);
+    // Once the new one is used, they differ; nothing is said of emptying it.
+    const database = databases.open(to);
+    await commitAll(database, { writes: [write('update accounts set name = ?', ['changed'])] });
+    await database.close();
+    const later = await run(...copy(source, to, '--json'));
+    assert.equal(later.code, 1);
+    assert.match(JSON.parse(later.err).error, /table accounts differs.*; go on with the one that was used/);
+    assert.doesNotMatch(later.err, /empty the target/);
+  });
+
+  test('tells how far it is when it takes long, and nothing of it in JSON', async () => {
+    for (const json of [[], ['--json']]) {
+      let now = Date.now();
+      let [out, err] = ['', ''];
+      const clock = (): number => {
+        now += 3000;
+        return now;
+      };
+      const config = readConfig({ CARDVAULT_DATA_DIR: keyless });
+      const code = await runCommandLine([...copy(source, await databases.address('SQLite')), ...json], {
+        clock,
+        paths: () => config,
+        open: () => Promise.reject(new Error('a copy opens no vault')),
+        openDatabase: (address) =>
+          openDatabase(readConfig({ CARDVAULT_DATABASE_URL: address }).database, clock, systemRandom()),
+        unlockJournal: () => Promise.resolve(false),
+        start: () => Promise.reject(new Error('nothing serves')),
+        untilStopped: () => Promise.resolve(),
+        isTerminal: false,
+        out: (text) => {
+          out += text;
+        },
+        err: (text) => {
+          err += text;
+        },
+      });
+      assert.equal(code, 0, err);
+      if (json.length > 0) assert.deepEqual([err, JSON.parse(out).copied], ['', true]);
+      else {
+        assert.match(err, /^[a-z_]+: [0-9]+ rows copied\n/);
+        assert.match(err, /\njournal: [0-9]+ rows compared\n|\ntokens: 3 rows compared\n/);
+        assert.ok(err.split('\n').length < 2 * VAULT_TABLES.length, 'not at every step');
+      }
+    }
+  });
+
+  test('is not opened where its copy has not come to its end', async () => {
+    const to = await databases.address('SQLite');
+    const [one, other] = [databases.open(source), databases.open(to)];
+    await makeSchema(other, Date.now);
+    await beginCopy(other, await identifySource(one), 1);
+    await copyRows({ source: one, target: other, progress: () => undefined });
+    await Promise.all([one.close(), other.close()]);
+    const variables = { CARDVAULT_DATA_DIR: used.directory, CARDVAULT_DATABASE_URL: to };
+    const opened = await runWithSettings(variables, 'account', 'list', '--json');
+    assert.notEqual(opened.code, 0);
+    assert.match(JSON.parse(opened.err).error, /copy.*not/);
+  });
+
+  describe('is refused', () => {
+    const refused = async (args: string[], problem: RegExp, code = 2): Promise<void> => {
+      const ran = await run(...args, '--json');
+      assert.match(JSON.parse(ran.err).error, problem);
+      assert.deepEqual([ran.code, ran.out], [code, '']);
+    };
+
+    test('from where there is no vault, and nothing is made', async () => {
+      const [nowhere, to] = [await databases.address('SQLite'), await databases.address('SQLite')];
+      await refused(copy(nowhere, to), /there is no vault at/);
+      const other = join(databases.directory, 'other.db');
+      writeFileSync(other, 'no database '.repeat(1000));
+      await refused(copy(`sqlite:${other}`, to), /other\.db cannot be copied: it is no cardvault database/);
+      for (const address of [nowhere, to]) assert.ok(!existsSync(address.slice('sqlite:'.length)));
+    });
+
+    test('from or to an address that is none, without repeating it', async () => {
+      for (const address of [
+        '',
+        'mysql://user:secret@host/x',
+        'sqlite:',
+        'user:secret@host',
+        'postgres://user:secret@',
+      ])
+        for (const args of [copy(address, source), copy(source, address)]) {
+          const { code, err } = await runInProcess(keyless, ...args, '--json');
+          assert.equal(code, 2);
+          assert.match(JSON.parse(err).error, /expected (hosts|sqlite:PATH|postgres:)/);
+          assert.doesNotMatch(err, /secret/);
+        }
+    });
+
+    test('onto itself, also by another name', async () => {
+      await refused(copy(source, source), /the same database/);
+      const other = `${source.slice('sqlite:'.length)}.link`;
+      symlinkSync(source.slice('sqlite:'.length), other);
+      await refused(copy(source, `sqlite:${other}`), /the same database/);
+      if (whyNoPostgres() !== false) return;
+      const one = await databases.address('PostgreSQL');
+      assert.equal((await run(...copy(source, one), '--json')).err, '');
+      const again = one.replace('127.0.0.1', 'localhost');
+      await refused([...copy(one, again), '--force'], /the same database/);
+    });
+
+    test('while either side is in use', async () => {
+      const to = await databases.address('SQLite');
+      const user = databases.open(source);
+      await user.read('select 1 as one from accounts');
+      await refused(copy(source, to), /the source is in use; stop the service first/);
+      assert.ok(!existsSync(to.slice('sqlite:'.length)));
+      await user.close();
+      const other = databases.open(to);
+      await other.migrate(Date.now);
+      await refused(copy(source, to), /the target is in use; stop the service first/);
+      await other.close();
+      assert.equal((await run(...copy(source, to))).code, 0);
+    });
+
+    test('from a file whose pages are damaged', async () => {
+      const damaged = join(databases.directory, 'damaged.db');
+      const bytes = readFileSync(source.slice('sqlite:'.length));
+      bytes.fill(0x5a, 5 * 4096, 6 * 4096);
+      writeFileSync(damaged, bytes);
+      await refused(copy(`sqlite:${damaged}`, await databases.address('SQLite')), /cannot be copied/);
+    });
+
+    test('over a vault', async () => {
+      const address = await databases.address('SQLite');
+      const variables = { CARDVAULT_DATABASE_URL: address };
+      await startTestService({ directory: join(databases.directory, 'another'), variables }).then((service) =>
+        service.stop(),
+      );
+      const reader = databases.open(address);
+      const before = await readAllRows(reader);
+      await reader.close();
+      await refused(copy(source, address), /the target is not empty: table wrapped_keys has rows/);
+      const again = databases.open(address);
+      assert.deepEqual(await readAllRows(again), before);
+      assert.equal(await unfinishedCopy(again), false);
+      await again.close();
+    });
+
+    test('while nodes of PostgreSQL are alive, unless they were killed', { skip: skipOf(['PostgreSQL']) }, async () => {
+      const [to, back] = [await databases.address('PostgreSQL'), await databases.address('SQLite')];
+      assert.equal((await run(...copy(source, to))).code, 0);
+      const node = databases.open(to);
+      await commitAll(node, { writes: [write('update accounts set name = name', [])] });
+      await refused(copy(to, back), /the source was used by a node within the last minute.*--force/);
+      assert.ok(!existsSync(back.slice('sqlite:'.length)));
+      await refused(copy(source, to), /the target was used by a node within the last minute/);
+      assert.equal((await run(...copy(to, back, '--force'))).code, 0);
+      await node.close();
+    });
+  });
+});
+
+// Between two of a kind nothing is different.
+for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)) {
+  describe(`a copy from ${from} to ${to} that is killed`, { skip, timeout: 280_000 }, () => {
+    const KILLS = 2;
+    let databases: Databases;
+    before(() => {
+      databases = new Databases();
+    });
+    after(() => databases.remove());
+
+    const start = (source: string, target: string): ChildProcess =>
+      spawn(process.execPath, [BIN, ...copy(source, target, '--force', '--json')], {
+        env: { ...withoutSettings(process.env), CARDVAULT_DATA_DIR: databases.directory },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+
+    test('goes on when it is run again, and ends with the same rows', async () => {
+      const source = await databases.address(from);
+      let target = await databases.address(to);
+      const filled = databases.open(source);
+      await filled.migrate(Date.now);
+      await seedVault(filled, { rows: 400, wide: (index) => (index % 4 === 0 ? 20_000 : 0) });
+      const expected = await readAllRows(filled);
+      await filled.close();
+
+      // How long one takes that nobody disturbs.
+      const undisturbed = Date.now();
+      const [code] = await once(start(source, await databases.address(to)), 'close');
+      assert.equal(code, 0);
+      let duration = Date.now() - undisturbed;
+
+      const killedAfter: number[] = [];
+      for (let kill = 0; kill < KILLS; kill++) {
+        const child = start(source, target);
+        const wait = Math.round((0.2 + 0.6 * Math.random()) * duration);
+        const closed = once(child, 'close') as Promise<[number | null, string | null]>;
+        await Promise.race([pause(wait), closed]);
+        child.kill('SIGKILL');
+        const [, signal] = await closed;
+        if (signal === null) {
+          if (killedAfter.length > 0) break;
+          // The machine has become faster since.
+          [target, duration, kill] = [await databases.address(to), duration / 2, kill - 1];
+          continue;
+        }
+        killedAfter.push(wait);
+        if (!(await isFinished(target))) continue;
+        break;
+      }
+      const child = start(source, target);
+      let told = '';
+      child.stderr?.on('data', (text) => {
+        told += text;
+      });
+      const [last] = await once(child, 'close');
+      assert.equal(last, 0, `${told} after ${killedAfter.join()} of ${duration} ms`);
+      const moved = databases.open(target);
+      assert.equal(await unfinishedCopy(moved), false);
+      assert.deepEqual(await readAllRows(moved), expected);
+    });
+
+    async function isFinished(target: string): Promise<boolean> {
+      if (target.startsWith('sqlite:') && !existsSync(target.slice('sqlite:'.length))) return false;
+      const database = databases.open(target);
+      try {
+        return !(await unfinishedCopy(database)) && (await database.read('select id from copies')).length > 0;
+      } catch {
+        // Killed before the schema was made.
+        return false;
+      } finally {
+        await database.close();
+      }
+    }
+  });
+}

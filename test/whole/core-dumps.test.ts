@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { BIN, olderNode, withoutSettings } from '../fixtures/command.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+/** A shell that allows core dumps and then becomes its arguments. */
+const ALLOWING = ['-c', 'ulimit -S -c unlimited && exec "$0" "$@"'];
+
+const cannotAllow =
+  process.platform !== 'linux'
+    ? 'this is no Linux'
+    : spawnSync('/bin/sh', [...ALLOWING, 'true']).status !== 0 && 'this machine forbids core dumps for good';
+
+/** Writes what is asked for of the process that runs `src/main.ts`, before that does anything. */
+const PRELOAD = `
+  import { readFileSync, writeFileSync } from 'node:fs';
+  if (process.argv[1]?.endsWith('main.ts')) {
+    const [, soft, hard] = /^Max core file size +(\\S+) +(\\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'));
+    writeFileSync(process.env.SEEN, JSON.stringify({ soft, hard, pid: process.pid, args: process.argv.slice(2) }));
+    if (process.env.WAIT) {
+      setInterval(() => undefined, 1000);
+      process.on('SIGTERM', () => process.exit(7));
+      process.stdout.write('waits');
+      await new Promise(() => undefined);
+    }
+  }
+`;
+
+describe('core dumps', { skip: cannotAllow }, () => {
+  let directory: string;
+  let seen: string;
+  let env: NodeJS.ProcessEnv;
+  before(() => {
+    directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    seen = join(directory, 'seen.json');
+    const preload = join(directory, 'preload.mjs');
+    writeFileSync(preload, PRELOAD);
+    env = { ...withoutSettings(process.env), SEEN: seen, NODE_OPTIONS: `--import=${preload}` };
+  });
+  after(() => rmSync(directory, { recursive: true, force: true }));
+  const seenBy = () => JSON.parse(readFileSync(seen, 'utf8'));
+
+  const nodes: readonly [string, string | undefined][] = [
+    ['the Node of the project', process.execPath],
+    ['an older Node', olderNode()],
+  ];
+  for (const [name, node] of nodes)
+    test(`are forbidden to a command that ${name} starts, with its arguments and exit code`, {
+      skip: node === undefined && 'this machine has no Node from 20 to 23',
+    }, () => {
+      const args = ['account', 'show', "it's $HOME", '--json'];
+      const { status, stderr } = spawnSync('/bin/sh', [...ALLOWING, node ?? '', BIN, ...args], {
+        env: { ...env, CARDVAULT_DATA_DIR: join(directory, 'none') },
+        encoding: 'utf8',
+      });
+      const { soft, hard, args: given } = seenBy();
+      assert.deepEqual({ soft, hard, given }, { soft: '0', hard: '0', given: args });
+      assert.equal(status, 2);
+      assert.match(JSON.parse(stderr).error, /^there is no vault/);
+    });
+
+  test('take no process of their own, so that signals and exit codes are those of the service', async () => {
+    const child = spawn('/bin/sh', [...ALLOWING, process.execPath, BIN, 'account', 'list'], {
+      env: { ...env, WAIT: '1', CARDVAULT_DATA_DIR: join(directory, 'none') },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [first] = await once(child.stdout, 'data');
+    assert.equal(String(first), 'waits');
+    assert.equal(seenBy().pid, child.pid);
+    child.kill('SIGTERM');
+    assert.deepEqual(await once(child, 'close'), [7, null]);
+  });
+
+  test('are forbidden by npm start', () => {
+    const commands = join(directory, 'commands');
+    mkdirSync(commands);
+    const stub = join(commands, 'node');
+    writeFileSync(stub, '#!/bin/sh\nulimit -S -c; ulimit -H -c; echo "$@"\n');
+    chmodSync(stub, 0o755);
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    const { stdout } = spawnSync('/bin/sh', [...ALLOWING, '/bin/sh', '-c', scripts.start], {
+      cwd: ROOT,
+      env: { ...env, PATH: `${commands}:${env['PATH']}` },
+      encoding: 'utf8',
+    });
+    assert.match(stdout, /0\n0\nbin\/cardvault\.mjs serve\n$/);
+  });
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
+import { Nodes, withDeadline } from '../fixtures/nodes.ts';
+import type { ServiceProcess } from '../fixtures/service-process.ts';
+import { CAPTURES, capture } from '../interface/vault-requests.ts';
+
+const WRONG_BY_MS = 5 * HOUR;
+const CLOSE_MS = 5 * SECOND;
+
+/** Preloads what shifts both wall clocks of a process. Others of it measure only how time passes. */
+function shifted(milliseconds: number): { NODE_OPTIONS: string } {
+  const code = `const now=Date.now.bind(Date);Date.now=()=>now()+${milliseconds};
+    Object.defineProperty(performance,"timeOrigin",{value:performance.timeOrigin+${milliseconds}});`;
+  const preload = `--import=data:text/javascript,${encodeURIComponent(code)}`;
+  return { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} ${preload}`.trim() };
+}
+
+describe('nodes whose own clocks are wrong by hours', { timeout: 240_000 }, () => {
+  let nodes: Nodes;
+  let all: ServiceProcess[];
+  let caller: Awaited<ReturnType<Nodes['newCaller']>>;
+  let begun: number;
+  before(async () => {
+    begun = Date.now();
+    nodes = await Nodes.overShared();
+    // The first one sweeps for all.
+    const fast = await nodes.start(shifted(WRONG_BY_MS));
+    await withDeadline(
+      15_000,
+      () => nodes.rows('select name from leases'),
+      (held) => held.length === 2,
+    );
+    all = [fast, ...(await Promise.all([nodes.start(shifted(-WRONG_BY_MS)), nodes.start()]))];
+    caller = await nodes.newCaller();
+  });
+  after(() => nodes.end());
+
+  const isNow = (time: string, later = 0): void =>
+    assert.ok(Math.abs(Date.parse(time) - later - Date.now()) < CLOSE_MS, time);
+
+  test('have the wrong time, or this test shows nothing', async () => {
+    const { out } = await nodes.run(['--version'], shifted(WRONG_BY_MS));
+    assert.match(out, /^[0-9]/);
+    for (const [index, hours] of [5, -5, 0].entries()) {
+      const [, told = ''] = /cardvault is running, (\S+)/.exec(all[index]?.screen ?? '') ?? [];
+      const off = Date.parse(told) - Date.now() - hours * HOUR;
+      assert.ok(Math.abs(off) < MINUTE, told);
+    }
+  });
+
+  test('no node serves an expired capture, and none sweeps a living one', async () => {
+    const { account, key } = caller;
+    const get = (node: ServiceProcess, id: string) => node.call('GET', `${CAPTURES}/${id}`, { key });
+    const living: string[] = [];
+    for (const node of all) {
+      const made = await node.call('POST', CAPTURES, { key, body: capture({ ttl: 2 }) });
+      assert.equal(made.status, 200, made.text);
+      living.push(made.json.data.id);
+    }
+    const expired = await nodes.newExpiredCapture(account);
+    for (const node of all) assert.equal((await get(node, expired)).status, 400);
+    const left = () => nodes.rows('select id, created_at, expires_at from captures where account = ?', account);
+    const { found } = await withDeadline(15_000, left, (rows) => rows.every(({ id }) => id !== expired));
+    assert.deepEqual(found.map(({ id }) => id).sort(), living.toSorted());
+    for (const { created_at, expires_at } of found) {
+      assert.equal(Number(expires_at) - Number(created_at), 2 * MINUTE);
+      assert.ok(Number(created_at) > begun - CLOSE_MS && Number(created_at) < Date.now() + CLOSE_MS);
+    }
+    for (const node of all) for (const id of living) assert.equal((await get(node, id)).status, 200);
+  });
+
+  test('keys end at the same time for all of them, and for the command line', async () => {
+    const wrong = shifted(WRONG_BY_MS);
+    const { key: successor, id } = await nodes.done(['key', 'rotate', caller.id, '--overlap', '2'], wrong);
+    const listed = await nodes.done(['key', 'list', '--account', caller.account], wrong);
+    const states = listed.map((each: { id: string; state: string }) => [each.id, each.state]);
+    assert.deepEqual(
+      new Map(states),
+      new Map([
+        [caller.id, 'active'],
+        [id, 'active'],
+      ]),
+    );
+    for (const node of all) {
+      const { found } = await withDeadline(
+        5000,
+        () => node.call('GET', '/v1/account', { key: caller.key }),
+        ({ json }) => json.data.key.expires_at !== null,
+      );
+      isNow(found.json.data.key.expires_at, 2 * MINUTE);
+      assert.equal((await node.call('GET', '/v1/account', { key: successor })).status, 200);
+    }
+    const [ends] = await nodes.rows('select min(at) as first, max(at) as last from journal');
+    assert.ok(Number(ends?.['first']) > begun - CLOSE_MS && Number(ends?.['last']) < Date.now() + CLOSE_MS);
+  });
+});

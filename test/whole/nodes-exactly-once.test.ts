@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { Client } from 'pg';
+import { BLOCKED, Nodes, withDeadline } from '../fixtures/nodes.ts';
+import type { Call, ProcessResponse, ServiceProcess } from '../fixtures/service-process.ts';
+import { luhnPan } from '../fixtures/test-service.ts';
+import { order, PAYMENTS } from '../interface/payment-requests.ts';
+import { CAPTURES, capture, cards, TOKENIZE } from '../interface/vault-requests.ts';
+
+const AT_ONCE = 25;
+
+describe('two nodes are as exact as one', { timeout: 240_000 }, () => {
+  let nodes: Nodes;
+  let both: ServiceProcess[];
+  before(async () => {
+    nodes = await Nodes.overShared();
+    both = await Promise.all([nodes.start(), nodes.start()]);
+  });
+  after(() => nodes.end());
+
+  const count = async (table: string, account: string): Promise<number> =>
+    Number((await nodes.rows(`select count(*) as rows from ${table} where account = ?`, account))[0]?.['rows']);
+  const toBoth = (path: string, ...calls: Call[]): Promise<ProcessResponse[]> =>
+    Promise.all(both.flatMap((each, index) => each.call('POST', path, calls[index] ?? calls[0] ?? {})));
+  const keyed = (key: string, name: string, body: unknown): Call => ({
+    key,
+    body,
+    headers: { 'idempotency-key': name },
+  });
+
+  /** Rounds of work, some at a time. */
+  async function rounds(number: number, run: (round: number) => Promise<void>): Promise<void> {
+    for (let done = 0; done < number; done += AT_ONCE)
+      await Promise.all(Array.from({ length: Math.min(AT_ONCE, number - done) }, (_, index) => run(done + index)));
+  }
+
+  /** Sends each request to both nodes at once, and later again; every answer is the first one, or 409. */
+  async function once(path: string, key: string, number: number, body: () => unknown): Promise<{ repeats: number }> {
+    let repeats = 0;
+    await rounds(number, async (round) => {
+      const call = keyed(key, `once-${round}`, body());
+      const answers = await toBoth(path, call);
+      const taken = answers.filter(({ status }) => status === 200);
+      assert.ok(taken.length > 0, JSON.stringify(answers));
+      assert.ok(taken.filter(({ replayed }) => !replayed).length === 1, 'one is the first');
+      const others = answers.filter(({ status }) => status !== 200);
+      assert.ok(
+        others.every(({ status }) => status === 409),
+        JSON.stringify(others),
+      );
+      repeats += taken.length - 1;
+      for (const again of await toBoth(path, call)) {
+        assert.deepEqual([again.status, again.replayed], [200, true], again.text);
+        assert.equal(again.text, taken[0]?.text);
+      }
+      assert.equal(new Set(taken.map(({ text }) => text)).size, 1);
+    });
+    return { repeats };
+  }
+
+  test('one Idempotency-Key to both at once has one effect, and one answer', async () => {
+    const { account, key } = await nodes.newCaller();
+    await once(CAPTURES, key, 100, capture);
+    assert.equal(await count('captures', account), 100);
+  });
+
+  test('one payment to both at once is one authorization in the books of the processor', async () => {
+    const { account, key } = await nodes.newCaller();
+    await once(PAYMENTS, key, 75, () => order('payment', { amount: 10 }));
+    assert.equal(await count('payments', account), 75, 'payments');
+    assert.equal(await count('simulator_payments', account), 75, 'in the books');
+    assert.equal(await count('simulator_movements', account), 0);
+  });
+
+  test('captures of both share one key for their security codes, and each node reads those of the other', async () => {
+    const { key } = await nodes.newCaller();
+    const made = await toBoth(CAPTURES, { key, body: capture({ ttl: 60 * 24 }) });
+    for (const { json } of made)
+      for (const node of both) {
+        const { json: found } = await node.call('GET', `${CAPTURES}/${json.data.id}`, { key });
+        assert.equal(found.data.cvv, '123', JSON.stringify(found));
+      }
+    const keys = await nodes.rows('select distinct sad_key from captures where sad_key is not null');
+    // Or two, when an hour began between the two captures.
+    assert.ok(keys.length <= 2 && keys.length > 0, `${keys.length} keys`);
+    const unknown = 'select 1 from captures where sad_key is not null and sad_key not in (select id from sad_keys)';
+    assert.deepEqual(await nodes.rows(unknown), []);
+  });
+
+  test('one new persistent card through both at once has one token', async () => {
+    const { account, key } = await nodes.newCaller();
+    const persistent = (pans: readonly string[]): Call => ({ key, body: cards(pans, { type: 'persistent' }) });
+    const tokensOf = ({ status, text, json }: ProcessResponse): string[] => {
+      assert.equal(status, 200, text);
+      return json.data.tokens.map(({ token }: { token: string }) => token);
+    };
+    await rounds(100, async () => {
+      const answers = await toBoth(TOKENIZE, persistent([luhnPan('411111')]));
+      assert.equal(new Set(answers.flatMap(tokensOf)).size, 1);
+    });
+    for (let round = 0; round < 6; round++) {
+      const pans = [...new Set(Array.from({ length: 100 }, () => luhnPan('455667')))];
+      const second = round % 2 === 0 ? pans : pans.toReversed();
+      const [here = [], there = []] = (await toBoth(TOKENIZE, persistent(pans), persistent(second))).map(tokensOf);
+      assert.deepEqual(round % 2 === 0 ? there : there.toReversed(), here);
+      assert.equal(new Set(here).size, pans.length);
+    }
+    const [row] = await nodes.rows(
+      'select count(*) as rows, count(distinct fingerprint) as cards from tokens where account = ?',
+      account,
+    );
+    assert.equal(row?.['rows'], row?.['cards']);
+  });
+
+  test('the key of a request that died with its node is free within 10 seconds, and its effect is none or one', async () => {
+    const { account, key } = await nodes.newCaller();
+    const [survivor] = both as [ServiceProcess];
+    const dying = await nodes.start();
+    const call = keyed(key, 'died', capture());
+    assert.equal((await dying.call('GET', '/v1/account', { key })).status, 200);
+    // Between the claim, which is taken, and the effect, which waits for the table.
+    const locker = new Client({ connectionString: nodes.address });
+    await locker.connect();
+    await locker.query('begin; lock table captures in exclusive mode');
+    const cut = assert.rejects(dying.call('POST', CAPTURES, call));
+    const { found } = await withDeadline(
+      5000,
+      () => nodes.rows(BLOCKED),
+      ({ length }) => length === 1,
+    );
+    const killed = performance.now();
+    await dying.kill();
+    await cut;
+    await nodes.rows('select pg_terminate_backend(cast(? as integer))', found[0]?.['pid'] as number);
+    await locker.end();
+    assert.equal(await count('captures', account), 0);
+
+    assert.equal((await survivor.call('POST', CAPTURES, call)).status, 409, 'the claim still stands');
+    const { found: answer } = await withDeadline(
+      12_000,
+      () => survivor.call('POST', CAPTURES, call),
+      ({ status }) => status !== 409,
+    );
+    assert.ok(performance.now() - killed < 10_000, `${performance.now() - killed} ms`);
+    assert.deepEqual([answer.status, answer.replayed], [200, false], answer.text);
+    assert.equal(await count('captures', account), 1);
+  });
+});

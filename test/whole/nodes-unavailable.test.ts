@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
+import { Agent, request } from 'node:https';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { logOf, Nodes, withDeadline } from '../fixtures/nodes.ts';
+import { type Postgres, startPostgres } from '../fixtures/postgres.ts';
+import { runCommand, type ServiceProcess } from '../fixtures/service-process.ts';
+import { luhnPan } from '../fixtures/test-service.ts';
+import { order, PAYMENTS } from '../interface/payment-requests.ts';
+import { cards, TOKENIZE } from '../interface/vault-requests.ts';
+
+/** Within which a client has an answer, also of a request whose outcome nobody knows for a while. */
+const BOUNDED_MS = 15_000;
+const AWAY_MS = 6000;
+const RECOVERED_MS = 5000;
+const AGENT = new Agent({ keepAlive: true, maxSockets: 32 });
+
+interface Heard {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
+  readonly json: any;
+  readonly took: number;
+}
+
+/** With headers, and with how long it took. */
+function ask(
+  { ports, authority }: ServiceProcess,
+  path: string,
+  key = '',
+  body?: unknown,
+  port = ports.sandbox,
+): Promise<Heard> {
+  const begun = performance.now();
+  const headers = { 'x-api-key': key, 'ft-access-key': key, 'content-type': 'application/json' };
+  const method = body === undefined ? 'GET' : 'POST';
+  const where = { host: '127.0.0.1', servername: 'localhost', port, ca: authority, agent: AGENT } as const;
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ ...where, method, path, headers }, async (incoming) => {
+      let text = '';
+      for await (const chunk of incoming) text += String(chunk);
+      const { statusCode: status = 0, headers } = incoming;
+      resolve({ status, headers, json: JSON.parse(text), took: performance.now() - begun });
+    });
+    outgoing.on('error', reject);
+    outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+describe('a database that goes away and comes back', { timeout: 240_000 }, () => {
+  let postgres: Postgres;
+  let nodes: Nodes;
+  /** Everything that anybody said. */
+  let said = '';
+  before(async () => {
+    postgres = await startPostgres({ isCareless: true });
+    nodes = new Nodes(await postgres.newDatabase());
+  });
+  after(async () => {
+    AGENT.destroy();
+    await nodes.end();
+    await postgres.stop();
+  });
+
+  const hears = (log: { text: string }, words: string) =>
+    withDeadline(
+      20_000,
+      async () => log.text,
+      (text) => text.includes(words),
+    );
+
+  test('two nodes answer 503 meanwhile, go on by themselves, and lose nothing', async () => {
+    const both = await Promise.all([nodes.start(), nodes.start()]);
+    const logs = both.map(logOf);
+    const { key } = await nodes.newCaller();
+    const tokens: string[] = [];
+    const load = { goesOn: true };
+    const kinds = new Set<number>();
+    const sender = async (node: ServiceProcess): Promise<void> => {
+      while (load.goesOn) {
+        const { status, json, took } = await ask(node, TOKENIZE, key, cards([luhnPan('411111')]));
+        kinds.add(status);
+        assert.ok(took < BOUNDED_MS, `${took} ms`);
+        if (status === 200) tokens.push(json.data.tokens[0].token);
+        await pause(30);
+      }
+    };
+    const senders = Promise.all(both.flatMap((node) => Array.from({ length: 2 }, () => sender(node))));
+    await withDeadline(
+      10_000,
+      async () => tokens.length,
+      (length) => length > 100,
+    );
+    const killed = performance.now();
+    await postgres.kill();
+
+    for (const node of both) {
+      assert.equal((await ask(node, '/readyz')).status, 503);
+      assert.equal((await ask(node, '/healthz')).status, 200);
+      const answers = await Promise.all([
+        ask(node, TOKENIZE, key, cards([luhnPan('411111')])),
+        ask(node, PAYMENTS, key, order()),
+        ask(node, '/proxy/hash?type=SHA256', key, { number: `{{${tokens[0]}:detokenize}}` }),
+        ask(node, '/v1/account', key),
+      ]);
+      for (const { status, headers, took } of answers) {
+        assert.equal(status, 503);
+        assert.match(headers['retry-after'] ?? '', /^[0-9]+$/);
+        assert.ok(took < BOUNDED_MS, `${took} ms`);
+      }
+      const [vault, payments, proxy] = answers.map(({ json }) => Object.keys(json).sort());
+      assert.deepEqual(vault, ['data', 'desc', 'status', 'status_code']);
+      assert.deepEqual(proxy, ['data', 'description', 'status', 'status_code']);
+      assert.ok(payments?.includes('status'));
+    }
+    await pause(AWAY_MS);
+    // Asked each second, and told the first time in a row and whenever the number of times has doubled.
+    const most = Math.log2((performance.now() - killed) / 1000) + 2;
+    for (const log of logs) assert.ok(told(log, 'time') > 0 && told(log, 'time') < most, `${most} ${log.text}`);
+    await postgres.start();
+
+    for (const node of both) {
+      const write = () => ask(node, TOKENIZE, key, cards([luhnPan('411111')]));
+      await withDeadline(RECOVERED_MS, write, ({ status }) => status === 200);
+      await withDeadline(
+        RECOVERED_MS,
+        () => ask(node, '/readyz'),
+        ({ status }) => status === 200,
+      );
+    }
+    load.goesOn = false;
+    await senders;
+    assert.deepEqual(kinds, new Set([200, 503]));
+    assert.ok(tokens.length > 100);
+    const inspect = (token: string, index: number) =>
+      ask(both[index % 2] as ServiceProcess, `/v1/tokens/${token}/inspect`, key);
+    const found = await Promise.all(tokens.map(inspect));
+    assert.deepEqual(new Set(found.map(({ status }) => status)), new Set([200]), 'what was acknowledged is lost');
+    for (const node of both) assert.equal(node.child.exitCode, null);
+    assert.equal((await nodes.done(['audit', 'verify'])).ok, true);
+    for (const log of logs) said += log.text;
+    for (const node of both) assert.equal(await node.stop(), 0);
+  });
+
+  test('a start waits for it and says so; a command says so and ends', async () => {
+    await postgres.kill();
+    const { child, said: log } = nodes.begin();
+    const stopped = nodes.begin();
+    await hears(log, 'waiting for the database');
+    await hears(stopped.said, 'waiting for the database');
+    stopped.child.kill('SIGTERM');
+    assert.deepEqual(await once(stopped.child, 'exit'), [0, null]);
+
+    for (const args of [['key', 'list', '--account', 'acct_x'], ['audit', 'verify', '--json'], ['migrate']]) {
+      const { code, out, err } = await nodes.run(args);
+      assert.equal(code, 1, err);
+      assert.equal(out, '');
+      assert.match(err, new RegExp(`the database cannot be reached: 127\\.0\\.0\\.1:${postgres.port}: ECONNREFUSED`));
+      said += err;
+    }
+    assert.equal(child.exitCode, null);
+    await postgres.start();
+    await hears(log, 'Stop with Ctrl-C');
+    child.kill('SIGTERM');
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+    said += log.text + stopped.said.text;
+  });
+
+  test('nobody says the password, whether it is right or wrong', async () => {
+    const password = /:([0-9a-f]{32})@/.exec(nodes.address)?.[1] ?? '';
+    const wrong = `${password.startsWith('a') ? 'b' : 'a'}${password.slice(1)}`;
+    const address = nodes.address.replace(password, wrong);
+    const { code, err } = await runCommand(nodes.folder, ['account', 'list'], {
+      ...nodes.variables,
+      CARDVAULT_DATABASE_URL: address,
+    });
+    assert.equal(code, 1);
+    assert.match(err, /it refuses the password/);
+    assert.ok(said.length > 1000 && password.length === 32);
+    for (const each of [said, err]) for (const word of [password, wrong]) assert.ok(!each.includes(word));
+  });
+});
+
+/** Lines about one kind of work that comes round by itself. */
+const told = ({ text }: { text: string }, sweep: string): number => text.split(`"sweep":"${sweep}"`).length - 1;

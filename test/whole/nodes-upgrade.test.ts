@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { Client } from 'pg';
+import { readMigrations, schemaVersion } from '../../src/storage/migrate.ts';
+import { BLOCKED, Nodes, withDeadline } from '../fixtures/nodes.ts';
+import type { ServiceProcess } from '../fixtures/service-process.ts';
+import { CAPTURES, capture, cards, TOKENIZE, VISA } from '../interface/vault-requests.ts';
+
+type Version = Pick<typeof import('../fixtures/service-process.ts'), 'startProcess' | 'runCommand'> & {
+  readonly bin: string;
+};
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const PRESENT = readMigrations().at(-1)?.version ?? 0;
+const four = (version: number): string => String(version).padStart(4, '0');
+
+const EXPANDS = `-- works with: ${four(PRESENT)}
+alter table accounts add column region text;
+create index accounts_by_region on accounts (region);
+`;
+const BREAKS = 'alter table accounts add column zone text;\n';
+const FAILS = `-- works with: ${four(PRESENT)}
+alter table accounts add column half text;
+alter table nowhere add column other text;
+`;
+
+describe('an upgrade without a stop', { timeout: 240_000 }, () => {
+  let nodes: Nodes;
+  let old: ServiceProcess;
+  let caller: Awaited<ReturnType<Nodes['newCaller']>>;
+  before(async () => {
+    nodes = await Nodes.overShared();
+    old = await nodes.start();
+    caller = await nodes.newCaller();
+  });
+  after(() => nodes.end());
+
+  /** Another version: this one with more migrations, by what they are called. */
+  async function newVersion(name: string, ...migrations: readonly string[]): Promise<Version> {
+    const folder = join(nodes.folder, name);
+    mkdirSync(folder);
+    for (const part of ['src', 'console', 'bin', 'package.json'])
+      cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+    const isNeeded = (path: string): boolean => !path.endsWith('.test.ts');
+    cpSync(join(ROOT, 'test'), join(folder, 'test'), { recursive: true, filter: isNeeded });
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    for (const [index, sql] of migrations.entries())
+      writeFileSync(join(folder, 'src/storage/migrations', `${four(PRESENT + 1 + index)}_later.sql`), sql);
+    const { startProcess, runCommand }: Version = await import(
+      pathToFileURL(join(folder, 'test/fixtures/service-process.ts')).href
+    );
+    return { startProcess, runCommand, bin: join(folder, 'bin/cardvault.mjs') };
+  }
+  const startOf = async ({ startProcess }: Version): Promise<ServiceProcess> =>
+    nodes.keep(await startProcess(nodes.newFolder(), nodes.variables));
+  const schema = async (): Promise<number> => schemaVersion((await nodes.core()).database);
+  const columns = async (table: string): Promise<unknown[]> =>
+    (await nodes.rows('select column_name as name from information_schema.columns where table_name = ?', table)).map(
+      ({ name }) => name,
+    );
+
+  /** What one wrote the other reads. */
+  async function worksBeside(...serving: readonly ServiceProcess[]): Promise<void> {
+    const { key } = caller;
+    for (const node of serving) {
+      const made = await node.call('POST', TOKENIZE, { key, body: cards([VISA]) });
+      assert.equal(made.status, 200, made.text);
+      const kept = await node.call('POST', CAPTURES, { key, body: capture() });
+      assert.equal(kept.status, 200, kept.text);
+      for (const other of serving) {
+        const { token } = made.json.data.tokens[0];
+        assert.equal((await other.call('GET', `/v1/tokens/${token}/inspect`, { key })).status, 200);
+        assert.equal((await other.call('GET', `${CAPTURES}/${kept.json.data.id}`, { key })).status, 200);
+      }
+    }
+  }
+
+  test('a start of the new version that fails or is killed halfway leaves the old ones and the schema as they are', async () => {
+    const failing = await newVersion('failing', FAILS);
+    const { code, out, err } = await failing.runCommand(nodes.newFolder(), ['serve'], nodes.variables);
+    assert.equal(code, 1);
+    assert.equal(out, '');
+    assert.match(err, /the schema could not be brought up to date: 42P01/);
+    assert.equal(await schema(), PRESENT);
+    assert.ok(!(await columns('accounts')).includes('half'));
+    await worksBeside(old);
+
+    // Inside its transaction, where it waits for a table that somebody reads.
+    const halfway = await newVersion('halfway', EXPANDS);
+    const reader = new Client({ connectionString: nodes.address });
+    await reader.connect();
+    await reader.query('begin; select 1 from accounts');
+    const { child } = nodes.begin(halfway.bin);
+    await withDeadline(
+      20_000,
+      () => nodes.rows(BLOCKED),
+      ({ length }) => length > 0,
+    );
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    await reader.end();
+    await worksBeside(old);
+    assert.equal(await schema(), PRESENT);
+    assert.ok(!(await columns('accounts')).includes('region'));
+  });
+
+  test('a migration that old code can live with: both versions start and work beside each other', async () => {
+    const expanding = await newVersion('expanding', EXPANDS);
+    const newer = await startOf(expanding);
+    assert.equal(await schema(), PRESENT + 1);
+    await worksBeside(old, newer);
+    const late = await nodes.start();
+    await worksBeside(late, newer, old);
+    assert.equal((await nodes.done(['account', 'show', caller.account])).id, caller.account);
+    assert.equal(await schema(), PRESENT + 1, 'an old version changes nothing');
+    assert.equal(await newer.stop(), 0);
+    await worksBeside(old, late);
+  });
+
+  test('one that it cannot: old versions are refused from then on, and those that run go on', async () => {
+    const breaking = await newVersion('breaking', EXPANDS, BREAKS);
+    const newer = await startOf(breaking);
+    assert.equal(await schema(), PRESENT + 2);
+    const reason = `the database has schema ${PRESENT + 2}, made by a newer cardvault; this one knows ${PRESENT}`;
+    for (const args of [['serve'], ['account', 'list'], ['migrate']]) {
+      const { code, out, err } = await nodes.run(args);
+      assert.equal(code, 1);
+      assert.equal(out, '');
+      assert.equal(err, `cardvault: ${reason}\n`);
+    }
+    assert.equal(old.child.exitCode, null);
+    await worksBeside(old, newer);
+    const { out } = await breaking.runCommand(nodes.folder, ['audit', 'verify', '--json'], nodes.variables);
+    assert.equal(JSON.parse(out).ok, true);
+  });
+});

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { BIN, withoutSettings } from '../fixtures/command.ts';
+
+/** Numbers without names: the test creates no users. */
+const SERVICE = 61_001;
+const COLLEAGUE = 61_002;
+const STRANGER = 61_003;
+const GROUP = 62_000;
+
+/** The arguments that run Node as this user, in the group or not. */
+const nodeAs = (user: number): string[] => [
+  `--reuid=${user}`,
+  `--regid=${user}`,
+  user === STRANGER ? '--clear-groups' : `--groups=${GROUP}`,
+  process.execPath,
+];
+
+const reaches = (): boolean =>
+  spawnSync('setpriv', [...nodeAs(COLLEAGUE), BIN, '--version'], { env: withoutSettings(process.env) }).status === 0;
+
+const skip =
+  process.geteuid?.() !== 0
+    ? 'only root can run commands as other users'
+    : !reaches() && 'other users of this machine cannot run the project';
+
+describe('users of a group, which may read the root key', { skip }, () => {
+  let directory: string;
+  let service: ChildProcess | undefined;
+  before(() => {
+    directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    chownSync(directory, SERVICE, SERVICE);
+  });
+  after(() => {
+    service?.kill('SIGKILL');
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const environment = () => ({
+    ...withoutSettings(process.env),
+    CARDVAULT_DATA_DIR: directory,
+    CARDVAULT_ROOT_KEY_GROUP: String(GROUP),
+    CARDVAULT_HOST: '127.0.0.1',
+    CARDVAULT_PRODUCTION_PORT: '0',
+    CARDVAULT_SANDBOX_PORT: '0',
+    CARDVAULT_CONSOLE_PORT: '0',
+  });
+  const run = (user: number, ...args: string[]) => {
+    const options = { env: environment(), encoding: 'utf8' } as const;
+    const { status, stdout, stderr } = spawnSync('setpriv', [...nodeAs(user), BIN, ...args, '--json'], options);
+    return { status, stderr, json: status === 0 ? JSON.parse(stdout) : undefined };
+  };
+  const access = (name: string): (string | number)[] => {
+    const { mode, uid, gid } = statSync(join(directory, name));
+    return [(mode & 0o7777).toString(8), uid, gid];
+  };
+  const accountIds = (user: number): string[] => run(user, 'account', 'list').json.map(({ id }: { id: string }) => id);
+
+  test('run commands beside the service of another user, and are recorded as themselves', async () => {
+    service = spawn('setpriv', [...nodeAs(SERVICE), BIN, 'serve'], {
+      env: environment(),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [screen] = await once(service.stdout as NonNullable<typeof service.stdout>, 'data');
+    assert.match(String(screen), /cardvault is running/);
+    const parts = readdirSync(directory).filter((name) => name.startsWith('cardvault.db'));
+    assert.deepEqual(parts.sort(), ['cardvault.db', 'cardvault.db-shm', 'cardvault.db-wal']);
+    for (const name of parts) assert.deepEqual(access(name), ['660', SERVICE, GROUP], name);
+    assert.deepEqual(access('root.key'), ['640', SERVICE, GROUP]);
+    assert.deepEqual(access('.'), ['2770', SERVICE, GROUP]);
+    assert.equal(access('tls')[0], '2700', 'keys of the listeners stay with the user of the service');
+
+    const created = run(COLLEAGUE, 'account', 'create', '--name', 'A');
+    assert.equal(created.status, 0, created.stderr);
+    assert.deepEqual(created.json.recorded_operator, {
+      id: `uid:${COLLEAGUE}`,
+      name: `uid:${COLLEAGUE}`,
+      source: 'os-user',
+    });
+    assert.ok(accountIds(SERVICE).includes(created.json.id));
+  });
+
+  test('outside of the group run none', () => {
+    const refused = run(STRANGER, 'account', 'list');
+    assert.notEqual(refused.status, 0);
+  });
+
+  test('run commands while no service runs, and leave a database that its owner opens', async () => {
+    service?.kill('SIGTERM');
+    if (service !== undefined) await once(service, 'close');
+    const created = run(COLLEAGUE, 'account', 'create', '--name', 'B');
+    assert.equal(created.status, 0, created.stderr);
+    assert.ok(accountIds(SERVICE).includes(created.json.id));
+    assert.deepEqual(access('cardvault.db'), ['660', SERVICE, GROUP]);
+  });
+
+  test('open no database through a link that takes its place', () => {
+    const link = join(directory, 'cardvault.db-wal');
+    const target = join(directory, 'target');
+    writeFileSync(target, '', { mode: 0o600 });
+    chownSync(target, SERVICE, SERVICE);
+    symlinkSync(target, link);
+    assert.match(run(SERVICE, 'account', 'list').stderr, /cardvault\.db-wal cannot be given to the group .*ELOOP/);
+    assert.deepEqual(access('target'), ['600', SERVICE, SERVICE]);
+    unlinkSync(link);
+  });
+});

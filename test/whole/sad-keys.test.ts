@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { listSadKeyIds } from '../../src/captures/capture-store.ts';
+import { Captures, type NewCapture } from '../../src/captures/captures.ts';
+import { readConfig } from '../../src/config.ts';
+import { type OpenCore, openCore } from '../../src/core.ts';
+import { SadKeys } from '../../src/crypto/sad-keys.ts';
+import { UnsealError } from '../../src/crypto/seal.ts';
+import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
+import type { Tenant } from '../../src/kernel/environment.ts';
+import type { Pan } from '../../src/kernel/pan.ts';
+import { type Database, type Unit, write } from '../../src/storage/database.ts';
+import { Vault } from '../../src/vault/vault.ts';
+
+const ORIGIN = { actor: { type: 'operator' as const, name: 'test' } };
+const TENANT: Tenant = { account: 'acct_1', environment: 'sandbox' };
+/** The beginning of an hour. */
+const START = Date.UTC(2027, 0, 1);
+
+const request = (ttlMinutes = 60): NewCapture => ({
+  pan: '4111111111111111' as Pan,
+  name: undefined,
+  expiry: undefined,
+  sad: { cvv: '737', track2: undefined },
+  amount: 1,
+  currency: 'USD',
+  additionalInfo: {},
+  ttlMinutes,
+});
+
+describe('keys of periods of expiry', () => {
+  let directory: string;
+  let core: OpenCore;
+  let now: number;
+  let captures: Captures;
+  let keys: string;
+  const clocks = { clock: () => now, monotonic: () => now };
+
+  beforeEach(async () => {
+    now = START;
+    directory = mkdtempSync(join(tmpdir(), 'cardvault-sad-'));
+    core = await openCore(readConfig({ CARDVAULT_DATA_DIR: directory }), clocks);
+    captures = newCaptures();
+    keys = join(directory, 'cardvault.db.sad-keys');
+  });
+  afterEach(async () => {
+    await core.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  /** As another node has them: with nothing in memory. */
+  const newSadKeys = (): SadKeys => new SadKeys({ ...core, store: core.opened.sadKeys });
+  const newCaptures = (database: Database = core.database): Captures =>
+    new Captures({ ...core, database, sadKeys: newSadKeys(), vault: new Vault(core) });
+  const create = (ttlMinutes?: number, tenant = TENANT): Promise<string> =>
+    captures.create(tenant, request(ttlMinutes), { origin: ORIGIN });
+  const codeOf = async (id: string, tenant = TENANT, by = newCaptures()): Promise<string | undefined> =>
+    (await by.retrieve(tenant, id, ORIGIN)).capture.sad.cvv;
+  const names = (): string[] => readdirSync(keys).sort();
+  const erase = (id: string) =>
+    core.database.commit({ writes: [write('update captures set sad = null, sad_key = null where id = ?', [id], 1)] });
+
+  test('are shared by the captures that expire in the same hour, in one environment', async () => {
+    await Promise.all([create(1), create(59), create(30, { ...TENANT, account: 'acct_2' })]);
+    assert.equal(names().length, 1);
+    await create(60);
+    await create(1, { ...TENANT, environment: 'production' });
+    assert.equal(names().length, 3);
+    assert.equal((await listSadKeyIds(core.database)).size, 3);
+  });
+
+  test('seal each capture under a key of its own', async () => {
+    const [one, other] = [await create(), await create(60, { ...TENANT, account: 'acct_2' })];
+    const [row] = await core.database.read('select sad, sad_key from captures where id = ?', one);
+    const moved = write('update captures set sad = ? where id = ?', [row?.['sad'] ?? null, other], 1);
+    await core.database.commit({ writes: [moved] });
+    assert.equal(await codeOf(one), '737');
+    await assert.rejects(codeOf(other, { ...TENANT, account: 'acct_2' }), UnsealError);
+  });
+
+  test('are useless without the database and its root key', async () => {
+    await create();
+    const other = await openCore(readConfig({ CARDVAULT_DATA_DIR: join(directory, 'other') }), clocks);
+    try {
+      const thief = new SadKeys({ ...other, store: core.opened.sadKeys });
+      const [row] = await core.database.read('select sad from captures');
+      await assert.rejects(thief.unseal('' as never, row?.['sad'] as Uint8Array), UnsealError);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('are destroyed when the last capture of the period has expired', async () => {
+    const [first, last] = [await create(1), await create(59)];
+    const content = readFileSync(join(keys, names()[0] ?? ''));
+    now += 2 * MINUTE;
+    await captures.sweep(now);
+    assert.equal(await captures.sweepSadKeys(now), 0);
+    await assert.rejects(codeOf(first), { code: 'unknown_capture' });
+    assert.equal(await codeOf(last), '737');
+    now = START + HOUR;
+    await captures.sweep(now);
+    assert.equal(await captures.sweepSadKeys(now), 0, 'a commit may be under way');
+    now += 30 * SECOND;
+    assert.equal(await captures.sweepSadKeys(now), 1);
+    assert.deepEqual(names(), []);
+    assert.ok(content.length > 0);
+  });
+
+  test('are destroyed within a minute when the last capture of the period was erased, and follow one another', async () => {
+    const [first, last] = [await create(), await create()];
+    await erase(first);
+    assert.equal(await captures.sweepSadKeys(now), 0);
+    assert.equal(await codeOf(last), '737');
+    assert.equal(names().length, 1);
+    const [row] = await core.database.read('select sad from captures where id = ?', last);
+    await erase(last);
+    assert.equal(await captures.sweepSadKeys(now), 0);
+    const later = await create();
+    assert.equal(names().length, 2, 'a closed key seals nothing new');
+    now += 31 * SECOND;
+    assert.equal(await captures.sweepSadKeys(now), 1);
+    assert.equal(names().length, 1);
+    assert.equal(await codeOf(later), '737');
+    await core.database.commit({
+      writes: [write('update captures set sad = ? where id = ?', [row?.['sad'] ?? null, last], 1)],
+    });
+    assert.equal(await codeOf(last), undefined, 'what an old copy holds cannot be opened any more');
+  });
+
+  test('stay while another process uses them for the 2 seconds after they were closed', async () => {
+    const [node, other] = [newCaptures(), newCaptures()];
+    const first = await node.create(TENANT, request(), { origin: ORIGIN });
+    await erase(first);
+    await other.sweepSadKeys(now);
+    now += 1 * SECOND;
+    const second = await node.create(TENANT, request(), { origin: ORIGIN });
+    now += 31 * SECOND;
+    assert.equal(await other.sweepSadKeys(now), 0);
+    assert.equal(await codeOf(second), '737');
+  });
+
+  test('are replaced for a capture whose commit took so long that its key was destroyed', async () => {
+    let isSlow = true;
+    const slow = Object.assign(Object.create(core.database) as Database, {
+      read: (sql: string, ...values: string[]) => core.database.read(sql, ...values),
+      commit: async (unit: Unit) => {
+        if (isSlow) {
+          isSlow = false;
+          assert.equal(await captures.sweepSadKeys(now), 0);
+          now += 31 * SECOND;
+          assert.equal(await captures.sweepSadKeys(now), 1);
+        }
+        return core.database.commit(unit);
+      },
+    });
+    // The key is there before.
+    await erase(await create());
+    const id = await newCaptures(slow).create(TENANT, request(), { origin: ORIGIN });
+    assert.equal(isSlow, false);
+    assert.equal(await codeOf(id), '737');
+    assert.equal(names().length, 1);
+  });
+
+  test('that are removed leave the card without its code, and are counted', async () => {
+    const id = await create();
+    assert.equal(await captures.countMissingSadKeys(), 0);
+    rmSync(keys, { recursive: true });
+    const fresh = newCaptures();
+    const { capture } = await fresh.retrieve(TENANT, id, ORIGIN);
+    assert.deepEqual([capture.pan, capture.sad.cvv], ['4111111111111111', undefined]);
+    assert.equal(await fresh.countMissingSadKeys(), 1);
+    await erase(id);
+    assert.equal(await fresh.countMissingSadKeys(), 0);
+  });
+
+  test('that were changed open nothing, and the next capture gets a new one', async () => {
+    const id = await create();
+    const file = join(keys, names()[0] ?? '');
+    const { wrapped, ...rest } = JSON.parse(readFileSync(file, 'utf8'));
+    const bytes = Buffer.from(wrapped, 'base64');
+    bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
+    writeFileSync(file, JSON.stringify({ ...rest, wrapped: bytes.toString('base64') }));
+    captures = newCaptures();
+    await assert.rejects(codeOf(id), UnsealError);
+    assert.equal(await codeOf(await create()), '737');
+    assert.equal(names().length, 2);
+  });
+});

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, test } from 'node:test';
+import { exportJournal, verifyJournal } from '../../src/audit/verify.ts';
+import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+
+const CARD = { card: '4111111111111111', name: 'Ana Lopez', exp: '12/29' };
+const CAPTURE = { chd: CARD, amount: 0, currency: 'USD', additional_info: {}, ttl: 1 };
+
+/** Whoever can write to the database, but does not hold the root key, gains nothing by it. */
+describe('a database that was tampered with', () => {
+  let service: TestService;
+  let victim: string;
+  let altered = 0;
+  before(async () => {
+    service = await startTestService();
+    victim = await service.newAccount('Victim');
+  });
+  after(() => service.stop());
+
+  const tamper = (sql: string, ...values: string[]): void => {
+    const database = new DatabaseSync(join(service.directory, 'cardvault.db'));
+    try {
+      assert.equal(database.prepare(sql).run(...values).changes, 1);
+    } finally {
+      database.close();
+    }
+  };
+  const newCapture = async (key: string): Promise<string> =>
+    (await service.call('POST', '/transactions/requests', { key, body: CAPTURE })).json.data.id;
+
+  for (const [what, change, value] of [
+    ['another account', 'account = ?', () => victim],
+    ['more permissions', 'permissions = ?', () => '["captures:retrieve","account:read"]'],
+    ['a wider allow-list', 'allow_list = ?', () => '[{"cidr":"0.0.0.0/0","note":""}]'],
+    ['no revocation', 'revoked_at = null, prefix = ?', () => 'x'],
+  ] as const) {
+    test(`a key that was given ${what} is refused, and the audit log says why`, async () => {
+      const { id, secret } = await service.newKey(await service.newAccount('Thief'), { permissions: ['account:read'] });
+      if (what === 'no revocation') await service.core.accounts.revokeKey(id, { actor: { type: 'operator' } });
+      tamper(`update api_keys set ${change} where id = ?`, value(), id);
+      assert.equal((await service.call('GET', '/v1/account', { key: secret })).status, 403);
+      const denials = (await Array.fromAsync(exportJournal(service.core.database)))
+        .map(({ record }) => JSON.parse(record))
+        .filter(({ action }) => action === 'access.denied');
+      altered += 1;
+      assert.deepEqual(
+        denials.map(({ outcome }) => outcome),
+        Array(altered).fill('key_altered'),
+      );
+    });
+  }
+
+  test('an account whose audit log was removed whole is named by the verification', async () => {
+    const { database, journalKey } = service.core;
+    const robbed = await service.newAccount('Robbed');
+    await service.newKey(robbed);
+    assert.equal((await verifyJournal(database, journalKey)).fault, undefined);
+    const remove = (table: string): void => {
+      const file = new DatabaseSync(join(service.directory, 'cardvault.db'));
+      assert.ok(file.prepare(`delete from ${table} where account = ?`).run(robbed).changes > 0);
+      file.close();
+    };
+    remove('journal');
+    remove('journal_heads');
+    const missing = `account ${robbed}, lane 1: the chain was announced and is missing`;
+    assert.equal((await verifyJournal(database, journalKey)).fault, missing);
+    // Not even what is recorded from now on hides it.
+    await service.newKey(robbed);
+    const twice = `account ${robbed}, lane 1: the chain was announced twice`;
+    assert.equal((await verifyJournal(database, journalKey)).fault, twice);
+  });
+
+  test('a capture whose expiry or amount was changed is not given out', async () => {
+    const { secret: key } = await service.newKey(victim);
+    for (const change of ['expires_at = expires_at + 1', 'amount = amount + 1', "currency = 'EUR'"]) {
+      const id = await newCapture(key);
+      assert.equal((await service.call('GET', `/transactions/requests/${id}`, { key })).status, 200);
+      tamper(`update captures set ${change} where id = ?`, id);
+      const { status, text } = await service.call('GET', `/transactions/requests/${id}`, { key });
+      assert.equal(status, 500);
+      assert.ok(!text.includes(CARD.card));
+    }
+  });
+
+  test('a persistent token filed under another card is not passed off as its token', async () => {
+    const { secret: key } = await service.newKey(victim);
+    const tokenize = (card: string) =>
+      service.call('POST', '/v1/tokenization/simple', {
+        key,
+        body: { chd: [{ ...CARD, card }], tags: [], scheme: 7, type: 'persistent' },
+      });
+    const [one, other] = [luhnPan('455667'), luhnPan('455668')];
+    const [token, foreign] = [await tokenize(one), await tokenize(other)].map(({ json }) => json.data.tokens[0].token);
+    assert.notEqual(token, foreign);
+    const slotOf = (text: string): string => `36${text.slice(0, 6)}${text.slice(-4)}${text.slice(6, -4)}`;
+    const fingerprint = '(select fingerprint from tokens where slot = ?)';
+    tamper(
+      `update tokens set fingerprint = ${fingerprint}, form = null where slot = ?`,
+      slotOf(foreign),
+      slotOf(token),
+    );
+    tamper("update tokens set form = '0/0' where slot = ?", slotOf(foreign));
+    tamper("update tokens set form = '7/6' where slot = ?", slotOf(token));
+    assert.equal((await tokenize(other)).status, 500);
+  });
+});
+
+test('a request that was held back does not outlive the revocation of its key', async () => {
+  const service = await startTestService();
+  try {
+    const { id, secret } = await service.newKey(await service.newAccount());
+    const made = await service.call('POST', '/v1/tokenization/simple', {
+      key: secret,
+      body: { chd: [CARD], tags: [], scheme: 1 },
+    });
+    const [{ token }] = made.json.data.tokens;
+    const body = JSON.stringify({ tokens: [token] });
+    const headers = { 'x-api-key': secret, 'content-type': 'application/json', 'content-length': String(body.length) };
+    const { sandbox: port } = service.ports;
+    const held = request({
+      host: '127.0.0.1',
+      servername: 'localhost',
+      port,
+      ca: service.authority,
+      method: 'DELETE',
+      path: '/v1/tokens',
+      headers,
+    });
+    held.flushHeaders();
+    const status = new Promise((resolve, reject) => {
+      held.on('response', (response) => resolve(response.resume().statusCode));
+      held.on('error', reject);
+    });
+    // Long enough for the headers to be there and the key to be found good.
+    await service.call('GET', '/healthz');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await service.core.accounts.revokeKey(id, { actor: { type: 'operator' } });
+    service.advance(5000);
+    held.end(body);
+    assert.equal(await status, 403);
+    const { secret: another } = await service.newKey((await service.core.accounts.list())[0]?.id ?? '');
+    assert.equal((await service.call('GET', `/v1/tokens/${token}/inspect`, { key: another })).status, 200);
+  } finally {
+    await service.stop();
+  }
+});
+
+test('clients with many cards in one small token space do not keep undoing each other', {
+  timeout: 120_000,
+}, async () => {
+  const service = await startTestService();
+  try {
+    const { secret: key } = await service.newKey(await service.newAccount());
+    const chd = Array.from({ length: 1000 }, () => CARD);
+    const body = { chd, tags: [], scheme: 1, isEightDigitsBin: true };
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => service.call('POST', '/v1/tokenization/simple', { key, body })),
+    );
+    const tokens = answers.flatMap(({ json }) => json.data.tokens.map(({ token }: { token: string }) => token));
+    assert.equal(new Set(tokens).size, 6000);
+  } finally {
+    await service.stop();
+  }
+});
