@@ -105,8 +105,11 @@ describe('PostgreSQL: a connection that breaks', { skip: whyNoPostgres(), timeou
   for (const [what, sql] of answers) {
     for (const kind of ['at once', 'one by one']) {
       test(`${what}, ${kind}: done once, and told so`, async () => {
+        const id = `${what} ${kind}`;
         const { proxy, database } = await rig.throughProxy();
-        await database.commit({ writes: [] });
+        // The writer has its lane from here on. Beginning one takes another sequence of transactions.
+        assert.deepEqual(await database.commit(tell(`before ${id}`)), COMMITTED);
+        done.push(`before ${id}`);
         const at = what === 'no transaction' ? BEGIN : 'commit';
         // The first transaction of two is the one at once.
         let skip = kind === 'one by one' ? 1 : 0;
@@ -115,7 +118,6 @@ describe('PostgreSQL: a connection that breaks', { skip: whyNoPostgres(), timeou
           if (!isQuery(message, at) || skip-- > 0 || replaced++ > 0) return 'pass';
           return simpleQuery(sql);
         };
-        const id = `${what} ${kind}`;
         const commits = [database.commit(tell(id)), ...(kind === 'one by one' ? [database.commit(CONFLICT)] : [])];
         const [first] = await Promise.allSettled(commits);
         assert.ok(replaced > 0);
