@@ -1,5 +1,5 @@
 import type { Captures, OpenedCapture } from '../src/captures/captures.ts';
-import type { Core } from '../src/cli/core.ts';
+import type { Core } from '../src/cli/context.ts';
 import type { Endpoint, Services } from '../src/http/endpoint.ts';
 import { createCapture } from '../src/http/endpoints/create-capture.ts';
 import { inspectToken } from '../src/http/endpoints/inspect-token.ts';

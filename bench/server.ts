@@ -4,8 +4,8 @@ import { Worker } from 'node:worker_threads';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
 import { startService } from '../src/app.ts';
 import { Captures } from '../src/captures/captures.ts';
-import type { Core, Running } from '../src/cli/core.ts';
-import { readConfig } from '../src/config.ts';
+import type { Core, RunningService } from '../src/cli/context.ts';
+import { parseConfig } from '../src/config.ts';
 import { ENDPOINTS } from '../src/http/endpoints.ts';
 import { openLog } from '../src/http/log.ts';
 import { DAY, MINUTE } from '../src/kernel/clock.ts';
@@ -132,7 +132,7 @@ async function configureProxy({ configurations }: Core, tenant: Tenant): Promise
 }
 
 interface Started {
-  readonly running: Running;
+  readonly running: RunningService;
   readonly tenant: Tenant | undefined;
 }
 
@@ -143,13 +143,13 @@ async function start(rows: number | 'joins'): Promise<Started> {
     if (core === undefined) throw new Error('the service is not open yet');
     return core;
   };
-  const config = readConfig(process.env);
+  const config = parseConfig(process.env);
   const running = await startService(config, systemClocks, openLog(config.logLevel), [
     ...ENDPOINTS,
     ...comparisons(opened),
   ]);
   core = running.core;
-  const authority = readFileSync(running.authorityFile ?? '', 'utf8');
+  const authority = readFileSync(running.caFile ?? '', 'utf8');
   const reached = { port: running.ports[ENVIRONMENT], authority };
   if (rows === 'joins') {
     report({ ready: { ...reached, secret: '', tokens: [], captures: [] } });

@@ -4,9 +4,9 @@ import type { About } from '../console/server/route.ts';
 import { Authentication } from './accounts/authentication.ts';
 import { AlteredRows } from './audit/altered-rows.ts';
 import { listVerifications } from './audit/verified-heads.ts';
-import { type Leases, wireBackground } from './background.ts';
+import { createBackground, type Leases } from './background.ts';
 import { Captures } from './captures/captures.ts';
-import type { Running } from './cli/core.ts';
+import type { RunningService } from './cli/context.ts';
 import type { Config } from './config.ts';
 import { type Clocks, type OpenCore, openCore } from './core.ts';
 import { mayDumpCore } from './crypto/core-dumps.ts';
@@ -20,17 +20,17 @@ import { Listeners } from './http/listeners.ts';
 import { describeError, type Log } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
 import { addNotifications } from './http/notifications.ts';
-import { bareServer, type ServerOptions, serviceServer } from './http/server.ts';
+import { addMetrics, addOperationalEndpoints } from './http/operational-endpoints.ts';
+import { createApiServer, createBaseServer, type ServerOptions } from './http/server.ts';
 import {
-  authorityFileIn,
-  certificateEnd,
-  localIdentity,
-  readAuthority,
-  readIdentity,
+  caFilePath,
+  findCertificateExpiry,
+  loadIdentity,
+  loadOrCreateLocalIdentity,
+  readCaCertificate,
   type TlsOptions,
   tlsOptions,
 } from './http/tls.ts';
-import { addMetrics, addUnversioned } from './http/unversioned.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
 import type { Clock } from './kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
@@ -52,7 +52,7 @@ export async function startService(
   clocks: Clocks,
   log: Log,
   endpoints: readonly Endpoint[] = ENDPOINTS,
-): Promise<Running> {
+): Promise<RunningService> {
   const waiting = (error: unknown): void => log.error('waiting for the database', describeError(error));
   const core = await whenThere(() => openCore(config, clocks), { clock: clocks.monotonic, waiting });
   try {
@@ -71,27 +71,27 @@ async function runService(
   config: Config,
   log: Log,
   endpoints: readonly Endpoint[],
-): Promise<Running> {
+): Promise<RunningService> {
   const { opened, clock } = core;
   const state = { draining: false };
-  const ready = async (): Promise<boolean> => !state.draining && (await core.database.isAlive());
-  const services = wireServices(core, log, ready);
+  const isReady = async (): Promise<boolean> => !state.draining && (await core.database.isAlive());
+  const services = createServices(core, log, isReady);
   const { metrics } = services;
   const coreDumps = mayDumpCore();
   if (coreDumps === true) log.warn('core dumps allowed');
-  const about = aboutOf(config, clock(), opened.isShared, coreDumps, () => listeners.ports);
-  const apps = wireApps({ core, config, log, services, endpoints, about, ready });
-  const background = await wireBackground({ core, clocks, config, log, ...services });
+  const about = buildServiceInfo(config, clock(), opened.isShared, coreDumps, () => listeners.ports);
+  const apps = createServers({ core, config, log, services, endpoints, about, isReady });
+  const background = await createBackground({ core, clocks, config, log, ...services });
   const notRenewed = (error: unknown): void => log.error('certificate not renewed', describeError(error));
   const newLimit = (listener: string): ConnectionLimit =>
     new ConnectionLimit({
       perAddress: config.connectionsPerAddress,
       isExempt: exemptAddresses(config.trustedProxies),
       clock,
-      onRefused: () => metrics.connectionRefused(listener),
+      onRefused: () => metrics.countRefusedConnection(listener),
       onReport: (address, count) => log.warn('connections refused', { listener, address, count }),
     });
-  const listeners = new Listeners(apps, newLimit, () => tlsOf(config, clock), notRenewed);
+  const listeners = new Listeners(apps, newLimit, () => loadTlsOptions(config, clock), notRenewed);
   const stop = async (): Promise<void> => {
     state.draining = true;
     await listeners.close(config.drainMs);
@@ -113,14 +113,14 @@ async function runService(
   }
   await background.start();
   log.info('started', {});
-  const authorityFile = config.tlsFiles === undefined ? authorityFileIn(tlsFolder(config)) : undefined;
-  return { core, ports: listeners.ports, addresses: listeners.addresses, authorityFile, stop };
+  const authorityFile = config.tlsFiles === undefined ? caFilePath(tlsFolder(config)) : undefined;
+  return { core, ports: listeners.ports, addresses: listeners.addresses, caFile: authorityFile, stop };
 }
 
 /** Builds the use cases, and the metrics that observe them. */
-function wireServices(core: OpenCore, log: Log, ready: () => Promise<boolean>) {
+function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean>) {
   const { database, keyring, clock, time, random, configurations } = core;
-  const leases = wireLeases(core);
+  const leases = createLeases(core);
   const statistics = new Statistics({ database, clock });
   const vault = new Vault({ database, keyring, clock, time, random, statistics });
   const captures = new Captures({ database, keyring, sadKeys: core.sadKeys, vault, clock, time, random });
@@ -132,17 +132,17 @@ function wireServices(core: OpenCore, log: Log, ready: () => Promise<boolean>) {
   );
   const alteredRows = new AlteredRows(core);
   const metrics = new Metrics({
-    waitingWrites: () => database.waiting,
-    ready,
+    countWaitingWrites: () => database.waiting,
+    isReady,
     isTimeTrusted: () => time.read().distrust === undefined,
-    certificateEnds: () => configurations.certificateEnds(),
-    doubtfulPayments: () => countDoubtful(database),
-    verifications: () => listVerifications(database, core.journalKey),
-    alteredRows: () => alteredRows.counts(),
-    missingSadKeys: () => captures.countMissingSadKeys(),
+    listCertificateExpiries: () => configurations.certificateEnds(),
+    countInDoubtPayments: () => countDoubtful(database),
+    listVerifications: () => listVerifications(database, core.journalKey),
+    countAlteredRows: () => alteredRows.counts(),
+    countMissingSadKeys: () => captures.countMissingSadKeys(),
   });
   core.onHostRefused(({ account, environment }, processor) => {
-    metrics.hostRefused(environment, processor);
+    metrics.countRefusedHost(environment, processor);
     log.error('processor host refused', { account, reason: processor });
   });
   const paymentParts = wirePayments({
@@ -150,8 +150,8 @@ function wireServices(core: OpenCore, log: Log, ready: () => Promise<boolean>) {
     vault,
     placeholders,
     idempotency,
-    isOurTurn: leases.isOurTurn('payments'),
-    observe: metrics.operation.bind(metrics),
+    isOurTurn: leases.holdsLease('payments'),
+    observe: metrics.countOperation.bind(metrics),
     failed: (sweep, error) => log.error('payments not looked into', { ...describeError(error), sweep }),
     failedLook: (error, { tenant, id }) =>
       log.error('a payment could not be looked into', {
@@ -165,7 +165,7 @@ function wireServices(core: OpenCore, log: Log, ready: () => Promise<boolean>) {
 }
 
 /** Work that one node does for all. With a database of its own a service is always that node. */
-function wireLeases({ database, opened, time, random }: OpenCore): Leases {
+function createLeases({ database, opened, time, random }: OpenCore): Leases {
   const owner = Buffer.from(random.bytes(ID_BYTES)).toString('hex');
   const newLease = (name: string): Lease => new Lease({ database, clock: () => time.steadyNow(), name, owner });
   const leases = {
@@ -174,50 +174,50 @@ function wireLeases({ database, opened, time, random }: OpenCore): Leases {
     verification: newLease('verification'),
   };
   return {
-    isOurTurn: (work) => (opened.isShared ? () => leases[work].isOurs() : () => Promise.resolve(true)),
-    giveBack: async (onError) => {
+    holdsLease: (work) => (opened.isShared ? () => leases[work].isOurs() : () => Promise.resolve(true)),
+    release: async (onError) => {
       for (const lease of Object.values(leases)) await lease.giveBack().catch(onError);
     },
   };
 }
 
-interface AppParts {
+interface ServerParts {
   readonly core: OpenCore;
   readonly config: Config;
   readonly log: Log;
-  readonly services: ReturnType<typeof wireServices>;
+  readonly services: ReturnType<typeof createServices>;
   readonly endpoints: readonly Endpoint[];
   readonly about: About;
-  readonly ready: () => Promise<boolean>;
+  readonly isReady: () => Promise<boolean>;
 }
 
 /** Builds the servers of both environments and of the console, with all their routes. */
-function wireApps({ core, config, log, services, endpoints, about, ready }: AppParts) {
+function createServers({ core, config, log, services, endpoints, about, isReady }: ServerParts) {
   const { database, clock, time, random, accounts } = core;
   const { vault, captures, payments, proxy, idempotency, statistics, metrics } = services;
   const shared = { clock, random, log, metrics, statistics, trustedProxies: config.trustedProxies };
   const serviceOf = (environment: Environment) => {
     const authentication = services.authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
-    const own = {
+    const parts = {
       listener: environment,
       environment,
       authentication,
       services: { database, accounts, vault, captures, payments, proxy },
     };
-    return serviceServer({ ...shared, ...own, idempotency, rates: config.rates, endpoints });
+    return createApiServer({ ...shared, ...parts, idempotency, rates: config.rates, endpoints });
   };
   const consoleOptions: ServerOptions = { ...shared, listener: 'console', headers: browserHeaders };
   const apps = {
     production: serviceOf('production'),
     sandbox: serviceOf('sandbox'),
-    console: bareServer(consoleOptions),
+    console: createBaseServer(consoleOptions),
   };
   addAssets(apps.console, loadAssets(BUILT_CONSOLE), PAGES, random);
   const parts = { ...core, vault, captures, payments, proxy, statistics, about };
   const limits = { consoleUrl: config.consoleUrl, triesPerMinute: config.rates.failedAuthentication };
   addJsonRoutes(apps.console, consoleRoutes(parts, limits));
   const distrust = () => time.read().distrust;
-  for (const app of Object.values(apps)) addUnversioned(app, endpoints, { ready, distrust }, VERSION);
+  for (const app of Object.values(apps)) addOperationalEndpoints(app, endpoints, { isReady, distrust }, VERSION);
   for (const environment of ENVIRONMENTS) addNotifications(apps[environment], environment, services.notifications);
   addMetrics(apps.console, metrics, config.metricsAllow);
   return apps;
@@ -228,7 +228,7 @@ const BUILT_CONSOLE = join(import.meta.dirname, '..', 'console', 'web', 'dist');
 type Ports = Readonly<Record<Environment | 'console', number>>;
 
 /** What the console tells of the service; where it listens is known once it does. */
-const aboutOf = (
+const buildServiceInfo = (
   config: Config,
   startedAt: number,
   isShared: boolean,
@@ -243,16 +243,17 @@ const aboutOf = (
     isShared,
     coreDumps,
     urlOf: (environment) => `https://${host}:${ports()[environment]}`,
-    authority: () => (tlsFiles === undefined ? readAuthority(tlsFolder(config)) : undefined),
-    certificateEnd: () => certificateEnd(tlsFiles ?? tlsFolder(config)),
+    authority: () => (tlsFiles === undefined ? readCaCertificate(tlsFolder(config)) : undefined),
+    certificateEnd: () => findCertificateExpiry(tlsFiles ?? tlsFolder(config)),
   };
 };
 
 const tlsFolder = (config: Config): string => join(config.dataDirectory, 'tls');
 
 /** The operator's certificate, or one made here. */
-async function tlsOf(config: Config, clock: Clock): Promise<TlsOptions> {
+async function loadTlsOptions(config: Config, clock: Clock): Promise<TlsOptions> {
   const { tlsFiles } = config;
-  const identity = tlsFiles === undefined ? await localIdentity(tlsFolder(config), clock) : readIdentity(tlsFiles);
+  const identity =
+    tlsFiles === undefined ? await loadOrCreateLocalIdentity(tlsFolder(config), clock) : loadIdentity(tlsFiles);
   return tlsOptions(identity, config.tlsMaxVersion);
 }

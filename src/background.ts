@@ -23,20 +23,20 @@ import { Marking } from './vault/marking.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** How often it is asked whether a verification of the audit log is due. */
-const VERIFY_EVERY_MS = MINUTE;
+const VERIFICATION_CHECK_MS = MINUTE;
 
 /** The leases of the work that one node does for all of them. */
 export interface Leases {
-  isOurTurn(work: 'sweeper' | 'payments' | 'verification'): () => Promise<boolean>;
-  giveBack(onError: (error: unknown) => void): Promise<void>;
+  holdsLease(work: 'sweeper' | 'payments' | 'verification'): () => Promise<boolean>;
+  release(onError: (error: unknown) => void): Promise<void>;
 }
 
-interface Round {
+interface BackgroundTask {
   start(): void;
   stop(): Promise<void>;
 }
 
-interface Parts {
+interface BackgroundParts {
   readonly core: OpenCore;
   readonly clocks: Clocks;
   readonly config: Config;
@@ -50,7 +50,7 @@ interface Parts {
   readonly alteredRows: AlteredRows;
   readonly metrics: Metrics;
   /** Recovery of payments. */
-  readonly clockwork: Round;
+  readonly clockwork: BackgroundTask;
 }
 
 /** The periodic work of a node. */
@@ -61,13 +61,13 @@ export interface Background {
 }
 
 /** Builds the periodic work of a node. Time was compared once when this resolves. */
-export async function wireBackground(parts: Parts): Promise<Background> {
+export async function createBackground(parts: BackgroundParts): Promise<Background> {
   const { core, config, log, leases, captures, statistics, metrics, clockwork } = parts;
   const { database, opened, clock, time, people } = core;
   const failed = (sweep: string, error: unknown): void => log.error('sweep failed', { ...describeError(error), sweep });
-  const removed = (kind: string, count: number): void => metrics.swept(kind, count);
-  const sweeps = sweepsOf(parts);
-  const timeWatch = await watchTime(parts, sweeps, failed);
+  const removed = (kind: string, count: number): void => metrics.countSwept(kind, count);
+  const sweeps = createSweeps(parts);
+  const timeWatch = await startTimeWatch(parts, sweeps, failed);
   const headNotes = new HeadNotes({
     database,
     clock,
@@ -76,11 +76,11 @@ export async function wireBackground(parts: Parts): Promise<Background> {
   });
   const verification = new PeriodicVerification({
     ...core,
-    isOurTurn: leases.isOurTurn('verification'),
+    isOurTurn: leases.holdsLease('verification'),
     pause: (milliseconds) => pause(milliseconds, undefined, { ref: false }),
     onFault: ({ fault, kind }) => log.error('audit log not in order', { reason: fault, sweep: kind }),
   });
-  const reportMissingSadKeys = reportOf(captures, log);
+  const reportMissingSadKeys = createMissingKeyReport(captures, log);
   const flushUses = async (): Promise<void> => {
     for (const authentication of parts.authentications) await authentication.flushUses();
   };
@@ -92,37 +92,40 @@ export async function wireBackground(parts: Parts): Promise<Background> {
   ];
   const each = (every: number, work: readonly Chore[]): Sweeper =>
     new Sweeper({ every, sweeps: [], chores: work, time, removed, failed });
-  const sole = soleChoresOf(parts, reportMissingSadKeys);
-  const isOurTurn = leases.isOurTurn('sweeper');
-  const rounds: readonly Round[] = [
+  const singleNodeTasks = createSingleNodeTasks(parts, reportMissingSadKeys);
+  const isOurTurn = leases.holdsLease('sweeper');
+  const tasks: readonly BackgroundTask[] = [
     opened.watch(time, failed),
     timeWatch,
-    new Sweeper({ every: SWEEP_EVERY_MS, sweeps, chores: sole, time, isOurTurn, removed, failed }),
+    new Sweeper({ every: SWEEP_EVERY_MS, sweeps, chores: singleNodeTasks, time, isOurTurn, removed, failed }),
     each(SWEEP_EVERY_MS, chores),
     each(LIMITS.headNotesEveryMs, [{ kind: 'audit heads', run: () => headNotes.note() }]),
-    each(VERIFY_EVERY_MS, [{ kind: 'verification', run: () => verification.run() }]),
+    each(VERIFICATION_CHECK_MS, [{ kind: 'verification', run: () => verification.run() }]),
     clockwork,
   ];
-  const reporting = (event: string) => (error: unknown) => log.error(event, describeError(error));
+  const logError = (event: string) => (error: unknown) => log.error(event, describeError(error));
   return {
     start: async () => {
       await reportMissingSadKeys().catch((error: unknown) => failed('missing sad keys', error));
-      for (const round of rounds) round.start();
+      for (const round of tasks) round.start();
     },
     stop: async () => {
       verification.stop();
-      for (const round of rounds) await round.stop();
-      await leases.giveBack(reporting('lease not given back'));
-      await flushUses().catch(reporting('uses not written'));
-      await statistics.flush().catch(reporting('counts not written'));
-      await people.repeats.flush({ all: true }).catch(reporting('repeated refusals not written'));
-      await headNotes.note().catch(reporting('audit heads not noted'));
+      for (const round of tasks) await round.stop();
+      await leases.release(logError('lease not given back'));
+      await flushUses().catch(logError('uses not written'));
+      await statistics.flush().catch(logError('counts not written'));
+      await people.repeats.flush({ all: true }).catch(logError('repeated refusals not written'));
+      await headNotes.note().catch(logError('audit heads not noted'));
     },
   };
 }
 
 /** Work beside the sweeps that one node does for all of them. */
-function soleChoresOf({ core, statistics, alteredRows }: Parts, reportMissingSadKeys: () => Promise<void>): Chore[] {
+function createSingleNodeTasks(
+  { core, statistics, alteredRows }: BackgroundParts,
+  reportMissingSadKeys: () => Promise<void>,
+): Chore[] {
   const { database, keyring, clock, time } = core;
   const marking = new Marking({ database, keyring });
   const rowCheck = new RowCheck({ database, keyring, clock, alteredRows, tables: MAC_TABLES });
@@ -138,7 +141,7 @@ function soleChoresOf({ core, statistics, alteredRows }: Parts, reportMissingSad
 }
 
 /** Everything that destroys records when their time has come. */
-function sweepsOf({ core, log, captures, vault, idempotency }: Parts): Sweep[] {
+function createSweeps({ core, log, captures, vault, idempotency }: BackgroundParts): Sweep[] {
   const { approvals, people } = core;
   const inactivity = new Inactivity(core, (count) => log.warn('inactive users stay enabled', { count }));
   return [
@@ -153,8 +156,8 @@ function sweepsOf({ core, log, captures, vault, idempotency }: Parts): Sweep[] {
 }
 
 /** Compares time once and then periodically, and logs whenever it begins or ceases to be trusted. */
-async function watchTime(
-  { core, clocks, log }: Parts,
+async function startTimeWatch(
+  { core, clocks, log }: BackgroundParts,
   sweeps: readonly Sweep[],
   failed: (task: string, error: unknown) => void,
 ): Promise<TimeWatch> {
@@ -192,7 +195,7 @@ function logTimeTrust(log: Log, { distrust, time, expected }: TimeReading): void
 }
 
 /** Returns a check that logs missing keys of sensitive authentication data whenever more of them are missing than before. */
-function reportOf(captures: Captures, log: Log): () => Promise<void> {
+function createMissingKeyReport(captures: Captures, log: Log): () => Promise<void> {
   let reported = 0;
   return async () => {
     const count = await captures.countMissingSadKeys();

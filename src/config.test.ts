@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { describe, it } from 'node:test';
-import { type Config, ConfigError, readConfig, SETTINGS } from './config.ts';
+import { type Config, ConfigError, parseConfig, SETTINGS } from './config.ts';
 
 /** Every problem that is reported. */
 function problems(variables: Record<string, string>): readonly string[] {
   try {
-    readConfig(variables);
+    parseConfig(variables);
   } catch (error) {
     assert.ok(error instanceof ConfigError);
     return error.problems;
@@ -17,7 +17,7 @@ function problems(variables: Record<string, string>): readonly string[] {
 const DEFAULTS: Config = {
   dataDirectory: resolve('data'),
   database: { kind: 'sqlite', file: resolve('data/cardvault.db') },
-  embedded: true,
+  isEmbedded: true,
   rootKeyFile: resolve('data/root.key'),
   rootKeyGroup: undefined,
   ports: { production: 8443, sandbox: 8444, console: 8445 },
@@ -41,21 +41,21 @@ const DEFAULTS: Config = {
 
 describe('defaults', () => {
   it('are those of the documentation', () => {
-    assert.deepEqual(readConfig({}), DEFAULTS);
+    assert.deepEqual(parseConfig({}), DEFAULTS);
   });
 
   it('stand for empty variables and beside foreign ones', () => {
     const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']));
-    assert.deepEqual(readConfig({ ...empty, PATH: '/bin', HOME: '/root', MY_CARDVAULT_X: '1' }), DEFAULTS);
-    assert.deepEqual(readConfig({ CARDVAULT_HOST: undefined as never }), DEFAULTS);
+    assert.deepEqual(parseConfig({ ...empty, PATH: '/bin', HOME: '/root', MY_CARDVAULT_X: '1' }), DEFAULTS);
+    assert.deepEqual(parseConfig({ CARDVAULT_HOST: undefined as never }), DEFAULTS);
   });
 
   it('cannot be changed afterwards', () => {
-    assert.ok(Object.isFrozen(readConfig({})));
+    assert.ok(Object.isFrozen(parseConfig({})));
   });
 
   it('are themselves values that each setting takes, and each says what it is about', () => {
-    for (const { fallback, about, read } of Object.values(SETTINGS)) {
+    for (const { fallback, description: about, parse: read } of Object.values(SETTINGS)) {
       assert.doesNotThrow(() => read(fallback));
       assert.match(about, /^[A-Z]/);
     }
@@ -64,7 +64,7 @@ describe('defaults', () => {
 
 describe('settings', () => {
   it('are read', () => {
-    const config = readConfig({
+    const config = parseConfig({
       CARDVAULT_DATA_DIR: '/var/lib/cardvault',
       CARDVAULT_DATABASE_URL: 'sqlite:vault.db',
       CARDVAULT_ROOT_KEY_FILE: '/etc/cardvault/root.key',
@@ -91,7 +91,7 @@ describe('settings', () => {
     assert.deepEqual(config, {
       dataDirectory: '/var/lib/cardvault',
       database: { kind: 'sqlite', file: '/var/lib/cardvault/vault.db' },
-      embedded: false,
+      isEmbedded: false,
       rootKeyFile: '/etc/cardvault/root.key',
       rootKeyGroup: 'vault-operators',
       ports: { production: 443, sandbox: 444, console: 65_535 },
@@ -121,14 +121,14 @@ describe('settings', () => {
   });
 
   it('put files into the data directory, absolute paths where they say', () => {
-    const { database, rootKeyFile } = readConfig({ CARDVAULT_DATA_DIR: '/a', CARDVAULT_ROOT_KEY_FILE: 'k/root' });
+    const { database, rootKeyFile } = parseConfig({ CARDVAULT_DATA_DIR: '/a', CARDVAULT_ROOT_KEY_FILE: 'k/root' });
     assert.deepEqual([database, rootKeyFile], [{ kind: 'sqlite', file: '/a/cardvault.db' }, '/a/k/root']);
-    const elsewhere = readConfig({ CARDVAULT_DATABASE_URL: 'sqlite:/b/c.db' }).database;
+    const elsewhere = parseConfig({ CARDVAULT_DATABASE_URL: 'sqlite:/b/c.db' }).database;
     assert.deepEqual(elsewhere, { kind: 'sqlite', file: '/b/c.db' });
   });
 
   it('of PostgreSQL', () => {
-    const { database, embedded } = readConfig({
+    const { database, isEmbedded: embedded } = parseConfig({
       CARDVAULT_DATABASE_URL: 'postgres://me:s%3Acret@db1,[::1]:5433/vault?sslmode=verify-ca',
       CARDVAULT_DATABASE_PASSWORD_FILE: '/run/password',
       CARDVAULT_DATABASE_WRITERS: '3',
@@ -165,7 +165,7 @@ describe('settings', () => {
   });
 
   it('of addresses that are chosen must exist on the machine', () => {
-    assert.deepEqual(readConfig({ CARDVAULT_HOST: '127.0.0.1' }).hosts, [
+    assert.deepEqual(parseConfig({ CARDVAULT_HOST: '127.0.0.1' }).hosts, [
       { address: '127.0.0.1', mayBeMissing: false },
     ]);
   });
@@ -256,8 +256,8 @@ describe('problems', () => {
       CARDVAULT_PORT_8443_TCP_PORT: '8443',
       CARDVAULT_PORT_8443_TCP_ADDR: '10.0.0.1',
     };
-    assert.deepEqual(readConfig(variables), DEFAULTS);
-    assert.throws(() => readConfig({ CARDVAULT_PORT: '8443' }), ConfigError);
+    assert.deepEqual(parseConfig(variables), DEFAULTS);
+    assert.throws(() => parseConfig({ CARDVAULT_PORT: '8443' }), ConfigError);
   });
 
   it('are a certificate without its key and a key without its certificate', () => {
@@ -274,6 +274,6 @@ describe('problems', () => {
       /ports of their own/,
     );
     const free = { CARDVAULT_PRODUCTION_PORT: '0', CARDVAULT_SANDBOX_PORT: '0', CARDVAULT_CONSOLE_PORT: '0' };
-    assert.deepEqual(readConfig(free).ports, { production: 0, sandbox: 0, console: 0 });
+    assert.deepEqual(parseConfig(free).ports, { production: 0, sandbox: 0, console: 0 });
   });
 });

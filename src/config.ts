@@ -16,7 +16,7 @@ export interface Config {
   readonly dataDirectory: string;
   readonly database: DatabaseOptions;
   /** True when the database is the one in the data directory. */
-  readonly embedded: boolean;
+  readonly isEmbedded: boolean;
   readonly rootKeyFile: string;
   /** Name or number of the group whose members may read the root key; undefined: only its owner. */
   readonly rootKeyGroup: string | undefined;
@@ -43,27 +43,27 @@ export interface Config {
 /** One setting: how the text of its variable is read. Throws an Error that says what was expected. */
 interface Setting<T> {
   readonly fallback: string;
-  readonly about: string;
-  read(text: string): T;
+  readonly description: string;
+  parse(text: string): T;
 }
 
-const setting = <T>(fallback: string, about: string, read: (text: string) => T): Setting<T> => ({
+const setting = <T>(fallback: string, description: string, parse: (text: string) => T): Setting<T> => ({
   fallback,
-  about,
-  read,
+  description,
+  parse,
 });
 
 const expected = (what: string): never => {
   throw new Error(`expected ${what}`);
 };
 
-function wholeNumber(text: string, min: number, max: number): number {
+function parseInteger(text: string, min: number, max: number): number {
   const number = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN;
   return number >= min && number <= max ? number : expected(`a whole number of ${min} to ${max}`);
 }
 
-const port = (fallback: number, about: string): Setting<number> =>
-  setting(String(fallback), about, (text) => wholeNumber(text, 0, 65_535));
+const port = (fallback: number, description: string): Setting<number> =>
+  setting(String(fallback), description, (text) => parseInteger(text, 0, 65_535));
 
 const commaList = (text: string): string[] =>
   text
@@ -71,23 +71,27 @@ const commaList = (text: string): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '');
 
-const networks = (fallback: string, about: string): Setting<string[]> =>
-  setting(fallback, about, (text) =>
+const networks = (fallback: string, description: string): Setting<string[]> =>
+  setting(fallback, description, (text) =>
     commaList(text).map((part) => readCidr(part) ?? expected('addresses or CIDR networks, separated by commas')),
   );
 
-const oneOf = <W extends string>(words: readonly W[], about: string, fallback: W): Setting<W> =>
-  setting<W>(fallback, about, (text) => words.find((word) => word === text) ?? expected(`one of ${words.join(', ')}`));
+const oneOf = <W extends string>(words: readonly W[], description: string, fallback: W): Setting<W> =>
+  setting<W>(
+    fallback,
+    description,
+    (text) => words.find((word) => word === text) ?? expected(`one of ${words.join(', ')}`),
+  );
 
 /** An origin in the one form that browsers write it in. */
-function httpsOrigin(text: string): string {
+function parseHttpsOrigin(text: string): string {
   const url = URL.parse(text);
   const isOrigin = url !== null && url.protocol === 'https:' && (text === url.origin || text === `${url.origin}/`);
   return isOrigin ? url.origin : expected('https://HOST or https://HOST:PORT, in lower case, without a path');
 }
 
 /** Throws for a name that is too long, or that would not read in the audit log as it is. */
-function readOperatorName(text: string): string {
+function parseOperatorName(text: string): string {
   if ([...text].length > LIMITS.operatorNameCharacters || text.trim() !== text)
     expected(`1 to ${LIMITS.operatorNameCharacters} characters, without spaces around them`);
   assertUnambiguous(text, 'CARDVAULT_OPERATOR');
@@ -122,16 +126,16 @@ export const SETTINGS = {
     (text) => text,
   ),
   CARDVAULT_DATABASE_WRITERS: setting('2', 'PostgreSQL: connections that write', (text) =>
-    wholeNumber(text, 1, MAX_CONNECTIONS),
+    parseInteger(text, 1, MAX_CONNECTIONS),
   ),
   CARDVAULT_DATABASE_READERS: setting('4', 'PostgreSQL: connections that read', (text) =>
-    wholeNumber(text, 1, MAX_CONNECTIONS),
+    parseInteger(text, 1, MAX_CONNECTIONS),
   ),
   CARDVAULT_DATABASE_CONNECT_TIMEOUT_MS: setting('5000', 'PostgreSQL: how long to wait for a connection', (text) =>
-    wholeNumber(text, 100, MAX_TIMEOUT_MS),
+    parseInteger(text, 100, MAX_TIMEOUT_MS),
   ),
   CARDVAULT_DATABASE_STATEMENT_TIMEOUT_MS: setting('10000', 'PostgreSQL: how long a statement may take', (text) =>
-    wholeNumber(text, 100, MAX_TIMEOUT_MS),
+    parseInteger(text, 100, MAX_TIMEOUT_MS),
   ),
   CARDVAULT_DATABASE_SHARDED: oneOf(['false', 'true'], 'PostgreSQL: accounts are on different machines', 'false'),
   CARDVAULT_CLOCK: oneOf(['database', 'system'], 'PostgreSQL: whose time counts', 'database'),
@@ -153,29 +157,29 @@ export const SETTINGS = {
   CARDVAULT_CONSOLE_URL: setting(
     '',
     'Where people reach the console, https://HOST:PORT; empty: localhost and the port of the console',
-    (text) => (text === '' ? '' : httpsOrigin(text)),
+    (text) => (text === '' ? '' : parseHttpsOrigin(text)),
   ),
   CARDVAULT_AUDIT_HEADS_FILE: setting('', 'File for the heads of the audit log; empty: none', (text) => text),
   CARDVAULT_OPERATOR: setting(
     '',
     'Commands: name of the operator in the audit log; empty: the user of the operating system',
-    readOperatorName,
+    parseOperatorName,
   ),
   CARDVAULT_TRUSTED_PROXIES: networks('', 'Proxies whose X-Forwarded-For is believed, addresses or CIDR'),
   CARDVAULT_RATE_LIMIT_PER_KEY: setting(
     '1000',
     'Requests a second for each key, burst twice that; 0 is no limit',
-    (text) => wholeNumber(text, 0, MAX_RATE),
+    (text) => parseInteger(text, 0, MAX_RATE),
   ),
   CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: setting(
     '60',
     'Failed authentications a minute for each address; 0 is no limit',
-    (text) => wholeNumber(text, 0, MAX_RATE),
+    (text) => parseInteger(text, 0, MAX_RATE),
   ),
   CARDVAULT_CONNECTIONS_PER_ADDRESS: setting(
     '1024',
     'Connections of one address at the same time, for each listener; 0 is no limit',
-    (text) => wholeNumber(text, 0, LIMITS.connections),
+    (text) => parseInteger(text, 0, LIMITS.connections),
   ),
   CARDVAULT_METRICS_ALLOW: networks('127.0.0.0/8,::1', 'Who may read /metrics, addresses or CIDR'),
   CARDVAULT_PROCESSOR_HOSTS: setting(
@@ -196,11 +200,11 @@ export const SETTINGS = {
   CARDVAULT_TLS_MAX_VERSION: oneOf(['1.2', '1.3'], 'Newest TLS version that is spoken', '1.3'),
   CARDVAULT_LOG_LEVEL: oneOf(LOG_LEVELS, 'Least important lines that are logged', 'info'),
   CARDVAULT_DRAIN_SECONDS: setting('30', 'How long a stop waits for requests under way', (text) =>
-    wholeNumber(text, 0, MAX_DRAIN_SECONDS),
+    parseInteger(text, 0, MAX_DRAIN_SECONDS),
   ),
 };
 
-type Settings = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['read']> };
+type Settings = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['parse']> };
 
 /** Thrown with every problem at once. */
 export class ConfigError extends OperatorError {
@@ -214,19 +218,20 @@ export class ConfigError extends OperatorError {
 }
 
 /** What Kubernetes sets by itself in pods beside a service that is called cardvault, and nobody else does. */
-const isOfKubernetes = (name: string, variables: Variables): boolean =>
+const isKubernetesVariable = (name: string, variables: Variables): boolean =>
   /^CARDVAULT_(SERVICE_|PORT$|PORT_[0-9])/.test(name) && variables['CARDVAULT_SERVICE_HOST'] !== undefined;
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-export function readConfig(variables: Variables): Config {
+export function parseConfig(variables: Variables): Config {
   const problems = Object.keys(variables)
     .filter(
-      (name) => name.startsWith('CARDVAULT_') && !Object.hasOwn(SETTINGS, name) && !isOfKubernetes(name, variables),
+      (name) =>
+        name.startsWith('CARDVAULT_') && !Object.hasOwn(SETTINGS, name) && !isKubernetesVariable(name, variables),
     )
     .map((name) => `${name}: there is no such setting`);
   const values: Record<string, unknown> = {};
-  for (const [name, { fallback, read }] of Object.entries(SETTINGS)) {
+  for (const [name, { fallback, parse: read }] of Object.entries(SETTINGS)) {
     const given = variables[name];
     try {
       values[name] = read(given === undefined || given === '' ? fallback : given);
@@ -267,7 +272,7 @@ const databaseOf = (values: Settings): DatabaseOptions => {
 const configOf = (values: Settings): Config => ({
   dataDirectory: values.CARDVAULT_DATA_DIR,
   database: databaseOf(values),
-  embedded: values.CARDVAULT_DATABASE_URL === '',
+  isEmbedded: values.CARDVAULT_DATABASE_URL === '',
   rootKeyFile: resolve(values.CARDVAULT_DATA_DIR, values.CARDVAULT_ROOT_KEY_FILE || 'root.key'),
   rootKeyGroup: values.CARDVAULT_ROOT_KEY_GROUP || undefined,
   ports: {

@@ -5,7 +5,7 @@ import { openPeople } from '../console/people/open.ts';
 import { Accounts } from './accounts/accounts.ts';
 import { Approvals } from './accounts/approvals.ts';
 import { auditEntry } from './audit/audit.ts';
-import type { Core } from './cli/core.ts';
+import type { Core } from './cli/context.ts';
 import { UsageError } from './cli/output.ts';
 import type { Config } from './config.ts';
 import { createRootKey, readRootKey } from './crypto/custody.ts';
@@ -35,7 +35,7 @@ const NO_VAULT = 'there is no vault in this database; start the service once, or
 const NO_KEYS = 'all keys were removed from the database, which is no new vault: restore a backup';
 const UNFINISHED = 'a copy into this database was not finished; run the same cardvault copy again';
 
-const WITH_KEYS: readonly KeyEnvironment[] = ['service', ...ENVIRONMENTS];
+const KEY_ENVIRONMENTS: readonly KeyEnvironment[] = ['service', ...ENVIRONMENTS];
 const JOURNAL_KEY: KeyOwner = { account: '', environment: 'service', purpose: 'journal' };
 
 export interface OpenCore extends Core {
@@ -60,26 +60,30 @@ export interface Clocks {
 }
 
 /** Database, keys and accounts: what the command line and the service share. Makes what is missing. */
-export async function openCore(config: Config, clocks: Clocks, { make = true } = {}): Promise<OpenCore> {
+export async function openCore(
+  config: Config,
+  clocks: Clocks,
+  { make: createIfMissing = true } = {},
+): Promise<OpenCore> {
   const random = systemRandom();
   const group = config.rootKeyGroup === undefined ? undefined : resolveGroupId(config.rootKeyGroup);
-  if (group !== undefined) shareFiles(config, group, make);
+  if (group !== undefined) shareFiles(config, group, createIfMissing);
   const opened = openDatabase(config.database, clocks.clock, random);
   const { database, clock } = opened;
   try {
-    if (!(await opened.meet()) && !make) throw new UsageError(NO_VAULT);
+    if (!(await opened.meet()) && !createIfMissing) throw new UsageError(NO_VAULT);
     await database.migrate(clock);
     if (await unfinishedCopy(database)) throw new UsageError(UNFINISHED);
     const isNew = !(await holdsKeys(database));
     // Another may just be making it, or was stopped while it did.
-    if (isNew && !make) throw new UsageError(NO_VAULT);
+    if (isNew && !createIfMissing) throw new UsageError(NO_VAULT);
     // Keys are looked for once more, because another process may have begun the vault in between.
     if (isNew && (await holdsRows(database)) && !(await holdsKeys(database))) throw new OperatorError(NO_KEYS);
     if (isNew && !existsSync(config.rootKeyFile)) createRootKey(config.rootKeyFile, group);
     const root = readRootKey(config.rootKeyFile, group);
     const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });
-    if (isNew) await beginVault({ database, keyring, clock });
-    await keyring.initialize(WITH_KEYS);
+    if (isNew) await initializeVault({ database, keyring, clock });
+    await keyring.initialize(KEY_ENVIRONMENTS);
     const journalKey = await keyring.firstDigestKey(JOURNAL_KEY);
     await database.useJournalKey(journalKey);
     const time = new TimeGuard({ clock, monotonic: clocks.monotonic });
@@ -141,7 +145,7 @@ export async function unlockJournal(
  * The first keys, the register of lanes and the first record of the audit log are one commit: a vault that lacks one of
  * them was tampered with. Of several processes that start at the same time one commits, and the others find its keys.
  */
-async function beginVault({
+async function initializeVault({
   database,
   keyring,
   clock,
@@ -150,7 +154,7 @@ async function beginVault({
   keyring: Keyring;
   clock: Clock;
 }): Promise<void> {
-  const { rows, digestKeys } = keyring.generateInitialKeys(WITH_KEYS, [JOURNAL_KEY]);
+  const { rows, digestKeys } = keyring.generateInitialKeys(KEY_ENVIRONMENTS, [JOURNAL_KEY]);
   const journalKey = digestKeys[0] as KeyObject;
   await database.useJournalKey(journalKey);
   const event = { action: 'service.initialised', outcome: 'success', account: '', environment: '' } as const;

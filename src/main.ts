@@ -1,9 +1,9 @@
 import { existsSync, writeSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { isatty } from 'node:tty';
-import { runCommandLine } from './cli/cli.ts';
+import { runCommandLine } from './cli/command-line.ts';
 import { UsageError } from './cli/output.ts';
-import { type Config, readConfig } from './config.ts';
+import { type Config, parseConfig } from './config.ts';
 import { type Clocks, openCore, unlockJournal } from './core.ts';
 import { systemRandom } from './crypto/random.ts';
 import { describeError, openLog } from './http/log.ts';
@@ -19,13 +19,13 @@ const steadyClock = (): number => performance.timeOrigin + performance.now();
 const monotonicClock: MonotonicClock = process.platform === 'linux' ? () => uptime() * SECOND : () => performance.now();
 
 /** Read once, by whoever asks first: help and version need none. */
-let known: Config | undefined;
+let cachedConfig: Config | undefined;
 const configuration = (): Config => {
-  known ??= readConfig(process.env);
-  return known;
+  cachedConfig ??= parseConfig(process.env);
+  return cachedConfig;
 };
 
-const withFile = (file: string | undefined): Config =>
+const configurationFor = (file: string | undefined): Config =>
   file === undefined ? configuration() : { ...configuration(), database: { kind: 'sqlite', file } };
 
 const clockOf = ({ database }: Config): Clock =>
@@ -33,7 +33,7 @@ const clockOf = ({ database }: Config): Clock =>
 
 const clocksOf = (config: Config): Clocks => ({ clock: clockOf(config), monotonic: monotonicClock });
 
-const PAUSE_MS = 5;
+const WRITE_RETRY_MS = 5;
 
 /**
  * Writes all of it before it returns, so that nothing is lost when the process ends. A pipe may take a part, or nothing
@@ -48,27 +48,27 @@ function writeAll(descriptor: number, text: string): void {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'EPIPE') return;
       if (code !== 'EAGAIN') throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, WRITE_RETRY_MS);
     }
   }
 }
 
-const STOPS = ['SIGTERM', 'SIGINT'] as const;
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /** A second signal does not cut the first one's drain short. */
 const untilStopped = (): Promise<void> =>
   new Promise((resolve) => {
-    for (const signal of STOPS) process.on(signal, () => resolve());
+    for (const signal of STOP_SIGNALS) process.on(signal, () => resolve());
   });
 
 /** A start serves nobody yet, and may be waiting for its database: it is not finished only to be stopped then. */
-async function unlessStopped<T>(start: () => Promise<T>): Promise<T> {
+async function exitOnSignalDuring<T>(start: () => Promise<T>): Promise<T> {
   const leave = (): void => process.exit();
-  for (const signal of STOPS) process.on(signal, leave);
+  for (const signal of STOP_SIGNALS) process.on(signal, leave);
   try {
     return await start();
   } finally {
-    for (const signal of STOPS) process.off(signal, leave);
+    for (const signal of STOP_SIGNALS) process.off(signal, leave);
   }
 }
 
@@ -82,8 +82,8 @@ process.on('disconnect', () => process.exit(1));
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   clock: wallClock,
   paths: configuration,
-  open: async ({ make, databaseFile }) => {
-    const config = withFile(databaseFile);
+  open: async ({ createIfMissing: make, databaseFile }) => {
+    const config = configurationFor(databaseFile);
     const { database } = config;
     if (database.kind === 'sqlite') refuseInterruptedRestore(database.file);
     if (make !== true && database.kind === 'sqlite' && !existsSync(database.file)) {
@@ -93,7 +93,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
     return openCore(config, clocksOf(config), { make: make === true });
   },
   openDatabase: (address) => {
-    const config = readConfig({ ...process.env, CARDVAULT_DATABASE_URL: address });
+    const config = parseConfig({ ...process.env, CARDVAULT_DATABASE_URL: address });
     return openDatabase(config.database, clockOf(config), systemRandom());
   },
   unlockJournal: (opened) => unlockJournal(configuration(), opened),
@@ -108,7 +108,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
     });
     // Half of all that is loaded; the other commands start without it.
     const { startService } = await import('./app.ts');
-    return unlessStopped(() => startService(config, clocksOf(config), log));
+    return exitOnSignalDuring(() => startService(config, clocksOf(config), log));
   },
   untilStopped,
   isTerminal: isatty(1),

@@ -114,7 +114,9 @@ describe('architecture', () => {
   test('the sources are found, with their imports', () => {
     assert.ok(sources.length > 60, `${sources.length}`);
     const app = sources.find(({ path }) => path === 'src/app.ts');
-    assert.ok(app?.imports.some(({ from, names }) => from === './http/server.ts' && names.includes('bareServer')));
+    assert.ok(
+      app?.imports.some(({ from, names }) => from === './http/server.ts' && names.includes('createBaseServer')),
+    );
   });
 
   test('every file is in a place of the list', () => {

@@ -7,7 +7,7 @@ import { createPayment } from '../src/http/endpoints/create-payment.ts';
 import { ENDPOINTS } from '../src/http/endpoints.ts';
 import type { JsonSchema } from '../src/http/fields.ts';
 import { Metrics } from '../src/http/metrics.ts';
-import { paymentAnswer } from '../src/http/payment-answer.ts';
+import { paymentResponse } from '../src/http/payment-response.ts';
 import { PROBLEMS } from '../src/http/problems.ts';
 import { FAILURES, type FailureCode } from '../src/kernel/failure.ts';
 import { newProcessors } from '../src/payments/processors.ts';
@@ -47,14 +47,14 @@ describe('docs/operations.md', () => {
 
   test('has every metric, and none that does not exist', () => {
     const { registry } = new Metrics({
-      waitingWrites: () => 0,
-      ready: async () => true,
+      countWaitingWrites: () => 0,
+      isReady: async () => true,
       isTimeTrusted: () => true,
-      certificateEnds: async () => [],
-      doubtfulPayments: async () => 0,
-      verifications: () => Promise.resolve([]),
-      alteredRows: async () => new Map(),
-      missingSadKeys: async () => 0,
+      listCertificateExpiries: async () => [],
+      countInDoubtPayments: async () => 0,
+      listVerifications: () => Promise.resolve([]),
+      countAlteredRows: async () => new Map(),
+      countMissingSadKeys: async () => 0,
     });
     const names = registry.getMetricsAsArray().map(({ name }) => name);
     const text = read('docs/operations.md');
@@ -155,7 +155,7 @@ describe('docs/guides/payments.md', () => {
   });
 
   test('has every member of an answer', () => {
-    for (const name of namesIn(paymentAnswer.schema))
+    for (const name of namesIn(paymentResponse.schema))
       assert.match(guide, new RegExp(`\`([a-z_]*\\.)*${name}[.\`]`), name);
   });
 
@@ -183,7 +183,7 @@ describe('docs/errors.md', () => {
 
   test('says that what time can change, or is no 200 or 400, is not kept', () => {
     for (const code of Object.keys(FAILURES) as FailureCode[]) {
-      const { status, passing } = PROBLEMS[code];
+      const { status, isTransient: passing } = PROBLEMS[code];
       if (status !== 400 || passing === true) assert.match(row('docs/errors.md', code)[4] ?? '', /^no\b/, code);
     }
   });

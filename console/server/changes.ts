@@ -1,5 +1,5 @@
-import { jsonWriter } from '../../src/http/json-routes.ts';
-import { readBody } from '../../src/http/request-body.ts';
+import { createJsonWriter } from '../../src/http/json-routes.ts';
+import { parseBody } from '../../src/http/request-body.ts';
 import type { Json } from '../../src/kernel/json.ts';
 import type { Change, Route } from './route.ts';
 
@@ -13,11 +13,11 @@ export const changesOf = (routes: readonly Route[]): ReadonlyMap<string, Change>
   );
 
 function changeOf({ definition, handle }: Route): Change {
-  const write = jsonWriter(definition.data.schema);
+  const write = createJsonWriter(definition.data.schema);
   return {
     definition,
     run: async (call, { params, body }, environment, consent) => {
-      const { body: read } = readBody(definition, Buffer.from(body, 'utf8'));
+      const { body: read } = parseBody(definition, Buffer.from(body, 'utf8'));
       const tenant = { account: call.account, environment };
       // Through its own schema, so that it answers what it would have answered at once.
       const answer = write(await handle({ ...call, params, tenant, consent, query: undefined, body: read }));

@@ -1,7 +1,7 @@
 import { auditEntry } from '../../src/audit/audit.ts';
-import { type JsonRoute, jsonWriter, type PlainAnswer, type PlainRequest } from '../../src/http/json-routes.ts';
-import { perMinute, type TokenBuckets } from '../../src/http/rate-limit.ts';
-import { readBody } from '../../src/http/request-body.ts';
+import { createJsonWriter, type JsonRoute, type RawRequest, type RawResponse } from '../../src/http/json-routes.ts';
+import { type TokenBuckets, tokenBucketsPerMinute } from '../../src/http/rate-limit.ts';
+import { parseBody } from '../../src/http/request-body.ts';
 import { ENVIRONMENTS, type Environment, type Tenant } from '../../src/kernel/environment.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
@@ -56,17 +56,17 @@ export class Dispatcher {
   constructor({ services, consoleUrl, triesPerMinute }: DispatchOptions) {
     this.#services = services;
     this.#consoleUrl = consoleUrl;
-    this.#tries = triesPerMinute > 0 ? perMinute(services.clock, triesPerMinute) : undefined;
-    this.#calls = perMinute(services.clock, LIMITS.callsPerMinute);
+    this.#tries = triesPerMinute > 0 ? tokenBucketsPerMinute(services.clock, triesPerMinute) : undefined;
+    this.#calls = tokenBucketsPerMinute(services.clock, LIMITS.callsPerMinute);
   }
 
   jsonRoute(route: Route): JsonRoute {
     const { method, path, data } = route.definition;
-    const write = jsonWriter(data.schema);
+    const write = createJsonWriter(data.schema);
     return { method, path, handle: (request) => this.#answer(route, request, write) };
   }
 
-  async #answer(route: Route, request: PlainRequest, write: (data: unknown) => string): Promise<PlainAnswer> {
+  async #answer(route: Route, request: RawRequest, write: (data: unknown) => string): Promise<RawResponse> {
     const cookies: Cookies = {};
     try {
       const call = await this.#call(route.definition, request, cookies);
@@ -82,7 +82,7 @@ export class Dispatcher {
     }
   }
 
-  async #call(definition: Definition, request: PlainRequest, cookies: Cookies): Promise<Call<unknown, unknown>> {
+  async #call(definition: Definition, request: RawRequest, cookies: Cookies): Promise<Call<unknown, unknown>> {
     const services = this.#services;
     const consoleOrigin = originOfConsole(provenanceOf(definition.method, request), this.#consoleUrl);
     const visitor: Visitor = {
@@ -97,7 +97,7 @@ export class Dispatcher {
     if (session !== undefined) this.#countCall(session, request);
     const access = await this.#admit(definition, request, session, visitor);
     const account = access?.account ?? '';
-    const { body } = readBody(definition, request.body);
+    const { body } = parseBody(definition, request.body);
     const visit: Visit<unknown, unknown> = {
       services,
       visitor,
@@ -129,15 +129,15 @@ export class Dispatcher {
   }
 
   /** What is not sent yet is in memory, also when nobody reads it; so it counts until then. Throws `rate_limited`. */
-  #countCall({ person }: Session, request: PlainRequest): void {
+  #countCall({ person }: Session, request: RawRequest): void {
     if (!this.#calls.take(person).allowed) throw new Failure('rate_limited');
-    request.onceAnswered(this.#underWay.begin(person));
+    request.onFinished(this.#underWay.begin(person));
   }
 
   /** Undefined for who need not be known. Throws `not_signed_in`, `cross_site`, `unknown_record`, `not_allowed`, `step_up_required`. */
   async #admit(
     definition: Definition,
-    request: PlainRequest,
+    request: RawRequest,
     session: Session | undefined,
     visitor: Visitor,
   ): Promise<Access | undefined> {
@@ -161,7 +161,7 @@ export class Dispatcher {
   /** The account and the role that the person acts in. What is not theirs does not exist for them. */
   async #place(
     { access, path }: Definition,
-    { params }: PlainRequest,
+    { params }: RawRequest,
     person: Profile,
     visitor: Visitor,
   ): Promise<{ account: string; role: Role | undefined }> {
@@ -212,7 +212,7 @@ export class Dispatcher {
 
 const STAGES: Readonly<Record<string, Session['stage']>> = { 'signing-in': 'password-given', joining: 'joining' };
 
-const provenanceOf = (method: string, request: PlainRequest) => ({
+const provenanceOf = (method: string, request: RawRequest) => ({
   method,
   host: request.header('host'),
   origin: request.header('origin'),

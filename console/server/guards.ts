@@ -1,4 +1,4 @@
-import type { GuardedRoute, PlainHead } from '../../src/http/json-routes.ts';
+import type { GuardedRoute, RequestHead } from '../../src/http/json-routes.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { isCsrf, mustBeAt } from '../people/session.ts';
@@ -36,7 +36,7 @@ export class Guards {
   }
 
   /** Throws `cross_site`, `not_signed_in`. */
-  async #guard(definition: Definition, head: PlainHead): Promise<void> {
+  async #guard(definition: Definition, head: RequestHead): Promise<void> {
     const { method, access, longBody } = definition;
     const [host, origin, site] = ['host', 'origin', 'sec-fetch-site'].map((name) => head.header(name));
     originOfConsole({ method, host, origin, site }, this.#options.consoleUrl);
@@ -48,7 +48,7 @@ export class Guards {
   }
 
   /** A cookie of the right form is easily made up. */
-  async #mustKnow(secret: string, head: PlainHead): Promise<void> {
+  async #mustKnow(secret: string, head: RequestHead): Promise<void> {
     const session = await this.#options.sessions.find(secret, { passive: true });
     if (session === undefined) throw new Failure('not_signed_in');
     mustBeAt('signed-in', session);
@@ -56,7 +56,7 @@ export class Guards {
   }
 
   /** Whoever has a session ends it with its word, as they make any other change; who has none may sign out in vain. */
-  async #mayEnd(head: PlainHead): Promise<void> {
+  async #mayEnd(head: RequestHead): Promise<void> {
     const session = await this.#options.sessions.find(readCookie(head.header('cookie')), { passive: true });
     if (session !== undefined && !isCsrf(session, head.header('x-csrf-token'))) throw new Failure('cross_site');
   }

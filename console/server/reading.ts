@@ -5,5 +5,5 @@ export function readQuery<T>(field: Field<T> | undefined, query: string): T | un
   if (field === undefined) return undefined;
   const given = new URLSearchParams(query);
   const single = [...new Set(given.keys())].filter((name) => given.getAll(name).length === 1);
-  return field.read(Object.fromEntries(single.map((name) => [name, given.get(name) ?? ''])));
+  return field.parse(Object.fromEntries(single.map((name) => [name, given.get(name) ?? ''])));
 }

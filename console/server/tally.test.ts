@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { countRequest } from '../../src/http/counting.ts';
+import { countRequest } from '../../src/http/request-counters.ts';
 import { HOUR } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import { STATUSES } from '../../src/payments/transitions.ts';

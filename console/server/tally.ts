@@ -1,5 +1,5 @@
-import { counterOfDone, outcomeCounted, stepCounted } from '../../src/http/counting.ts';
 import { createCapture } from '../../src/http/endpoints/create-capture.ts';
+import { bucketBound, requestOutcome, successCounter } from '../../src/http/request-counters.ts';
 import { OUTCOMES } from '../../src/payments/payment-filter.ts';
 import type { PaymentCount } from '../../src/payments/payment-listing.ts';
 import type { Counted } from '../../src/storage/statistics.ts';
@@ -20,11 +20,11 @@ export interface Tally {
 }
 
 /** The counter of captures that were made. */
-export const CAPTURES_MADE = counterOfDone(createCapture.operationId);
+export const CAPTURES_MADE = successCounter(createCapture.operationId);
 
 export function tallyOf(counted: readonly Counted[], payments: readonly PaymentCount[]): Tally {
   const sum = (fits: (name: string) => boolean): number => added(counted.filter(({ name }) => fits(name)));
-  const answered = (how: string): number => sum((name) => outcomeCounted(name) === how);
+  const answered = (how: string): number => sum((name) => requestOutcome(name) === how);
   const paid = (outcome: string): number => added(payments.filter(({ status }) => OUTCOMES[status] === outcome));
   const [refused, failed] = [answered('refused'), answered('failed')];
   return {
@@ -46,7 +46,7 @@ const added = (counts: readonly { readonly number: number }[]): number =>
 function stepsOf(counted: readonly Counted[]): Map<number, number> {
   const steps = new Map<number, number>();
   for (const { name, number } of counted) {
-    const step = stepCounted(name);
+    const step = bucketBound(name);
     if (step !== undefined) steps.set(step, (steps.get(step) ?? 0) + number);
   }
   return steps;

@@ -1,5 +1,5 @@
 import { APPROVAL_STATUSES } from '../../src/accounts/approval.ts';
-import { type Field, object, reply, truth } from '../../src/http/fields.ts';
+import { bool, type Field, object, output } from '../../src/http/fields.ts';
 import { ENVIRONMENTS } from '../../src/kernel/environment.ts';
 import { define, done, orNull } from './definition.ts';
 
@@ -8,30 +8,30 @@ import { define, done, orNull } from './definition.ts';
 /** The answer of a change that may have to wait for a second person: exactly one of the two is there. */
 export const approvalOr = <T>(field: Field<T>) =>
   object({
-    approval: reply.nullableText('Id of the request for approval; then nothing was changed'),
+    approval: output.nullableText('Id of the request for approval; then nothing was changed'),
     result: orNull(field),
   });
 
 const approval = object({
-  id: reply.text('Id'),
-  environment: reply.word(ENVIRONMENTS, 'Where'),
+  id: output.text('Id'),
+  environment: output.oneOf(ENVIRONMENTS, 'Where'),
   /** A word of `byTwo`. */
-  action: reply.text('What is to be done'),
+  action: output.text('What is to be done'),
   /** Lines of name and value; never a secret. */
-  summary: reply.list(object({ name: reply.text('What'), value: reply.text('Value') }), 'What it would change'),
+  summary: output.list(object({ name: output.text('What'), value: output.text('Value') }), 'What it would change'),
   /** More than none in lists alone. Nobody should agree without having seen them. */
-  more_lines: reply.integer('Lines of the summary that are not told here, behind the others'),
-  status: reply.word(APPROVAL_STATUSES, 'How far it is'),
-  requested_by: reply.text('Name of who asked'),
+  more_lines: output.integer('Lines of the summary that are not told here, behind the others'),
+  status: output.oneOf(APPROVAL_STATUSES, 'How far it is'),
+  requested_by: output.text('Name of who asked'),
   /** Anybody may take anybody's name. */
-  requested_by_email: reply.nullableText('E-mail address of who asked; null for who is no member any more'),
-  by_operator: reply.truth('An operator asked; it takes effect as soon as it is approved'),
-  is_yours: reply.truth('The caller asked'),
-  may_decide: reply.truth('The caller may approve or decline it'),
-  decided_by: reply.nullableText('Name of who decided'),
-  decided_by_email: reply.nullableText('E-mail address of who decided, in the same way'),
-  created_at: reply.time('When it was asked'),
-  expires_at: reply.time('After that it is void'),
+  requested_by_email: output.nullableText('E-mail address of who asked; null for who is no member any more'),
+  by_operator: output.bool('An operator asked; it takes effect as soon as it is approved'),
+  is_yours: output.bool('The caller asked'),
+  may_decide: output.bool('The caller may approve or decline it'),
+  decided_by: output.nullableText('Name of who decided'),
+  decided_by_email: output.nullableText('E-mail address of who decided, in the same way'),
+  created_at: output.time('When it was asked'),
+  expires_at: output.time('After that it is void'),
 });
 
 /** Each with the first lines of its summary. */
@@ -39,7 +39,7 @@ export const listApprovals = define({
   method: 'GET',
   path: '/api/accounts/:account/approvals',
   access: 'approvals:read',
-  data: object({ approvals: reply.list(approval, 'Newest first') }),
+  data: object({ approvals: output.list(approval, 'Newest first') }),
 });
 
 /** With every line of its summary. */
@@ -55,7 +55,7 @@ export const approve = define({
   path: '/api/accounts/:account/approvals/:id/approve',
   access: 'approvals:decide',
   stepUp: true,
-  data: object({ executed: reply.truth('It took effect now, because an operator asked for it') }),
+  data: object({ executed: output.bool('It took effect now, because an operator asked for it') }),
 });
 
 export const decline = define({
@@ -80,7 +80,7 @@ export const carryOut = define({
   path: '/api/accounts/:account/approvals/:id/carry-out',
   access: 'approvals:read',
   stepUp: true,
-  data: object({ action: reply.text('What was done'), result: reply.json('The answer of the call itself') }),
+  data: object({ action: output.text('What was done'), result: output.json('The answer of the call itself') }),
 });
 
 const question = '/api/accounts/:account/dual-control-question';
@@ -91,8 +91,8 @@ export const showDualControlQuestion = define({
   path: question,
   access: 'account:settings',
   data: object({
-    is_asked: reply.truth('Whether production changes take two people has not been decided, and can be'),
-    is_recommended: reply.truth('Yes is the suggested answer, because keys of the account may read cards'),
+    is_asked: output.bool('Whether production changes take two people has not been decided, and can be'),
+    is_recommended: output.bool('Yes is the suggested answer, because keys of the account may read cards'),
   }),
 });
 
@@ -101,7 +101,7 @@ export const answerDualControlQuestion = define({
   path: question,
   access: 'account:settings',
   stepUp: true,
-  body: object({ dual_control: truth('Changes in production take two people from now on') }),
+  body: object({ dual_control: bool('Changes in production take two people from now on') }),
   data: object({ done }),
 });
 
@@ -112,6 +112,6 @@ export const setProductionByTwo = define({
   access: 'account:settings',
   stepUp: true,
   byTwo: 'account.settings',
-  body: object({ production_by_two: truth('Changes in production take two people') }),
-  data: approvalOr(object({ production_by_two: reply.truth('As it is now') })),
+  body: object({ production_by_two: bool('Changes in production take two people') }),
+  data: approvalOr(object({ production_by_two: output.bool('As it is now') })),
 });

@@ -1,4 +1,4 @@
-import { object, optional, plainText, reference, reply } from '../../src/http/fields.ts';
+import { anyString, object, optional, output, plainText } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { define } from './definition.ts';
 
@@ -14,38 +14,38 @@ const filter = {
   environment: text('production, sandbox, or none for what belongs to neither'),
   from: text('ISO 8601, from then on'),
   to: text('ISO 8601, before'),
-  cursor: optional(reference('Where the page before ended')),
+  cursor: optional(anyString('Where the page before ended')),
 };
 
 const page = object({
-  records: reply.list(
+  records: output.list(
     object({
-      lane: reply.integer('Chain'),
-      sequence: reply.integer('Number in the chain'),
-      at: reply.time('When'),
-      environment: reply.text('Environment; empty without one'),
-      action: reply.text('What was done'),
-      outcome: reply.text('success, or why not'),
-      actor_type: reply.text('key, person, operator, service or unknown'),
-      actor_id: reply.nullableText('Id'),
-      actor_name: reply.nullableText('Name then'),
-      actor_source: reply.nullableText('How the name of an operator of a command is known: setting or os-user'),
-      address: reply.nullableText('From where'),
-      request_id: reply.nullableText('Request'),
-      targets: reply.texts('Records concerned'),
-      detail: reply.list(object({ name: reply.text('What'), value: reply.text('Value') }), 'More'),
-      hash: reply.text('Of the chain here'),
+      lane: output.integer('Chain'),
+      sequence: output.integer('Number in the chain'),
+      at: output.time('When'),
+      environment: output.text('Environment; empty without one'),
+      action: output.text('What was done'),
+      outcome: output.text('success, or why not'),
+      actor_type: output.text('key, person, operator, service or unknown'),
+      actor_id: output.nullableText('Id'),
+      actor_name: output.nullableText('Name then'),
+      actor_source: output.nullableText('How the name of an operator of a command is known: setting or os-user'),
+      address: output.nullableText('From where'),
+      request_id: output.nullableText('Request'),
+      targets: output.texts('Records concerned'),
+      detail: output.list(object({ name: output.text('What'), value: output.text('Value') }), 'More'),
+      hash: output.text('Of the chain here'),
     }),
     'Newest first',
   ),
-  next: reply.nullableText('Where to look on; null at the end'),
-  looked_back_to: reply.nullableTime('How far the search has looked; null when it reached the end'),
+  next: output.nullableText('Where to look on; null at the end'),
+  looked_back_to: output.nullableTime('How far the search has looked; null when it reached the end'),
 });
 
 const verification = object({
-  ok: reply.truth('Every record is in order'),
-  records: reply.integer('Records found in order'),
-  fault: reply.nullableText('Where the first fault lies'),
+  ok: output.bool('Every record is in order'),
+  records: output.integer('Records found in order'),
+  fault: output.nullableText('Where the first fault lies'),
 });
 
 /** What is looked for may be a card number by mistake, so it stands in no address. */
@@ -71,7 +71,7 @@ export const exportAudit = define({
   method: 'GET',
   path: '/api/accounts/:account/audit/export',
   access: 'audit:read',
-  data: reply.text('application/x-ndjson'),
+  data: output.text('application/x-ndjson'),
 });
 
 /** account absent: records of no account. */
@@ -96,5 +96,5 @@ export const exportAuditOfService = define({
   path: '/api/operator/audit/export',
   access: 'operate',
   query: object({ account: text('Id of an account; absent: everything') }),
-  data: reply.text('application/x-ndjson'),
+  data: output.text('application/x-ndjson'),
 });

@@ -1,4 +1,4 @@
-import { type Field, type JsonSchema, reply } from '../../src/http/fields.ts';
+import { type Field, type JsonSchema, output } from '../../src/http/fields.ts';
 import type { Capability } from '../people/roles.ts';
 
 /**
@@ -47,4 +47,4 @@ export const orNull = <T>(field: Field<T>): Field<T | null> =>
   ({ ...field, schema: { ...field.schema, nullable: true } as JsonSchema }) as Field<T | null>;
 
 /** Nothing to tell but that it was done. */
-export const done = reply.truth('Always true');
+export const done = output.bool('Always true');

@@ -1,5 +1,5 @@
 import { PERMISSIONS } from '../../src/accounts/permission.ts';
-import { choice, integer, list, object, optional, plainText, reply } from '../../src/http/fields.ts';
+import { integer, list, object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { approvalOr } from './approvals.ts';
 import { define } from './definition.ts';
@@ -7,32 +7,32 @@ import { define } from './definition.ts';
 /** API keys. */
 
 const shownTraits = {
-  id: reply.text('Id'),
-  name: reply.text('Name'),
-  description: reply.text('Description'),
-  prefix: reply.text('Readable beginning of the key'),
-  permissions: reply.list(reply.word(PERMISSIONS, 'One'), 'What it may do'),
-  state: reply.word(
+  id: output.text('Id'),
+  name: output.text('Name'),
+  description: output.text('Description'),
+  prefix: output.text('Readable beginning of the key'),
+  permissions: output.list(output.oneOf(PERMISSIONS, 'One'), 'What it may do'),
+  state: output.oneOf(
     ['active', 'ending', 'expired', 'revoked', 'altered'] as const,
     'ending: rotated, and works until the overlap ends. altered: changed in the database itself, so refused; it can only be revoked, and what is shown of it is not what was set',
   ),
-  successor: reply.nullableText('Id of the key that replaces it'),
-  created_at: reply.time('When it was made'),
-  expires_at: reply.nullableTime('When it ends'),
-  revoked_at: reply.nullableTime('When it was revoked'),
-  last_used_at: reply.nullableTime('When it was used last, within a minute'),
-  revision: reply.integer('Goes along with a change, so that two people do not undo each other'),
+  successor: output.nullableText('Id of the key that replaces it'),
+  created_at: output.time('When it was made'),
+  expires_at: output.nullableTime('When it ends'),
+  revoked_at: output.nullableTime('When it was revoked'),
+  last_used_at: output.nullableTime('When it was used last, within a minute'),
+  revision: output.integer('Goes along with a change, so that two people do not undo each other'),
 };
 
 const listedKey = object({
   ...shownTraits,
-  networks: reply.integer('From how many addresses and networks it may be used'),
+  networks: output.integer('From how many addresses and networks it may be used'),
 });
 
 const key = object({
   ...shownTraits,
-  allow_list: reply.list(
-    object({ cidr: reply.text('Address or network'), note: reply.text('Why it is there') }),
+  allow_list: output.list(
+    object({ cidr: output.text('Address or network'), note: output.text('Why it is there') }),
     'Where it may be used from',
   ),
 });
@@ -40,7 +40,7 @@ const key = object({
 const traits = {
   name: plainText(LIMITS.apiKeyNameCharacters, 'Name'),
   description: optional(plainText(LIMITS.apiKeyDescriptionCharacters, 'Description')),
-  permissions: list(choice(PERMISSIONS, 'One'), { min: 1, max: PERMISSIONS.length }),
+  permissions: list(oneOf(PERMISSIONS, 'One'), { min: 1, max: PERMISSIONS.length }),
   allow_list: list(
     object({
       cidr: plainText(LIMITS.allowListNoteCharacters, 'Address or network'),
@@ -51,7 +51,7 @@ const traits = {
   expires_at: optional(plainText(LIMITS.timeCharacters, 'ISO 8601; absent: it does not end')),
 };
 
-const issued = object({ key, secret: reply.text('The key itself; shown this one time') });
+const issued = object({ key, secret: output.text('The key itself; shown this one time') });
 
 const keys = '/api/accounts/:account/:environment/keys';
 
@@ -60,9 +60,9 @@ export const listKeys = define({
   path: keys,
   access: 'keys:read',
   data: object({
-    keys: reply.list(listedKey, 'All that work and the newest of the others, newest first'),
+    keys: output.list(listedKey, 'All that work and the newest of the others, newest first'),
     /** To put into an allow-list. */
-    your_address: reply.text('Where the caller comes from'),
+    your_address: output.text('Where the caller comes from'),
   }),
 });
 

@@ -1,5 +1,5 @@
 import { STATUSES } from '../../src/accounts/account.ts';
-import { choice, object, optional, plainText, reply } from '../../src/http/fields.ts';
+import { object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
 import { ENVIRONMENTS } from '../../src/kernel/environment.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { define, done } from './definition.ts';
@@ -16,16 +16,16 @@ export const STEPS = [
 ] as const;
 
 const request = object({
-  id: reply.text('Id'),
-  environment: reply.word(ENVIRONMENTS, 'Where'),
-  processor: reply.text('Which processor'),
-  note: reply.text('What the merchant wrote'),
-  status: reply.word(['requested', 'approved', 'declined', 'withdrawn'] as const, 'How far it is'),
-  answer: reply.text('What the operator wrote'),
-  requested_by: reply.text('Name of who asked'),
-  decided_by: reply.nullableText('Name of who decided'),
-  created_at: reply.time('When it was asked'),
-  decided_at: reply.nullableTime('When it was decided'),
+  id: output.text('Id'),
+  environment: output.oneOf(ENVIRONMENTS, 'Where'),
+  processor: output.text('Which processor'),
+  note: output.text('What the merchant wrote'),
+  status: output.oneOf(['requested', 'approved', 'declined', 'withdrawn'] as const, 'How far it is'),
+  answer: output.text('What the operator wrote'),
+  requested_by: output.text('Name of who asked'),
+  decided_by: output.nullableText('Name of who decided'),
+  created_at: output.time('When it was asked'),
+  decided_at: output.nullableTime('When it was decided'),
 });
 
 export const showOnboarding = define({
@@ -34,37 +34,37 @@ export const showOnboarding = define({
   access: 'onboarding:read',
   data: object({
     account: object({
-      id: reply.text('Id'),
-      name: reply.text('Name'),
-      status: reply.word(STATUSES, 'How far it is'),
-      created_at: reply.time('When it was made'),
+      id: output.text('Id'),
+      name: output.text('Name'),
+      status: output.oneOf(STATUSES, 'How far it is'),
+      created_at: output.time('When it was made'),
     }),
-    steps: reply.list(
+    steps: output.list(
       object({
-        step: reply.word(STEPS, 'In the order of the interface'),
-        state: reply.word(['done', 'waiting', 'open'] as const, 'waiting: somebody else has to act'),
-        at: reply.nullableTime('When it was done, where that is known'),
+        step: output.oneOf(STEPS, 'In the order of the interface'),
+        state: output.oneOf(['done', 'waiting', 'open'] as const, 'waiting: somebody else has to act'),
+        at: output.nullableTime('When it was done, where that is known'),
       }),
       'In order',
     ),
     /** What has been tried in the sandbox, for the step sandbox_tested. */
     tried: object({
-      call: reply.truth('Any call with a sandbox key'),
-      token: reply.truth('A token'),
-      capture: reply.truth('A capture'),
-      payment: reply.truth('A payment'),
+      call: output.bool('Any call with a sandbox key'),
+      token: output.bool('A token'),
+      capture: output.bool('A capture'),
+      payment: output.bool('A payment'),
     }),
-    payments: reply.list(
+    payments: output.list(
       object({
-        environment: reply.word(ENVIRONMENTS, 'Where'),
-        enabled: reply.truth('Payments are enabled'),
-        processor: reply.nullableText('By which processor'),
+        environment: output.oneOf(ENVIRONMENTS, 'Where'),
+        enabled: output.bool('Payments are enabled'),
+        processor: output.nullableText('By which processor'),
       }),
       'Both environments',
     ),
-    requests: reply.list(request, 'Requests for activation, newest first'),
-    processors: reply.list(
-      object({ name: reply.text('Name'), is_simulator: reply.truth('Moves no money') }),
+    requests: output.list(request, 'Requests for activation, newest first'),
+    processors: output.list(
+      object({ name: output.text('Name'), is_simulator: output.bool('Moves no money') }),
       'To choose from',
     ),
   }),
@@ -76,11 +76,11 @@ export const requestActivation = define({
   access: 'activation:request',
   stepUp: true,
   body: object({
-    environment: choice(ENVIRONMENTS, 'Where'),
+    environment: oneOf(ENVIRONMENTS, 'Where'),
     processor: plainText(LIMITS.processorNameCharacters, 'Which processor'),
     note: optional(plainText(LIMITS.noteCharacters, 'Anything the operator should know')),
   }),
-  data: object({ id: reply.text('Id') }),
+  data: object({ id: output.text('Id') }),
 });
 
 export const withdrawActivationRequest = define({
@@ -96,8 +96,8 @@ export const listActivationRequests = define({
   path: '/api/operator/activation-requests',
   access: 'operate',
   data: object({
-    requests: reply.list(
-      object({ account: reply.text('Id of the account'), account_name: reply.text('Its name'), request }),
+    requests: output.list(
+      object({ account: output.text('Id of the account'), account_name: output.text('Its name'), request }),
       'Open ones first, then the newest',
     ),
   }),

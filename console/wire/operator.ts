@@ -1,5 +1,5 @@
 import { STATUSES } from '../../src/accounts/account.ts';
-import { list, object, optional, plainText, reply, truth } from '../../src/http/fields.ts';
+import { bool, list, object, optional, output, plainText } from '../../src/http/fields.ts';
 import { ENVIRONMENTS } from '../../src/kernel/environment.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { approvalOr } from './approvals.ts';
@@ -8,47 +8,47 @@ import { define, done, orNull } from './definition.ts';
 /** What operators look after. They see no token, capture or payment of an account beyond what is in doubt. */
 
 const setting = object({
-  name: reply.text('Name'),
-  about: reply.text('What it decides'),
-  value: reply.nullableText('As set; null: not set, or secret'),
-  is_set: reply.truth('A value is set'),
-  fallback: reply.nullableText('In force when not set'),
-  expected: reply.text('What it can be'),
-  is_required: reply.truth('Nothing works without it'),
-  is_secret: reply.truth('Never shown'),
+  name: output.text('Name'),
+  about: output.text('What it decides'),
+  value: output.nullableText('As set; null: not set, or secret'),
+  is_set: output.bool('A value is set'),
+  fallback: output.nullableText('In force when not set'),
+  expected: output.text('What it can be'),
+  is_required: output.bool('Nothing works without it'),
+  is_secret: output.bool('Never shown'),
 });
 
 const payments = object({
-  environment: reply.word(ENVIRONMENTS, 'Where'),
-  enabled: reply.truth('Payments are enabled'),
-  processor: reply.nullableText('By which processor'),
-  is_altered: reply.truth(
+  environment: output.oneOf(ENVIRONMENTS, 'Where'),
+  enabled: output.bool('Payments are enabled'),
+  processor: output.nullableText('By which processor'),
+  is_altered: output.bool(
     'What was enabled was changed in the database itself: no payment is taken until it is enabled again',
   ),
-  settings: reply.list(setting, 'Of the enabled processor'),
+  settings: output.list(setting, 'Of the enabled processor'),
 });
 
 const account = {
-  id: reply.text('Id'),
-  name: reply.text('Name'),
-  status: reply.word(STATUSES, 'How far it is'),
-  is_altered: reply.truth(
+  id: output.text('Id'),
+  name: output.text('Name'),
+  status: output.oneOf(STATUSES, 'How far it is'),
+  is_altered: output.bool(
     'Its row was changed in the database itself: it counts as suspended, and its name is not certain',
   ),
-  created_at: reply.time('When it was made'),
-  people: reply.integer('People who belong to it'),
-  sandbox_keys: reply.integer('Keys that work in the sandbox'),
-  production_keys: reply.integer('Keys that work in production'),
-  open_requests: reply.integer('Requests for activation that wait'),
-  sandbox_processor: reply.nullableText('Null: payments are not enabled'),
-  production_processor: reply.nullableText('Null: payments are not enabled'),
+  created_at: output.time('When it was made'),
+  people: output.integer('People who belong to it'),
+  sandbox_keys: output.integer('Keys that work in the sandbox'),
+  production_keys: output.integer('Keys that work in production'),
+  open_requests: output.integer('Requests for activation that wait'),
+  sandbox_processor: output.nullableText('Null: payments are not enabled'),
+  production_processor: output.nullableText('Null: payments are not enabled'),
 };
 
 export const listAccounts = define({
   method: 'GET',
   path: '/api/operator/accounts',
   access: 'operate',
-  data: object({ accounts: reply.list(object(account), 'Newest first') }),
+  data: object({ accounts: output.list(object(account), 'Newest first') }),
 });
 
 export const createAccount = define({
@@ -61,8 +61,8 @@ export const createAccount = define({
     owner_email: optional(plainText(LIMITS.emailCharacters, 'Who gets an invitation to own it')),
   }),
   data: object({
-    id: reply.text('Id'),
-    invitation: orNull(object({ url: reply.text('Shown this one time'), expires_at: reply.time('When it ends') })),
+    id: output.text('Id'),
+    invitation: orNull(object({ url: output.text('Shown this one time'), expires_at: output.time('When it ends') })),
   }),
 });
 
@@ -70,7 +70,7 @@ export const showAccount = define({
   method: 'GET',
   path: '/api/operator/accounts/:id',
   access: 'operate',
-  data: object({ account: object(account), payments: reply.list(payments, 'Both environments') }),
+  data: object({ account: object(account), payments: output.list(payments, 'Both environments') }),
 });
 
 export const suspendAccount = define({
@@ -110,7 +110,7 @@ const given = {
       { min: 0, max: 100 },
     ),
   ),
-  force: optional(truth('Take the simulator in production')),
+  force: optional(bool('Take the simulator in production')),
 };
 
 /** Merged into what was set, as `cardvault payments enable` does. */
@@ -156,27 +156,27 @@ export const listProcessors = define({
   path: '/api/operator/processors',
   access: 'operate',
   data: object({
-    processors: reply.list(
+    processors: output.list(
       object({
-        name: reply.text('Name'),
-        is_simulator: reply.truth('Moves no money'),
-        settings: reply.list(setting, 'All there are; values are null'),
-        sandbox_accounts: reply.integer('Accounts that use it in the sandbox'),
-        production_accounts: reply.integer('Accounts that use it in production'),
+        name: output.text('Name'),
+        is_simulator: output.bool('Moves no money'),
+        settings: output.list(setting, 'All there are; values are null'),
+        sandbox_accounts: output.integer('Accounts that use it in the sandbox'),
+        production_accounts: output.integer('Accounts that use it in production'),
       }),
       'All there are',
     ),
-    doubtful: reply.list(
+    doubtful: output.list(
       object({
-        account: reply.text('Id of the account'),
-        account_name: reply.text('Its name'),
-        environment: reply.word(ENVIRONMENTS, 'Where'),
-        id: reply.text('transaction_id of the payment'),
-        processor: reply.text('Processor'),
-        operation: reply.nullableText('transaction_id that is in doubt'),
-        status: reply.text('Status'),
-        since: reply.time('In doubt since'),
-        problem: reply.nullableText('Why nobody can say'),
+        account: output.text('Id of the account'),
+        account_name: output.text('Its name'),
+        environment: output.oneOf(ENVIRONMENTS, 'Where'),
+        id: output.text('transaction_id of the payment'),
+        processor: output.text('Processor'),
+        operation: output.nullableText('transaction_id that is in doubt'),
+        status: output.text('Status'),
+        since: output.time('In doubt since'),
+        problem: output.nullableText('Why nobody can say'),
       }),
       'Payments whose outcome is not known, the oldest first',
     ),
@@ -188,15 +188,15 @@ export const showKeyring = define({
   path: '/api/operator/keyring',
   access: 'operate',
   data: object({
-    keys: reply.list(
+    keys: output.list(
       object({
-        account: reply.text('Id of the account; empty: of a whole environment'),
-        environment: reply.text('production, sandbox or service'),
-        purpose: reply.text('What it is for'),
-        versions: reply.integer('Versions so far'),
-        newest_at: reply.time('When the newest was made'),
-        used: reply.integer('Seals set aside of the newest'),
-        limit: reply.integer('At which the next version takes over'),
+        account: output.text('Id of the account; empty: of a whole environment'),
+        environment: output.text('production, sandbox or service'),
+        purpose: output.text('What it is for'),
+        versions: output.integer('Versions so far'),
+        newest_at: output.time('When the newest was made'),
+        used: output.integer('Seals set aside of the newest'),
+        limit: output.integer('At which the next version takes over'),
       }),
       'Every key that wraps or seals',
     ),
@@ -208,35 +208,35 @@ export const showHealth = define({
   path: '/api/operator/health',
   access: 'operate',
   data: object({
-    ready: reply.truth('The database reads and writes'),
-    version: reply.text('Version of the service'),
-    node: reply.text('Version of Node'),
-    database: reply.text('sqlite or postgres'),
-    schema: reply.integer('Version of the schema'),
-    started_at: reply.time('When this process started'),
-    now: reply.time("The service's time"),
-    waiting_writes: reply.integer('Writes that wait for the disk'),
-    memory_mib: reply.integer('Of this process'),
-    doubtful_payments: reply.integer('Payments whose outcome is not known'),
-    certificate_expires_at: reply.nullableTime('Of the listeners'),
-    proxy_certificates: reply.list(
+    ready: output.bool('The database reads and writes'),
+    version: output.text('Version of the service'),
+    node: output.text('Version of Node'),
+    database: output.text('sqlite or postgres'),
+    schema: output.integer('Version of the schema'),
+    started_at: output.time('When this process started'),
+    now: output.time("The service's time"),
+    waiting_writes: output.integer('Writes that wait for the disk'),
+    memory_mib: output.integer('Of this process'),
+    doubtful_payments: output.integer('Payments whose outcome is not known'),
+    certificate_expires_at: output.nullableTime('Of the listeners'),
+    proxy_certificates: output.list(
       object({
-        account: reply.text('Id of the account'),
-        account_name: reply.text('Its name'),
-        environment: reply.word(ENVIRONMENTS, 'Where'),
-        which: reply.text('merchant or processor'),
-        expires_at: reply.time('When it ends'),
+        account: output.text('Id of the account'),
+        account_name: output.text('Its name'),
+        environment: output.oneOf(ENVIRONMENTS, 'Where'),
+        which: output.text('merchant or processor'),
+        expires_at: output.time('When it ends'),
       }),
       'The next to end first',
     ),
-    checks: reply.list(
+    checks: output.list(
       object({
-        finding: reply.text('What was looked at and how it was found, as a word'),
-        state: reply.word(['good', 'warning', 'bad'] as const, 'How it is'),
-        count: reply.integer('How many it is about; 0 where it counts nothing'),
-        limit: reply.integer('As many as there can be; 0 where there is no limit'),
-        ends_at: reply.nullableTime('When what it is about ends'),
-        text: reply.text('In English, for pages that do not know the word'),
+        finding: output.text('What was looked at and how it was found, as a word'),
+        state: output.oneOf(['good', 'warning', 'bad'] as const, 'How it is'),
+        count: output.integer('How many it is about; 0 where it counts nothing'),
+        limit: output.integer('As many as there can be; 0 where there is no limit'),
+        ends_at: output.nullableTime('When what it is about ends'),
+        text: output.text('In English, for pages that do not know the word'),
       }),
       'In order',
     ),

@@ -1,20 +1,20 @@
 import { OPERATOR_CHANGES } from '../../src/accounts/account.ts';
-import { integer, object, optional, reply } from '../../src/http/fields.ts';
+import { integer, object, optional, output } from '../../src/http/fields.ts';
 import { define, orNull } from './definition.ts';
 
 /** What happened in some time. */
 const figures = {
-  tokens: reply.integer('Tokens made'),
-  captures: reply.integer('Captures made'),
-  payments: reply.integer('Payments begun'),
-  approved: reply.integer('Payments approved'),
-  not_approved: reply.integer('Payments declined, or failed at the processor'),
-  requests: reply.integer('Requests answered'),
-  refused: reply.integer('Answered 4xx'),
-  failed: reply.integer('Answered 5xx'),
+  tokens: output.integer('Tokens made'),
+  captures: output.integer('Captures made'),
+  payments: output.integer('Payments begun'),
+  approved: output.integer('Payments approved'),
+  not_approved: output.integer('Payments declined, or failed at the processor'),
+  requests: output.integer('Requests answered'),
+  refused: output.integer('Answered 4xx'),
+  failed: output.integer('Answered 5xx'),
   /** Upper ends of the steps that are counted; one more than LIMITS.longestTimeCountedMs where the step has no end. */
-  median_ms: orNull(reply.integer('Half were answered within')),
-  p95_ms: orNull(reply.integer('95 of 100 were answered within')),
+  median_ms: orNull(output.integer('Half were answered within')),
+  p95_ms: orNull(output.integer('95 of 100 were answered within')),
 };
 
 /** How an account does in one environment. */
@@ -25,16 +25,16 @@ export const showOverview = define({
   query: object({ days: optional(integer({ min: 1, max: 90 }, '1 gives hours, more give days; 7 when absent')) }),
   data: object({
     totals: object({
-      tokens: reply.integer('Tokens in the vault'),
-      captures: reply.integer('Captures alive'),
-      payments: reply.integer('Payments ever'),
-      doubtful: reply.integer('Payments whose outcome is not known'),
+      tokens: output.integer('Tokens in the vault'),
+      captures: output.integer('Captures alive'),
+      payments: output.integer('Payments ever'),
+      doubtful: output.integer('Payments whose outcome is not known'),
     }),
     /** The last change of each kind in the last 30 days. */
-    operator_changes: reply.list(
+    operator_changes: output.list(
       object({
-        action: reply.word(OPERATOR_CHANGES, 'What an operator changed, as the audit log calls it'),
-        at: reply.time('When it took effect'),
+        action: output.oneOf(OPERATOR_CHANGES, 'What an operator changed, as the audit log calls it'),
+        at: output.time('When it took effect'),
       }),
       'Newest first',
     ),
@@ -42,8 +42,8 @@ export const showOverview = define({
     period: object(figures),
     /** Of the time before it, which is as long: the present hour is the last of both. */
     before: object(figures),
-    points: reply.list(
-      object({ at: reply.time('Beginning of the hour or day'), ...figures }),
+    points: output.list(
+      object({ at: output.time('Beginning of the hour or day'), ...figures }),
       'In order, none left out',
     ),
   }),

@@ -1,4 +1,13 @@
-import { choice, integer, object, omissible, optional, plainText, reference, reply } from '../../src/http/fields.ts';
+import {
+  anyString,
+  integer,
+  object,
+  oneOf,
+  optional,
+  optionalNotNull,
+  output,
+  plainText,
+} from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { STATUSES } from '../../src/payments/transitions.ts';
 import { approvalOr } from './approvals.ts';
@@ -17,19 +26,19 @@ const OPERATION_TYPES = [
 ] as const;
 
 const summary = {
-  id: reply.text('transaction_id'),
-  type: orNull(reply.word(PAYMENT_TYPES, 'Type; null when the record cannot be opened')),
-  status: reply.word(STATUSES, 'Status'),
-  reason: reply.nullableText('Why it was declined or failed'),
-  amount: reply.text('Asked for'),
-  currency: reply.text('Currency'),
-  card: reply.text('Truncated card number'),
-  reference_code: reply.nullableText("Caller's reference"),
-  processor: reply.text('Processor'),
-  refund: reply.word(['none', 'part', 'whole'] as const, 'How much of what was collected was given back'),
-  is_doubtful: reply.truth('The outcome of an operation is not known'),
-  is_damaged: reply.truth('The record cannot be opened: it was changed in the database; amounts and card are empty'),
-  created_at: reply.time('When it was begun'),
+  id: output.text('transaction_id'),
+  type: orNull(output.oneOf(PAYMENT_TYPES, 'Type; null when the record cannot be opened')),
+  status: output.oneOf(STATUSES, 'Status'),
+  reason: output.nullableText('Why it was declined or failed'),
+  amount: output.text('Asked for'),
+  currency: output.text('Currency'),
+  card: output.text('Truncated card number'),
+  reference_code: output.nullableText("Caller's reference"),
+  processor: output.text('Processor'),
+  refund: output.oneOf(['none', 'part', 'whole'] as const, 'How much of what was collected was given back'),
+  is_doubtful: output.bool('The outcome of an operation is not known'),
+  is_damaged: output.bool('The record cannot be opened: it was changed in the database; amounts and card are empty'),
+  created_at: output.time('When it was begun'),
 };
 
 const text = (what: string) => optional(plainText(LIMITS.referenceCodeCharacters, what));
@@ -41,62 +50,62 @@ export const listPayments = define({
   access: 'payments:read',
   evenSuspended: true,
   body: object({
-    status: optional(choice(STATUSES, 'Status')),
-    type: optional(choice(PAYMENT_TYPES, 'Type')),
+    status: optional(oneOf(STATUSES, 'Status')),
+    type: optional(oneOf(PAYMENT_TYPES, 'Type')),
     processor: text('Processor'),
     currency: text('Currency'),
     amount: text('Amount, as 12.50'),
     reference_code: text('Reference, exactly'),
     last_four: text('Last four digits of the card'),
     id: text('transaction_id, or the id of the processor; with it the others are not looked at'),
-    doubtful: optional(choice(['yes'] as const, 'Only those whose outcome is not known')),
+    doubtful: optional(oneOf(['yes'] as const, 'Only those whose outcome is not known')),
     from: text('ISO 8601, from then on'),
     to: text('ISO 8601, before'),
-    cursor: optional(reference('Where the page before ended')),
+    cursor: optional(anyString('Where the page before ended')),
   }),
   data: object({
-    payments: reply.list(object(summary), 'Newest first'),
-    next: reply.nullableText('Where to look on; null at the end'),
-    looked_back_to: reply.nullableTime('How far the search has looked; null when it reached the end'),
+    payments: output.list(object(summary), 'Newest first'),
+    next: output.nullableText('Where to look on; null at the end'),
+    looked_back_to: output.nullableTime('How far the search has looked; null when it reached the end'),
   }),
 });
 
 const operation = object({
-  id: reply.text('transaction_id of the operation'),
-  type: reply.word(OPERATION_TYPES, 'What was done'),
-  state: reply.word(['in_progress', 'accepted', 'refused'] as const, 'How it went'),
-  amount: reply.text('Of the operation'),
-  reference_code: reply.nullableText("Caller's reference"),
-  status_after: reply.nullableText('Status of the payment afterwards'),
-  reason: reply.nullableText('Why not'),
-  response_code: reply.nullableText("Processor's response code"),
-  approval_code: reply.nullableText('Approval code'),
-  processor_id: reply.nullableText("Processor's id"),
-  reconciliation_id: reply.nullableText('For reconciliation'),
-  avs: reply.nullableText('Address verification'),
-  created_at: reply.time('When it was begun'),
+  id: output.text('transaction_id of the operation'),
+  type: output.oneOf(OPERATION_TYPES, 'What was done'),
+  state: output.oneOf(['in_progress', 'accepted', 'refused'] as const, 'How it went'),
+  amount: output.text('Of the operation'),
+  reference_code: output.nullableText("Caller's reference"),
+  status_after: output.nullableText('Status of the payment afterwards'),
+  reason: output.nullableText('Why not'),
+  response_code: output.nullableText("Processor's response code"),
+  approval_code: output.nullableText('Approval code'),
+  processor_id: output.nullableText("Processor's id"),
+  reconciliation_id: output.nullableText('For reconciliation'),
+  avs: output.nullableText('Address verification'),
+  created_at: output.time('When it was begun'),
 });
 
 const payment = object({
   ...summary,
-  authorized_amount: reply.text('Authorized'),
-  collected_amount: reply.text('Collected'),
-  refunded_amount: reply.text('Given back'),
-  token: reply.nullableText('Token that was made of the card'),
-  expires_at: reply.nullableTime('When the clock ends it'),
-  operations: reply.list(operation, 'In the order of time'),
+  authorized_amount: output.text('Authorized'),
+  collected_amount: output.text('Collected'),
+  refunded_amount: output.text('Given back'),
+  token: output.nullableText('Token that was made of the card'),
+  expires_at: output.nullableTime('When the clock ends it'),
+  operations: output.list(operation, 'In the order of time'),
   /** What would be allowed now, whoever asks. */
   can: object({
-    capture: reply.truth('Capture'),
-    capture_in_parts: reply.truth('Less than all'),
-    refund: reply.truth('Refund'),
-    void: reply.truth('Void'),
+    capture: output.bool('Capture'),
+    capture_in_parts: output.bool('Less than all'),
+    refund: output.bool('Refund'),
+    void: output.bool('Void'),
     /** Decimal text. */
-    capturable: reply.text('What can be captured'),
-    refundable: reply.text('What can be refunded'),
+    capturable: output.text('What can be captured'),
+    refundable: output.text('What can be refunded'),
   }),
   /** Goes along with an operation, so that nothing is done twice. */
-  seen: reply.integer('Operations begun so far'),
+  seen: output.integer('Operations begun so far'),
 });
 
 export const showPayment = define({
@@ -110,7 +119,7 @@ const asked = {
   seen: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'As it was read'),
   reference_code: text('Reference'),
 };
-const amount = omissible(plainText(LIMITS.referenceCodeCharacters, 'As 12.50; absent: all that is left'));
+const amount = optionalNotNull(plainText(LIMITS.referenceCodeCharacters, 'As 12.50; absent: all that is left'));
 
 const path = '/api/accounts/:account/:environment/payments/:id';
 

@@ -1,4 +1,4 @@
-import { object, optional, plainText, reply } from '../../src/http/fields.ts';
+import { object, optional, output, plainText } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { define, done } from './definition.ts';
 import { code, credential, label, language, passkeyOptions, secret, session, totp } from './session.ts';
@@ -10,25 +10,25 @@ export const showProfile = define({
   path: '/api/profile',
   access: 'person',
   data: object({
-    factors: reply.list(
+    factors: output.list(
       object({
-        id: reply.text('Id'),
-        kind: reply.word(['totp', 'passkey'] as const, 'Authenticator app, or passkey'),
-        label: reply.text('What the person calls a passkey; empty for an app'),
-        created_at: reply.time('When it was added'),
-        last_used_at: reply.nullableTime('When it was used last'),
+        id: output.text('Id'),
+        kind: output.oneOf(['totp', 'passkey'] as const, 'Authenticator app, or passkey'),
+        label: output.text('What the person calls a passkey; empty for an app'),
+        created_at: output.time('When it was added'),
+        last_used_at: output.nullableTime('When it was used last'),
       }),
       'Second factors',
     ),
-    recovery_codes_left: reply.integer('How many are unused'),
-    sessions: reply.list(
+    recovery_codes_left: output.integer('How many are unused'),
+    sessions: output.list(
       object({
-        id: reply.text('Id'),
-        is_current: reply.truth('This one'),
-        address: reply.text('Where it was begun from'),
-        agent: reply.text('The browser, as it calls itself'),
-        created_at: reply.time('When it was begun'),
-        seen_at: reply.time('When it was used last, within half a minute'),
+        id: output.text('Id'),
+        is_current: output.bool('This one'),
+        address: output.text('Where it was begun from'),
+        agent: output.text('The browser, as it calls itself'),
+        created_at: output.time('When it was begun'),
+        seen_at: output.time('When it was used last, within half a minute'),
       }),
       'Sessions, this one first',
     ),
@@ -119,7 +119,7 @@ export const makeRecoveryCodes = define({
   path: '/api/profile/recovery-codes',
   access: 'person',
   stepUp: true,
-  data: object({ recovery_codes: reply.texts('Each is good once; those from before are not any more') }),
+  data: object({ recovery_codes: output.texts('Each is good once; those from before are not any more') }),
 });
 
 export const endSession = define({

@@ -1,4 +1,4 @@
-import { anyText, choice, integer, list, object, optional, plainText, reply } from '../../src/http/fields.ts';
+import { anyText, integer, list, object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { approvalOr } from './approvals.ts';
 import { define, done, orNull } from './definition.ts';
@@ -6,40 +6,40 @@ import { define, done, orNull } from './definition.ts';
 /** Keys, certificate and settings of the proxy, and a place to try payloads in the sandbox. */
 
 const keyTraits = {
-  fingerprint: reply.text('SHA-256 of the public key, hexadecimal'),
-  bits: reply.integer('Length'),
+  fingerprint: output.text('SHA-256 of the public key, hexadecimal'),
+  bits: output.integer('Length'),
   /** Of a key that waits. */
-  from: reply.nullableTime('From when it is used; null: now'),
+  from: output.nullableTime('From when it is used; null: now'),
 };
 
 const keyView = object(keyTraits);
 
 /** Of a private key only its public half comes out. */
-const privateKeyView = object({ ...keyTraits, public_key: reply.text('Its public half, PEM') });
+const privateKeyView = object({ ...keyTraits, public_key: output.text('Its public half, PEM') });
 
 const certificateView = object({
-  fingerprint: reply.text('SHA-256, hexadecimal'),
-  subject: reply.text('Subject'),
-  expires_at: reply.time('When it ends'),
-  pem: reply.text('PEM'),
-  from: reply.nullableTime('From when it is used; null: now'),
+  fingerprint: output.text('SHA-256, hexadecimal'),
+  subject: output.text('Subject'),
+  expires_at: output.time('When it ends'),
+  pem: output.text('PEM'),
+  from: output.nullableTime('From when it is used; null: now'),
 });
 
 const configuration = object({
-  processor_public_keys: reply.list(keyView, 'In use, then the one that waits'),
-  merchant_private_keys: reply.list(privateKeyView, 'In use, then the one that waits'),
-  merchant_certificates: reply.list(certificateView, 'In use, then the one that waits'),
-  settings: reply.list(
+  processor_public_keys: output.list(keyView, 'In use, then the one that waits'),
+  merchant_private_keys: output.list(privateKeyView, 'In use, then the one that waits'),
+  merchant_certificates: output.list(certificateView, 'In use, then the one that waits'),
+  settings: output.list(
     object({
-      name: reply.text('Name'),
-      about: reply.text('What it decides'),
-      is_set: reply.truth('A value is set'),
+      name: output.text('Name'),
+      about: output.text('What it decides'),
+      is_set: output.bool('A value is set'),
       /** Null: not set, or secret. */
-      value: reply.nullableText('As set'),
-      fallback: reply.nullableText('In force when not set'),
-      expected: reply.text('What it can be'),
-      choices: reply.texts('The words it can be; none when it is not one of some words'),
-      is_secret: reply.truth('Never shown'),
+      value: output.nullableText('As set'),
+      fallback: output.nullableText('In force when not set'),
+      expected: output.text('What it can be'),
+      choices: output.texts('The words it can be; none when it is not one of some words'),
+      is_secret: output.bool('Never shown'),
     }),
     'All there are',
   ),
@@ -94,17 +94,17 @@ export const tryPayload = define({
   access: 'workbench:use',
   longBody: true,
   body: object({
-    kind: choice(['jose', 'wssec', 'hash'] as const, 'Which endpoint'),
-    hash_type: optional(choice(['SHA256', 'SHA384', 'SHA512'] as const, 'For hash')),
+    kind: oneOf(['jose', 'wssec', 'hash'] as const, 'Which endpoint'),
+    hash_type: optional(oneOf(['SHA256', 'SHA384', 'SHA512'] as const, 'For hash')),
     payload: anyText(LIMITS.workbenchPayloadCharacters, 'As it would be sent'),
   }),
   data: object({
-    status: reply.integer('As the endpoint would answer'),
+    status: output.integer('As the endpoint would answer'),
     /** The body that the endpoint would answer. */
-    answer: reply.text('JSON text'),
+    answer: output.text('JSON text'),
     error: orNull(
-      object({ code: reply.text('Code of the failure'), description: reply.text('As the endpoint would tell it') }),
+      object({ code: output.text('Code of the failure'), description: output.text('As the endpoint would tell it') }),
     ),
-    duration_ms: reply.integer('How long it took'),
+    duration_ms: output.integer('How long it took'),
   }),
 });

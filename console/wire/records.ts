@@ -1,24 +1,24 @@
-import { choice, object, optional, plainText, reference, reply } from '../../src/http/fields.ts';
+import { anyString, object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { approvalOr } from './approvals.ts';
 import { define, done, orNull } from './definition.ts';
 
 /** Tokens and captures. Card numbers as first six and last four only. */
 
-const cursor = optional(reference('Where the page before ended'));
-const next = reply.nullableText('Where the next page begins; null at the end');
+const cursor = optional(anyString('Where the page before ended'));
+const next = output.nullableText('Where the next page begins; null at the end');
 
 const token = object({
-  token: reply.text('Token'),
-  card: reply.text('Truncated card number'),
-  scheme: reply.integer('Scheme'),
-  is_persistent: reply.truth('One token for each card'),
-  name: reply.nullableText('Cardholder'),
-  expiration: reply.nullableText('MM/YYYY'),
-  tags: reply.texts('Tags'),
-  created_by: reply.text('The key that made it, as it was called then'),
-  created_at: reply.time('When'),
-  is_damaged: reply.truth('The record cannot be opened: it was changed in the database'),
+  token: output.text('Token'),
+  card: output.text('Truncated card number'),
+  scheme: output.integer('Scheme'),
+  is_persistent: output.bool('One token for each card'),
+  name: output.nullableText('Cardholder'),
+  expiration: output.nullableText('MM/YYYY'),
+  tags: output.texts('Tags'),
+  created_by: output.text('The key that made it, as it was called then'),
+  created_at: output.time('When'),
+  is_damaged: output.bool('The record cannot be opened: it was changed in the database'),
 });
 
 export const TOKEN_SEARCHES = ['token', 'tag', 'last_four', 'bin'] as const;
@@ -30,11 +30,11 @@ export const listTokens = define({
   access: 'tokens:read',
   evenSuspended: true,
   body: object({
-    by: optional(choice(TOKEN_SEARCHES, 'What to look for; all when absent')),
+    by: optional(oneOf(TOKEN_SEARCHES, 'What to look for; all when absent')),
     value: optional(plainText(LIMITS.tagCharacters, 'The token, the tag, four digits, or six to eight')),
     cursor,
   }),
-  data: object({ tokens: reply.list(token, 'Newest first'), next }),
+  data: object({ tokens: output.list(token, 'Newest first'), next }),
 });
 
 export const showToken = define({
@@ -54,14 +54,14 @@ export const deleteToken = define({
 });
 
 const capture = {
-  id: reply.text('Id'),
-  card: reply.nullableText('Truncated card number; null without one'),
-  has_sad: reply.truth('A cvv or track 2 is stored'),
-  amount: reply.integer('Amount as it was sent'),
-  currency: reply.text('Currency'),
-  created_at: reply.time('When it was made'),
-  expires_at: reply.time('When it ends'),
-  is_damaged: reply.truth('The record cannot be opened: it was changed in the database'),
+  id: output.text('Id'),
+  card: output.nullableText('Truncated card number; null without one'),
+  has_sad: output.bool('A cvv or track 2 is stored'),
+  amount: output.integer('Amount as it was sent'),
+  currency: output.text('Currency'),
+  created_at: output.time('When it was made'),
+  expires_at: output.time('When it ends'),
+  is_damaged: output.bool('The record cannot be opened: it was changed in the database'),
 };
 
 export const listCaptures = define({
@@ -69,14 +69,14 @@ export const listCaptures = define({
   path: '/api/accounts/:account/:environment/captures',
   access: 'captures:read',
   query: object({ cursor }),
-  data: object({ captures: reply.list(object(capture), 'Newest first'), next }),
+  data: object({ captures: output.list(object(capture), 'Newest first'), next }),
 });
 
 export const showCapture = define({
   method: 'GET',
   path: '/api/accounts/:account/:environment/captures/:id',
   access: 'captures:read',
-  data: object({ ...capture, additional_info: orNull(reply.text('As JSON text; card numbers in it truncated')) }),
+  data: object({ ...capture, additional_info: orNull(output.text('As JSON text; card numbers in it truncated')) }),
 });
 
 export const deleteCapture = define({

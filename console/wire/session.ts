@@ -1,5 +1,5 @@
 import { STATUSES } from '../../src/accounts/account.ts';
-import { anyObject, anyText, choice, object, optional, plainText, reply } from '../../src/http/fields.ts';
+import { anyObject, anyText, object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
 import { ENVIRONMENTS } from '../../src/kernel/environment.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { CAPABILITIES, ROLE_NAMES } from '../people/roles.ts';
@@ -13,36 +13,36 @@ export const secret = (description: string) => anyText(LIMITS.passwordCharacters
 /** Of an authenticator app, or a recovery code. */
 export const code = anyText(LIMITS.signInCodeCharacters, 'Six digits of an authenticator app, or a recovery code');
 export const label = plainText(LIMITS.factorLabelCharacters, 'What the person calls it');
-export const language = choice(LANGUAGES, 'Language of the console');
+export const language = oneOf(LANGUAGES, 'Language of the console');
 const email = plainText(LIMITS.emailCharacters, 'E-mail address');
 /** As the browser makes and reads it (WebAuthn, JSON forms). */
 export const credential = anyObject('PublicKeyCredential as JSON');
-export const passkeyOptions = object({ options: reply.json('Options for the browser') });
+export const passkeyOptions = object({ options: output.json('Options for the browser') });
 
-const csrfToken = reply.text('Goes along with every change, in the header x-csrf-token');
+const csrfToken = output.text('Goes along with every change, in the header x-csrf-token');
 
 const membership = object({
-  account: reply.text('Id of the account'),
-  name: reply.text('Its name'),
-  status: reply.word(STATUSES, 'How far it is'),
-  role: reply.word(ROLE_NAMES, 'What the person is there'),
-  capabilities: reply.list(reply.word(CAPABILITIES, 'One'), 'What the person may do there'),
-  production_by_two: reply.truth('Changes in production take two people'),
+  account: output.text('Id of the account'),
+  name: output.text('Its name'),
+  status: output.oneOf(STATUSES, 'How far it is'),
+  role: output.oneOf(ROLE_NAMES, 'What the person is there'),
+  capabilities: output.list(output.oneOf(CAPABILITIES, 'One'), 'What the person may do there'),
+  production_by_two: output.bool('Changes in production take two people'),
 });
 
 export const session = object({
   person: object({
-    id: reply.text('Id of the person'),
-    name: reply.text('Name'),
-    email: reply.text('E-mail address'),
-    language: reply.word(LANGUAGES, 'Language of the console'),
+    id: output.text('Id of the person'),
+    name: output.text('Name'),
+    email: output.text('E-mail address'),
+    language: output.oneOf(LANGUAGES, 'Language of the console'),
   }),
-  is_operator: reply.truth('Looks after the service'),
-  memberships: reply.list(membership, 'Accounts that the person belongs to'),
+  is_operator: output.bool('Looks after the service'),
+  memberships: output.list(membership, 'Accounts that the person belongs to'),
   csrf_token: csrfToken,
-  idle_seconds: reply.integer('After so long without a call the session ends'),
-  ends_at: reply.time('When it ends whatever happens'),
-  stepped_up_until: reply.nullableTime('Until when sensitive actions need no further confirmation'),
+  idle_seconds: output.integer('After so long without a call the session ends'),
+  ends_at: output.time('When it ends whatever happens'),
+  stepped_up_until: output.nullableTime('Until when sensitive actions need no further confirmation'),
 });
 
 /** How far the browser is: nobody, a password was given, an invitation is being followed, signed in. */
@@ -51,18 +51,21 @@ export const showSession = define({
   path: '/api/session',
   access: 'anybody',
   data: object({
-    stage: reply.word(['nobody', 'password-given', 'joining', 'signed-in'] as const, 'How far the sign-in is'),
-    methods: reply.list(reply.word(['totp', 'passkey', 'recovery'] as const, 'One'), 'Second factors to choose from'),
-    csrf_token: reply.nullableText('For the next step, whatever the stage; null for nobody'),
+    stage: output.oneOf(['nobody', 'password-given', 'joining', 'signed-in'] as const, 'How far the sign-in is'),
+    methods: output.list(
+      output.oneOf(['totp', 'passkey', 'recovery'] as const, 'One'),
+      'Second factors to choose from',
+    ),
+    csrf_token: output.nullableText('For the next step, whatever the stage; null for nobody'),
     session: orNull(session),
-    environments: reply.list(
-      object({ name: reply.word(ENVIRONMENTS, 'One'), url: reply.text('Base address of the interface there') }),
+    environments: output.list(
+      object({ name: output.oneOf(ENVIRONMENTS, 'One'), url: output.text('Base address of the interface there') }),
       'Where the interface is served',
     ),
-    authority: reply.nullableText(
+    authority: output.nullableText(
       'Certificate for clients to trust, PEM; null where the operator brought one of their own',
     ),
-    version: reply.text('Version of the service'),
+    version: output.text('Version of the service'),
   }),
 });
 
@@ -72,7 +75,7 @@ export const signIn = define({
   access: 'anybody',
   body: object({ email, password: secret('Password') }),
   data: object({
-    methods: reply.list(reply.word(['totp', 'passkey', 'recovery'] as const, 'One'), 'To go on with'),
+    methods: output.list(output.oneOf(['totp', 'passkey', 'recovery'] as const, 'One'), 'To go on with'),
     csrf_token: csrfToken,
   }),
 });
@@ -127,18 +130,18 @@ export const lookAtInvitation = define({
   access: 'anybody',
   body: object({ invitation }),
   data: object({
-    kind: reply.word(['invite', 'reset'] as const, 'To join, or to have a new password and second factor'),
-    account_name: reply.nullableText('Account to join; null for operators'),
-    role: orNull(reply.word(ROLE_NAMES, 'Role there')),
-    email: reply.nullableText('Whom it is for; null when the person is to say'),
-    is_known: reply.truth('The person has a sign-in already, and accepts once signed in'),
-    expires_at: reply.time('When the link ends'),
+    kind: output.oneOf(['invite', 'reset'] as const, 'To join, or to have a new password and second factor'),
+    account_name: output.nullableText('Account to join; null for operators'),
+    role: orNull(output.oneOf(ROLE_NAMES, 'Role there')),
+    email: output.nullableText('Whom it is for; null when the person is to say'),
+    is_known: output.bool('The person has a sign-in already, and accepts once signed in'),
+    expires_at: output.time('When the link ends'),
   }),
 });
 
 export const totp = object({
-  secret: reply.text('Base32'),
-  uri: reply.text('otpauth address, for a QR code'),
+  secret: output.text('Base32'),
+  uri: output.text('otpauth address, for a QR code'),
 });
 
 /** A new person, or one whose password and second factor are replaced: password first. */
@@ -157,7 +160,7 @@ export const join = define({
 });
 
 const joined = object({
-  recovery_codes: reply.texts('Each is good once; shown this one time'),
+  recovery_codes: output.texts('Each is good once; shown this one time'),
   session,
 });
 

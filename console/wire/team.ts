@@ -1,4 +1,4 @@
-import { choice, object, omissible, plainText, reply } from '../../src/http/fields.ts';
+import { object, oneOf, optionalNotNull, output, plainText } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { ACCOUNT_ROLES, ROLE_NAMES } from '../people/roles.ts';
 import { SIGN_IN_STATUSES } from '../people/sign-in-state.ts';
@@ -10,37 +10,37 @@ import { define, done, orNull } from './definition.ts';
 const email = plainText(LIMITS.emailCharacters, 'E-mail address');
 
 const link = object({
-  url: reply.text('The link to pass on; shown this one time'),
-  expires_at: reply.time('When it ends'),
+  url: output.text('The link to pass on; shown this one time'),
+  expires_at: output.time('When it ends'),
 });
 
 const team = object({
-  people: reply.list(
+  people: output.list(
     object({
-      id: reply.text('Id'),
-      name: reply.text('Name'),
-      email: reply.text('E-mail address'),
-      role: reply.word(ROLE_NAMES, 'Role'),
-      is_you: reply.truth('The caller'),
-      sign_in: reply.word(SIGN_IN_STATUSES, 'Whether the person can sign in'),
-      locked_until: reply.nullableTime('When the last lock after failed sign-ins ends; null without one'),
+      id: output.text('Id'),
+      name: output.text('Name'),
+      email: output.text('E-mail address'),
+      role: output.oneOf(ROLE_NAMES, 'Role'),
+      is_you: output.bool('The caller'),
+      sign_in: output.oneOf(SIGN_IN_STATUSES, 'Whether the person can sign in'),
+      locked_until: output.nullableTime('When the last lock after failed sign-ins ends; null without one'),
       /** Otherwise only operators may. */
-      may_reset: reply.truth('The caller may make a new way in for this person'),
-      last_seen_at: reply.nullableTime('When a session of the person was used last; null without a session'),
-      joined_at: reply.time('When the person joined'),
+      may_reset: output.bool('The caller may make a new way in for this person'),
+      last_seen_at: output.nullableTime('When a session of the person was used last; null without a session'),
+      joined_at: output.time('When the person joined'),
     }),
     'People',
   ),
-  invitations: reply.list(
+  invitations: output.list(
     object({
-      id: reply.text('Id'),
-      email: reply.nullableText('Whom it is for'),
+      id: output.text('Id'),
+      email: output.nullableText('Whom it is for'),
       /** Of who is here already. */
-      person: reply.nullableText('Of a new way in: the name of the person whom it is for'),
-      role: orNull(reply.word(ROLE_NAMES, 'Role; null for a new way in')),
-      invited_by: reply.text('Who invited'),
-      created_at: reply.time('When'),
-      expires_at: reply.time('When the link ends'),
+      person: output.nullableText('Of a new way in: the name of the person whom it is for'),
+      role: orNull(output.oneOf(ROLE_NAMES, 'Role; null for a new way in')),
+      invited_by: output.text('Who invited'),
+      created_at: output.time('When'),
+      expires_at: output.time('When the link ends'),
     }),
     'Open invitations',
   ),
@@ -63,7 +63,7 @@ export const inviteToTeam = define({
   access: 'team:write',
   stepUp: true,
   byTwo: 'team.invite',
-  body: object({ email, role: choice(ACCOUNT_ROLES, 'Role') }),
+  body: object({ email, role: oneOf(ACCOUNT_ROLES, 'Role') }),
   data: approvalOr(link),
 });
 
@@ -81,7 +81,7 @@ export const changeRole = define({
   access: 'team:write',
   stepUp: true,
   byTwo: 'team.change-role',
-  body: object({ role: choice(ACCOUNT_ROLES, 'Role') }),
+  body: object({ role: oneOf(ACCOUNT_ROLES, 'Role') }),
   data: approvalOr(object({ done })),
 });
 
@@ -153,7 +153,7 @@ export const inviteOwner = define({
   path: '/api/operator/accounts/:id/team/invitations',
   access: 'operate',
   stepUp: true,
-  body: object({ email, role: omissible(choice(ACCOUNT_ROLES, 'Role; owner when absent')) }),
+  body: object({ email, role: optionalNotNull(oneOf(ACCOUNT_ROLES, 'Role; owner when absent')) }),
   data: link,
 });
 

@@ -7,8 +7,15 @@ import type { Origin } from '../audit/audit.ts';
 import { iso8601 } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import { type Core, MAKES_VAULT, type Opening, type Paths, type Tools, withCore } from './core.ts';
-import { details, print, table } from './output.ts';
+import {
+  type CliContext,
+  type Core,
+  CREATE_IF_MISSING,
+  type OpenOptions,
+  type PathSettings,
+  withCore,
+} from './context.ts';
+import { formatDetails, formatTable, printResult } from './output.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -19,16 +26,16 @@ class PeopleError extends OperatorError {
 }
 
 /** Where people reach the console; empty when only the running service knows, which drew a port for it. */
-const consoleOf = ({ consoleUrl, ports }: Paths): string =>
+const findConsoleUrl = ({ consoleUrl, ports }: PathSettings): string =>
   consoleUrl ?? (ports.console === 0 ? '' : `https://localhost:${ports.console}`);
 
-const NO_PORT =
+const UNKNOWN_PORT_NOTE =
   'It goes behind the address of the console, which the service tells when it starts: CARDVAULT_CONSOLE_PORT is 0.';
 
 /** What a browser opens: the secret is behind the `#`, so that no server and no log sees it. */
-export const joinUrl = (console: string, { secret }: Pick<Link, 'secret'>): string => `${console}/join#${secret}`;
+export const formatJoinUrl = (console: string, { secret }: Pick<Link, 'secret'>): string => `${console}/join#${secret}`;
 
-const shown = ({ person, name, email, signIn, createdAt }: Member) => ({
+const toView = ({ person, name, email, signIn, createdAt }: Member) => ({
   id: person,
   name,
   email,
@@ -37,7 +44,7 @@ const shown = ({ person, name, email, signIn, createdAt }: Member) => ({
   created_at: iso8601(createdAt),
 });
 
-export function operatorCommands(program: Command, tools: Tools): void {
+export function operatorCommands(program: Command, tools: CliContext): void {
   const group = program.command('operator').description('people who run this service, in the console');
 
   group
@@ -49,13 +56,16 @@ export function operatorCommands(program: Command, tools: Tools): void {
       withPeople(
         tools,
         async (core) => {
-          const link = await invite(core, email, tools.operator());
-          const console = consoleOf(tools.paths());
-          const made = { invitation: joinUrl(console, link), expires_at: iso8601(link.expiresAt) };
-          const notes = ['The link is good once. It is shown this one time.', ...(console === '' ? [NO_PORT] : [])];
-          print(tools, json, made, `${details(Object.entries(made))}\n\n${notes.join('\n')}`);
+          const link = await invite(core, email, tools.operatorOrigin());
+          const console = findConsoleUrl(tools.paths());
+          const made = { invitation: formatJoinUrl(console, link), expires_at: iso8601(link.expiresAt) };
+          const notes = [
+            'The link is good once. It is shown this one time.',
+            ...(console === '' ? [UNKNOWN_PORT_NOTE] : []),
+          ];
+          printResult(tools, json, made, `${formatDetails(Object.entries(made))}\n\n${notes.join('\n')}`);
         },
-        MAKES_VAULT,
+        CREATE_IF_MISSING,
       ),
     );
 
@@ -65,9 +75,9 @@ export function operatorCommands(program: Command, tools: Tools): void {
     .option('--json', 'print JSON')
     .action(({ json }: Options) =>
       withPeople(tools, async ({ people }) => {
-        const all = (await people.team.members(OPERATOR.account)).map(shown);
+        const all = (await people.team.members(OPERATOR.account)).map(toView);
         const rows = all.map(({ id, name, email, status, created_at }) => [id, status, created_at, email, name]);
-        print(tools, json, all, table(['ID', 'STATUS', 'SINCE', 'E-MAIL', 'NAME'], rows));
+        printResult(tools, json, all, formatTable(['ID', 'STATUS', 'SINCE', 'E-MAIL', 'NAME'], rows));
       }),
     );
 
@@ -82,15 +92,15 @@ export function operatorCommands(program: Command, tools: Tools): void {
           if (person === undefined) throw new PeopleError('there is nobody with this e-mail address');
           await act(core, person);
           const told = { id: person.id, name: person.name, email: person.email };
-          print(tools, json, told, details(Object.entries(told)));
+          printResult(tools, json, told, formatDetails(Object.entries(told)));
         }),
       );
   };
   single('remove', 'take the role of operator away', ({ people }, { id }) =>
-    people.team.remove(OPERATOR.account, id, tools.operator()),
+    people.team.remove(OPERATOR.account, id, tools.operatorOrigin()),
   );
   single('unlock', 'end the locks that follow failed sign-ins of a user', ({ people }, { id }) =>
-    people.people.unlock(id, tools.operator()),
+    people.people.unlock(id, tools.operatorOrigin()),
   );
 }
 
@@ -103,7 +113,7 @@ async function invite({ people }: Core, email: string | undefined, by: Origin): 
 }
 
 /** What cannot be done is told as it is told in the console. */
-const withPeople = (tools: Tools, act: (core: Core) => Promise<void>, opening?: Opening): Promise<void> =>
+const withPeople = (tools: CliContext, act: (core: Core) => Promise<void>, opening?: OpenOptions): Promise<void> =>
   withCore(
     tools,
     async (core) => {

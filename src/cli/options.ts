@@ -1,21 +1,21 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { ENVIRONMENTS, type Environment, type Tenant } from '../kernel/environment.ts';
-import type { Core } from './core.ts';
+import type { Core } from './context.ts';
 
 /** Readers of options that several commands have. */
 
-export const wrong = (what: string): never => {
+export const invalidOption = (what: string): never => {
   throw new InvalidArgumentError(what);
 };
 
-export const readEnvironment = (text: string): Environment =>
-  ENVIRONMENTS.find((name) => name === text) ?? wrong('expected sandbox or production');
+export const parseEnvironment = (text: string): Environment =>
+  ENVIRONMENTS.find((name) => name === text) ?? invalidOption('expected sandbox or production');
 
 const MAX_OVERLAP_MINUTES = 43_200;
 
-export function readOverlap(text: string): number {
+export function parseOverlap(text: string): number {
   const minutes = /^[0-9]{1,6}$/.test(text) ? Number(text) : Number.NaN;
-  return minutes <= MAX_OVERLAP_MINUTES ? minutes : wrong(`expected minutes, 0 to ${MAX_OVERLAP_MINUTES}`);
+  return minutes <= MAX_OVERLAP_MINUTES ? minutes : invalidOption(`expected minutes, 0 to ${MAX_OVERLAP_MINUTES}`);
 }
 
 /** Options of commands about an account in an environment. */
@@ -25,13 +25,16 @@ export interface TenantOptions {
   readonly json?: boolean;
 }
 
-export const ofTenant = (command: Command): Command =>
+export const withTenantOptions = (command: Command): Command =>
   command
     .requiredOption('--account <id>', 'the account')
-    .requiredOption('--environment <environment>', 'sandbox or production', readEnvironment)
+    .requiredOption('--environment <environment>', 'sandbox or production', parseEnvironment)
     .option('--json', 'print JSON');
 
-export async function tenantOf(accounts: Core['accounts'], { account, environment }: TenantOptions): Promise<Tenant> {
+export async function resolveTenant(
+  accounts: Core['accounts'],
+  { account, environment }: TenantOptions,
+): Promise<Tenant> {
   await accounts.get(account);
   return { account, environment };
 }

@@ -1,7 +1,7 @@
 import { assertDisplayable } from '../kernel/displayable.ts';
 import { Failure } from '../kernel/failure.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import type { Tools } from './core.ts';
+import type { CliContext } from './context.ts';
 import { operatorView } from './operator-identity.ts';
 
 /** A mistake in a command; its text is for the person who typed it. */
@@ -14,7 +14,7 @@ export class UsageError extends OperatorError {
 export const EXIT = { done: 0, failed: 1, wrongUse: 2 } as const;
 
 /** Prints one JSON document, or what people read. A document of a command that left an audit record names the operator. */
-export function print(tools: Tools, json: boolean | undefined, value: unknown, human: string): void {
+export function printResult(tools: CliContext, json: boolean | undefined, value: unknown, human: string): void {
   const recorded = tools.recordedOperator();
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   const document = recorded !== undefined && isObject ? { ...value, recorded_operator: operatorView(recorded) } : value;
@@ -22,7 +22,7 @@ export function print(tools: Tools, json: boolean | undefined, value: unknown, h
 }
 
 /** A name of the operator's choice, which must be good to read in a list. */
-export const readableName = (text: string, max: number, what: string): string => {
+export const parseName = (text: string, max: number, what: string): string => {
   if (text === '' || [...text].length > max || /\p{Cc}/u.test(text))
     throw new UsageError(`${what}: expected 1 to ${max} characters`);
   try {
@@ -34,7 +34,7 @@ export const readableName = (text: string, max: number, what: string): string =>
 };
 
 /** Columns as wide as their widest cell. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>
     cells
@@ -45,7 +45,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 }
 
 /** Lines of `name  value`. */
-export function details(pairs: readonly (readonly [string, string])[]): string {
+export function formatDetails(pairs: readonly (readonly [string, string])[]): string {
   const width = Math.max(...pairs.map(([name]) => name.length));
   return pairs.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
 }

@@ -11,7 +11,7 @@ import { type Assets, addAssets, loadAssets } from './assets.ts';
 import { browserHeaders } from './browser-headers.ts';
 import { openLog } from './log.ts';
 import { Metrics } from './metrics.ts';
-import { bareServer } from './server.ts';
+import { createBaseServer } from './server.ts';
 
 const SCRIPT = 'export const console = "x";';
 
@@ -25,17 +25,17 @@ describe('assets', () => {
   const serving = (assets: Assets | undefined) => {
     const log = openLog('error', { write: () => undefined });
     const metrics = new Metrics({
-      waitingWrites: () => 0,
-      ready: async () => true,
+      countWaitingWrites: () => 0,
+      isReady: async () => true,
       isTimeTrusted: () => true,
-      certificateEnds: async () => [],
-      doubtfulPayments: async () => 0,
-      verifications: () => Promise.resolve([]),
-      alteredRows: async () => new Map(),
-      missingSadKeys: async () => 0,
+      listCertificateExpiries: async () => [],
+      countInDoubtPayments: async () => 0,
+      listVerifications: () => Promise.resolve([]),
+      countAlteredRows: async () => new Map(),
+      countMissingSadKeys: async () => 0,
     });
     const reporting = { log, metrics, listener: 'console', headers: browserHeaders };
-    const app = bareServer({ ...reporting, clock: () => 0, random, trustedProxies: [] });
+    const app = createBaseServer({ ...reporting, clock: () => 0, random, trustedProxies: [] });
     addAssets(app, assets, ['/', '/sign-in', '/accounts'], random);
     return app;
   };

@@ -4,8 +4,8 @@ import { basename, extname, join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Random } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
-import { sendInPieces } from './pieces.ts';
-import { refuseOtherMethods } from './server.ts';
+import { sendInChunks } from './chunked-response.ts';
+import { rejectOtherMethods } from './server.ts';
 
 /** The files of the web console, in memory: nothing else can be asked for. */
 export interface Assets {
@@ -38,13 +38,13 @@ const ENCODINGS = [
   { encoding: 'gzip', ending: '.gz' },
 ];
 const HTML = 'text/html; charset=utf-8';
-const FOREVER = 'public, max-age=31536000, immutable';
+const CACHE_FOREVER = 'public, max-age=31536000, immutable';
 const NONCE = '%NONCE%';
 const NONCE_BYTES = 16;
 const ETAG_CHARACTERS = 22;
 
 /** What the console does not need, so that nothing that gets into it can use it. */
-const OFF = [
+const DISABLED_FEATURES = [
   'accelerometer',
   'autoplay',
   'camera',
@@ -71,16 +71,19 @@ const OFF = [
   'window-management',
   'xr-spatial-tracking',
 ];
-const OWN = ['clipboard-write', 'publickey-credentials-create', 'publickey-credentials-get'];
+const ALLOWED_FEATURES = ['clipboard-write', 'publickey-credentials-create', 'publickey-credentials-get'];
 
 /** Beside those of every answer. */
 const HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
-  'permissions-policy': [...OFF.map((name) => `${name}=()`), ...OWN.map((name) => `${name}=(self)`)].join(', '),
+  'permissions-policy': [
+    ...DISABLED_FEATURES.map((name) => `${name}=()`),
+    ...ALLOWED_FEATURES.map((name) => `${name}=(self)`),
+  ].join(', '),
 };
 
 /** With a nonce, style elements that carry it are taken too: the component library adds some. */
-const policy = (nonce?: string): string =>
+const contentSecurityPolicy = (nonce?: string): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
@@ -96,7 +99,7 @@ const policy = (nonce?: string): string =>
     'trusted-types default',
   ].join('; ');
 
-const NO_CONSOLE = `<!doctype html>
+const NOT_BUILT_PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>cardvault</title>
@@ -148,12 +151,12 @@ export function addAssets(
     paths.push(path);
   };
   if (assets === undefined) {
-    serve('/', (_request, reply) => sendPage(reply, NO_CONSOLE, policy()));
+    serve('/', (_request, reply) => sendPage(reply, NOT_BUILT_PAGE, contentSecurityPolicy()));
   } else {
     const { page, named } = assets;
     const sendIndex = (_request: FastifyRequest, reply: FastifyReply): FastifyReply => {
       const nonce = Buffer.from(random.bytes(NONCE_BYTES)).toString('base64url');
-      return sendPage(reply, page.replaceAll(NONCE, nonce), policy(nonce));
+      return sendPage(reply, page.replaceAll(NONCE, nonce), contentSecurityPolicy(nonce));
     };
     for (const path of pages.flatMap((prefix) => (prefix === '/' ? [prefix] : [prefix, `${prefix}/*`])))
       serve(path, sendIndex);
@@ -163,7 +166,7 @@ export function addAssets(
       return sendAsset(request, reply, asset);
     });
   }
-  refuseOtherMethods(
+  rejectOtherMethods(
     app,
     paths.map((path) => ({ path, method: 'GET', family: 'vault' })),
   );
@@ -178,20 +181,20 @@ const sendPage = (reply: FastifyReply, body: string, contentSecurityPolicy: stri
 function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset): FastifyReply {
   const { headers } = request;
   reply.headers(HEADERS).headers({
-    'content-security-policy': policy(),
-    'cache-control': FOREVER,
+    'content-security-policy': contentSecurityPolicy(),
+    'cache-control': CACHE_FOREVER,
     etag: asset.etag,
     vary: 'accept-encoding',
   });
-  if (namesIn(headers['if-none-match']).includes(asset.etag)) return reply.code(304).send();
-  const accepted = namesIn(headers['accept-encoding']);
-  const form = asset.compressed.find(({ encoding }) => accepted.includes(encoding));
-  if (form !== undefined) reply.header('content-encoding', form.encoding);
-  return sendInPieces(reply.header('content-type', asset.type), form?.body ?? asset.body);
+  if (listAccepted(headers['if-none-match']).includes(asset.etag)) return reply.code(304).send();
+  const accepted = listAccepted(headers['accept-encoding']);
+  const variant = asset.compressed.find(({ encoding }) => accepted.includes(encoding));
+  if (variant !== undefined) reply.header('content-encoding', variant.encoding);
+  return sendInChunks(reply.header('content-type', asset.type), variant?.body ?? asset.body);
 }
 
 /** Of a list in a header, those that are not ruled out by a weight of zero. */
-const namesIn = (list: string | undefined): string[] =>
+const listAccepted = (list: string | undefined): string[] =>
   (list ?? '')
     .split(',')
     .filter((item) => !/;\s*q=0(\.0*)?\s*$/i.test(item))

@@ -3,13 +3,13 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { parseJson } from '../kernel/json.ts';
 import { cardNumber, currency, expiry, track2, verificationCode } from './card-fields.ts';
-import { type Field, Mismatch } from './fields.ts';
+import { type Field, FieldMismatch } from './fields.ts';
 
 /** As from a request: JSON text. */
-const read = <T>(field: Field<T>, text: string): T => field.read(parseJson(text).value);
+const read = <T>(field: Field<T>, text: string): T => field.parse(parseJson(text).value);
 
 const refuses = (field: Field<unknown>, ...texts: readonly string[]): void => {
-  for (const text of texts) assert.throws(() => read(field, text), Mismatch, text);
+  for (const text of texts) assert.throws(() => read(field, text), FieldMismatch, text);
 };
 
 describe('a card number', () => {

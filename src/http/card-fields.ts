@@ -4,7 +4,7 @@ import { isExactNumber, type Json } from '../kernel/json.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Pan, parsePan } from '../kernel/pan.ts';
 import { parseTrack2, type Track2 } from '../kernel/track.ts';
-import { type Field, Mismatch } from './fields.ts';
+import { type Field, FieldMismatch } from './fields.ts';
 
 /** Digits as a JSON number of any length, or as a string. */
 const digitsOf = (value: Json): string | undefined => {
@@ -19,11 +19,11 @@ export const cardNumber: Field<Pan> = {
     description:
       'Card number, 12 to 19 digits; blanks and dashes in a string are dropped. No digit of a number is lost.',
   },
-  read(value) {
+  parse(value) {
     const digits = digitsOf(value);
     const pan =
       digits === undefined || (typeof value !== 'string' && !/^[0-9]+$/.test(digits)) ? undefined : parsePan(digits);
-    if (pan === undefined) throw new Mismatch('expected a card number of 12 to 19 digits');
+    if (pan === undefined) throw new FieldMismatch('expected a card number of 12 to 19 digits');
     return pan;
   },
 };
@@ -33,18 +33,18 @@ export const verificationCode: Field<string> = {
     oneOf: [{ type: 'string', pattern: '^[0-9]{3,4}$' }, { type: 'integer' }],
     description: 'Card verification code, 3 or 4 digits',
   },
-  read(value) {
+  parse(value) {
     const digits = digitsOf(value);
-    if (digits === undefined || !/^[0-9]{3,4}$/.test(digits)) throw new Mismatch('expected 3 or 4 digits');
+    if (digits === undefined || !/^[0-9]{3,4}$/.test(digits)) throw new FieldMismatch('expected 3 or 4 digits');
     return digits;
   },
 };
 
 export const expiry: Field<Expiry> = {
   schema: { type: 'string', pattern: '^(0[1-9]|1[0-2])/[0-9]{2}$', description: 'Expiry, MM/YY' },
-  read(value) {
+  parse(value) {
     const read = typeof value === 'string' ? parseExpiry(value) : undefined;
-    if (read === undefined) throw new Mismatch('expected MM/YY');
+    if (read === undefined) throw new FieldMismatch('expected MM/YY');
     return read;
   },
 };
@@ -55,18 +55,18 @@ export const track2: Field<Track2> = {
     maxLength: LIMITS.track2Characters + 3,
     description: 'Track 2 (ISO/IEC 7813), with or without sentinels',
   },
-  read(value) {
+  parse(value) {
     const read = typeof value === 'string' ? parseTrack2(value) : undefined;
-    if (read === undefined) throw new Mismatch('expected track 2 data');
+    if (read === undefined) throw new FieldMismatch('expected track 2 data');
     return read;
   },
 };
 
 export const currency: Field<Currency> = {
   schema: { type: 'string', pattern: '^[A-Za-z]{3}$', description: 'ISO 4217 code, in either case' },
-  read(value) {
+  parse(value) {
     const read = typeof value === 'string' ? parseCurrency(value) : undefined;
-    if (read === undefined) throw new Mismatch('expected an ISO 4217 currency code');
+    if (read === undefined) throw new FieldMismatch('expected an ISO 4217 currency code');
     return read;
   },
 };

@@ -6,7 +6,7 @@ import { subscriberNetwork } from '../kernel/network.ts';
 const LOOPBACK = ['127.0.0.0/8', '::1'];
 
 /** A log line at most this often for each listener: a client that is refused comes again thousands of times. */
-const REPORTED_EVERY_MS = MINUTE;
+const REPORT_INTERVAL_MS = MINUTE;
 
 export interface ConnectionLimitOptions {
   /** Connections of one address at the same time; 0 is no limit. */
@@ -46,7 +46,7 @@ export class ConnectionLimit {
   admit(address: string): (() => void) | undefined {
     const { perAddress, isExempt } = this.#options;
     if (perAddress === 0 || isExempt(address)) return () => undefined;
-    const network = networkOf(address);
+    const network = toNetwork(address);
     const open = this.#open.get(network) ?? 0;
     if (open >= perAddress) {
       this.#refuse(address);
@@ -72,7 +72,7 @@ export class ConnectionLimit {
     this.#refused++;
     const now = clock();
     // A clock that was set back reports rather too often than never.
-    if (Math.abs(now - this.#reportedAt) < REPORTED_EVERY_MS) return;
+    if (Math.abs(now - this.#reportedAt) < REPORT_INTERVAL_MS) return;
     onReport(address, this.#refused);
     this.#refused = 0;
     this.#reportedAt = now;
@@ -80,7 +80,7 @@ export class ConnectionLimit {
 }
 
 /** Returns the network that is counted as one, for the address of a socket in any form. */
-function networkOf(address: string): string {
+function toNetwork(address: string): string {
   // The zone of a link-local address names an interface of this machine.
   const usual = readAddress(address.replace(/%.*$/, ''));
   return usual === undefined ? address : subscriberNetwork(usual);

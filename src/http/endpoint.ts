@@ -36,7 +36,7 @@ export interface Services {
 }
 
 /** One request of a known caller, its body read. */
-export interface Call<Body, Data> {
+export interface RouteCall<Body, Data> {
   readonly services: Services;
   readonly tenant: Tenant;
   /** As it was before this request, so with the use before this one. */
@@ -100,9 +100,9 @@ export interface Endpoint<Body = unknown, Data = unknown> {
   /** Its own ones; those that everybody can meet are known. */
   readonly failures: readonly FailureCode[];
   readonly example: Example;
-  handle(call: Call<Body, Data>): Promise<Data>;
+  handle(call: RouteCall<Body, Data>): Promise<Data>;
   /** The answer of what an earlier request with the same Idempotency-Key began; undefined until it has ended. */
-  recall?(services: Services, tenant: Tenant, begun: string): Promise<Data | undefined>;
+  replay?(services: Services, tenant: Tenant, begun: string): Promise<Data | undefined>;
 }
 
 /** Keeps the types of one endpoint together, then forgets them, so that all stand in one array. */
@@ -110,12 +110,12 @@ export const defineEndpoint = <Body, Data>(endpoint: Endpoint<Body, Data>): Endp
 
 /** What a use case needs beside its input: who asks, and the answer to keep with the effect. */
 export const effectOf = <Body, Data, Result>(
-  call: Call<Body, Data>,
+  call: RouteCall<Body, Data>,
   render: (result: Result) => Data,
 ): Effect<Result> => {
   const { origin, claimed } = call;
   return claimed === undefined ? { origin } : { origin, also: (result) => claimed.keep(render(result)) };
 };
 
-export const param = (call: { readonly params: Readonly<Record<string, string>> }, name: string): string =>
+export const pathParameter = (call: { readonly params: Readonly<Record<string, string>> }, name: string): string =>
   call.params[name] ?? '';

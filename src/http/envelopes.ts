@@ -15,7 +15,7 @@ interface Envelope {
 const TEXT = { type: 'string' } as const;
 
 /** An object whose members are all there. */
-const whole = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
+const objectOf = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
   type: 'object',
   properties,
   required: Object.keys(properties),
@@ -29,20 +29,20 @@ export const ENVELOPES: Readonly<Record<Family, Envelope>> = {
   vault: {
     success: (data) => ({ status_code: 200, status: 'success', desc: 'Success', data }),
     successSchema: (data) =>
-      whole({
+      objectOf({
         status_code: { type: 'integer', const: 200 },
         status: { type: 'string', const: 'success' },
         desc: TEXT,
         data,
       }),
     failure: ({ message }, status) => ({ status_code: status, status: 'fail', desc: message, data: '' }),
-    failureSchema: whole({ status_code: { type: 'integer' }, status: FAILED, desc: TEXT, data: NO_DATA }),
+    failureSchema: objectOf({ status_code: { type: 'integer' }, status: FAILED, desc: TEXT, data: NO_DATA }),
   },
   proxy: {
     success: (data) => ({ status: 200, data }),
-    successSchema: (data) => whole({ status: { type: 'integer', const: 200 }, data }),
+    successSchema: (data) => objectOf({ status: { type: 'integer', const: 200 }, data }),
     failure: ({ message }, status) => ({ status_code: status, status: 'fail', description: message, data: '' }),
-    failureSchema: whole({ status_code: { type: 'integer' }, status: FAILED, description: TEXT, data: NO_DATA }),
+    failureSchema: objectOf({ status_code: { type: 'integer' }, status: FAILED, description: TEXT, data: NO_DATA }),
   },
   payments: {
     // Their status has more words than one, so these endpoints say all of it themselves.
@@ -53,10 +53,10 @@ export const ENVELOPES: Readonly<Record<Family, Envelope>> = {
       message,
       data: { code, description: message, path: field ?? '' },
     }),
-    failureSchema: whole({
+    failureSchema: objectOf({
       status: TEXT,
       message: TEXT,
-      data: whole({ code: TEXT, description: TEXT, path: TEXT }),
+      data: objectOf({ code: TEXT, description: TEXT, path: TEXT }),
     }),
   },
   /** Calls of the console in the browser: data as it is, and failures that name the field of a form. */

@@ -7,32 +7,32 @@ import { cardNumber, currency, expiry, track2, verificationCode } from './card-f
 import {
   anyJson,
   anyObject,
+  anyString,
   anyText,
-  choice,
+  bool,
+  exactly,
   type Field,
+  FieldMismatch,
   integer,
   list,
-  Mismatch,
   object,
-  omissible,
+  oneOf,
   optional,
+  optionalNotNull,
+  output,
   plainText,
-  reference,
-  reply,
   serializable,
-  truth,
-  word,
 } from './fields.ts';
 
 /** As from a request: JSON text. */
-const read = <T>(field: Field<T>, text: string): T => field.read(parseJson(text).value);
+const read = <T>(field: Field<T>, text: string): T => field.parse(parseJson(text).value);
 
 /** `path: expectation`, as the caller sees it. */
 function fault(field: Field<unknown>, text: string): string {
   try {
     read(field, text);
   } catch (error) {
-    assert.ok(error instanceof Mismatch, String(error));
+    assert.ok(error instanceof FieldMismatch, String(error));
     return `${error.path}: ${error.message}`;
   }
   return assert.fail(`${text} was accepted`);
@@ -77,7 +77,7 @@ describe('paths', () => {
 });
 
 describe('an object', () => {
-  const body = object({ name, count: optional(count), tag: optional(reference('Tag')) });
+  const body = object({ name, count: optional(count), tag: optional(anyString('Tag')) });
 
   it('has its members and ignores others', () => {
     const text = '{"other":{"name":1},"name":"Ana","count":3,"__proto__":{"tag":"x"},"toString":null}';
@@ -99,7 +99,7 @@ describe('an object', () => {
   });
 
   it('takes neither for absent where a member is left out or given', () => {
-    const whole = object({ name, amount: omissible(reference('Amount')), count: omissible(count) });
+    const whole = object({ name, amount: optionalNotNull(anyString('Amount')), count: optionalNotNull(count) });
     assert.deepEqual(read(whole, '{"name":"Ana"}'), { name: 'Ana' });
     assert.deepEqual(read(whole, '{"name":"Ana","amount":"","count":3}'), { name: 'Ana', amount: '', count: 3 });
     assert.equal(fault(whole, '{"name":"Ana","amount":null}'), 'amount: expected a string');
@@ -108,9 +108,9 @@ describe('an object', () => {
   });
 
   it('reads no inherited member', () => {
-    assert.equal(fault(object({ toString: reference('x') }), '{}'), 'toString: required');
-    assert.equal(fault(object({ constructor: optional(reference('x')), name }), '{}'), 'name: required');
-    assert.deepEqual(read(object({ constructor: optional(reference('x')) }), '{}'), {});
+    assert.equal(fault(object({ toString: anyString('x') }), '{}'), 'toString: required');
+    assert.equal(fault(object({ constructor: optional(anyString('x')), name }), '{}'), 'name: required');
+    assert.deepEqual(read(object({ constructor: optional(anyString('x')) }), '{}'), {});
   });
 
   it('is no array, number or null', () => {
@@ -215,25 +215,25 @@ describe('texts', () => {
   });
 
   it('that are references may be anything but no string', () => {
-    assert.equal(read(reference('x'), '""'), '');
-    assert.equal(fault(reference('x'), '4111111111111111'), ': expected a string');
+    assert.equal(read(anyString('x'), '""'), '');
+    assert.equal(fault(anyString('x'), '4111111111111111'), ': expected a string');
   });
 });
 
 describe('words, truths and free objects', () => {
   it('are read exactly', () => {
-    const persistent = word('persistent', 'Kind');
+    const persistent = exactly('persistent', 'Kind');
     assert.equal(read(persistent, '"persistent"'), 'persistent');
     for (const text of ['"Persistent"', '"persistent "', '""', '1', 'true', '["persistent"]']) {
       assert.equal(fault(persistent, text), ': expected "persistent"');
     }
-    assert.equal(read(truth('x'), 'true'), true);
-    assert.equal(read(truth('x'), 'false'), false);
-    refuses(truth('x'), '"true"', '1', '0', '""', 'null');
+    assert.equal(read(bool('x'), 'true'), true);
+    assert.equal(read(bool('x'), 'false'), false);
+    refuses(bool('x'), '"true"', '1', '0', '""', 'null');
   });
 
   it('of a choice are exactly those', () => {
-    const kind = choice(['authorization', 'payment'], 'Kind');
+    const kind = oneOf(['authorization', 'payment'], 'Kind');
     assert.equal(read(kind, '"authorization"'), 'authorization');
     assert.equal(read(kind, '"payment"'), 'payment');
     for (const text of ['"Payment"', '"payment "', '""', '0', 'true', '["payment"]', '{}'])
@@ -262,9 +262,9 @@ describe('a fault', () => {
       list(object({ name }), { min: 0, max: 9 }),
       name,
       anyText(5, 'x'),
-      reference('x'),
-      word('persistent', 'x'),
-      truth('x'),
+      anyString('x'),
+      exactly('persistent', 'x'),
+      bool('x'),
       count,
       cardNumber,
       verificationCode,
@@ -295,7 +295,7 @@ describe('a fault', () => {
           read(field, JSON.stringify(value));
         } catch (error) {
           refused++;
-          assert.ok(error instanceof Mismatch);
+          assert.ok(error instanceof FieldMismatch);
           assert.doesNotMatch(`${error.path}: ${error.message}`, /Zq7|7197/);
         }
       }),
@@ -308,31 +308,31 @@ describe('a fault', () => {
 describe('members of replies', () => {
   it('are described and never read', () => {
     for (const field of [
-      reply.text('x'),
-      reply.nullableText('x'),
-      reply.integer('x'),
-      reply.amount('x'),
-      reply.truth('x'),
-      reply.time('x'),
-      reply.nullableTime('x'),
-      reply.texts('x'),
-      reply.word(['a', 'b'], 'x'),
-      reply.list(reply.text('y'), 'x'),
+      output.text('x'),
+      output.nullableText('x'),
+      output.integer('x'),
+      output.amount('x'),
+      output.bool('x'),
+      output.time('x'),
+      output.nullableTime('x'),
+      output.texts('x'),
+      output.oneOf(['a', 'b'], 'x'),
+      output.list(output.text('y'), 'x'),
     ] as readonly Field<unknown>[]) {
       assert.equal(field.schema['description'], 'x');
       assert.ok(field.schema['type'] !== undefined);
-      assert.throws(() => field.read('a' as Json), /not read/);
+      assert.throws(() => field.parse('a' as Json), /not read/);
     }
-    assert.deepEqual(reply.word(['a', 'b'], 'x').schema, { type: 'string', enum: ['a', 'b'], description: 'x' });
-    assert.deepEqual(reply.nullableText('x').schema['type'], ['string', 'null']);
+    assert.deepEqual(output.oneOf(['a', 'b'], 'x').schema, { type: 'string', enum: ['a', 'b'], description: 'x' });
+    assert.deepEqual(output.nullableText('x').schema['type'], ['string', 'null']);
   });
 });
 
 describe('the schema for writing', () => {
   const schema = object({
-    total: reply.amount('x'),
-    name: reply.text('x'),
-    inner: object({ amounts: reply.amount('x') }),
+    total: output.amount('x'),
+    name: output.text('x'),
+    inner: object({ amounts: output.amount('x') }),
   }).schema;
 
   it('lets exact numbers through, at any depth, and leaves the rest as it is', () => {

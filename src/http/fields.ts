@@ -13,13 +13,13 @@ export interface Field<T> {
   /** Is this value the same as none? Without it, `null` alone is. */
   readonly isAbsent?: (value: Json) => boolean;
   /** Throws `Mismatch`. */
-  read(value: Json): T;
+  parse(value: Json): T;
 }
 
-export type ReadBy<F> = F extends Field<infer T> ? T : never;
+export type ValueOf<F> = F extends Field<infer T> ? T : never;
 
 /** A value that does not fit; the path grows on its way up. */
-export class Mismatch extends Error {
+export class FieldMismatch extends Error {
   path: string;
   constructor(expectation: string, path = '') {
     super(expectation);
@@ -27,11 +27,11 @@ export class Mismatch extends Error {
   }
 }
 
-const within = <T>(step: string, read: () => T): T => {
+const withPath = <T>(step: string, parse: () => T): T => {
   try {
-    return read();
+    return parse();
   } catch (error) {
-    if (error instanceof Mismatch)
+    if (error instanceof FieldMismatch)
       error.path = error.path === '' || error.path.startsWith('[') ? step + error.path : `${step}.${error.path}`;
     throw error;
   }
@@ -41,27 +41,27 @@ const isNull = (value: Json): boolean => value === null;
 
 type Members = Readonly<Record<string, Field<unknown>>>;
 type OptionalNames<M extends Members> = { [K in keyof M]: M[K] extends { optional: true } ? K : never }[keyof M];
-export type ObjectOf<M extends Members> = { readonly [K in Exclude<keyof M, OptionalNames<M>>]: ReadBy<M[K]> } & {
-  readonly [K in OptionalNames<M>]?: ReadBy<M[K]> | undefined;
+export type ObjectValue<M extends Members> = { readonly [K in Exclude<keyof M, OptionalNames<M>>]: ValueOf<M[K]> } & {
+  readonly [K in OptionalNames<M>]?: ValueOf<M[K]> | undefined;
 };
 
 /** An object with these members; others are ignored. */
-export function object<M extends Members>(members: M, description?: string): Field<ObjectOf<M>> {
+export function object<M extends Members>(members: M, description?: string): Field<ObjectValue<M>> {
   const entries = Object.entries(members);
   const required = entries.filter(([, field]) => field.optional !== true).map(([name]) => name);
   const properties = Object.fromEntries(entries.map(([name, field]) => [name, field.schema]));
   return {
     schema: { type: 'object', ...(description !== undefined && { description }), properties, required },
-    read(value) {
-      if (!isJsonObject(value)) throw new Mismatch('expected an object');
+    parse(value) {
+      if (!isJsonObject(value)) throw new FieldMismatch('expected an object');
       const result: Record<string, unknown> = {};
       for (const [name, field] of entries) {
         const member = Object.hasOwn(value, name) ? value[name] : undefined;
         if (member !== undefined && !(field.isAbsent ?? isNull)(member))
-          result[name] = within(name, () => field.read(member));
-        else if (field.optional !== true) throw new Mismatch('required', name);
+          result[name] = withPath(name, () => field.parse(member));
+        else if (field.optional !== true) throw new FieldMismatch('required', name);
       }
-      return result as ObjectOf<M>;
+      return result as ObjectValue<M>;
     },
   };
 }
@@ -70,14 +70,14 @@ export function list<T>(item: Field<T>, limits: { min: number; max: number }, de
   const about = description === undefined ? {} : { description };
   return {
     schema: { type: 'array', ...about, items: item.schema, minItems: limits.min, maxItems: limits.max },
-    read(value) {
-      if (!Array.isArray(value)) throw new Mismatch('expected an array');
+    parse(value) {
+      if (!Array.isArray(value)) throw new FieldMismatch('expected an array');
       if (value.length < limits.min || value.length > limits.max) {
-        throw new Mismatch(`expected ${limits.min} to ${limits.max} entries`);
+        throw new FieldMismatch(`expected ${limits.min} to ${limits.max} entries`);
       }
       const items: T[] = [];
       for (let index = 0; index < value.length; index++) {
-        items.push(within(`[${index}]`, () => item.read(value[index] ?? null)));
+        items.push(withPath(`[${index}]`, () => item.parse(value[index] ?? null)));
       }
       return items;
     },
@@ -92,13 +92,13 @@ export const optional = <T>(field: Field<T>): Field<T> & { optional: true } => (
 });
 
 /** May be left out. Where that says the most, `null` and empty are refused: somebody may have forgotten to fill a field. */
-export const omissible = <T>(field: Field<T>): Field<T> & { optional: true } => ({
+export const optionalNotNull = <T>(field: Field<T>): Field<T> & { optional: true } => ({
   ...field,
   optional: true,
   isAbsent: () => false,
 });
 
-const characters = (text: string): number => {
+const countCharacters = (text: string): number => {
   let count = 0;
   for (const _ of text) count++;
   return count;
@@ -107,10 +107,10 @@ const characters = (text: string): number => {
 /** Text of 1 to `max` characters (code points) without control characters. */
 export const plainText = (max: number, description: string): Field<string> => ({
   schema: { type: 'string', minLength: 1, maxLength: max, description },
-  read(value) {
+  parse(value) {
     const expectation = `expected a string of 1 to ${max} characters without control characters`;
-    if (typeof value !== 'string' || value === '' || /\p{Cc}/u.test(value)) throw new Mismatch(expectation);
-    if (value.length > max && characters(value) > max) throw new Mismatch(expectation);
+    if (typeof value !== 'string' || value === '' || /\p{Cc}/u.test(value)) throw new FieldMismatch(expectation);
+    if (value.length > max && countCharacters(value) > max) throw new FieldMismatch(expectation);
     return value;
   },
 });
@@ -118,45 +118,45 @@ export const plainText = (max: number, description: string): Field<string> => ({
 /** Any text of 1 to `max` characters. */
 export const anyText = (max: number, description: string): Field<string> => ({
   schema: { type: 'string', minLength: 1, maxLength: max, description },
-  read(value) {
-    const fits = typeof value === 'string' && value !== '' && (value.length <= max || characters(value) <= max);
-    if (!fits) throw new Mismatch(`expected a string of 1 to ${max} characters`);
+  parse(value) {
+    const fits = typeof value === 'string' && value !== '' && (value.length <= max || countCharacters(value) <= max);
+    if (!fits) throw new FieldMismatch(`expected a string of 1 to ${max} characters`);
     return value;
   },
 });
 
 /** Any string, for what is looked up and not stored. */
-export const reference = (description: string): Field<string> => ({
+export const anyString = (description: string): Field<string> => ({
   schema: { type: 'string', description },
-  read(value) {
-    if (typeof value !== 'string') throw new Mismatch('expected a string');
+  parse(value) {
+    if (typeof value !== 'string') throw new FieldMismatch('expected a string');
     return value;
   },
 });
 
 /** One exact word. */
-export const word = <W extends string>(expected: W, description: string): Field<W> => ({
+export const exactly = <W extends string>(expected: W, description: string): Field<W> => ({
   schema: { type: 'string', enum: [expected], description },
-  read(value) {
-    if (value !== expected) throw new Mismatch(`expected "${expected}"`);
+  parse(value) {
+    if (value !== expected) throw new FieldMismatch(`expected "${expected}"`);
     return expected;
   },
 });
 
 /** One of some exact words. */
-export const choice = <const W extends string>(words: readonly W[], description: string): Field<W> => ({
+export const oneOf = <const W extends string>(words: readonly W[], description: string): Field<W> => ({
   schema: { type: 'string', enum: words, description },
-  read(value) {
+  parse(value) {
     const known = words.find((each) => each === value);
-    if (known === undefined) throw new Mismatch(`expected one of ${words.join(', ')}`);
+    if (known === undefined) throw new FieldMismatch(`expected one of ${words.join(', ')}`);
     return known;
   },
 });
 
-export const truth = (description: string): Field<boolean> => ({
+export const bool = (description: string): Field<boolean> => ({
   schema: { type: 'boolean', description },
-  read(value) {
-    if (typeof value !== 'boolean') throw new Mismatch('expected true or false');
+  parse(value) {
+    if (typeof value !== 'boolean') throw new FieldMismatch('expected true or false');
     return value;
   },
 });
@@ -170,10 +170,10 @@ export const integer = (limits: { min: number; max: number }, description: strin
     ],
     description,
   },
-  read(value) {
+  parse(value) {
     const number = typeof value === 'string' && /^(0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : value;
     if (typeof number !== 'number' || number < limits.min || number > limits.max) {
-      throw new Mismatch(`expected an integer of ${limits.min} to ${limits.max}`);
+      throw new FieldMismatch(`expected an integer of ${limits.min} to ${limits.max}`);
     }
     return number;
   },
@@ -181,40 +181,41 @@ export const integer = (limits: { min: number; max: number }, description: strin
 
 export const anyObject = (description: string): Field<{ readonly [key: string]: Json }> => ({
   schema: { type: 'object', description, additionalProperties: true },
-  read(value) {
-    if (!isJsonObject(value)) throw new Mismatch('expected an object');
+  parse(value) {
+    if (!isJsonObject(value)) throw new FieldMismatch('expected an object');
     return value;
   },
 });
 
 /** Whatever is there. */
-export const anyJson = (description: string): Field<Json> => ({ schema: { description }, read: (value) => value });
+export const anyJson = (description: string): Field<Json> => ({ schema: { description }, parse: (value) => value });
 
 /** Members of replies, which are written and never read. */
-const written = <T>(schema: JsonSchema): Field<T> => ({
+const outputField = <T>(schema: JsonSchema): Field<T> => ({
   schema,
-  read() {
+  parse() {
     throw new Error('a member of replies is not read');
   },
 });
 
-export const reply = {
-  text: (description: string) => written<string>({ type: 'string', description }),
-  nullableText: (description: string) => written<string | null>({ type: ['string', 'null'], description }),
-  integer: (description: string) => written<number>({ type: 'integer', description }),
+export const output = {
+  text: (description: string) => outputField<string>({ type: 'string', description }),
+  nullableText: (description: string) => outputField<string | null>({ type: ['string', 'null'], description }),
+  integer: (description: string) => outputField<number>({ type: 'integer', description }),
   /** A number written digit by digit, see `serializable`. */
-  amount: (description: string) => written<ExactNumber>({ type: 'number', format: 'decimal', description }),
+  amount: (description: string) => outputField<ExactNumber>({ type: 'number', format: 'decimal', description }),
   /** Whatever JSON it is. */
-  json: (description: string) => written<Json>({ description }),
-  truth: (description: string) => written<boolean>({ type: 'boolean', description }),
-  time: (description: string) => written<string>({ type: 'string', format: 'date-time', description }),
+  json: (description: string) => outputField<Json>({ description }),
+  bool: (description: string) => outputField<boolean>({ type: 'boolean', description }),
+  time: (description: string) => outputField<string>({ type: 'string', format: 'date-time', description }),
   nullableTime: (description: string) =>
-    written<string | null>({ type: ['string', 'null'], format: 'date-time', description }),
-  texts: (description: string) => written<readonly string[]>({ type: 'array', items: { type: 'string' }, description }),
-  word: <W extends string>(words: readonly W[], description: string) =>
-    written<W>({ type: 'string', enum: words, description }),
+    outputField<string | null>({ type: ['string', 'null'], format: 'date-time', description }),
+  texts: (description: string) =>
+    outputField<readonly string[]>({ type: 'array', items: { type: 'string' }, description }),
+  oneOf: <W extends string>(words: readonly W[], description: string) =>
+    outputField<W>({ type: 'string', enum: words, description }),
   list: <T>(item: Field<T>, description: string) =>
-    written<readonly T[]>({ type: 'array', items: item.schema, description }),
+    outputField<readonly T[]>({ type: 'array', items: item.schema, description }),
 };
 
 /** The schema for writing answers: exact numbers go through as they are, where `type: number` would round them. */

@@ -7,10 +7,10 @@ import type { Environment, Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { subscriberNetwork } from '../kernel/network.ts';
 import { commitAll, type Database } from '../storage/database.ts';
-import { perMinute, type Taken, TokenBuckets } from './rate-limit.ts';
+import { type RateLimitState, TokenBuckets, tokenBucketsPerMinute } from './rate-limit.ts';
 
 /** What a request shows of its sender. */
-export interface Sender {
+export interface RequestSource {
   readonly secret: string | undefined;
   /** After trusted proxies, in its usual form; `unknown` when they name none. */
   readonly address: string;
@@ -19,29 +19,29 @@ export interface Sender {
   readonly route: string;
 }
 
-export interface Admission {
+export interface AccessGrant {
   readonly key: ApiKey;
   readonly tenant: Tenant;
   readonly origin: Origin;
   /** Absent while the limit is off. */
-  readonly rate: Taken | undefined;
+  readonly rate: RateLimitState | undefined;
   /** When the key was found good, milliseconds. */
   readonly at: number;
 }
 
 /** Thrown with what the rate-limit headers have to say. */
-export class RateLimited extends Failure {
-  readonly rate: Taken;
+export class RateLimitFailure extends Failure {
+  readonly rate: RateLimitState;
   /** The limit of a key that was let in, which its owner is told about. */
   readonly ofKey: boolean;
-  constructor(rate: Taken, ofKey: boolean) {
+  constructor(rate: RateLimitState, ofKey: boolean) {
     super('rate_limited');
     this.rate = rate;
     this.ofKey = ofKey;
   }
 }
 
-export interface Rates {
+export interface RateLimits {
   /** Requests a second for each key; 0 is no limit. */
   readonly perKey: number;
   /** Failed authentications a minute for each address; 0 is no limit. */
@@ -49,7 +49,7 @@ export interface Rates {
 }
 
 /** Together with what authentication remembers, well within the 5 seconds in which a change of a key holds. */
-const GOOD_FOR_MS = 2 * SECOND;
+const GRANT_VALID_MS = 2 * SECOND;
 
 /** A burst is what flows in within two seconds. */
 const BURST_SECONDS = 2;
@@ -69,7 +69,7 @@ export class Gate {
     database: Database;
     clock: Clock;
     environment: Environment;
-    rates: Rates;
+    rates: RateLimits;
   }) {
     const { clock, rates } = options;
     this.#authentication = options.authentication;
@@ -81,17 +81,18 @@ export class Gate {
     this.perKey = rates.perKey > 0 ? buckets() : undefined;
     // Apart from the bucket of good requests, so that a stolen key used from elsewhere cannot starve its owner.
     this.#refusals = rates.perKey > 0 ? buckets() : undefined;
-    this.#guesses = rates.failedAuthentication > 0 ? perMinute(clock, rates.failedAuthentication) : undefined;
+    this.#guesses =
+      rates.failedAuthentication > 0 ? tokenBucketsPerMinute(clock, rates.failedAuthentication) : undefined;
   }
 
   /** Throws `access_denied` or `rate_limited`. */
-  async admit(sender: Sender, permission: Permission): Promise<Admission> {
+  async admit(sender: RequestSource, permission: Permission): Promise<AccessGrant> {
     const at = this.#clock();
     const verdict = await this.#authentication.authenticate(sender.secret, sender.address, permission);
     if (verdict.refusal !== undefined) return this.#refuse(sender, verdict.key, verdict.refusal);
     const { key, tenant } = verdict;
     const rate = this.perKey?.take(key.id);
-    if (rate?.allowed === false) throw new RateLimited(rate, true);
+    if (rate?.allowed === false) throw new RateLimitFailure(rate, true);
     const { address, requestId } = sender;
     const origin: Origin = { actor: { type: 'key', id: key.id, name: key.name }, address, requestId };
     return { key, tenant, origin, rate, at };
@@ -101,21 +102,21 @@ export class Gate {
    * Again, when the body took its time: a key that ended meanwhile must not act, and one that was changed acts as it is
    * now. Throws `access_denied`.
    */
-  async confirm(admission: Admission, sender: Sender, permission: Permission): Promise<Admission> {
+  async confirm(admission: AccessGrant, sender: RequestSource, permission: Permission): Promise<AccessGrant> {
     const at = this.#clock();
     const age = at - admission.at;
-    if (age >= 0 && age < GOOD_FOR_MS) return admission;
+    if (age >= 0 && age < GRANT_VALID_MS) return admission;
     const verdict = await this.#authentication.authenticate(sender.secret, sender.address, permission);
     if (verdict.refusal !== undefined) return this.#refuse(sender, verdict.key, verdict.refusal);
     return { ...admission, key: verdict.key, tenant: verdict.tenant, at };
   }
 
-  async #refuse(sender: Sender, key: StoredKey | undefined, refusal: Refusal): Promise<never> {
+  async #refuse(sender: RequestSource, key: StoredKey | undefined, refusal: Refusal): Promise<never> {
     const { address } = sender;
     const taken = GUESSES.has(refusal)
       ? this.#guesses?.take(subscriberNetwork(address))
       : this.#refusals?.take(key?.id ?? '');
-    if (taken?.allowed === false) throw new RateLimited(taken, false);
+    if (taken?.allowed === false) throw new RateLimitFailure(taken, false);
     const actor: Origin['actor'] = key === undefined ? { type: 'unknown' } : { type: 'key', ...namesOf(key) };
     const event = {
       action: 'access.denied' as const,
@@ -135,7 +136,7 @@ const namesOf = (key: StoredKey): Pick<Origin['actor'], 'id' | 'name'> =>
   key.isTampered ? { id: key.id } : { id: key.id, name: key.name };
 
 /** Headers of every answer to a valid key (draft-ietf-httpapi-ratelimit-headers-10). */
-export function rateHeaders({ burst, rate }: TokenBuckets, taken: Taken): Record<string, string> {
+export function rateLimitHeaders({ burst, rate }: TokenBuckets, taken: RateLimitState): Record<string, string> {
   return {
     'ratelimit-policy': `"per-key";q=${burst};w=${Math.ceil(burst / rate)}`,
     ratelimit: `"per-key";r=${taken.remaining};t=${taken.reset}`,

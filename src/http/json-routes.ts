@@ -3,11 +3,11 @@ import fastJson from 'fast-json-stringify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../kernel/failure.ts';
 import { type JsonSchema, serializable } from './fields.ts';
-import { addressOf, JSON_TYPE } from './send.ts';
-import { refuseOtherMethods } from './server.ts';
+import { clientAddress, JSON_TYPE } from './send.ts';
+import { rejectOtherMethods } from './server.ts';
 
 /** What comes before the body, without a word of the framework. */
-export interface PlainHead {
+export interface RequestHead {
   readonly params: Readonly<Record<string, string>>;
   /** Without the question mark. */
   readonly query: string;
@@ -17,14 +17,14 @@ export interface PlainHead {
 }
 
 /** What a route sees of a request. */
-export interface PlainRequest extends PlainHead {
+export interface RawRequest extends RequestHead {
   /** Empty when there is none. */
   readonly body: Buffer;
   /** Calls back when the answer has been sent, or never will be because the caller is gone. */
-  onceAnswered(then: () => void): void;
+  onFinished(then: () => void): void;
 }
 
-export interface PlainAnswer {
+export interface RawResponse {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** JSON text, or lines of it that are sent as they come. */
   readonly body: string | AsyncIterable<string>;
@@ -35,7 +35,7 @@ export interface PlainAnswer {
 export interface JsonRoute {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
-  handle(request: PlainRequest): Promise<PlainAnswer>;
+  handle(request: RawRequest): Promise<RawResponse>;
 }
 
 /** A route that says whose bodies are read at all: until then nobody has been asked who they are. */
@@ -43,7 +43,7 @@ export interface GuardedRoute extends JsonRoute {
   /** Bytes. */
   readonly bodyLimit: number;
   /** Before the body is read. What it throws is answered instead, and what is left of the body is not kept. */
-  guard(head: PlainHead): Promise<void>;
+  guard(head: RequestHead): Promise<void>;
 }
 
 /** Serves routes of the console on a listener. */
@@ -55,37 +55,37 @@ export function addJsonRoutes(app: FastifyInstance, routes: readonly GuardedRout
       bodyLimit,
       config: { family: 'console' },
       onRequest: async (request) => {
-        refuseOtherMedia(request);
+        assertJsonMediaType(request);
         delete request.headers['content-type'];
-        await guard(headOf(request));
+        await guard(toRequestHead(request));
       },
       handler: async (request, reply) => {
-        const { headers = {}, body, type = JSON_TYPE } = await handle(plain(request, reply));
+        const { headers = {}, body, type = JSON_TYPE } = await handle(toRawRequest(request, reply));
         for (const [name, value] of Object.entries(headers)) reply.header(name, value);
         return reply.header('content-type', type).send(typeof body === 'string' ? body : Readable.from(body));
       },
     });
   }
-  refuseOtherMethods(
+  rejectOtherMethods(
     app,
     routes.map(({ method, path }) => ({ method, path, family: 'console' }) as const),
   );
 }
 
 /** A form of another site can send text, and no JSON, without asking first. Throws `unsupported_media_type`. */
-function refuseOtherMedia({ headers }: FastifyRequest): void {
+function assertJsonMediaType({ headers }: FastifyRequest): void {
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   const media = (headers['content-type']?.split(';', 1)[0] ?? '').trim().toLowerCase();
   const isOther = headers['content-encoding'] !== undefined || (hasBody && media !== 'application/json');
   if (isOther) throw new Failure('unsupported_media_type');
 }
 
-function headOf(request: FastifyRequest): PlainHead {
+function toRequestHead(request: FastifyRequest): RequestHead {
   const question = request.url.indexOf('?');
   return {
     params: request.params as Record<string, string>,
     query: question < 0 ? '' : request.url.slice(question + 1),
-    address: addressOf(request),
+    address: clientAddress(request),
     requestId: request.id,
     header: (name) => {
       const value = request.headers[name];
@@ -94,10 +94,10 @@ function headOf(request: FastifyRequest): PlainHead {
   };
 }
 
-const plain = (request: FastifyRequest, { raw }: FastifyReply): PlainRequest => ({
-  ...headOf(request),
+const toRawRequest = (request: FastifyRequest, { raw }: FastifyReply): RawRequest => ({
+  ...toRequestHead(request),
   body: (request.body as Buffer | undefined) ?? Buffer.alloc(0),
-  onceAnswered: (then) => {
+  onFinished: (then) => {
     // Whoever is gone already closes nothing any more.
     if (raw.closed) then();
     else raw.once('close', then);
@@ -105,5 +105,5 @@ const plain = (request: FastifyRequest, { raw }: FastifyReply): PlainRequest => 
 });
 
 /** Writes what the schema declares, and nothing else. */
-export const jsonWriter = (schema: JsonSchema): ((data: unknown) => string) =>
+export const createJsonWriter = (schema: JsonSchema): ((data: unknown) => string) =>
   fastJson(serializable(schema)) as (data: unknown) => string;

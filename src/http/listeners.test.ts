@@ -10,7 +10,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import fastify from 'fastify';
 import { ConnectionLimit } from './connection-limit.ts';
 import { Listeners } from './listeners.ts';
-import { localIdentity, tlsOptions } from './tls.ts';
+import { loadOrCreateLocalIdentity, tlsOptions } from './tls.ts';
 
 const now = (): number => Date.now();
 const REQUEST = 'GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n';
@@ -38,7 +38,7 @@ describe('connections of one address at a listener', () => {
       limits.push(limit);
       return limit;
     };
-    const tls = async () => tlsOptions(await localIdentity(join(folder, 'tls'), now), 'TLSv1.3');
+    const tls = async () => tlsOptions(await loadOrCreateLocalIdentity(join(folder, 'tls'), now), 'TLSv1.3');
     listeners = new Listeners({ first: app(), second: app() }, newLimit, tls, (error) => assert.fail(String(error)));
     await listeners.listen({ first: 0, second: 0 }, [{ address: '127.0.0.1', mayBeMissing: false }]);
   });

@@ -7,10 +7,10 @@ import { HOUR, MINUTE, SECOND } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import { NO_PAGE_HEADERS } from './browser-headers.ts';
+import { NON_PAGE_HEADERS } from './browser-headers.ts';
 import type { ConnectionLimit } from './connection-limit.ts';
 import { ENVELOPES } from './envelopes.ts';
-import { ALWAYS_HEADERS, JSON_TYPE } from './send.ts';
+import { BASE_HEADERS, JSON_TYPE } from './send.ts';
 
 class ListenError extends OperatorError {
   override readonly name = 'ListenError';
@@ -26,7 +26,7 @@ const TIMEOUTS = {
 };
 
 /** Longer than any pause that a request or an idle connection may make. */
-const INACTIVE_MS = 2 * MINUTE;
+const INACTIVITY_TIMEOUT_MS = 2 * MINUTE;
 
 /** One address of a listener. */
 export interface Host {
@@ -71,18 +71,18 @@ class Listener {
   }
 
   /** Takes another certificate for connections to come. */
-  renew(tls: ServerOptions): void {
+  setCertificate(tls: ServerOptions): void {
     for (const server of this.#servers) server.setSecureContext(tls);
   }
 
   /** Stops taking connections and waits for requests under way, at most `patience` milliseconds. */
-  async close(patience: number): Promise<void> {
+  async close(drainMs: number): Promise<void> {
     this.#draining = true;
     const closed = this.#servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
     for (const server of this.#servers) server.closeIdleConnections();
     const cut = setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy();
-    }, patience);
+    }, drainMs);
     await Promise.all(closed);
     clearTimeout(cut);
     await this.#app.close();
@@ -94,16 +94,16 @@ class Listener {
     // Refused there, as what has no Host: Node's own answers have none of our headers.
     server.on('checkExpectation', this.#app.routing as RequestListener);
     server.maxConnections = LIMITS.connections;
-    refuseExcessOf(server, this.#limit);
+    limitConnections(server, this.#limit);
     // Ends connections on which nothing moves, also those that never read their answers.
-    server.setTimeout(INACTIVE_MS, (socket) => socket.destroy());
+    server.setTimeout(INACTIVITY_TIMEOUT_MS, (socket) => socket.destroy());
     server.on('secureConnection', (socket) => {
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
     });
     server.on('clientError', (error, socket: TLSSocket) => {
-      if (isTimeout(error) && socket.bytesRead === 0) closeUnused(socket);
-      else refuseMalformed(socket);
+      if (isTimeout(error) && socket.bytesRead === 0) closeUnusedConnection(socket);
+      else rejectMalformed(socket);
     });
     // What is no TLS gets no service and no explanation.
     server.on('tlsClientError', (_error, socket) => socket.destroy());
@@ -111,7 +111,7 @@ class Listener {
       server.once('error', (error: NodeJS.ErrnoException) => {
         const missing = error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT';
         if (missing && host.mayBeMissing) resolve(undefined);
-        else reject(new ListenError(`cannot listen on ${host.address} port ${port}: ${reasonOf(error)}`));
+        else reject(new ListenError(`cannot listen on ${host.address} port ${port}: ${describeListenError(error)}`));
       });
       server.listen(port, host.address, () => resolve(server));
     });
@@ -119,7 +119,7 @@ class Listener {
 }
 
 /** Closes connections beyond the limit of their address before any work is done for them, as that of a handshake. */
-function refuseExcessOf(server: Server, limit: ConnectionLimit): void {
+function limitConnections(server: Server, limit: ConnectionLimit): void {
   // TLS begins in a listener of Node's own, which must not see what is refused.
   const accept = server.listeners('connection') as ((socket: Socket) => void)[];
   server.removeAllListeners('connection');
@@ -142,55 +142,55 @@ const isTimeout = ({ code }: NodeJS.ErrnoException): boolean => code === 'ERR_HT
  * Browsers open connections that they may want later, and take an answer on one for that of the request they are just
  * sending: it ends without a word. What has come meanwhile is read first.
  */
-function closeUnused(socket: TLSSocket): void {
+function closeUnusedConnection(socket: TLSSocket): void {
   setImmediate(() => {
     if (socket.bytesRead === 0) socket.destroy();
   });
 }
 
 /** What is no HTTP that Node reads, as headers that are malformed or too large. */
-function refuseMalformed(socket: TLSSocket & { _httpMessage?: unknown }): void {
+function rejectMalformed(socket: TLSSocket & { _httpMessage?: unknown }): void {
   // In the middle of another answer it would be read as a part of that one.
-  if (socket.writable && !socket._httpMessage) socket.end(MALFORMED_ANSWER);
+  if (socket.writable && !socket._httpMessage) socket.end(MALFORMED_RESPONSE);
   else socket.destroy();
 }
 
 const MALFORMED_BODY = JSON.stringify(ENVELOPES.vault.failure(new Failure('malformed_request'), 400));
-const MALFORMED_ANSWER = [
+const MALFORMED_RESPONSE = [
   'HTTP/1.1 400 Bad Request',
   `content-type: ${JSON_TYPE}`,
   `content-length: ${Buffer.byteLength(MALFORMED_BODY)}`,
-  ...Object.entries({ ...ALWAYS_HEADERS, ...NO_PAGE_HEADERS }).map(([name, value]) => `${name}: ${value}`),
+  ...Object.entries({ ...BASE_HEADERS, ...NON_PAGE_HEADERS }).map(([name, value]) => `${name}: ${value}`),
   'connection: close',
   '',
   MALFORMED_BODY,
 ].join('\r\n');
 
-function reasonOf({ code }: NodeJS.ErrnoException): string {
+function describeListenError({ code }: NodeJS.ErrnoException): string {
   if (code === 'EADDRINUSE') return 'EADDRINUSE, another process has it; the CARDVAULT_…_PORT settings choose another';
   if (code === 'EADDRNOTAVAIL') return 'EADDRNOTAVAIL, this machine has no such address; see CARDVAULT_HOST';
   return code ?? 'unknown';
 }
 
-const CERTIFICATE_CHECK_MS = 12 * HOUR;
+const CERTIFICATE_RELOAD_MS = 12 * HOUR;
 
 /** All listeners of the service, with one certificate, which is read anew now and then: it may have been renewed. */
 export class Listeners<Name extends string> {
   readonly #listeners: ReadonlyMap<Name, Listener>;
   readonly #tls: () => Promise<ServerOptions>;
-  readonly #notRenewed: (error: unknown) => void;
-  #renewal: NodeJS.Timeout | undefined;
+  readonly #onReloadError: (error: unknown) => void;
+  #reloadTimer: NodeJS.Timeout | undefined;
 
   constructor(
     apps: Readonly<Record<Name, FastifyInstance>>,
     newLimit: (name: string) => ConnectionLimit,
     tls: () => Promise<ServerOptions>,
-    notRenewed: (error: unknown) => void,
+    onReloadError: (error: unknown) => void,
   ) {
     const names = Object.keys(apps) as Name[];
     this.#listeners = new Map(names.map((name) => [name, new Listener(apps[name], newLimit(name))]));
     this.#tls = tls;
-    this.#notRenewed = notRenewed;
+    this.#onReloadError = onReloadError;
   }
 
   /** The port of each listener, 0 before it listens. */
@@ -205,17 +205,17 @@ export class Listeners<Name extends string> {
   async listen(ports: Readonly<Record<Name, number>>, hosts: readonly Host[]): Promise<void> {
     const tls = await this.#tls();
     for (const [name, listener] of this.#listeners) await listener.listen(ports[name], hosts, tls);
-    this.#renewal = setInterval(() => this.#renew().catch(this.#notRenewed), CERTIFICATE_CHECK_MS);
-    this.#renewal.unref();
+    this.#reloadTimer = setInterval(() => this.#reloadCertificate().catch(this.#onReloadError), CERTIFICATE_RELOAD_MS);
+    this.#reloadTimer.unref();
   }
 
-  async close(patience: number): Promise<void> {
-    clearInterval(this.#renewal);
-    await Promise.all([...this.#listeners.values()].map((listener) => listener.close(patience)));
+  async close(drainMs: number): Promise<void> {
+    clearInterval(this.#reloadTimer);
+    await Promise.all([...this.#listeners.values()].map((listener) => listener.close(drainMs)));
   }
 
-  async #renew(): Promise<void> {
+  async #reloadCertificate(): Promise<void> {
     const tls = await this.#tls();
-    for (const listener of this.#listeners.values()) listener.renew(tls);
+    for (const listener of this.#listeners.values()) listener.setCertificate(tls);
   }
 }

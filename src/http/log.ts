@@ -28,7 +28,7 @@ export interface LogFields {
 }
 
 /** The fields by name, so that nothing else passes. */
-const allowed = (fields: LogFields): LogFields => {
+const pickAllowed = (fields: LogFields): LogFields => {
   const { request_id, method, route, status, duration_ms, address, account, key } = fields;
   const { failure, error, frames, listener, reason, sweep, payment, difference_ms, count, digest } = fields;
   const request = { listener, request_id, method, route, status, duration_ms, address, account, key };
@@ -50,8 +50,8 @@ export interface Log {
 export type LogTarget = { write(line: string): void };
 
 /** Characters that are worth a write, and milliseconds after which fewer are written too. */
-const WORTH_WRITING = 64 * 1024;
-const WRITTEN_AFTER_MS = 250;
+const FLUSH_CHARACTERS = 64 * 1024;
+const FLUSH_DELAY_MS = 250;
 
 /**
  * Gathers lines, because a write for each request costs more than the request's own bookkeeping. (The buffer that pino
@@ -65,8 +65,8 @@ class LineBuffer {
   write(line: string): void {
     this.#lines.push(line);
     this.#size += line.length;
-    if (this.#size >= WORTH_WRITING) this.flush();
-    else this.#timer ??= setTimeout(() => this.flush(), WRITTEN_AFTER_MS).unref();
+    if (this.#size >= FLUSH_CHARACTERS) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), FLUSH_DELAY_MS).unref();
   }
 
   flush(): void {
@@ -93,9 +93,9 @@ export function openLog(level: LogLevel, target?: LogTarget): Log {
     target ?? buffer,
   );
   return {
-    info: (event, fields = {}) => logger.info(allowed(fields), event),
-    warn: (event, fields = {}) => logger.warn(allowed(fields), event),
-    error: (event, fields = {}) => logger.error(allowed(fields), event),
+    info: (event, fields = {}) => logger.info(pickAllowed(fields), event),
+    warn: (event, fields = {}) => logger.warn(pickAllowed(fields), event),
+    error: (event, fields = {}) => logger.error(pickAllowed(fields), event),
     flush: () => buffer.flush(),
   };
 }

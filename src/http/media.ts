@@ -7,7 +7,7 @@ const XML_MEDIA = /^(application|text)\/xml$|^[a-z0-9.!#$&^_-]+\/[a-z0-9.!#$&^_+
 const PARAMETER = /;\s*([^=;\s]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;]*)/g;
 
 /** Before the body is read: it must be as it is, and of the type that the endpoint reads. Throws `unsupported_media_type`. */
-export function refuseOtherMedia({ body, text }: Endpoint, headers: IncomingHttpHeaders): void {
+export function assertMediaType({ body, text }: Endpoint, headers: IncomingHttpHeaders): void {
   if (headers['content-encoding'] !== undefined) throw new Failure('unsupported_media_type');
   const type = headers['content-type'] ?? '';
   const media = (type.split(';', 1)[0] ?? '').trim().toLowerCase();

@@ -3,19 +3,19 @@ import { MAC_TABLES } from '../accounts/mac-tables.ts';
 import type { StoredVerification } from '../audit/verified-heads.ts';
 import type { CertificateEnd } from '../proxy/configuration-store.ts';
 
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 /** Where the gauges read their values. One that fails leaves its gauge without a value; the others are still served. */
 interface MetricSources {
-  readonly waitingWrites: () => number;
-  readonly ready: () => Promise<boolean>;
+  readonly countWaitingWrites: () => number;
+  readonly isReady: () => Promise<boolean>;
   readonly isTimeTrusted: () => boolean;
-  readonly certificateEnds: () => Promise<readonly CertificateEnd[]>;
-  readonly doubtfulPayments: () => Promise<number>;
-  readonly verifications: () => Promise<readonly StoredVerification[]>;
+  readonly listCertificateExpiries: () => Promise<readonly CertificateEnd[]>;
+  readonly countInDoubtPayments: () => Promise<number>;
+  readonly listVerifications: () => Promise<readonly StoredVerification[]>;
   /** By table. */
-  readonly alteredRows: () => Promise<ReadonlyMap<string, number>>;
-  readonly missingSadKeys: () => Promise<number>;
+  readonly countAlteredRows: () => Promise<ReadonlyMap<string, number>>;
+  readonly countMissingSadKeys: () => Promise<number>;
 }
 
 /**
@@ -39,7 +39,7 @@ export class Metrics {
       name: 'cardvault_http_request_duration_seconds',
       help: 'Duration of requests by route pattern and status',
       labelNames: ['listener', 'method', 'route', 'status'],
-      buckets: SECONDS,
+      buckets: DURATION_BUCKETS_SECONDS,
       registers,
     });
     this.#failures = new Counter({
@@ -77,7 +77,7 @@ export class Metrics {
     addVerificationGauges(this.registry, sources);
   }
 
-  request(listener: string, method: string, route: string, status: number, milliseconds: number): void {
+  observeRequest(listener: string, method: string, route: string, status: number, milliseconds: number): void {
     const name = `${listener} ${method} ${route} ${status}`;
     let child = this.#children.get(name);
     if (child === undefined) {
@@ -87,23 +87,23 @@ export class Metrics {
     child.observe(milliseconds / 1000);
   }
 
-  failure(listener: string, failure: string): void {
+  countFailure(listener: string, failure: string): void {
     this.#failures.inc({ listener, failure });
   }
 
-  operation(environment: string, processor: string, operation: string, result: string): void {
+  countOperation(environment: string, processor: string, operation: string, result: string): void {
     this.#operations.inc({ environment, processor, operation, result });
   }
 
-  hostRefused(environment: string, processor: string): void {
+  countRefusedHost(environment: string, processor: string): void {
     this.#refusedHosts.inc({ environment, processor });
   }
 
-  connectionRefused(listener: string): void {
+  countRefusedConnection(listener: string): void {
     this.#refusedConnections.inc({ listener });
   }
 
-  swept(kind: string, count: number): void {
+  countSwept(kind: string, count: number): void {
     this.#swept.inc({ kind }, count);
   }
 }
@@ -116,7 +116,7 @@ function addStateGauges(registry: Registry, sources: MetricSources): void {
     help: 'Units of writes that wait for the next durable commit',
     registers,
     collect() {
-      this.set(sources.waitingWrites());
+      this.set(sources.countWaitingWrites());
     },
   });
   new Gauge({
@@ -127,7 +127,7 @@ function addStateGauges(registry: Registry, sources: MetricSources): void {
     async collect() {
       this.reset();
       // Without the database there is nothing to say, and the other metrics are wanted all the more.
-      const ends = await sources.certificateEnds().catch(() => []);
+      const ends = await sources.listCertificateExpiries().catch(() => []);
       for (const { account, environment, certificate, at } of ends)
         this.set({ account, environment, certificate }, at / 1000);
     },
@@ -138,7 +138,7 @@ function addStateGauges(registry: Registry, sources: MetricSources): void {
     registers,
     async collect() {
       this.reset();
-      const count = await sources.doubtfulPayments().catch(() => undefined);
+      const count = await sources.countInDoubtPayments().catch(() => undefined);
       if (count !== undefined) this.set(count);
     },
   });
@@ -147,7 +147,7 @@ function addStateGauges(registry: Registry, sources: MetricSources): void {
     help: '1 while the database takes reads and writes',
     registers,
     async collect() {
-      this.set((await sources.ready()) ? 1 : 0);
+      this.set((await sources.isReady()) ? 1 : 0);
     },
   });
 }
@@ -170,7 +170,7 @@ function addProtectionGauges(registry: Registry, sources: MetricSources): void {
     registers,
     async collect() {
       this.reset();
-      const counts = await sources.alteredRows().catch(() => undefined);
+      const counts = await sources.countAlteredRows().catch(() => undefined);
       if (counts === undefined) return;
       for (const { name: table } of MAC_TABLES) this.set({ table }, counts.get(table) ?? 0);
     },
@@ -181,7 +181,7 @@ function addProtectionGauges(registry: Registry, sources: MetricSources): void {
     registers,
     async collect() {
       this.reset();
-      const count = await sources.missingSadKeys().catch(() => undefined);
+      const count = await sources.countMissingSadKeys().catch(() => undefined);
       if (count !== undefined) this.set(count);
     },
   });
@@ -198,7 +198,7 @@ function addVerificationGauges(registry: Registry, sources: MetricSources): void
       registers,
       async collect() {
         this.reset();
-        for (const stored of await sources.verifications().catch(() => []))
+        for (const stored of await sources.listVerifications().catch(() => []))
           this.set({ kind: stored.kind }, measure(stored));
       },
     });

@@ -3,7 +3,7 @@ import type { Environment } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Notifications } from '../payments/notifications.ts';
-import { refuseOtherMethods } from './server.ts';
+import { rejectOtherMethods } from './server.ts';
 
 const PATH = '/notifications/koin/:secret';
 
@@ -21,5 +21,5 @@ export function addNotifications(app: FastifyInstance, environment: Environment,
       return reply.code(204).send();
     },
   );
-  refuseOtherMethods(app, [{ path: PATH, method: 'POST', family: 'payments' }]);
+  rejectOtherMethods(app, [{ path: PATH, method: 'POST', family: 'payments' }]);
 }

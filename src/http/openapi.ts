@@ -18,22 +18,22 @@ export interface OpenApi {
   readonly servers: readonly object[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly components: object;
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
 }
 
-export interface Operation {
+export interface OpenApiOperation {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
   readonly description: string;
   readonly 'x-permission': string;
   readonly security: readonly object[];
-  readonly parameters: readonly Parameter[];
-  readonly requestBody?: { readonly required: true; readonly content: Content };
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content: Content }>>;
+  readonly parameters: readonly OpenApiParameter[];
+  readonly requestBody?: { readonly required: true; readonly content: OpenApiContent };
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content: OpenApiContent }>>;
 }
 
-export interface Parameter {
+export interface OpenApiParameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
@@ -41,16 +41,16 @@ export interface Parameter {
   readonly schema: JsonSchema;
 }
 
-export type Content = Readonly<Record<string, { readonly schema: JsonSchema; readonly example: unknown }>>;
+export type OpenApiContent = Readonly<Record<string, { readonly schema: JsonSchema; readonly example: unknown }>>;
 
 const DESCRIPTION =
   'A card vault that merchants run themselves. Production and sandbox are two listeners with the same paths and nothing in common. Every path is served with and without a trailing slash. Answers carry `x-request-id`; while rate limits are on, `RateLimit` and `RateLimit-Policy` too.';
 
-export function openApi(endpoints: readonly Endpoint[], version: string): OpenApi {
-  const paths: Record<string, Record<string, Operation>> = {};
+export function buildOpenApi(endpoints: readonly Endpoint[], version: string): OpenApi {
+  const paths: Record<string, Record<string, OpenApiOperation>> = {};
   for (const endpoint of endpoints) {
-    const path = templateOf(endpoint);
-    paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operation(endpoint) };
+    const path = toTemplate(endpoint);
+    paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: buildOperation(endpoint) };
   }
   return {
     openapi: '3.1.0',
@@ -66,28 +66,28 @@ export function openApi(endpoints: readonly Endpoint[], version: string): OpenAp
     ],
     tags: TAGS,
     components: {
-      securitySchemes: { apiKey: keyIn('x-api-key'), accessKey: keyIn('ft-access-key') },
+      securitySchemes: { apiKey: apiKeyScheme('x-api-key'), accessKey: apiKeyScheme('ft-access-key') },
     },
     paths,
   };
 }
 
 /** One key works in both headers; an endpoint reads the one of its family. */
-const keyIn = (name: string): object => ({
+const apiKeyScheme = (name: string): object => ({
   type: 'apiKey',
   in: 'header',
   name,
   description: `Permissions: ${PERMISSIONS.join(', ')}.`,
 });
 
-const securityOf = (family: Family): readonly object[] => [family === 'proxy' ? { accessKey: [] } : { apiKey: [] }];
+const securityFor = (family: Family): readonly object[] => [family === 'proxy' ? { accessKey: [] } : { apiKey: [] }];
 
-const templateOf = ({ path, params = {} }: Endpoint): string =>
+const toTemplate = ({ path, params = {} }: Endpoint): string =>
   Object.keys(params).reduce((template, name) => template.replace(`:${name}`, `{${name}}`), path);
 
-function operation(endpoint: Endpoint): Operation {
+function buildOperation(endpoint: Endpoint): OpenApiOperation {
   const { data, example } = endpoint;
-  const content = requestContent(endpoint);
+  const content = buildRequestContent(endpoint);
   const { success, successSchema } = ENVELOPES[endpoint.family];
   return {
     operationId: endpoint.operationId,
@@ -95,20 +95,20 @@ function operation(endpoint: Endpoint): Operation {
     summary: endpoint.summary,
     description: endpoint.description,
     'x-permission': endpoint.permission,
-    security: securityOf(endpoint.family),
-    parameters: parameters(endpoint),
+    security: securityFor(endpoint.family),
+    parameters: buildParameters(endpoint),
     ...(content !== undefined && { requestBody: { required: true as const, content } }),
     responses: {
       200: {
         description: 'Success',
         content: { 'application/json': { schema: successSchema(data.schema), example: success(example.data) } },
       },
-      ...Object.fromEntries(failureResponses(endpoint)),
+      ...Object.fromEntries(buildFailureResponses(endpoint)),
     },
   };
 }
 
-function requestContent({ body, text, example }: Endpoint): Content | undefined {
+function buildRequestContent({ body, text, example }: Endpoint): OpenApiContent | undefined {
   if (body !== undefined) return { 'application/json': { schema: body.schema, example: example.body } };
   if (text === undefined) return undefined;
   const media = text.media === 'xml' ? ['application/xml', 'text/xml', 'application/soap+xml'] : ['*/*'];
@@ -116,15 +116,21 @@ function requestContent({ body, text, example }: Endpoint): Content | undefined 
   return Object.fromEntries(media.map((each) => [each, described]));
 }
 
-function parameters({ method, params = {}, query = {}, headers = {} }: Endpoint): Parameter[] {
+function buildParameters({ method, params = {}, query = {}, headers = {} }: Endpoint): OpenApiParameter[] {
   const inPath = Object.entries(params).map(
-    ([name, description]): Parameter => ({ name, in: 'path', required: true, description, schema: { type: 'string' } }),
+    ([name, description]): OpenApiParameter => ({
+      name,
+      in: 'path',
+      required: true,
+      description,
+      schema: { type: 'string' },
+    }),
   );
   const named = [
-    ...Object.entries(query).map(([name, parameter]): Parameter => ({ name, in: 'query', ...parameter })),
-    ...Object.entries(headers).map(([name, parameter]): Parameter => ({ name, in: 'header', ...parameter })),
+    ...Object.entries(query).map(([name, parameter]): OpenApiParameter => ({ name, in: 'query', ...parameter })),
+    ...Object.entries(headers).map(([name, parameter]): OpenApiParameter => ({ name, in: 'header', ...parameter })),
   ];
-  const idempotencyKey: Parameter = {
+  const idempotencyKey: OpenApiParameter = {
     name: 'Idempotency-Key',
     in: 'header',
     required: false,
@@ -137,7 +143,7 @@ function parameters({ method, params = {}, query = {}, headers = {} }: Endpoint)
 }
 
 /** What every endpoint can meet. */
-const ALWAYS: readonly FailureCode[] = [
+const COMMON_FAILURES: readonly FailureCode[] = [
   'malformed_request',
   'access_denied',
   'unsupported_media_type',
@@ -145,39 +151,39 @@ const ALWAYS: readonly FailureCode[] = [
   'unavailable',
   'internal',
 ];
-const WITH_BODY: readonly FailureCode[] = ['malformed_json', 'invalid_field'];
+const BODY_FAILURES: readonly FailureCode[] = ['malformed_json', 'invalid_field'];
 /** Because of the Idempotency-Key, and of a body that is read even when it is not looked at. */
-const UNLESS_READING: readonly FailureCode[] = [
+const WRITE_FAILURES: readonly FailureCode[] = [
   'invalid_field',
   'idempotency_key_reused',
   'operation_in_progress',
   'body_too_large',
 ];
 
-function failuresOf({ body, method, failures }: Endpoint): FailureCode[] {
+function listFailures({ body, method, failures }: Endpoint): FailureCode[] {
   const met = new Set([
-    ...ALWAYS,
-    ...(body === undefined ? [] : WITH_BODY),
-    ...(method === 'GET' ? [] : UNLESS_READING),
+    ...COMMON_FAILURES,
+    ...(body === undefined ? [] : BODY_FAILURES),
+    ...(method === 'GET' ? [] : WRITE_FAILURES),
     ...failures,
   ]);
   return (Object.keys(FAILURES) as FailureCode[]).filter((code) => met.has(code));
 }
 
 /** By status, with the first failure as the example. */
-function failureResponses(endpoint: Endpoint): [string, { description: string; content: Content }][] {
+function buildFailureResponses(endpoint: Endpoint): [string, { description: string; content: OpenApiContent }][] {
   const envelope = ENVELOPES[endpoint.family];
-  const byStatus = Map.groupBy(failuresOf(endpoint), (code) => PROBLEMS[code].status);
+  const byStatus = Map.groupBy(listFailures(endpoint), (code) => PROBLEMS[code].status);
   return [...byStatus].map(([status, met]) => {
     const [first = 'internal'] = met;
     const example = envelope.failure(new Failure(first), status);
     const content = { 'application/json': { schema: envelope.failureSchema, example } };
-    return [String(status), { description: sentenceOf(met.map((code) => FAILURES[code])), content }];
+    return [String(status), { description: joinSentences(met.map((code) => FAILURES[code])), content }];
   });
 }
 
 /** Texts of failures, some of which are sentences of their own, as one. */
-function sentenceOf(texts: readonly string[]): string {
+function joinSentences(texts: readonly string[]): string {
   const parts = texts.map((text) => `${text[0]?.toLowerCase()}${text.slice(1).replace(/\.$/, '')}`);
   const all = parts.join('; ');
   return `${all[0]?.toUpperCase()}${all.slice(1)}.`;

@@ -3,18 +3,18 @@ import { describe, it } from 'node:test';
 import type { Currency } from '../kernel/currency.ts';
 import { Failure } from '../kernel/failure.ts';
 import { parseJson } from '../kernel/json.ts';
-import { type Field, Mismatch } from './fields.ts';
-import { amountDetails, card, moneyOf, partInfo, partOf, party, partyOf } from './payment-fields.ts';
+import { type Field, FieldMismatch } from './fields.ts';
+import { amountDetails, card, partialAmount, party, toMoney, toParty, toRequestedAmount } from './payment-fields.ts';
 
 const USD = 'USD' as Currency;
 /** As from a request: JSON text. */
-const read = <T>(field: Field<T>, text: string): T => field.read(parseJson(text).value);
+const read = <T>(field: Field<T>, text: string): T => field.parse(parseJson(text).value);
 
 function fault(act: () => unknown): string {
   try {
     act();
   } catch (error) {
-    if (error instanceof Mismatch) return `${error.path}: ${error.message}`;
+    if (error instanceof FieldMismatch) return `${error.path}: ${error.message}`;
     assert.ok(error instanceof Failure, String(error));
     return error.message;
   }
@@ -93,33 +93,33 @@ describe('an amount of a request', () => {
 
 describe('money of a request', () => {
   it('is exact, above 0, and names its place', () => {
-    assert.deepEqual(moneyOf('10.5', USD, 'x.y'), { minor: 1050n, currency: USD });
-    assert.deepEqual(moneyOf('900719925474.0993', 'CLF' as Currency, 'x'), {
+    assert.deepEqual(toMoney('10.5', USD, 'x.y'), { minor: 1050n, currency: USD });
+    assert.deepEqual(toMoney('900719925474.0993', 'CLF' as Currency, 'x'), {
       minor: 9_007_199_254_740_993n,
       currency: 'CLF',
     });
     for (const bad of ['0', '0.00', '10.500', '1000000000000'])
       assert.equal(
-        fault(() => moneyOf(bad, USD, 'x.y')),
+        fault(() => toMoney(bad, USD, 'x.y')),
         `x.y: ${AMOUNT}`,
         bad,
       );
   });
 
   it('may be 0 where that is said', () => {
-    assert.equal(moneyOf('0.00', USD, 'x', { mayBeZero: true }).minor, 0n);
+    assert.equal(toMoney('0.00', USD, 'x', { mayBeZero: true }).minor, 0n);
     assert.equal(
-      fault(() => moneyOf('1.005', USD, 'x', { mayBeZero: true })),
+      fault(() => toMoney('1.005', USD, 'x', { mayBeZero: true })),
       `x: ${AMOUNT}`,
     );
   });
 });
 
 describe('a part of a payment', () => {
-  const part = (text: string) => partOf(read(partInfo('x'), text));
+  const part = (text: string) => toRequestedAmount(read(partialAmount('x'), text));
 
   it('is an amount, or absent for all of it', () => {
-    assert.equal(partOf(undefined), undefined);
+    assert.equal(toRequestedAmount(undefined), undefined);
     assert.equal(part('{}'), undefined);
     assert.equal(part('{"amount_details":null}'), undefined);
     assert.deepEqual(part('{"amount_details":{"total_amount":1.50}}'), { text: '1.50', currency: undefined });
@@ -218,7 +218,7 @@ describe('a person of a request', () => {
       phone_area_code: 'l',
       document: { type: 'm', number: 'n', nationality: 'o' },
     };
-    assert.deepEqual(partyOf(read(party('x'), JSON.stringify(body))), {
+    assert.deepEqual(toParty(read(party('x'), JSON.stringify(body))), {
       firstName: 'a',
       lastName: 'b',
       country: 'c',
@@ -235,7 +235,7 @@ describe('a person of a request', () => {
       documentNumber: 'n',
       documentNationality: 'o',
     });
-    assert.equal(partyOf(undefined), undefined);
+    assert.equal(toParty(undefined), undefined);
     assert.match(
       fault(() => read(party('x'), '{"email":"a\\nb"}')),
       /^email: expected a string of 1 to 255/,

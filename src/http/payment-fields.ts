@@ -7,7 +7,7 @@ import { type CardField, type CardSource, placeholderIn } from '../payments/card
 import { AMOUNT_EXPECTED, type AskedAmount } from '../payments/payment.ts';
 import type { Party } from '../payments/processor.ts';
 import { cardNumber, currency, verificationCode } from './card-fields.ts';
-import { type Field, Mismatch, object, optional, plainText, type ReadBy } from './fields.ts';
+import { type Field, FieldMismatch, object, optional, plainText, type ValueOf } from './fields.ts';
 
 /** The words of payment requests (interface: Payment transaction request groups). */
 
@@ -19,17 +19,17 @@ const cardField = <T>(name: keyof CardSource, literal: Field<T>): Field<CardFiel
     anyOf: [literal.schema, { type: 'string', pattern: '\\{\\{.*\\}\\}' }],
     description: `${String(literal.schema['description'])}, ${PLACEHOLDER}`,
   },
-  read(value) {
+  parse(value) {
     const placeholder = typeof value === 'string' ? placeholderIn(value, name) : undefined;
-    return placeholder === undefined ? { literal: literal.read(value) } : { placeholder };
+    return placeholder === undefined ? { literal: literal.parse(value) } : { placeholder };
   },
 });
 
 const expiry: Field<Expiry> = {
   schema: { type: 'string', pattern: '^(0[1-9]|1[0-2])/(20)?[0-9]{2}$', description: 'Expiry, MM/YYYY or MM/YY' },
-  read(value) {
+  parse(value) {
     const read = typeof value === 'string' ? parseAnyExpiry(value) : undefined;
-    if (read === undefined) throw new Mismatch('expected MM/YYYY or MM/YY');
+    if (read === undefined) throw new FieldMismatch('expected MM/YYYY or MM/YY');
     return read;
   },
 };
@@ -50,14 +50,14 @@ const amountText: Field<string> = {
     oneOf: [{ type: 'number' }, { type: 'string', pattern: '^(0|[1-9][0-9]*)(\\.[0-9]+)?$' }],
     description: `In units of the currency, up to ${LIMITS.amountIntegerDigits} digits before the point and no more places after it than the currency has`,
   },
-  read(value) {
-    const text = textOf(value);
-    if (text === undefined || !isDecimal(text)) throw new Mismatch(AMOUNT_EXPECTED);
+  parse(value) {
+    const text = toAmountText(value);
+    if (text === undefined || !isDecimal(text)) throw new FieldMismatch(AMOUNT_EXPECTED);
     return text;
   },
 };
 
-const textOf = (value: Json): string | undefined => {
+const toAmountText = (value: Json): string | undefined => {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return String(value);
   return isExactNumber(value) ? value.rawJSON : undefined;
@@ -73,18 +73,18 @@ export const amountDetails = object({
 const partDetails = object({ total_amount: amountText, currency: optional(currency) });
 
 /** What it is worth depends on the currency of the payment. */
-export const partInfo = (what: string) =>
+export const partialAmount = (what: string) =>
   optional(object({ amount_details: optional(partDetails) }, `${what}; absent: all of it`));
 
-type PartBody = ReadBy<ReturnType<typeof partInfo>> | undefined;
+type PartBody = ValueOf<ReturnType<typeof partialAmount>> | undefined;
 
-export const partOf = (body: PartBody): AskedAmount | undefined =>
+export const toRequestedAmount = (body: PartBody): AskedAmount | undefined =>
   body?.amount_details && { text: body.amount_details.total_amount, currency: body.amount_details.currency };
 
 /** Throws `Mismatch`, which names `path`. */
-export function moneyOf(text: string, of: Currency, path: string, { mayBeZero = false } = {}): Money {
+export function toMoney(text: string, of: Currency, path: string, { mayBeZero = false } = {}): Money {
   const minor = parseAmount(text, of);
-  if (minor === undefined || (minor === 0n && !mayBeZero)) throw new Mismatch(AMOUNT_EXPECTED, path);
+  if (minor === undefined || (minor === 0n && !mayBeZero)) throw new FieldMismatch(AMOUNT_EXPECTED, path);
   return { minor, currency: of };
 }
 
@@ -114,9 +114,9 @@ const partyMembers = {
 
 export const party = (description: string) => optional(object(partyMembers, description));
 
-type PartyBody = NonNullable<ReadBy<ReturnType<typeof party>>>;
+type PartyBody = NonNullable<ValueOf<ReturnType<typeof party>>>;
 
-export const partyOf = (body: PartyBody | undefined): Party | undefined =>
+export const toParty = (body: PartyBody | undefined): Party | undefined =>
   body && {
     firstName: body.first_name,
     lastName: body.last_name,

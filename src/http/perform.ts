@@ -7,13 +7,13 @@ import { commitAll, type Database, type Write } from '../storage/database.ts';
 import type { Turns } from '../storage/turns.ts';
 import type { Endpoint, Services } from './endpoint.ts';
 import { ENVELOPES } from './envelopes.ts';
-import type { Admission } from './gate.ts';
-import { failureOf, PROBLEMS } from './problems.ts';
-import { readBody } from './request-body.ts';
+import type { AccessGrant } from './gate.ts';
+import { PROBLEMS, toFailure } from './problems.ts';
+import { parseBody } from './request-body.ts';
 
 /** A request whose sender is known, before its body is looked at. */
 export interface Incoming {
-  readonly admission: Admission;
+  readonly admission: AccessGrant;
   readonly params: Readonly<Record<string, string>>;
   /** Normalised, without trailing slash and query. */
   readonly path: string;
@@ -84,7 +84,7 @@ export class Performer {
 
   /** The answer of what the key was bound to. Throws `operation_in_progress` while there is none. */
   async #recalled({ admission }: Incoming, bound: string): Promise<Answer> {
-    const data = await this.#endpoint.recall?.(this.#services, admission.tenant, bound);
+    const data = await this.#endpoint.replay?.(this.#services, admission.tenant, bound);
     if (data === undefined) throw new Failure('operation_in_progress', { message: NOT_KNOWN_YET });
     return this.#success(data);
   }
@@ -129,8 +129,8 @@ export class Performer {
 
   /** A failure that a repeat would meet again; any other is thrown on. */
   #lastingFailure(error: unknown): Answer {
-    const failure = failureOf(error);
-    const { status, passing } = PROBLEMS[failure.code];
+    const failure = toFailure(error);
+    const { status, isTransient: passing } = PROBLEMS[failure.code];
     if (status !== 400 || passing === true) throw error;
     return { status, body: JSON.stringify(ENVELOPES[this.#endpoint.family].failure(failure, status)) };
   }
@@ -142,7 +142,7 @@ export class Performer {
   async #handle(incoming: Incoming, claimed: Claimed<unknown> | undefined): Promise<unknown> {
     const { key, tenant, origin } = incoming.admission;
     if (incoming.body.length > LIMITS.smallBodyBytes) await this.#turns.take();
-    const { source, body } = readBody(this.#endpoint, incoming.body);
+    const { source, body } = parseBody(this.#endpoint, incoming.body);
     const { params, query, headers } = incoming;
     const now = this.#clock();
     return this.#endpoint.handle({

@@ -1,13 +1,13 @@
 import { Failure, type FailureCode, invalid } from '../kernel/failure.ts';
 import { StorageError } from '../storage/database.ts';
-import { Mismatch } from './fields.ts';
+import { FieldMismatch } from './fields.ts';
 
 interface Problem {
   readonly status: number;
   /** Seconds after which a repeat makes sense. */
-  readonly retryAfter?: number;
+  readonly retryAfterSeconds?: number;
   /** A repeat may meet another answer without any change to the request, so no Idempotency-Key keeps it. */
-  readonly passing?: boolean;
+  readonly isTransient?: boolean;
 }
 
 /** The one map from failure to HTTP. */
@@ -17,16 +17,16 @@ export const PROBLEMS: Readonly<Record<FailureCode, Problem>> = {
   malformed_xml: { status: 400 },
   malformed_request: { status: 400 },
   nothing_tokenized: { status: 400 },
-  token_space_full: { status: 400, passing: true },
+  token_space_full: { status: 400, isTransient: true },
   unknown_token: { status: 400 },
   unknown_capture: { status: 400 },
   capture_without_card: { status: 400 },
   invalid_placeholder: { status: 400 },
-  proxy_not_configured: { status: 400, passing: true },
+  proxy_not_configured: { status: 400, isTransient: true },
   unknown_payment: { status: 400 },
-  payment_state: { status: 400, passing: true },
-  idempotency_key_reused: { status: 400, passing: true },
-  operation_in_progress: { status: 409, retryAfter: 1 },
+  payment_state: { status: 400, isTransient: true },
+  idempotency_key_reused: { status: 400, isTransient: true },
+  operation_in_progress: { status: 409, retryAfterSeconds: 1 },
   access_denied: { status: 403 },
   not_signed_in: { status: 401 },
   sign_in_refused: { status: 403 },
@@ -35,25 +35,25 @@ export const PROBLEMS: Readonly<Record<FailureCode, Problem>> = {
   cross_site: { status: 403 },
   unknown_record: { status: 404 },
   changed_meanwhile: { status: 409 },
-  not_possible: { status: 400, passing: true },
+  not_possible: { status: 400, isTransient: true },
   unknown_path: { status: 404 },
   method_not_allowed: { status: 405 },
   body_too_large: { status: 413 },
   unsupported_media_type: { status: 415 },
-  rate_limited: { status: 429, retryAfter: 1 },
-  unavailable: { status: 503, retryAfter: 2 },
+  rate_limited: { status: 429, retryAfterSeconds: 1 },
+  unavailable: { status: 503, retryAfterSeconds: 2 },
   internal: { status: 500 },
 };
 
 /** What went wrong, for the caller: anything unexpected is `internal`, and its own text stays inside. */
-export function failureOf(error: unknown): Failure {
+export function toFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
-  if (error instanceof Mismatch) return invalid(error.path === '' ? 'body' : error.path, error.message);
+  if (error instanceof FieldMismatch) return invalid(error.path === '' ? 'body' : error.path, error.message);
   if (error instanceof StorageError) return new Failure('unavailable', { cause: error });
-  return fastifyFailure(error) ?? new Failure('internal', { cause: error });
+  return toFastifyFailure(error) ?? new Failure('internal', { cause: error });
 }
 
-const FASTIFY: Readonly<Record<string, FailureCode>> = {
+const FASTIFY_ERRORS: Readonly<Record<string, FailureCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_request',
@@ -62,7 +62,7 @@ const FASTIFY: Readonly<Record<string, FailureCode>> = {
   ECONNRESET: 'malformed_request',
 };
 
-function fastifyFailure(error: unknown): Failure | undefined {
-  const code = FASTIFY[(error as { code?: string } | undefined)?.code ?? ''];
+function toFastifyFailure(error: unknown): Failure | undefined {
+  const code = FASTIFY_ERRORS[(error as { code?: string } | undefined)?.code ?? ''];
   return code === undefined ? undefined : new Failure(code);
 }

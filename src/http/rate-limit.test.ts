@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { DAY, MINUTE, SECOND } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { perMinute, TokenBuckets } from './rate-limit.ts';
+import { TokenBuckets, tokenBucketsPerMinute } from './rate-limit.ts';
 
 function fakeClock(start = 1_700_000_000_000) {
   let now = start;
@@ -123,7 +123,7 @@ describe('a token bucket', () => {
 describe('a limit per minute', () => {
   it('allows all of it at once, and comes back evenly', () => {
     const { clock, pass } = fakeClock();
-    const buckets = perMinute(clock, 60);
+    const buckets = tokenBucketsPerMinute(clock, 60);
     assert.equal(drain(buckets, 'a'), 60);
     assert.equal(buckets.take('a').reset, 1);
     pass(SECOND);
@@ -134,7 +134,7 @@ describe('a limit per minute', () => {
 
   it('may be less than one a second', () => {
     const { clock, pass } = fakeClock();
-    const buckets = perMinute(clock, 3);
+    const buckets = tokenBucketsPerMinute(clock, 3);
     assert.equal(drain(buckets, 'a'), 3);
     assert.equal(buckets.take('a').reset, 20);
     pass(19 * SECOND);

@@ -7,7 +7,7 @@ interface Bucket {
 }
 
 /** What a caller is told about the limit (draft-ietf-httpapi-ratelimit-headers). */
-export interface Taken {
+export interface RateLimitState {
   readonly allowed: boolean;
   readonly remaining: number;
   /** Seconds until another request is allowed, or until the bucket is full again. */
@@ -27,7 +27,7 @@ export class TokenBuckets {
     this.burst = options.burst;
   }
 
-  take(name: string): Taken {
+  take(name: string): RateLimitState {
     const bucket = this.#fill(name);
     if (bucket.tokens < 1) return { allowed: false, remaining: 0, reset: Math.ceil((1 - bucket.tokens) / this.rate) };
     bucket.tokens -= 1;
@@ -42,7 +42,7 @@ export class TokenBuckets {
     const now = this.#clock();
     const known = this.#buckets.get(name);
     if (known === undefined) {
-      if (this.#buckets.size >= LIMITS.trackedAddresses) this.#forgetFull(now);
+      if (this.#buckets.size >= LIMITS.trackedAddresses) this.#deleteFull(now);
       const fresh = { tokens: this.burst, at: now };
       this.#buckets.set(name, fresh);
       return fresh;
@@ -54,7 +54,7 @@ export class TokenBuckets {
     return known;
   }
 
-  #forgetFull(now: number): void {
+  #deleteFull(now: number): void {
     for (const [name, { tokens, at }] of this.#buckets) {
       if (tokens + ((now - at) / SECOND) * this.rate >= this.burst) this.#buckets.delete(name);
     }
@@ -63,5 +63,5 @@ export class TokenBuckets {
 }
 
 /** `perMinute` a minute, all of which may come at once. */
-export const perMinute = (clock: Clock, count: number): TokenBuckets =>
+export const tokenBucketsPerMinute = (clock: Clock, count: number): TokenBuckets =>
   new TokenBuckets({ clock, rate: count / (MINUTE / SECOND), burst: count });

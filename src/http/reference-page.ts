@@ -1,18 +1,18 @@
 import type { JsonSchema } from './fields.ts';
-import type { Content, OpenApi, Operation } from './openapi.ts';
+import type { OpenApi, OpenApiContent, OpenApiOperation } from './openapi.ts';
 
 /** The reference as one page of HTML without any script, made from the OpenAPI document. */
-export function referencePage(document: OpenApi): string {
+export function renderReferencePage(document: OpenApi): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
   const sections = document.tags.map(({ name, description }) => {
-    const own = operations.filter(({ operation }) => operation.tags.includes(name));
-    return `<section><h2 id="${anchor(name)}">${escapeHtml(name)}</h2><p>${escapeHtml(description)}</p>${own.map(article).join('')}</section>`;
+    const tagged = operations.filter(({ operation }) => operation.tags.includes(name));
+    return `<section><h2 id="${anchor(name)}">${escapeHtml(name)}</h2><p>${escapeHtml(description)}</p>${tagged.map(renderOperation).join('')}</section>`;
   });
   const links = document.tags.map(({ name }) => {
-    const own = operations.filter(({ operation }) => operation.tags.includes(name));
-    const items = own.map(
+    const tagged = operations.filter(({ operation }) => operation.tags.includes(name));
+    const items = tagged.map(
       ({ method, operation }) =>
         `<li><a href="#${operation.operationId}">${escapeHtml(operation.summary)} <small>${method}</small></a></li>`,
     );
@@ -42,7 +42,15 @@ ${sections.join('')}
 `;
 }
 
-function article({ path, method, operation }: { path: string; method: string; operation: Operation }): string {
+function renderOperation({
+  path,
+  method,
+  operation,
+}: {
+  path: string;
+  method: string;
+  operation: OpenApiOperation;
+}): string {
   const { requestBody, responses, parameters } = operation;
   const rows = parameters.map(({ name, in: where, required, description }) => row(name, where, required, description));
   const success = responses['200'];
@@ -65,7 +73,7 @@ const table = (rows: readonly string[]): string =>
 const row = (name: string, type: string, required: boolean, description: string): string =>
   `<tr><td><code>${escapeHtml(name)}</code></td><td>${escapeHtml(type)}</td><td>${required ? 'yes' : 'no'}</td><td>${prose(description)}</td></tr>`;
 
-const members = (content: Content): string =>
+const members = (content: OpenApiContent): string =>
   Object.entries(content)
     .map(([media, { schema }]) =>
       schema['type'] === 'string' ? textBody(media, schema) : table(memberRows(schema, '')),
@@ -100,7 +108,7 @@ function typeOf(schema: JsonSchema): string {
 }
 
 /** The same for every media type, so it is shown once. */
-const example = (content: Content): string =>
+const example = (content: OpenApiContent): string =>
   Object.values(content)
     .slice(0, 1)
     .map(({ example: value }) => (typeof value === 'string' ? value : JSON.stringify(value, null, 2)))

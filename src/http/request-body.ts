@@ -1,26 +1,26 @@
 import { isUtf8 } from 'node:buffer';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { parseJson } from '../kernel/json.ts';
-import type { Call, Endpoint, TextBody } from './endpoint.ts';
+import type { Endpoint, RouteCall, TextBody } from './endpoint.ts';
 import type { Field } from './fields.ts';
 
 /** A body as an endpoint takes it. */
-export type ReadBody = Pick<Call<unknown, unknown>, 'source' | 'body'>;
+export type ParsedBody = Pick<RouteCall<unknown, unknown>, 'source' | 'body'>;
 
-const NO_SOURCE: ReadBody['source'] = { text: '', spans: new Map() };
+const NO_SOURCE: ParsedBody['source'] = { text: '', spans: new Map() };
 
 /** Throws `malformed_json`, `malformed_xml`, `invalid_field`, `Mismatch`. */
-export const readBody = ({ body: field, text }: Pick<Endpoint, 'body' | 'text'>, body: Buffer): ReadBody =>
-  field === undefined ? readText(body, text) : readJson(body, field);
+export const parseBody = ({ body: field, text }: Pick<Endpoint, 'body' | 'text'>, body: Buffer): ParsedBody =>
+  field === undefined ? parseTextBody(body, text) : parseJsonBody(body, field);
 
-function readJson(body: Buffer, field: Field<unknown>): ReadBody {
+function parseJsonBody(body: Buffer, field: Field<unknown>): ParsedBody {
   if (!isUtf8(body)) throw new Failure('malformed_json', { message: 'malformed JSON: the body is not UTF-8' });
   const text = body.toString('utf8');
   const { value, spans } = parseJson(text);
-  return { source: { text, spans }, body: field.read(value) };
+  return { source: { text, spans }, body: field.parse(value) };
 }
 
-function readText(body: Buffer, text: TextBody | undefined): ReadBody {
+function parseTextBody(body: Buffer, text: TextBody | undefined): ParsedBody {
   if (text === undefined) return { source: NO_SOURCE, body: undefined };
   if (isUtf8(body)) return { source: { ...NO_SOURCE, text: body.toString('utf8') }, body: undefined };
   if (text.media === 'xml') throw new Failure('malformed_xml', { message: 'malformed XML: the body is not UTF-8' });

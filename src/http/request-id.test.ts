@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Random } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { requestId } from './request-id.ts';
+import { chooseRequestId } from './request-id.ts';
 
 const ZEROS: Random = { bytes: (size) => new Uint8Array(size), below: () => 0 };
 const OWN = '00000000-0000-4000-8000-000000000000';
@@ -17,7 +17,7 @@ describe('a request id', () => {
       'order_2026.11.20_0042',
       'x'.repeat(LIMITS.requestIdCharacters),
     ])
-      assert.equal(requestId(id, ZEROS), id);
+      assert.equal(chooseRequestId(id, ZEROS), id);
   });
 
   it('is a new one when the caller’s holds a Luhn-valid run of 12 digits or more', () => {
@@ -29,12 +29,12 @@ describe('a request id', () => {
       '00004111111111111111',
       '000000000000',
     ])
-      assert.equal(requestId(id, ZEROS), OWN, id);
+      assert.equal(chooseRequestId(id, ZEROS), OWN, id);
   });
 
   it('is a new one for anything else', () => {
     const long = 'x'.repeat(LIMITS.requestIdCharacters + 1);
     for (const id of [undefined, '', 'a b', 'a\n', 'é', ['a', 'b'], long, 'cv_production_abc', 'cv_sandbox_abc'])
-      assert.equal(requestId(id, ZEROS), OWN, String(id));
+      assert.equal(chooseRequestId(id, ZEROS), OWN, String(id));
   });
 });

@@ -4,13 +4,13 @@ import { LIMITS } from '../kernel/limits.ts';
 import { containsPan, passesLuhn } from '../kernel/pan.ts';
 
 /** A caller's request id is kept when it is harmless: of a few characters, and nothing in it reads as a card number or key. */
-export function requestId(sent: string | string[] | undefined, random: Random): string {
-  const harmless =
+export function chooseRequestId(sent: string | string[] | undefined, random: Random): string {
+  const isHarmless =
     typeof sent === 'string' &&
     sent.length <= LIMITS.requestIdCharacters &&
     /^[A-Za-z0-9._-]+$/.test(sent) &&
     !(sent.match(/[0-9]{12,}/g) ?? []).some(passesLuhn) &&
     !containsPan(sent) &&
     !/cv_(production|sandbox)_/.test(sent);
-  return harmless ? sent : newUuid(random);
+  return isHarmless ? sent : newUuid(random);
 }

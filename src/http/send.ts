@@ -2,11 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { readAddress } from '../accounts/allow-list.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Statistics } from '../storage/statistics.ts';
-import { countRequest } from './counting.ts';
 import { ENVELOPES } from './envelopes.ts';
 import { describeError, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import { failureOf, PROBLEMS } from './problems.ts';
+import { PROBLEMS, toFailure } from './problems.ts';
+import { countRequest } from './request-counters.ts';
 
 /** Where the outcome of requests is told to. */
 export interface Reporting {
@@ -29,9 +29,9 @@ export function sendFailure(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const failure = failureOf(error);
-  const { status, retryAfter } = PROBLEMS[failure.code];
-  options.metrics.failure(options.listener, failure.code);
+  const failure = toFailure(error);
+  const { status, retryAfterSeconds: retryAfter } = PROBLEMS[failure.code];
+  options.metrics.countFailure(options.listener, failure.code);
   if (status >= 500) {
     const cause = failure.cause ?? failure;
     options.log.error('request failed', {
@@ -56,18 +56,18 @@ export function sendUnrouted(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  reply.raw.once('finish', () => report(options, request, reply));
+  reply.raw.once('finish', () => reportRequest(options, request, reply));
   return sendFailure(options, error, request, reply.headers(commonHeaders(options, request)));
 }
 
 /** One line of the log, one observation, one count. */
-export function report(options: Reporting, request: FastifyRequest, reply: FastifyReply): void {
+export function reportRequest(options: Reporting, request: FastifyRequest, reply: FastifyReply): void {
   const { log, metrics, statistics, listener } = options;
   const route = request.routeOptions?.url ?? '(none)';
   const operationId = request.routeOptions?.config?.operationId;
   const { method, admission } = request;
   const { elapsedTime, statusCode: status } = reply;
-  metrics.request(listener, method, route, status, elapsedTime);
+  metrics.observeRequest(listener, method, route, status, elapsedTime);
   if (statistics !== undefined && admission !== undefined && operationId !== undefined)
     countRequest(statistics, admission.tenant, operationId, { status, milliseconds: elapsedTime });
   log.info('request', {
@@ -77,34 +77,34 @@ export function report(options: Reporting, request: FastifyRequest, reply: Fasti
     route,
     status,
     duration_ms: Math.round(elapsedTime * 1000) / 1000,
-    address: addressOf(request),
+    address: clientAddress(request),
     ...(admission !== undefined && { account: admission.tenant.account, key: admission.key.id }),
   });
 }
 
 /** Of every answer, that to what cannot be read at all included. */
-export const ALWAYS_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+export const BASE_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 
 /** Headers of every answer. */
 export const commonHeaders = ({ headers }: Reporting, request: FastifyRequest): Record<string, string> => ({
   'x-request-id': request.id,
-  ...ALWAYS_HEADERS,
+  ...BASE_HEADERS,
   ...headers?.(request),
 });
 
 /** Characters; anything longer is no address, and would only fill the memory. */
-const LONGEST_ADDRESS = 45;
+const MAX_ADDRESS_CHARACTERS = 45;
 
 /** Reading an address costs more than looking it up, and most requests come from few. */
-const ADDRESSES = new Map<string, string>();
+const PARSED_ADDRESSES = new Map<string, string>();
 
 /** After trusted proxies. What they forward may be anything, so only an address is taken for one. */
-export function addressOf({ ip = '' }: FastifyRequest): string {
-  let address = ADDRESSES.get(ip);
+export function clientAddress({ ip = '' }: FastifyRequest): string {
+  let address = PARSED_ADDRESSES.get(ip);
   if (address === undefined) {
     address = readAddress(ip) ?? 'unknown';
-    if (ADDRESSES.size >= LIMITS.trackedAddresses) ADDRESSES.clear();
-    if (ip.length <= LONGEST_ADDRESS) ADDRESSES.set(ip, address);
+    if (PARSED_ADDRESSES.size >= LIMITS.trackedAddresses) PARSED_ADDRESSES.clear();
+    if (ip.length <= MAX_ADDRESS_CHARACTERS) PARSED_ADDRESSES.set(ip, address);
   }
   return address;
 }

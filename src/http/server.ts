@@ -12,15 +12,30 @@ import { Turns } from '../storage/turns.ts';
 import type { Endpoint, Services } from './endpoint.ts';
 import { ENVELOPES, type Family } from './envelopes.ts';
 import { serializable } from './fields.ts';
-import { type Admission, Gate, RateLimited, type Rates, rateHeaders, type Sender } from './gate.ts';
-import { refuseOtherMedia } from './media.ts';
+import {
+  type AccessGrant,
+  Gate,
+  RateLimitFailure,
+  type RateLimits,
+  type RequestSource,
+  rateLimitHeaders,
+} from './gate.ts';
+import { assertMediaType } from './media.ts';
 import { Performer } from './perform.ts';
-import { requestId } from './request-id.ts';
-import { addressOf, commonHeaders, JSON_TYPE, type Reporting, report, sendFailure, sendUnrouted } from './send.ts';
+import { chooseRequestId } from './request-id.ts';
+import {
+  clientAddress,
+  commonHeaders,
+  JSON_TYPE,
+  type Reporting,
+  reportRequest,
+  sendFailure,
+  sendUnrouted,
+} from './send.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    admission: Admission | undefined;
+    admission: AccessGrant | undefined;
   }
   interface FastifyContextConfig {
     family?: Family;
@@ -36,23 +51,23 @@ export interface ServerOptions extends Reporting {
   readonly trustedProxies: readonly string[];
 }
 
-export interface ServiceOptions extends ServerOptions {
+export interface ApiServerOptions extends ServerOptions {
   readonly environment: Environment;
   readonly authentication: Authentication;
   readonly services: Services;
   readonly idempotency: Idempotency;
-  readonly rates: Rates;
+  readonly rates: RateLimits;
   readonly endpoints: readonly Endpoint[];
 }
 
 /** A server with what all listeners share: request ids, headers, failures in one shape, log and metrics. */
-export function bareServer(options: ServerOptions): FastifyInstance {
+export function createBaseServer(options: ServerOptions): FastifyInstance {
   const { trustedProxies } = options;
   const app = fastify({
     logger: false,
     bodyLimit: LIMITS.bodyBytes,
     requestIdHeader: false,
-    genReqId: (raw) => requestId(raw.headers['x-request-id'], options.random),
+    genReqId: (raw) => chooseRequestId(raw.headers['x-request-id'], options.random),
     trustProxy: trustedProxies.length === 0 ? false : (address: string) => isAllowed(trustedProxies, address),
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -67,10 +82,10 @@ export function bareServer(options: ServerOptions): FastifyInstance {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(commonHeaders(options, request));
     // Before a body is read, which could be at fault too.
-    done(earlyRefusal(request, reply));
+    done(checkRequestLine(request, reply));
   });
   app.addHook('onResponse', (request, reply, done) => {
-    report(options, request, reply);
+    reportRequest(options, request, reply);
     done();
   });
   app.setErrorHandler((error, request, reply) => sendFailure(options, error, request, reply));
@@ -78,26 +93,26 @@ export function bareServer(options: ServerOptions): FastifyInstance {
   return app;
 }
 
-function earlyRefusal({ raw, is404 }: FastifyRequest, reply: FastifyReply): Failure | undefined {
-  if (!isUnreadable(raw)) return is404 ? new Failure('unknown_path') : undefined;
+function checkRequestLine({ raw, is404 }: FastifyRequest, reply: FastifyReply): Failure | undefined {
+  if (!hasUnsupportedHeaders(raw)) return is404 ? new Failure('unknown_path') : undefined;
   // Nobody can tell what follows on it.
   reply.header('connection', 'close');
   return new Failure('malformed_request');
 }
 
 /** What Node would refuse itself, without our headers, log and shape: no Host, or an Expect that nobody knows. */
-const isUnreadable = ({ httpVersion, headers: { host, expect } }: IncomingMessage): boolean =>
+const hasUnsupportedHeaders = ({ httpVersion, headers: { host, expect } }: IncomingMessage): boolean =>
   httpVersion === '1.1' && (host === undefined || (expect !== undefined && !/\b100-continue\b/i.test(expect)));
 
 /** The interface of one environment. */
-export function serviceServer(options: ServiceOptions): FastifyInstance {
-  const app = bareServer(options);
+export function createApiServer(options: ApiServerOptions): FastifyInstance {
+  const app = createBaseServer(options);
   const { authentication, clock, endpoints, environment, rates } = options;
   const { database } = options.services;
   const gate = new Gate({ authentication, database, clock, environment, rates });
   const turns = new Turns();
   for (const endpoint of endpoints) addEndpoint(app, gate, endpoint, { ...options, turns });
-  refuseOtherMethods(app, endpoints);
+  rejectOtherMethods(app, endpoints);
   return app;
 }
 
@@ -105,31 +120,38 @@ function addEndpoint(
   app: FastifyInstance,
   gate: Gate,
   endpoint: Endpoint,
-  options: ServiceOptions & { turns: Turns },
+  options: ApiServerOptions & { turns: Turns },
 ): void {
   const { services, idempotency, clock, turns } = options;
-  const performer = new Performer({ endpoint, services, idempotency, clock, turns, serialize: serializerOf(endpoint) });
+  const performer = new Performer({
+    endpoint,
+    services,
+    idempotency,
+    clock,
+    turns,
+    serialize: createSerializer(endpoint),
+  });
   app.route({
     method: endpoint.method,
     url: endpoint.path,
     config: { family: endpoint.family, operationId: endpoint.operationId },
     onRequest: async (request, reply) => {
       request.admission = await admit(gate, endpoint, request, reply);
-      refuseOtherMedia(endpoint, request.headers);
+      assertMediaType(endpoint, request.headers);
       // A body that may be of any type may also have one that Fastify would find malformed.
       if (endpoint.body === undefined) delete request.headers['content-type'];
     },
     handler: async (request, reply) => {
       if (request.admission === undefined) throw new Failure('access_denied');
-      const admission = await gate.confirm(request.admission, senderOf(endpoint, request), endpoint.permission);
+      const admission = await gate.confirm(request.admission, toRequestSource(endpoint, request), endpoint.permission);
       const params = request.params as Record<string, string>;
       const [, query] = splitOnce(request.url, '?');
       const { status, body, replayed } = await performer.perform({
         admission,
         params,
-        path: pathOf(endpoint, params),
+        path: toCanonicalPath(endpoint, params),
         query,
-        headers: namedHeaders(endpoint, request),
+        headers: pickHeaders(endpoint, request),
         idempotencyKey: header(request, 'idempotency-key'),
         body: (request.body as Buffer | undefined) ?? Buffer.alloc(0),
       });
@@ -139,42 +161,47 @@ function addEndpoint(
   });
 }
 
-function senderOf(endpoint: Endpoint, request: FastifyRequest): Sender {
+function toRequestSource(endpoint: Endpoint, request: FastifyRequest): RequestSource {
   return {
     secret: header(request, endpoint.family === 'proxy' ? 'ft-access-key' : 'x-api-key'),
-    address: addressOf(request),
+    address: clientAddress(request),
     requestId: request.id,
     route: `${endpoint.method} ${endpoint.path}`,
   };
 }
 
-async function admit(gate: Gate, endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply): Promise<Admission> {
+async function admit(
+  gate: Gate,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<AccessGrant> {
   try {
-    const admission = await gate.admit(senderOf(endpoint, request), endpoint.permission);
+    const admission = await gate.admit(toRequestSource(endpoint, request), endpoint.permission);
     if (gate.perKey !== undefined && admission.rate !== undefined)
-      reply.headers(rateHeaders(gate.perKey, admission.rate));
+      reply.headers(rateLimitHeaders(gate.perKey, admission.rate));
     return admission;
   } catch (error) {
-    if (error instanceof RateLimited) {
+    if (error instanceof RateLimitFailure) {
       reply.header('retry-after', String(error.rate.reset));
-      if (gate.perKey !== undefined && error.ofKey) reply.headers(rateHeaders(gate.perKey, error.rate));
+      if (gate.perKey !== undefined && error.ofKey) reply.headers(rateLimitHeaders(gate.perKey, error.rate));
     }
     throw error;
   }
 }
 
 /** Those that the endpoint names and the request has. */
-function namedHeaders({ headers = {} }: Endpoint, request: FastifyRequest): Record<string, string> {
+function pickHeaders({ headers = {} }: Endpoint, request: FastifyRequest): Record<string, string> {
   const present = Object.keys(headers).map((name) => [name, header(request, name)] as const);
   return Object.fromEntries(present.filter((pair): pair is [string, string] => pair[1] !== undefined));
 }
 
 /** Answers as text; only declared members are written. */
-const serializerOf = ({ family, data }: Endpoint): ((envelope: unknown) => string) =>
+const createSerializer = ({ family, data }: Endpoint): ((envelope: unknown) => string) =>
   fastJson(serializable(ENVELOPES[family].successSchema(data.schema))) as (envelope: unknown) => string;
 
 /** A path that exists answers other methods with 405 and says which it takes. */
-export function refuseOtherMethods(
+export function rejectOtherMethods(
   app: FastifyInstance,
   endpoints: readonly Pick<Endpoint, 'path' | 'method' | 'family'>[],
 ): void {
@@ -200,7 +227,7 @@ function header(request: FastifyRequest, name: string): string | undefined {
 }
 
 /** The path as it is meant, however it was written: `/v1/tokens/` and `/v1/token%73` are one. */
-const pathOf = ({ path }: Endpoint, params: Readonly<Record<string, string>>): string =>
+const toCanonicalPath = ({ path }: Endpoint, params: Readonly<Record<string, string>>): string =>
   path.replace(/:([a-z]+)/gi, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 
 const splitOnce = (text: string, at: string): [string, string] => {

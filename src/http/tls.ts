@@ -14,11 +14,11 @@ import { type Clock, DAY } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 
 /** A self-made server certificate is replaced when it has less than this left. */
-const RENEWED_BEFORE_MS = 30 * DAY;
+const RENEWAL_MARGIN_MS = 30 * DAY;
 /** The authority's certificate is no secret. */
-const READABLE_BY_ALL = 0o644;
+const WORLD_READABLE = 0o644;
 
-const NAMES = [
+const LOCAL_NAMES = [
   { type: 'dns', value: 'localhost' },
   { type: 'ip', value: '127.0.0.1' },
   { type: 'ip', value: '::1' },
@@ -48,7 +48,7 @@ export interface TlsFiles {
 }
 
 /** The operator's certificate and key; throws `TlsError` when they cannot be read or do not belong together. */
-export function readIdentity(files: TlsFiles): CertificateAndKey {
+export function loadIdentity(files: TlsFiles): CertificateAndKey {
   try {
     const identity = { certificate: readFileSync(files.certificate, 'utf8'), key: readFileSync(files.key, 'utf8') };
     createSecureContext({ cert: identity.certificate, key: identity.key });
@@ -62,8 +62,8 @@ export function readIdentity(files: TlsFiles): CertificateAndKey {
 }
 
 /** When the certificate of the listeners ends: the operator's, or the one made in the folder. Undefined when it cannot be read. */
-export function certificateEnd(from: TlsFiles | string): number | undefined {
-  const file = typeof from === 'string' ? serverFileIn(from) : from.certificate;
+export function findCertificateExpiry(from: TlsFiles | string): number | undefined {
+  const file = typeof from === 'string' ? serverFilePath(from) : from.certificate;
   try {
     return new X509Certificate(readFileSync(file)).validToDate.getTime();
   } catch {
@@ -72,51 +72,51 @@ export function certificateEnd(from: TlsFiles | string): number | undefined {
   }
 }
 
-const serverFileIn = (folder: string): string => join(folder, 'server.pem');
+const serverFilePath = (folder: string): string => join(folder, 'server.pem');
 
 /** The certificate of the authority made here, for clients to trust. */
-export const authorityFileIn = (folder: string): string => join(folder, 'ca.pem');
+export const caFilePath = (folder: string): string => join(folder, 'ca.pem');
 
 /** What is in that file, PEM; undefined when it cannot be read. */
-export function readAuthority(folder: string): string | undefined {
+export function readCaCertificate(folder: string): string | undefined {
   try {
-    return readFileSync(authorityFileIn(folder), 'utf8');
+    return readFileSync(caFilePath(folder), 'utf8');
   } catch {
     return undefined;
   }
 }
 
 /** A certificate for this machine, signed by an authority made here; both are kept in `folder` and made once. */
-export async function localIdentity(folder: string, clock: Clock): Promise<CertificateAndKey> {
-  const authority = await keptIdentity({
+export async function loadOrCreateLocalIdentity(folder: string, clock: Clock): Promise<CertificateAndKey> {
+  const ca = await loadOrCreateIdentity({
     file: join(folder, 'ca-key.pem'),
-    isGood: ({ certificate }) => remainingValidityMs(certificate, clock()) > RENEWED_BEFORE_MS,
-    make: () => createCa(clock()),
+    isUsable: ({ certificate }) => remainingValidityMs(certificate, clock()) > RENEWAL_MARGIN_MS,
+    create: () => createCa(clock()),
   });
-  const server = await keptIdentity({
-    file: serverFileIn(folder),
-    isGood: ({ certificate }) =>
-      remainingValidityMs(certificate, clock()) > RENEWED_BEFORE_MS && isSignedBy(certificate, authority.certificate),
-    make: () => createServerCertificate(authority, NAMES, clock()),
+  const server = await loadOrCreateIdentity({
+    file: serverFilePath(folder),
+    isUsable: ({ certificate }) =>
+      remainingValidityMs(certificate, clock()) > RENEWAL_MARGIN_MS && isSignedBy(certificate, ca.certificate),
+    create: () => createServerCertificate(ca, LOCAL_NAMES, clock()),
   });
-  const authorityFile = authorityFileIn(folder);
-  if (!existsSync(authorityFile) || readText(authorityFile) !== authority.certificate) {
-    replaceAtomically(authorityFile, authority.certificate, READABLE_BY_ALL);
+  const caFile = caFilePath(folder);
+  if (!existsSync(caFile) || readText(caFile) !== ca.certificate) {
+    replaceAtomically(caFile, ca.certificate, WORLD_READABLE);
   }
   return server;
 }
 
-interface KeptIdentity {
+interface IdentityFile {
   /** Key and certificate in one file, so that a crash or a second starter never leaves a pair that does not fit. */
   readonly file: string;
-  isGood(identity: CertificateAndKey): boolean;
-  make(): Promise<CertificateAndKey>;
+  isUsable(identity: CertificateAndKey): boolean;
+  create(): Promise<CertificateAndKey>;
 }
 
-async function keptIdentity({ file, isGood, make }: KeptIdentity): Promise<CertificateAndKey> {
+async function loadOrCreateIdentity({ file, isUsable, create: make }: IdentityFile): Promise<CertificateAndKey> {
   if (existsSync(file)) {
-    const kept = readBoth(file);
-    if (isGood(kept)) return kept;
+    const kept = readIdentityFile(file);
+    if (isUsable(kept)) return kept;
     const renewed = await make();
     replaceAtomically(file, renewed.key + renewed.certificate);
     return renewed;
@@ -124,7 +124,7 @@ async function keptIdentity({ file, isGood, make }: KeptIdentity): Promise<Certi
   const made = await make();
   createIfAbsent(file, made.key + made.certificate);
   // Of two first starters the earlier one's is kept by both.
-  return readBoth(file);
+  return readIdentityFile(file);
 }
 
 function readText(file: string): string {
@@ -135,7 +135,7 @@ function readText(file: string): string {
   }
 }
 
-function readBoth(file: string): CertificateAndKey {
+function readIdentityFile(file: string): CertificateAndKey {
   const text = readText(file);
   const block = (name: string): string =>
     new RegExp(`-----BEGIN ${name}-----[^-]+-----END ${name}-----\\n?`).exec(text)?.[0] ?? '';

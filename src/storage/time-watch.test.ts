@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { databaseSettings, dropDatabase } from '../../test/fixtures/database.ts';
-import { readConfig } from '../config.ts';
+import { parseConfig } from '../config.ts';
 import { Keyring } from '../crypto/keyring.ts';
 import { systemRandom } from '../crypto/random.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../kernel/clock.ts';
@@ -34,7 +34,7 @@ describe('the stored time', () => {
 
   before(async () => {
     const settings = { ...(await databaseSettings(directory)), CARDVAULT_CLOCK: 'system' };
-    const opened = openDatabase(readConfig({ CARDVAULT_DATA_DIR: directory, ...settings }).database, clock, random);
+    const opened = openDatabase(parseConfig({ CARDVAULT_DATA_DIR: directory, ...settings }).database, clock, random);
     database = opened.database;
     await opened.database.migrate(clock);
     const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { trustedTime } from '../../test/fixtures/clock.ts';
 import { databaseSettings, dropDatabase } from '../../test/fixtures/database.ts';
 import { initializeJournal } from '../../test/fixtures/journals.ts';
-import { readConfig } from '../config.ts';
+import { parseConfig } from '../config.ts';
 import { Keyring } from '../crypto/keyring.ts';
 import { systemRandom } from '../crypto/random.ts';
 import { DAY } from '../kernel/clock.ts';
@@ -37,7 +37,7 @@ let database: Database;
 
 before(async () => {
   const settings = { ...(await databaseSettings(directory)), CARDVAULT_CLOCK: 'system' };
-  const config = readConfig({ CARDVAULT_DATA_DIR: directory, ...settings });
+  const config = parseConfig({ CARDVAULT_DATA_DIR: directory, ...settings });
   const opened = openDatabase(config.database, clock, random);
   database = opened.database;
   await opened.database.migrate(clock);

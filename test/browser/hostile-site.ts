@@ -1,7 +1,7 @@
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { localIdentity } from '../../src/http/tls.ts';
+import { loadOrCreateLocalIdentity } from '../../src/http/tls.ts';
 import type { TestService } from '../fixtures/test-service.ts';
 
 /** Another site on the same machine: nothing but an empty page, which does what the test says. */
@@ -12,7 +12,7 @@ export interface HostileSite {
 
 /** It shows the key of the service itself, because the browser trusts no other; to browsers it is another origin all the same. */
 export async function startHostileSite(service: TestService): Promise<HostileSite> {
-  const { certificate, key } = await localIdentity(join(service.directory, 'tls'), service.now);
+  const { certificate, key } = await loadOrCreateLocalIdentity(join(service.directory, 'tls'), service.now);
   const server = createServer({ cert: certificate, key }, (_, response) => {
     response.setHeader('content-type', 'text/html');
     response.end('<!doctype html><title>You have won</title><link rel="icon" href="data:,"><h1>You have won</h1>');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { OPERATOR } from '../../console/people/roles.ts';
-import { joinUrl } from '../../src/cli/operator.ts';
+import { formatJoinUrl } from '../../src/cli/operator.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { type SeededService, startSeededService } from './seeded-service.ts';
@@ -188,7 +188,7 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     await visitor.checkAccessibility();
     const to = { account: harbour.account, role: 'owner', email: 'petra@harbour.example' } as const;
     const link = await service.core.people.invitations.invite(to, OPERATOR, { actor: { type: 'operator' } });
-    await page.goto(joinUrl(browser.origin, link));
+    await page.goto(formatJoinUrl(browser.origin, link));
     await headed(page, /Harbour Books/);
     await visitor.checkAccessibility();
     const member = await harbour.analyst.visit(browser, { locale: 'es-ES', width: 390, colorScheme: 'dark' });

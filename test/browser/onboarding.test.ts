@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { joinUrl } from '../../src/cli/operator.ts';
+import { formatJoinUrl } from '../../src/cli/operator.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
@@ -80,7 +80,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     const first = await service.core.people.invitations.firstOperator({ actor: { type: 'service' } });
     assert.ok(first);
     const { page } = operator;
-    await followLink(page, joinUrl(browser.origin, first), {
+    await followLink(page, formatJoinUrl(browser.origin, first), {
       name: 'Otto',
       email: 'otto@service.example',
       password: PASSWORD,

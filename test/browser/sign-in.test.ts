@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { joinUrl } from '../../src/cli/operator.ts';
+import { formatJoinUrl } from '../../src/cli/operator.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { newPerson, type UserClient } from '../console/console-client.ts';
@@ -65,7 +65,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
   const newLink = async (email: string): Promise<string> => {
     const { invitations } = service.core.people;
     const link = await invitations.invite({ account, role: 'developer', email }, { account, role: 'owner' }, BY_TEST);
-    return joinUrl(browser.origin, link);
+    return formatJoinUrl(browser.origin, link);
   };
 
   it('a wrong address, password and code look the same', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { exportJournal } from '../../src/audit/verify.ts';
-import { joinUrl } from '../../src/cli/operator.ts';
+import { formatJoinUrl } from '../../src/cli/operator.ts';
 import { newPerson } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
@@ -159,7 +159,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
   it('a link that is opened again goes on, until its work is done', async () => {
     const to = { account, role: 'developer', email: 'joining@example.com' } as const;
     const link = await service.core.people.invitations.invite(to, { account, role: 'owner' }, BY_TEST);
-    const url = joinUrl(browser.origin, link);
+    const url = formatJoinUrl(browser.origin, link);
     const { page: own, close } = await browser.newVisitor();
     await followLink(own, url, { name: 'Jo', password: PASSWORD });
     await own.reload();

@@ -8,8 +8,8 @@ import { type Assets, addAssets } from '../../src/http/assets.ts';
 import { browserHeaders } from '../../src/http/browser-headers.ts';
 import { openLog } from '../../src/http/log.ts';
 import { Metrics } from '../../src/http/metrics.ts';
-import { bareServer } from '../../src/http/server.ts';
-import { localIdentity } from '../../src/http/tls.ts';
+import { createBaseServer } from '../../src/http/server.ts';
+import { loadOrCreateLocalIdentity } from '../../src/http/tls.ts';
 
 /** The listener of the console with nothing but its files, on a free port. */
 export async function startSite(
@@ -19,21 +19,21 @@ export async function startSite(
   const folder = mkdtempSync(join(tmpdir(), 'cardvault-site-'));
   const random = systemRandom();
   const metrics = new Metrics({
-    waitingWrites: () => 0,
-    ready: async () => true,
+    countWaitingWrites: () => 0,
+    isReady: async () => true,
     isTimeTrusted: () => true,
-    certificateEnds: async () => [],
-    doubtfulPayments: async () => 0,
-    verifications: () => Promise.resolve([]),
-    alteredRows: async () => new Map(),
-    missingSadKeys: async () => 0,
+    listCertificateExpiries: async () => [],
+    countInDoubtPayments: async () => 0,
+    listVerifications: () => Promise.resolve([]),
+    countAlteredRows: async () => new Map(),
+    countMissingSadKeys: async () => 0,
   });
   const log = openLog('error', { write: () => undefined });
   const reporting = { log, metrics, listener: 'console', headers: browserHeaders };
-  const app = bareServer({ ...reporting, clock: Date.now, random, trustedProxies: [] });
+  const app = createBaseServer({ ...reporting, clock: Date.now, random, trustedProxies: [] });
   addAssets(app, assets, pages, random);
   await app.ready();
-  const { certificate, key } = await localIdentity(folder, Date.now);
+  const { certificate, key } = await loadOrCreateLocalIdentity(folder, Date.now);
   const server = createServer({ cert: certificate, key }, (request, response) => app.routing(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const stop = (): void => {

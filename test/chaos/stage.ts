@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { readConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
 import { systemClocks } from '../fixtures/clock.ts';
 import { Dice } from '../simulation/dice.ts';
@@ -115,7 +115,7 @@ async function clear(
 
 /** A new vault with an account that may pay; returns its key. */
 async function newKey({ directory, variables }: Node): Promise<string> {
-  const core = await openCore(readConfig({ ...variables, CARDVAULT_DATA_DIR: directory }), systemClocks);
+  const core = await openCore(parseConfig({ ...variables, CARDVAULT_DATA_DIR: directory }), systemClocks);
   try {
     const account = (await core.accounts.create('Chaos', OPERATOR)).id;
     const request = { processor: 'simulator', settings: SETTINGS, force: false };

@@ -1,5 +1,5 @@
 import { test } from 'node:test';
-import { readConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/config.ts';
 import { systemRandom } from '../../src/crypto/random.ts';
 import { openDatabase } from '../../src/storage/open.ts';
 import { sharedPostgres } from '../fixtures/postgres.ts';
@@ -15,7 +15,7 @@ if (absent === false)
     const settings = { CARDVAULT_DATABASE_URL: address, CARDVAULT_DATABASE_SHARDED: 'true' };
     return {
       open: async (journalKey) => {
-        const { database } = openDatabase(readConfig(settings).database, () => Date.now(), systemRandom());
+        const { database } = openDatabase(parseConfig(settings).database, () => Date.now(), systemRandom());
         await database.useJournalKey(journalKey);
         return database;
       },

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { Authentication } from '../../src/accounts/authentication.ts';
 import type { AuditRecord } from '../../src/audit/audit.ts';
 import { exportJournal } from '../../src/audit/verify.ts';
-import { readConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
 import { SECOND } from '../../src/kernel/clock.ts';
 import { commitAll, type Value, write } from '../../src/storage/database.ts';
@@ -31,7 +31,7 @@ describe('an account whose row was changed in the database', () => {
     directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
     const settings = { ...(await databaseSettings(directory)), CARDVAULT_CLOCK: 'system' };
     core = await openCore(
-      readConfig({ CARDVAULT_DATA_DIR: directory, ...settings }),
+      parseConfig({ CARDVAULT_DATA_DIR: directory, ...settings }),
       steadyClocks(() => now),
     );
   });

@@ -10,7 +10,7 @@ import { AlteredRows } from '../../src/audit/altered-rows.ts';
 import type { AuditRecord } from '../../src/audit/audit.ts';
 import { RowCheck } from '../../src/audit/row-check.ts';
 import { exportJournal } from '../../src/audit/verify.ts';
-import { readConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { commitAll, type Value, write } from '../../src/storage/database.ts';
@@ -39,7 +39,7 @@ describe('a key whose row was changed in the database', () => {
     directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
     const settings = { ...(await databaseSettings(directory)), CARDVAULT_CLOCK: 'system' };
     core = await openCore(
-      readConfig({ CARDVAULT_DATA_DIR: directory, ...settings }),
+      parseConfig({ CARDVAULT_DATA_DIR: directory, ...settings }),
       steadyClocks(() => now),
     );
     account = (await core.accounts.create('Shop', BY_OPERATOR)).id;

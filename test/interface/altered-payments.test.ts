@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { listProcessors } from '../../src/accounts/account-store.ts';
 import type { AuditRecord } from '../../src/audit/audit.ts';
 import { exportJournal } from '../../src/audit/verify.ts';
-import { readConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
@@ -36,7 +36,7 @@ describe('payments whose rows were changed in the database', () => {
     directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
     const settings = { ...(await databaseSettings(directory)), CARDVAULT_CLOCK: 'system' };
     core = await openCore(
-      readConfig({ CARDVAULT_DATA_DIR: directory, ...settings }),
+      parseConfig({ CARDVAULT_DATA_DIR: directory, ...settings }),
       steadyClocks(() => now),
     );
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Operation } from '../../src/http/openapi.ts';
+import type { OpenApiOperation } from '../../src/http/openapi.ts';
 import { faultsOf } from '../fixtures/json-schema.ts';
 import { type CallOptions, startTestService, type TestService } from '../fixtures/test-service.ts';
 import { idOf, order, PAYMENTS } from './payment-requests.ts';
@@ -40,7 +40,7 @@ const EXAMPLE_TOKEN = /4111118372951111/g;
 interface Document {
   readonly openapi: string;
   readonly info: { readonly version: string };
-  readonly paths: Record<string, Record<string, Operation>>;
+  readonly paths: Record<string, Record<string, OpenApiOperation>>;
   readonly components: { readonly securitySchemes: Record<string, unknown> };
 }
 
@@ -73,14 +73,14 @@ describe('the OpenAPI document', () => {
   });
   after(() => service.stop());
 
-  const operationOf = (method: string, path: string): Operation =>
+  const operationOf = (method: string, path: string): OpenApiOperation =>
     document.paths[path]?.[method] ?? assert.fail(`${method} ${path} is missing`);
 
   const headersFor = (path: string, secret: string): Record<string, string> =>
     isProxy(path)
       ? { 'ft-access-key': secret, 'content-type': mediaOf(path).replace('*/*', 'text/plain') }
       : { 'x-api-key': secret };
-  const exampleOf = (path: string, operation: Operation): unknown => {
+  const exampleOf = (path: string, operation: OpenApiOperation): unknown => {
     const example = operation.requestBody?.content[mediaOf(path)]?.example;
     if (!isProxy(path)) return example;
     const text = typeof example === 'string' ? example : JSON.stringify(example);
@@ -88,7 +88,7 @@ describe('the OpenAPI document', () => {
     return text.replace(EXAMPLE_TOKEN, token);
   };
   /** The path with its required query, of which any word that is listed will do. */
-  const queried = (path: string, { parameters }: Operation): string => {
+  const queried = (path: string, { parameters }: OpenApiOperation): string => {
     const required = parameters.filter((parameter) => parameter.in === 'query' && parameter.required);
     const words = required.map(({ name, schema }) => `${name}=${(schema['enum'] as string[])[0]}`);
     return words.length === 0 ? path : `${path}?${words.join('&')}`;
@@ -106,7 +106,7 @@ describe('the OpenAPI document', () => {
     return needs === 'token' ? data.tokens[0].token : data.id;
   };
   const fill = (path: string, id: string): string => path.replace(/\{[a-z]+\}/, id);
-  const schemaOf = (operation: Operation, status: number) =>
+  const schemaOf = (operation: OpenApiOperation, status: number) =>
     operation.responses[String(status)]?.content['application/json']?.schema ??
     assert.fail(`${status} is not documented`);
 

@@ -11,9 +11,9 @@ import { showPayment } from '../../src/http/endpoints/show-payment.ts';
 import { voidPayment } from '../../src/http/endpoints/void-payment.ts';
 import { ENVELOPES } from '../../src/http/envelopes.ts';
 import { serializable } from '../../src/http/fields.ts';
-import type { Admission } from '../../src/http/gate.ts';
+import type { AccessGrant } from '../../src/http/gate.ts';
 import { Performer } from '../../src/http/perform.ts';
-import { failureOf, PROBLEMS } from '../../src/http/problems.ts';
+import { PROBLEMS, toFailure } from '../../src/http/problems.ts';
 import { Idempotency } from '../../src/idempotency/idempotency.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
@@ -150,7 +150,7 @@ export class Machine {
       origin: { actor: { type: 'key', id: 'key_1', name: 'shop' } },
       rate: undefined,
       at: this.#clock(),
-    } as unknown as Admission;
+    } as unknown as AccessGrant;
     try {
       const { path } = ENDPOINTS[endpoint];
       const answer = await this.#performers[endpoint].perform({
@@ -164,7 +164,7 @@ export class Machine {
       });
       return { status: answer.status, replayed: answer.replayed, text: answer.body, cause: undefined };
     } catch (error) {
-      const failure = failureOf(error);
+      const failure = toFailure(error);
       const { status } = PROBLEMS[failure.code];
       const text = JSON.stringify(ENVELOPES.payments.failure(failure, status));
       return { status, replayed: false, text, cause: error };

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { readConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
 import { HOUR } from '../../src/kernel/clock.ts';
 import { steadyClocks } from '../fixtures/clock.ts';
@@ -26,7 +26,7 @@ describe('cardvault operator', () => {
   const run = (...args: string[]) => runInProcess(directory, 'operator', ...args);
   const withVault = async <T>(act: (core: Awaited<ReturnType<typeof openCore>>) => Promise<T>): Promise<T> => {
     const settings = await databaseSettings(directory);
-    const core = await openCore(readConfig({ CARDVAULT_DATA_DIR: directory, ...settings }), steadyClocks(now));
+    const core = await openCore(parseConfig({ CARDVAULT_DATA_DIR: directory, ...settings }), steadyClocks(now));
     try {
       return await act(core);
     } finally {

@@ -4,7 +4,7 @@ import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, sy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
-import { readConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
 import { steadyClocks } from '../fixtures/clock.ts';
 import {
@@ -122,7 +122,7 @@ describe('serve', () => {
     assert.match(link, /^https:\/\/localhost:[0-9]+\/join#[A-Za-z0-9_-]{43}\n$/);
 
     const core = await openCore(
-      readConfig({ ...(await databaseSettings(directory)), CARDVAULT_DATA_DIR: directory }),
+      parseConfig({ ...(await databaseSettings(directory)), CARDVAULT_DATA_DIR: directory }),
       steadyClocks(Date.now),
     );
     try {

@@ -5,7 +5,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { PERMISSIONS } from '../../src/accounts/permission.ts';
-import { readConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
 import { DAY } from '../../src/kernel/clock.ts';
 import { commitAll, write } from '../../src/storage/database.ts';
@@ -396,7 +396,7 @@ describe('the command line', () => {
 
     test('an expired key has no successor', async () => {
       const { id } = (await newKey()).json;
-      const core = await openCore(readConfig({ CARDVAULT_DATA_DIR: directory }), systemClocks);
+      const core = await openCore(parseConfig({ CARDVAULT_DATA_DIR: directory }), systemClocks);
       await core.accounts.editKey(id, { expiresAt: Date.now() - 1 }, { actor: { type: 'operator' } });
       await core.close();
       const { code, err } = await run(directory, 'key', 'rotate', id, '--json');
@@ -506,7 +506,7 @@ describe('the command line', () => {
         [{ of: account }, { of: 'service' }],
       );
       assert.match((await run(own, 'audit', 'export', '--account', 'acct_unknown')).err, /no such account/);
-      const core = await openCore(readConfig({ CARDVAULT_DATA_DIR: own }), systemClocks);
+      const core = await openCore(parseConfig({ CARDVAULT_DATA_DIR: own }), systemClocks);
       const forged = { sql: "update journal set environment = 'other' where account <> ''", rows: [[]] };
       await core.database.commit({ writes: [forged] });
       await core.close();

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { verifyJournal } from '../../src/audit/verify.ts';
-import { runCommandLine } from '../../src/cli/cli.ts';
-import { readConfig } from '../../src/config.ts';
+import { runCommandLine } from '../../src/cli/command-line.ts';
+import { parseConfig } from '../../src/config.ts';
 import { systemRandom } from '../../src/crypto/random.ts';
 import { beginCopy, identifySource, makeSchema, unfinishedCopy } from '../../src/storage/copy.ts';
 import { copyRows } from '../../src/storage/copy-rows.ts';
@@ -208,13 +208,13 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
         now += 3000;
         return now;
       };
-      const config = readConfig({ CARDVAULT_DATA_DIR: keyless });
+      const config = parseConfig({ CARDVAULT_DATA_DIR: keyless });
       const code = await runCommandLine([...copy(source, await databases.address('SQLite')), ...json], {
         clock,
         paths: () => config,
         open: () => Promise.reject(new Error('a copy opens no vault')),
         openDatabase: (address) =>
-          openDatabase(readConfig({ CARDVAULT_DATABASE_URL: address }).database, clock, systemRandom()),
+          openDatabase(parseConfig({ CARDVAULT_DATABASE_URL: address }).database, clock, systemRandom()),
         unlockJournal: () => Promise.resolve(false),
         start: () => Promise.reject(new Error('nothing serves')),
         untilStopped: () => Promise.resolve(),

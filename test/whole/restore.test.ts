@@ -16,8 +16,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { Core } from '../../src/cli/core.ts';
-import { readConfig } from '../../src/config.ts';
+import type { Core } from '../../src/cli/context.ts';
+import { parseConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
 import { systemClocks } from '../fixtures/clock.ts';
 import { type CommandResult, runInProcess, runWithSettings } from '../fixtures/command.ts';
@@ -35,7 +35,7 @@ describe('restore', { timeout: 120_000 }, () => {
   let directory: string;
   const file = (name: string): string => join(directory, name);
   const backup = (): string => file('backup.db');
-  const open = (folder: string): Promise<Core> => openCore(readConfig({ CARDVAULT_DATA_DIR: folder }), systemClocks);
+  const open = (folder: string): Promise<Core> => openCore(parseConfig({ CARDVAULT_DATA_DIR: folder }), systemClocks);
   const restore = (...more: string[]): Promise<CommandResult> =>
     runInProcess(directory, 'restore', '--from', backup(), '--json', ...more);
   const names = async (folder = directory): Promise<string[]> => {

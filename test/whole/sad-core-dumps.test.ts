@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Captures, type NewCapture } from '../../src/captures/captures.ts';
-import type { Core } from '../../src/cli/core.ts';
-import { readConfig } from '../../src/config.ts';
+import type { Core } from '../../src/cli/context.ts';
+import { parseConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Pan } from '../../src/kernel/pan.ts';
@@ -54,7 +54,7 @@ describe('a dump of PostgreSQL', { skip: absent }, () => {
   };
   async function open(address: string): Promise<Captures> {
     const core = await openCore(
-      readConfig({ CARDVAULT_DATA_DIR: directory, CARDVAULT_DATABASE_URL: address }),
+      parseConfig({ CARDVAULT_DATA_DIR: directory, CARDVAULT_DATABASE_URL: address }),
       systemClocks,
     );
     cores.push(core);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { listSadKeyIds } from '../../src/captures/capture-store.ts';
 import { Captures, type NewCapture } from '../../src/captures/captures.ts';
-import { readConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
 import { SadKeys } from '../../src/crypto/sad-keys.ts';
 import { UnsealError } from '../../src/crypto/seal.ts';
@@ -42,7 +42,7 @@ describe('keys of periods of expiry', () => {
   beforeEach(async () => {
     now = START;
     directory = mkdtempSync(join(tmpdir(), 'cardvault-sad-'));
-    core = await openCore(readConfig({ CARDVAULT_DATA_DIR: directory }), clocks);
+    core = await openCore(parseConfig({ CARDVAULT_DATA_DIR: directory }), clocks);
     captures = newCaptures();
     keys = join(directory, 'cardvault.db.sad-keys');
   });
@@ -83,7 +83,7 @@ describe('keys of periods of expiry', () => {
 
   test('are useless without the database and its root key', async () => {
     await create();
-    const other = await openCore(readConfig({ CARDVAULT_DATA_DIR: join(directory, 'other') }), clocks);
+    const other = await openCore(parseConfig({ CARDVAULT_DATA_DIR: join(directory, 'other') }), clocks);
     try {
       const thief = new SadKeys({ ...other, store: core.opened.sadKeys });
       const [row] = await core.database.read('select sad from captures');

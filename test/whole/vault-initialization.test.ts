@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { verifyJournal } from '../../src/audit/verify.ts';
-import { readConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
 import { MissingKeyError } from '../../src/crypto/keyring.ts';
 import { systemClocks } from '../fixtures/clock.ts';
@@ -17,7 +17,7 @@ describe('what a vault began with', () => {
   });
   after(() => rmSync(directory, { recursive: true, force: true }));
 
-  const open = (make = true) => openCore(readConfig({ CARDVAULT_DATA_DIR: directory }), systemClocks, { make });
+  const open = (make = true) => openCore(parseConfig({ CARDVAULT_DATA_DIR: directory }), systemClocks, { make });
   const inFile = (...statements: string[]): void => {
     const file = new DatabaseSync(join(directory, 'cardvault.db'));
     for (const sql of statements) file.exec(sql);

@@ -3,7 +3,7 @@ import { exportedRecord } from '../../../src/audit/exported.ts';
 import { type Seen, seenEntries } from '../../../src/audit/readers.ts';
 import type { AuditFilter, AuditPage, ReadRecord } from '../../../src/audit/reading.ts';
 import { exportJournal, type Verification } from '../../../src/audit/verify.ts';
-import type { ReadBy } from '../../../src/http/fields.ts';
+import type { ValueOf } from '../../../src/http/fields.ts';
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../../../src/kernel/environment.ts';
 import { Failure, invalid } from '../../../src/kernel/failure.ts';
@@ -15,7 +15,7 @@ import { isId, typedTime } from '../typed.ts';
 
 /** What the audit log of an account and that of the service have in common. */
 
-type Search = ReadBy<NonNullable<typeof listAudit.body>>;
+type Search = ValueOf<NonNullable<typeof listAudit.body>>;
 
 /**
  * A page of an account's log, or with '' of the service's; who reads it is on record first. Throws `invalid_field`,

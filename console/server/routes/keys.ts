@@ -5,7 +5,7 @@ import type { SummaryLine } from '../../../src/accounts/approval.ts';
 import { toSummaryLines } from '../../../src/accounts/approval-summary.ts';
 import { type KeyTraits, mustBeReadableIn } from '../../../src/accounts/new-key.ts';
 import { PERMISSIONS } from '../../../src/accounts/permission.ts';
-import type { ReadBy } from '../../../src/http/fields.ts';
+import type { ValueOf } from '../../../src/http/fields.ts';
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
 import { Failure, invalid } from '../../../src/kernel/failure.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
@@ -15,7 +15,7 @@ import { typedTime } from '../typed.ts';
 
 type AnyCall = Call<unknown, unknown>;
 
-type TraitsBody = ReadBy<NonNullable<typeof createKey.body>>;
+type TraitsBody = ValueOf<NonNullable<typeof createKey.body>>;
 
 export const keyRoutes: readonly Route[] = [
   route(listKeys, async ({ services, tenant, now, visitor }) => {

@@ -1,4 +1,4 @@
-import type { ReadBy } from '../../../src/http/fields.ts';
+import type { ValueOf } from '../../../src/http/fields.ts';
 import { iso8601 } from '../../../src/kernel/clock.ts';
 import { assertDisplayable } from '../../../src/kernel/displayable.ts';
 import type { Environment } from '../../../src/kernel/environment.ts';
@@ -14,7 +14,7 @@ import { typedSettings } from '../typed.ts';
 import { requestView } from './onboarding.ts';
 
 type AnyCall = Call<unknown, unknown>;
-type Enabling = ReadBy<NonNullable<typeof enablePayments.body>>;
+type Enabling = ValueOf<NonNullable<typeof enablePayments.body>>;
 
 export const operatorPaymentRoutes: readonly Route[] = [
   route(listActivationRequests, async ({ services }) => {

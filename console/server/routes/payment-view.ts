@@ -1,4 +1,4 @@
-import { reasonOf, stateOf } from '../../../src/http/payment-answer.ts';
+import { findReason, operationState } from '../../../src/http/payment-response.ts';
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
 import { formatDecimal } from '../../../src/kernel/money.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
@@ -68,11 +68,11 @@ function shownOperation(payment: Payment, operation: Operation) {
   return {
     id: operation.id,
     type: operation.type,
-    state: stateOf({ payment, operation }),
+    state: operationState({ payment, operation }),
     amount: decimal(payment, operation.amount),
     reference_code: shownReference(operation.referenceCode),
     status_after: operation.after?.status ?? null,
-    reason: reasonOf({ payment, operation }) ?? null,
+    reason: findReason({ payment, operation }) ?? null,
     response_code: particulars.responseCode ?? null,
     approval_code: particulars.approvalCode ?? null,
     processor_id: particulars.processorId ?? null,

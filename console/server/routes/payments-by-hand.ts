@@ -1,6 +1,6 @@
 import type { SummaryLine } from '../../../src/accounts/approval.ts';
 import { toSummaryLines } from '../../../src/accounts/approval-summary.ts';
-import type { ReadBy } from '../../../src/http/fields.ts';
+import type { ValueOf } from '../../../src/http/fields.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import { formatDecimal } from '../../../src/kernel/money.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
@@ -12,12 +12,12 @@ import { type Call, carriedOut, type Route, route } from '../route.ts';
 import { paymentOf } from './payment-found.ts';
 import { shownPayment } from './payment-view.ts';
 
-type Asked = ReadBy<NonNullable<typeof voidByHand.body>>;
+type Asked = ValueOf<NonNullable<typeof voidByHand.body>>;
 type RequestedCall = Call<Asked, undefined>;
 
 /** What people have done with a payment. An outcome that nobody knows is no failure: the payment in the answer tells it. */
 const byHand = <Body extends Asked>(
-  definition: Definition<Body, undefined, ReadBy<typeof voidByHand.data>>,
+  definition: Definition<Body, undefined, ValueOf<typeof voidByHand.data>>,
   commandOf: (body: Body) => Command,
 ): Route =>
   route(

@@ -1,4 +1,4 @@
-import type { ReadBy } from '../../../src/http/fields.ts';
+import type { ValueOf } from '../../../src/http/fields.ts';
 import { timeOrNull } from '../../../src/kernel/clock.ts';
 import { parseCurrency } from '../../../src/kernel/currency.ts';
 import { Failure, invalid } from '../../../src/kernel/failure.ts';
@@ -13,7 +13,7 @@ import { isId, typedTime } from '../typed.ts';
 import { paymentOf } from './payment-found.ts';
 import { listedPayment, shownPayment } from './payment-view.ts';
 
-type Search = ReadBy<NonNullable<typeof listPayments.body>>;
+type Search = ValueOf<NonNullable<typeof listPayments.body>>;
 
 export const paymentRoutes: readonly Route[] = [
   route(listPayments, async (call) => {

@@ -1,4 +1,4 @@
-import type { ReadBy } from '../../../src/http/fields.ts';
+import type { ValueOf } from '../../../src/http/fields.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import type { Configuration } from '../../../src/proxy/configuration.ts';
 import type { Changes } from '../../../src/proxy/configurations.ts';
@@ -31,7 +31,7 @@ export const proxyRoutes: readonly Route[] = [
   }),
 ];
 
-type Body = ReadBy<NonNullable<typeof configureProxy.body>>;
+type Body = ValueOf<NonNullable<typeof configureProxy.body>>;
 
 /** Throws `invalid_field`, `not_possible`. */
 function changesOf(body: Body): Changes {

@@ -1,4 +1,4 @@
-import { tryOut } from '../../../src/http/proxy-trial.ts';
+import { runInWorkbench } from '../../../src/http/workbench.ts';
 import { tryPayload } from '../../wire/proxy.ts';
 import { type Route, route } from '../route.ts';
 
@@ -10,7 +10,7 @@ export const workbenchRoutes: readonly Route[] = [
     // Never production: nobody's card data belongs into a browser.
     const tenant = { account, environment: 'sandbox' } as const;
     const query = type === undefined ? '' : `type=${type}`;
-    const { status, answer, failure } = await tryOut({ kind, text, proxy, tenant, origin, query });
+    const { status, response: answer, failure } = await runInWorkbench({ kind, text, proxy, tenant, origin, query });
     return {
       status,
       answer,

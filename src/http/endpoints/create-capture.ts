@@ -2,8 +2,8 @@ import type { NewCapture } from '../../captures/captures.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import { passesLuhn } from '../../kernel/pan.ts';
 import { cardNumber, currency, expiry, track2, verificationCode } from '../card-fields.ts';
-import { type Call, defineEndpoint, effectOf } from '../endpoint.ts';
-import { anyObject, integer, Mismatch, object, optional, plainText, type ReadBy, reply } from '../fields.ts';
+import { defineEndpoint, effectOf, type RouteCall } from '../endpoint.ts';
+import { anyObject, FieldMismatch, integer, object, optional, output, plainText, type ValueOf } from '../fields.ts';
 
 const ttl = integer({ min: 1, max: LIMITS.captureTtlMinutes }, 'Minutes until the capture ends');
 
@@ -25,18 +25,18 @@ const body = object({
   TTL: optional(ttl),
 });
 
-type Body = ReadBy<typeof body>;
+type Body = ValueOf<typeof body>;
 
-function cardOf({ chd }: Body): Pick<NewCapture, 'pan' | 'name' | 'expiry' | 'sad'> {
+function toCard({ chd }: Body): Pick<NewCapture, 'pan' | 'name' | 'expiry' | 'sad'> {
   const { card, name, exp, cvv, track_2: track } = chd;
   if (card === undefined && cvv === undefined && track === undefined) {
-    throw new Mismatch('at least one of card, cvv and track_2 is required', 'chd');
+    throw new FieldMismatch('at least one of card, cvv and track_2 is required', 'chd');
   }
   if (card !== undefined && track !== undefined && card !== track.pan)
-    throw new Mismatch('contradicts track_2', 'chd.card');
+    throw new FieldMismatch('contradicts track_2', 'chd.card');
   const pan = card ?? track?.pan;
   if (pan !== undefined && !passesLuhn(pan)) {
-    throw new Mismatch(
+    throw new FieldMismatch(
       'expected a card number that passes the Luhn check',
       card === undefined ? 'chd.track_2' : 'chd.card',
     );
@@ -44,20 +44,20 @@ function cardOf({ chd }: Body): Pick<NewCapture, 'pan' | 'name' | 'expiry' | 'sa
   return { pan, name, expiry: exp ?? track?.expiry, sad: { cvv, track2: track?.data } };
 }
 
-function ttlOf({ ttl: lower, TTL: upper }: Body): number {
-  if (lower !== undefined && upper !== undefined && lower !== upper) throw new Mismatch('contradicts TTL', 'ttl');
+function toTtl({ ttl: lower, TTL: upper }: Body): number {
+  if (lower !== undefined && upper !== undefined && lower !== upper) throw new FieldMismatch('contradicts TTL', 'ttl');
   const minutes = lower ?? upper;
-  if (minutes === undefined) throw new Mismatch('required', 'ttl');
+  if (minutes === undefined) throw new FieldMismatch('required', 'ttl');
   return minutes;
 }
 
-function additionalInfoOf(call: Pick<Call<Body, unknown>, 'body' | 'source'>): Body['additional_info'] {
+function toAdditionalInfo(call: Pick<RouteCall<Body, unknown>, 'body' | 'source'>): Body['additional_info'] {
   const { additional_info: info } = call.body;
   const [start, end] = call.source.spans.get('additional_info') ?? [0, 0];
   if (Buffer.byteLength(call.source.text.slice(start, end)) > LIMITS.additionalInfoBytes) {
-    throw new Mismatch(`expected at most ${LIMITS.additionalInfoBytes} bytes`, 'additional_info');
+    throw new FieldMismatch(`expected at most ${LIMITS.additionalInfoBytes} bytes`, 'additional_info');
   }
-  if (Object.hasOwn(info, 'pan_index')) throw new Mismatch('the key pan_index is reserved', 'additional_info');
+  if (Object.hasOwn(info, 'pan_index')) throw new FieldMismatch('the key pan_index is reserved', 'additional_info');
   return info;
 }
 
@@ -75,7 +75,7 @@ export const createCapture = defineEndpoint({
   description:
     'Keeps card data, amount and further fields for ttl minutes and returns an id that holds no sensitive data. The key of the ttl may be written ttl or TTL.',
   body,
-  data: object({ id: reply.text('Id of the capture, a UUID') }),
+  data: object({ id: output.text('Id of the capture, a UUID') }),
   failures: [],
   example: {
     body: {
@@ -89,11 +89,11 @@ export const createCapture = defineEndpoint({
   },
   async handle(call) {
     const request = {
-      ...cardOf(call.body),
+      ...toCard(call.body),
       amount: call.body.amount,
       currency: call.body.currency,
-      additionalInfo: additionalInfoOf(call),
-      ttlMinutes: ttlOf(call.body),
+      additionalInfo: toAdditionalInfo(call),
+      ttlMinutes: toTtl(call.body),
     };
     return render(await call.services.captures.create(call.tenant, request, effectOf(call, render)));
   },

@@ -1,10 +1,10 @@
 import { LIMITS } from '../../kernel/limits.ts';
 import type { NewPayment } from '../../payments/payments.ts';
 import { defineEndpoint } from '../endpoint.ts';
-import { anyJson, choice, integer, list, Mismatch, object, optional, plainText, type ReadBy } from '../fields.ts';
-import { answerExample, paymentAnswer, renderOperation } from '../payment-answer.ts';
-import { callerOf, claimedOf, recallPayment, referenceCode } from '../payment-call.ts';
-import { amountDetails, card, moneyOf, party, partyOf } from '../payment-fields.ts';
+import { anyJson, FieldMismatch, integer, list, object, oneOf, optional, plainText, type ValueOf } from '../fields.ts';
+import { amountDetails, card, party, toMoney, toParty } from '../payment-fields.ts';
+import { claimedOf, referenceCode, replayPayment, toCaller } from '../payment-requests.ts';
+import { formatOperation, paymentResponse, responseExample } from '../payment-response.ts';
 
 const lineItems = optional(
   list(anyJson('A line item, passed on as it is'), { min: 0, max: LIMITS.lineItems }, 'What is bought'),
@@ -12,7 +12,7 @@ const lineItems = optional(
 
 const body = object({
   transaction_info: object({
-    type: choice(['authorization', 'payment'], 'authorization, or payment: authorized and captured in one'),
+    type: oneOf(['authorization', 'payment'], 'authorization, or payment: authorized and captured in one'),
     reference_code: referenceCode,
   }),
   card,
@@ -33,10 +33,10 @@ const body = object({
   line_items: lineItems,
 });
 
-function requestOf(body_: ReadBy<typeof body>): NewPayment {
+function toNewPayment(body_: ValueOf<typeof body>): NewPayment {
   const { transaction_info: info, order_info: order, cardholder_info: cardholder, bill_to: billTo } = body_;
   if (cardholder === undefined && billTo === undefined)
-    throw new Mismatch('required, or bill_to in its place', 'cardholder_info');
+    throw new FieldMismatch('required, or bill_to in its place', 'cardholder_info');
   const { total_amount: total, currency, items_amount: items } = order.amount_details;
   const path = 'order_info.amount_details';
   return {
@@ -48,14 +48,14 @@ function requestOf(body_: ReadBy<typeof body>): NewPayment {
     },
     order: {
       capture: info.type === 'payment',
-      amount: moneyOf(total, currency, `${path}.total_amount`),
+      amount: toMoney(total, currency, `${path}.total_amount`),
       itemsAmount:
-        items === undefined ? undefined : moneyOf(items, currency, `${path}.items_amount`, { mayBeZero: true }),
+        items === undefined ? undefined : toMoney(items, currency, `${path}.items_amount`, { mayBeZero: true }),
       referenceCode: info.reference_code,
       installments: order.installments,
       descriptor: order.descriptor,
-      cardholder: partyOf(cardholder),
-      billTo: partyOf(billTo),
+      cardholder: toParty(cardholder),
+      billTo: toParty(billTo),
       ipAddress: body_.device_info?.ip_address,
       fingerprintSessionId: body_.device_info?.fingerprint_session_id,
       lineItems: body_.line_items ?? order.line_items ?? [],
@@ -75,7 +75,7 @@ export const createPayment = defineEndpoint({
   description:
     'Type authorization holds the amount; type payment also captures it and makes a permanent token of a card that came in clear. Each card field is a value or exactly one placeholder. A declined payment is 200 with status Fail; a refused request is 400 and makes no transaction. While the outcome is unknown the payment is Opened, and is resolved by itself.',
   body,
-  data: paymentAnswer,
+  data: paymentResponse,
   failures: [
     'unknown_token',
     'unknown_capture',
@@ -91,11 +91,11 @@ export const createPayment = defineEndpoint({
       order_info: { amount_details: { total_amount: 125.5, currency: 'USD' } },
       bill_to: { first_name: 'Ana', last_name: 'Lopez', country: 'US', email: 'ana@example.com' },
     },
-    data: answerExample,
+    data: responseExample,
   },
   async handle(call) {
-    const request = requestOf(call.body);
-    return renderOperation(await call.services.payments.authorize(callerOf(call), request, claimedOf(call)));
+    const request = toNewPayment(call.body);
+    return formatOperation(await call.services.payments.authorize(toCaller(call), request, claimedOf(call)));
   },
-  recall: recallPayment,
+  replay: replayPayment,
 });

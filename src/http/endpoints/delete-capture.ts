@@ -1,5 +1,5 @@
-import { defineEndpoint, effectOf, param } from '../endpoint.ts';
-import { object, reply } from '../fields.ts';
+import { defineEndpoint, effectOf, pathParameter } from '../endpoint.ts';
+import { object, output } from '../fields.ts';
 
 const render = (id: string) => ({ id, status: 'success' as const });
 
@@ -14,11 +14,11 @@ export const deleteCapture = defineEndpoint({
   permission: 'captures:delete',
   summary: 'Delete a capture',
   description: 'Ends a capture at once and for good. One that does not exist, or whose ttl has ended, is 400.',
-  data: object({ id: reply.text('Id of the capture'), status: reply.word(['success'], 'success') }),
+  data: object({ id: output.text('Id of the capture'), status: output.oneOf(['success'], 'success') }),
   failures: ['unknown_capture'],
   example: { data: { id: '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c', status: 'success' } },
   async handle(call) {
-    const id = param(call, 'id');
+    const id = pathParameter(call, 'id');
     await call.services.captures.delete(call.tenant, id, effectOf(call, render));
     return render(id);
   },

@@ -1,7 +1,7 @@
 import { LIMITS } from '../../kernel/limits.ts';
 import type { Deletion } from '../../vault/vault.ts';
 import { defineEndpoint, effectOf } from '../endpoint.ts';
-import { list, object, reference, reply } from '../fields.ts';
+import { anyString, list, object, output } from '../fields.ts';
 
 const render = (deletions: Deletion[]) => ({
   tokens: deletions.map(({ token, deleted }) => ({
@@ -21,12 +21,12 @@ export const deleteTokens = defineEndpoint({
   summary: 'Delete tokens',
   description:
     'Deletes tokens and the card numbers behind them for good. The answer has one entry for each distinct token.',
-  body: object({ tokens: list(reference('A token'), { min: 1, max: LIMITS.tokensPerDelete }, 'The tokens') }),
+  body: object({ tokens: list(anyString('A token'), { min: 1, max: LIMITS.tokensPerDelete }, 'The tokens') }),
   data: object({
-    tokens: reply.list(
+    tokens: output.list(
       object({
-        id: reply.text('The token'),
-        status: reply.word(['success', 'fail'], 'fail when there is no such token'),
+        id: output.text('The token'),
+        status: output.oneOf(['success', 'fail'], 'fail when there is no such token'),
       }),
       'One entry for each distinct token',
     ),

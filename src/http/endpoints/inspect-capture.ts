@@ -2,8 +2,8 @@ import type { AdditionalInfo } from '../../captures/capture.ts';
 import { isUuid } from '../../kernel/ids.ts';
 import { truncatePans } from '../../kernel/pan.ts';
 import { truncatePansInJson } from '../../kernel/pan-json.ts';
-import { defineEndpoint, param } from '../endpoint.ts';
-import { anyObject, object, optional, reply } from '../fields.ts';
+import { defineEndpoint, pathParameter } from '../endpoint.ts';
+import { anyObject, object, optional, output } from '../fields.ts';
 import { ADDITIONAL_INFO, withPanIndex } from './pan-index.ts';
 
 /** GET /transactions/requests/{id}/inspect (interface: Transactions). */
@@ -19,11 +19,11 @@ export const inspectCapture = defineEndpoint({
   description:
     'Returns a capture without sensitive data; what looks like a card number in additional_info comes back truncated. A capture that does not exist, or whose ttl has ended, has data.status fail.',
   data: object({
-    id: reply.text('Id of the capture'),
-    amount: optional(reply.integer('Amount')),
-    currency: optional(reply.text('ISO 4217 code')),
+    id: output.text('Id of the capture'),
+    amount: optional(output.integer('Amount')),
+    currency: optional(output.text('ISO 4217 code')),
     additional_info: optional(anyObject(ADDITIONAL_INFO)),
-    status: reply.word(['success', 'fail'], 'success while the capture exists and its ttl has not ended'),
+    status: output.oneOf(['success', 'fail'], 'success while the capture exists and its ttl has not ended'),
   }),
   failures: [],
   example: {
@@ -36,7 +36,7 @@ export const inspectCapture = defineEndpoint({
     },
   },
   async handle(call) {
-    const id = param(call, 'id');
+    const id = pathParameter(call, 'id');
     const found = await call.services.captures.inspect(call.tenant, id);
     if (found === undefined) return { id: truncatedId(id), status: 'fail' as const };
     const { capture, panIndex } = found;

@@ -1,9 +1,9 @@
 import { iso8601 } from '../../kernel/clock.ts';
 import { formatLongExpiry } from '../../kernel/expiry.ts';
 import { truncatePan } from '../../kernel/pan.ts';
-import { defineEndpoint, param } from '../endpoint.ts';
-import { object, optional, reply } from '../fields.ts';
-import { textForKey } from './token-record.ts';
+import { defineEndpoint, pathParameter } from '../endpoint.ts';
+import { object, optional, output } from '../fields.ts';
+import { truncateForKey } from './token-record.ts';
 
 /** GET /v1/tokens/{token}/inspect (interface: Permanent tokens). */
 export const inspectToken = defineEndpoint({
@@ -18,13 +18,13 @@ export const inspectToken = defineEndpoint({
   description:
     'What a token stands for, without the card number. A card number in the name comes back truncated to keys without tokens:detokenize. A token that does not exist is 400.',
   data: object({
-    token: reply.text('The token'),
-    card_truncated: reply.text('Card number, first 6 and last 4 digits'),
-    exp: optional(reply.text('Expiry, MM/YYYY; absent when none is known')),
-    name: optional(reply.text('Cardholder name; absent when none is known')),
-    status: reply.integer('1'),
-    created_by: reply.text('Name of the API key that made the token'),
-    createdAt: reply.time('When the token was made'),
+    token: output.text('The token'),
+    card_truncated: output.text('Card number, first 6 and last 4 digits'),
+    exp: optional(output.text('Expiry, MM/YYYY; absent when none is known')),
+    name: optional(output.text('Cardholder name; absent when none is known')),
+    status: output.integer('1'),
+    created_by: output.text('Name of the API key that made the token'),
+    createdAt: output.time('When the token was made'),
   }),
   failures: ['unknown_token'],
   example: {
@@ -39,12 +39,15 @@ export const inspectToken = defineEndpoint({
     },
   },
   async handle(call) {
-    const { token, card, createdBy, createdAt } = await call.services.vault.inspect(call.tenant, param(call, 'token'));
+    const { token, card, createdBy, createdAt } = await call.services.vault.inspect(
+      call.tenant,
+      pathParameter(call, 'token'),
+    );
     return {
       token,
       card_truncated: truncatePan(card.pan),
       exp: card.expiry && formatLongExpiry(card.expiry),
-      name: card.name && textForKey(card.name, call.key),
+      name: card.name && truncateForKey(card.name, call.key),
       status: 1,
       created_by: createdBy.name,
       createdAt: iso8601(createdAt),

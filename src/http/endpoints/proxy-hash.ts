@@ -1,12 +1,12 @@
 import { invalid } from '../../kernel/failure.ts';
 import { HASH_TYPES, type HashType } from '../../proxy/hash.ts';
 import { defineEndpoint } from '../endpoint.ts';
-import { object, reply } from '../fields.ts';
-import { PLACEHOLDERS, PROXY_HEADERS, type ProxyCall, payloadOf } from './proxy-parameters.ts';
+import { object, output } from '../fields.ts';
+import { PLACEHOLDERS, PROXY_HEADERS, type ProxyCall, toPayload } from './proxy-parameters.ts';
 
-export async function hashAnswer(call: ProxyCall) {
-  const hashType = typeOf(call.query);
-  return { hashValue: await call.services.proxy.hash(payloadOf(call), hashType), hashType };
+export async function hashResponse(call: ProxyCall) {
+  const hashType = parseHashType(call.query);
+  return { hashValue: await call.services.proxy.hash(toPayload(call), hashType), hashType };
 }
 
 /** POST /proxy/hash/?type= (interface: Proxy). */
@@ -23,8 +23,8 @@ export const proxyHash = defineEndpoint({
   description: `Replaces the placeholders anywhere in a text, escaped as in a JSON string, and returns the digest of the resulting bytes. ${PLACEHOLDERS}`,
   text: { media: 'any', description: 'Text in UTF-8 of any form; may be empty.' },
   data: object({
-    hashValue: reply.text('Base64 of the digest'),
-    hashType: reply.word(HASH_TYPES, 'The algorithm'),
+    hashValue: output.text('Base64 of the digest'),
+    hashType: output.oneOf(HASH_TYPES, 'The algorithm'),
   }),
   failures: ['invalid_field', 'invalid_placeholder', 'unknown_token', 'unknown_capture', 'proxy_not_configured'],
   example: {
@@ -32,10 +32,10 @@ export const proxyHash = defineEndpoint({
     body: '{"chd":{"holder":"{{4111118372951111:detokenize | extract:name}}","number":"{{4111118372951111:detokenize | extract:card}}"}}',
     data: { hashValue: '+N+rRbmf9BjOVjt9N96jvJh1w4CXBrrTWsPkdriagCU=', hashType: 'SHA256' },
   },
-  handle: hashAnswer,
+  handle: hashResponse,
 });
 
-function typeOf(query: string): HashType {
+function parseHashType(query: string): HashType {
   const [given, ...more] = new URLSearchParams(query).getAll('type');
   const type = HASH_TYPES.find((each) => each === given);
   if (type === undefined || more.length > 0)

@@ -1,10 +1,10 @@
 import { LIMITS } from '../../kernel/limits.ts';
 import { defineEndpoint } from '../endpoint.ts';
-import { anyObject, list, object, reply } from '../fields.ts';
-import { PLACEHOLDERS, PROXY_HEADERS, type ProxyCall, payloadOf } from './proxy-parameters.ts';
+import { anyObject, list, object, output } from '../fields.ts';
+import { PLACEHOLDERS, PROXY_HEADERS, type ProxyCall, toPayload } from './proxy-parameters.ts';
 
 /** What the interface lists (Proxy JOSE request body); other keys may be anything and are not named in failures. */
-const KEYS: ReadonlySet<string> = new Set([
+const NAMED_KEYS: ReadonlySet<string> = new Set([
   'uniqueCode',
   'terminalId',
   'purchaseAmount',
@@ -31,8 +31,8 @@ const KEYS: ReadonlySet<string> = new Set([
   'credentialOnFile',
 ]);
 
-export async function joseAnswer(call: ProxyCall) {
-  const { value, signature } = await call.services.proxy.jose(payloadOf(call), KEYS);
+export async function joseResponse(call: ProxyCall) {
+  const { value, signature } = await call.services.proxy.jose(toPayload(call), NAMED_KEYS);
   return { value, encryption: signature, signed: true };
 }
 
@@ -58,9 +58,9 @@ export const proxyJose = defineEndpoint({
     'Any members; these two have their form.',
   ),
   data: object({
-    value: reply.text('The encrypted payload: JWE in compact form, for the processor'),
-    encryption: reply.text('JWS in compact form by the merchant over `value`'),
-    signed: reply.truth('The payload is signed'),
+    value: output.text('The encrypted payload: JWE in compact form, for the processor'),
+    encryption: output.text('JWS in compact form by the merchant over `value`'),
+    signed: output.bool('The payload is signed'),
   }),
   failures: ['invalid_placeholder', 'unknown_token', 'unknown_capture', 'proxy_not_configured'],
   example: {
@@ -80,5 +80,5 @@ export const proxyJose = defineEndpoint({
     },
     data: { value: 'eyJhbGciOiJSU0EtT0FFUC0yNTYi…', encryption: 'eyJhbGciOiJSUzI1NiIs…', signed: true },
   },
-  handle: joseAnswer,
+  handle: joseResponse,
 });

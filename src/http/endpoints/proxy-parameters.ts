@@ -1,7 +1,7 @@
 import type { ApiKey } from '../../accounts/api-key.ts';
 import { readEncryption } from '../../placeholders/encryption.ts';
 import type { Payload } from '../../proxy/proxy.ts';
-import type { Call, Parameter, Services } from '../endpoint.ts';
+import type { Parameter, RouteCall, Services } from '../endpoint.ts';
 
 const ENCRYPTION_HEADER = 'ft-encryption';
 
@@ -19,13 +19,14 @@ export const PLACEHOLDERS =
   'Placeholders are `{{ token : detokenize | extract:PART }}` for permanent tokens and `{{ id : transaction | extract:PART }}` for captures, with PART `card`, `expiration`, `name`, `token` or (captures only) `cvv`; `| date:FORMAT` after `extract:expiration` (`MM`, `YY`, `YYYY`, `MM/YY`, `MM/YYYY`, `YYYY/MM`, `YYYY-MM`), and `| encrypt` at the end. They need the permission `tokens:detokenize` or `captures:retrieve`. Everything that is not a placeholder stays byte for byte.';
 
 /** What endpoints of the proxy look at. */
-export interface ProxyCall extends Pick<Call<unknown, unknown>, 'tenant' | 'origin' | 'query' | 'headers' | 'source'> {
+export interface ProxyCall
+  extends Pick<RouteCall<unknown, unknown>, 'tenant' | 'origin' | 'query' | 'headers' | 'source'> {
   readonly services: Pick<Services, 'proxy'>;
   readonly key: Pick<ApiKey, 'permissions'>;
 }
 
 /** Throws `invalid_field` when the header is malformed. */
-export const payloadOf = ({ tenant, key, origin, source, headers }: ProxyCall): Payload => ({
+export const toPayload = ({ tenant, key, origin, source, headers }: ProxyCall): Payload => ({
   reader: { tenant, permissions: key.permissions, origin },
   text: source.text,
   encryption: readEncryption(headers[ENCRYPTION_HEADER]),

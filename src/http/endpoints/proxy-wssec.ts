@@ -1,8 +1,8 @@
 import { defineEndpoint } from '../endpoint.ts';
-import { object, reply } from '../fields.ts';
-import { PLACEHOLDERS, PROXY_HEADERS, type ProxyCall, payloadOf } from './proxy-parameters.ts';
+import { object, output } from '../fields.ts';
+import { PLACEHOLDERS, PROXY_HEADERS, type ProxyCall, toPayload } from './proxy-parameters.ts';
 
-export const wssecAnswer = async (call: ProxyCall) => ({ xml: await call.services.proxy.wssec(payloadOf(call)) });
+export const wssecResponse = async (call: ProxyCall) => ({ xml: await call.services.proxy.wssec(toPayload(call)) });
 
 /** POST /proxy/wssec (interface: Proxy). */
 export const proxyWssec = defineEndpoint({
@@ -20,11 +20,11 @@ export const proxyWssec = defineEndpoint({
     description:
       'A well-formed XML document in UTF-8 without DOCTYPE and processing instructions, elements at most 100 deep.',
   },
-  data: object({ xml: reply.text('The SOAP envelope') }),
+  data: object({ xml: output.text('The SOAP envelope') }),
   failures: ['malformed_xml', 'invalid_placeholder', 'unknown_token', 'unknown_capture', 'proxy_not_configured'],
   example: {
     body: '<compra xmlns="http://www.example.com/compra"><numeroTarjeta>{{4111118372951111:detokenize | extract:card}}</numeroTarjeta></compra>',
     data: { xml: '<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/">…</soapenv:Envelope>' },
   },
-  handle: wssecAnswer,
+  handle: wssecResponse,
 });

@@ -1,8 +1,8 @@
 import { defineEndpoint } from '../endpoint.ts';
-import { object, word } from '../fields.ts';
-import { answerFor, paymentAnswer } from '../payment-answer.ts';
-import { operateOn, recallPayment, referenceCode } from '../payment-call.ts';
-import { partInfo, partOf } from '../payment-fields.ts';
+import { exactly, object } from '../fields.ts';
+import { partialAmount, toRequestedAmount } from '../payment-fields.ts';
+import { executeOperation, referenceCode, replayPayment } from '../payment-requests.ts';
+import { operationExample, paymentResponse } from '../payment-response.ts';
 
 /** POST /v1/payments/{transactionId}/refund (interface: Payments). */
 export const refundPayment = defineEndpoint({
@@ -17,17 +17,17 @@ export const refundPayment = defineEndpoint({
   description:
     'In full or in parts, up to what was collected. One operation at a time: while another one is under way the answer is 409.',
   body: object({
-    transaction_info: object({ type: word('payment_refund', 'payment_refund'), reference_code: referenceCode }),
-    refund_info: partInfo('The amount to give back'),
+    transaction_info: object({ type: exactly('payment_refund', 'payment_refund'), reference_code: referenceCode }),
+    refund_info: partialAmount('The amount to give back'),
   }),
-  data: paymentAnswer,
+  data: paymentResponse,
   failures: ['unknown_payment', 'payment_state', 'operation_in_progress'],
   example: {
     body: {
       transaction_info: { type: 'payment_refund', reference_code: 'A-1001' },
       refund_info: { amount_details: { total_amount: 25.5, currency: 'USD' } },
     },
-    data: answerFor('payment_refund', 'Refund successful', 'Collected', {
+    data: operationExample('payment_refund', 'Refund successful', 'Collected', {
       total_amount: 25.5,
       refunded_amount: 25.5,
       currency: 'USD',
@@ -35,7 +35,7 @@ export const refundPayment = defineEndpoint({
   },
   handle(call) {
     const { transaction_info: info, refund_info: part } = call.body;
-    return operateOn(call, { type: info.type, amount: partOf(part) }, info.reference_code);
+    return executeOperation(call, { type: info.type, amount: toRequestedAmount(part) }, info.reference_code);
   },
-  recall: recallPayment,
+  replay: replayPayment,
 });

@@ -1,6 +1,6 @@
 import { formatExpiry } from '../../kernel/expiry.ts';
-import { defineEndpoint, param } from '../endpoint.ts';
-import { anyObject, object, optional, reply } from '../fields.ts';
+import { defineEndpoint, pathParameter } from '../endpoint.ts';
+import { anyObject, object, optional, output } from '../fields.ts';
 import { ADDITIONAL_INFO, withPanIndex } from './pan-index.ts';
 
 /** GET /transactions/requests/{id} (interface: Transactions). */
@@ -16,14 +16,14 @@ export const retrieveCapture = defineEndpoint({
   description:
     'Returns everything in the capture, card number and verification code included. The read is in the audit log before the answer leaves. A capture that does not exist, or whose ttl has ended, is 400.',
   data: object({
-    id: reply.text('Id of the capture'),
-    pan: optional(reply.text('Card number')),
-    exp: optional(reply.text('Expiry, MM/YY')),
-    name: optional(reply.text('Cardholder name')),
-    cvv: optional(reply.text('Card verification code')),
-    track_2: optional(reply.text('Track 2 without sentinels')),
-    amount: reply.integer('Amount'),
-    currency: reply.text('ISO 4217 code'),
+    id: output.text('Id of the capture'),
+    pan: optional(output.text('Card number')),
+    exp: optional(output.text('Expiry, MM/YY')),
+    name: optional(output.text('Cardholder name')),
+    cvv: optional(output.text('Card verification code')),
+    track_2: optional(output.text('Track 2 without sentinels')),
+    amount: output.integer('Amount'),
+    currency: output.text('ISO 4217 code'),
     additional_info: anyObject(ADDITIONAL_INFO),
   }),
   failures: ['unknown_capture'],
@@ -40,7 +40,11 @@ export const retrieveCapture = defineEndpoint({
     },
   },
   async handle(call) {
-    const { capture, panIndex } = await call.services.captures.retrieve(call.tenant, param(call, 'id'), call.origin);
+    const { capture, panIndex } = await call.services.captures.retrieve(
+      call.tenant,
+      pathParameter(call, 'id'),
+      call.origin,
+    );
     return {
       id: capture.id,
       pan: capture.pan,

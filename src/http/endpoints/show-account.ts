@@ -1,37 +1,37 @@
 import { STATUSES } from '../../accounts/account.ts';
 import { timeOrNull } from '../../kernel/clock.ts';
 import { ENVIRONMENTS } from '../../kernel/environment.ts';
-import { type Call, defineEndpoint } from '../endpoint.ts';
-import { object, type ReadBy, reply } from '../fields.ts';
+import { defineEndpoint, type RouteCall } from '../endpoint.ts';
+import { object, output, type ValueOf } from '../fields.ts';
 
 const data = object({
-  id: reply.text('Id of the account'),
-  name: reply.text('Name of the account'),
-  environment: reply.word(ENVIRONMENTS, 'Where the calling key works'),
-  status: reply.word(STATUSES, 'How far the account is'),
+  id: output.text('Id of the account'),
+  name: output.text('Name of the account'),
+  environment: output.oneOf(ENVIRONMENTS, 'Where the calling key works'),
+  status: output.oneOf(STATUSES, 'How far the account is'),
   enabled: object({
-    payments: reply.truth('Payments are enabled here'),
-    jose: reply.truth('The JOSE proxy is configured'),
-    wssec: reply.truth('The WS-Security proxy is configured'),
+    payments: output.bool('Payments are enabled here'),
+    jose: output.bool('The JOSE proxy is configured'),
+    wssec: output.bool('The WS-Security proxy is configured'),
   }),
-  processor: reply.nullableText('The processor of payments; null without one'),
+  processor: output.nullableText('The processor of payments; null without one'),
   key: object({
-    id: reply.text('Id of the calling key'),
-    name: reply.text('Its name'),
-    prefix: reply.text('Its readable beginning'),
-    permissions: reply.texts('What it may do'),
-    allow_list: reply.list(
-      object({ cidr: reply.text('Address or network'), note: reply.text('Why it is there') }),
+    id: output.text('Id of the calling key'),
+    name: output.text('Its name'),
+    prefix: output.text('Its readable beginning'),
+    permissions: output.texts('What it may do'),
+    allow_list: output.list(
+      object({ cidr: output.text('Address or network'), note: output.text('Why it is there') }),
       'Where it may be used from',
     ),
-    expires_at: reply.nullableTime('When it ends; null when it does not'),
-    last_used_at: reply.nullableTime('When it was last used before this request; null when never'),
+    expires_at: output.nullableTime('When it ends; null when it does not'),
+    last_used_at: output.nullableTime('When it was last used before this request; null when never'),
   }),
 });
 
-type Data = ReadBy<typeof data>;
+type Data = ValueOf<typeof data>;
 
-async function handle({ services, tenant, key }: Call<unknown, Data>): Promise<Data> {
+async function handle({ services, tenant, key }: RouteCall<unknown, Data>): Promise<Data> {
   const account = await services.accounts.get(tenant.account);
   const enablements = await services.accounts.enablements(tenant);
   const payments = enablements.find(({ capability }) => capability === 'payments');

@@ -1,7 +1,7 @@
-import { defineEndpoint, param } from '../endpoint.ts';
-import { answerExample, paymentAnswer, renderDetails } from '../payment-answer.ts';
+import { defineEndpoint, pathParameter } from '../endpoint.ts';
+import { formatDetails, paymentResponse, responseExample } from '../payment-response.ts';
 
-const { transaction_info: info, processor_info: processor } = answerExample.data;
+const { transaction_info: info, processor_info: processor } = responseExample.data;
 
 /** GET /v1/payments/transactions/{transactionId} (interface: Payments). */
 export const showPayment = defineEndpoint({
@@ -15,7 +15,7 @@ export const showPayment = defineEndpoint({
   summary: 'Look a transaction up',
   description:
     'The last update of the payment that the transaction belongs to. Works while payments are disabled, too.',
-  data: paymentAnswer,
+  data: paymentResponse,
   failures: ['unknown_payment'],
   example: {
     data: {
@@ -36,6 +36,6 @@ export const showPayment = defineEndpoint({
     },
   },
   async handle(call) {
-    return renderDetails(await call.services.payments.lookup(call.tenant, param(call, 'id')));
+    return formatDetails(await call.services.payments.lookup(call.tenant, pathParameter(call, 'id')));
   },
 });

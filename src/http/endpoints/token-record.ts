@@ -6,16 +6,16 @@ import { isScheme, SCHEMES, type Scheme, type TokenFormat } from '../../vault/sc
 import type { Tokenization, TokenizationResult } from '../../vault/tokenization.ts';
 import {
   anyText,
+  bool,
+  exactly,
   type Field,
+  FieldMismatch,
   list,
-  Mismatch,
-  type ObjectOf,
+  type ObjectValue,
   object,
   optional,
-  type ReadBy,
-  reply,
-  truth,
-  word,
+  output,
+  type ValueOf,
 } from '../fields.ts';
 
 const SCHEME_NUMBERS = Object.keys(SCHEMES);
@@ -35,9 +35,9 @@ const scheme: Field<Scheme> = {
     ],
     description: `Token format: ${SCHEME_NAMES}`,
   },
-  read(value) {
+  parse(value) {
     const number = typeof value === 'string' && /^[0-9]$/.test(value) ? Number(value) : value;
-    if (typeof number !== 'number' || !isScheme(number)) throw new Mismatch(`expected one of ${SCHEME_NAMES}`);
+    if (typeof number !== 'number' || !isScheme(number)) throw new FieldMismatch(`expected one of ${SCHEME_NAMES}`);
     return number;
   },
 };
@@ -53,49 +53,49 @@ export const formatMembers = {
   tags,
   scheme,
   isEightDigitsBin: optional(
-    truth(
+    bool(
       `Keep the first 8 digits instead of 6 of card numbers with 16 digits or more; schemes ${EIGHT_DIGIT_SCHEMES} only`,
     ),
   ),
-  type: optional(word('persistent', 'Give the same token for the same card number')),
+  type: optional(exactly('persistent', 'Give the same token for the same card number')),
 };
 
-type FormatRequest = ObjectOf<typeof formatMembers>;
+type FormatRequest = ObjectValue<typeof formatMembers>;
 
 /** Throws `Mismatch` when the scheme has no 8-digit BIN. */
-export function tokenFormat(request: FormatRequest, key: ApiKey): Omit<Tokenization, 'cards'> {
-  const eight = request.isEightDigitsBin === true;
-  if (eight && !SCHEMES[request.scheme].eightDigitBin) {
-    throw new Mismatch(`works only with schemes ${EIGHT_DIGIT_SCHEMES}`, 'isEightDigitsBin');
+export function toTokenFormat(request: FormatRequest, key: ApiKey): Omit<Tokenization, 'cards'> {
+  const isEightDigits = request.isEightDigitsBin === true;
+  if (isEightDigits && !SCHEMES[request.scheme].eightDigitBin) {
+    throw new FieldMismatch(`works only with schemes ${EIGHT_DIGIT_SCHEMES}`, 'isEightDigitsBin');
   }
-  const format: TokenFormat = { scheme: request.scheme, bin: eight ? 8 : 6 };
+  const format: TokenFormat = { scheme: request.scheme, bin: isEightDigits ? 8 : 6 };
   const creator = { id: key.id, name: key.name };
   return { tags: request.tags, format, persistent: request.type === 'persistent', creator };
 }
 
 export const tokensData = object({
-  tokens: reply.list(
+  tokens: output.list(
     object({
-      card: reply.text('Card number, first 6 and last 4 digits, a star for each digit between'),
-      token: reply.text('The token; empty when the card cannot be tokenized'),
-      tags: reply.texts('Tags attached to the card'),
-      scheme: reply.integer('Token format'),
-      status: reply.integer('1 when the card was tokenized, 0 when it cannot be'),
-      created_by: object({ user_id: reply.text('Id of the API key'), name: reply.text('Name of the API key') }),
-      createdAt: reply.time('When the token was made'),
+      card: output.text('Card number, first 6 and last 4 digits, a star for each digit between'),
+      token: output.text('The token; empty when the card cannot be tokenized'),
+      tags: output.texts('Tags attached to the card'),
+      scheme: output.integer('Token format'),
+      status: output.integer('1 when the card was tokenized, 0 when it cannot be'),
+      created_by: object({ user_id: output.text('Id of the API key'), name: output.text('Name of the API key') }),
+      createdAt: output.time('When the token was made'),
     }),
     'One record for each card, in the order of the request',
   ),
 });
 
-type TokensData = ReadBy<typeof tokensData>;
+type TokensData = ValueOf<typeof tokensData>;
 
 /** Truncates card numbers in a stored text for keys that may not read card numbers. */
-export const textForKey = (text: string, { permissions }: Pick<ApiKey, 'permissions'>): string =>
+export const truncateForKey = (text: string, { permissions }: Pick<ApiKey, 'permissions'>): string =>
   permissions.includes('tokens:detokenize') ? text : truncatePans(text);
 
 /** The tags of the request are returned as they were sent, those that the token had before as the key may read them. */
-export function renderTokens(
+export function formatTokens(
   request: Omit<Tokenization, 'cards'>,
   { now, key }: { readonly now: number; readonly key: ApiKey },
 ): (results: TokenizationResult[]) => TokensData {
@@ -105,7 +105,7 @@ export function renderTokens(
       return {
         card: truncatePan(card.pan),
         token: token?.token ?? '',
-        tags: (token?.tags ?? request.tags).map((tag) => (request.tags.includes(tag) ? tag : textForKey(tag, key))),
+        tags: (token?.tags ?? request.tags).map((tag) => (request.tags.includes(tag) ? tag : truncateForKey(tag, key))),
         scheme: request.format.scheme,
         status: token === undefined ? 0 : 1,
         created_by: { user_id: creator.id, name: creator.name },

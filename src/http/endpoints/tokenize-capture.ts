@@ -1,6 +1,6 @@
-import { defineEndpoint, effectOf, param } from '../endpoint.ts';
+import { defineEndpoint, effectOf, pathParameter } from '../endpoint.ts';
 import { object } from '../fields.ts';
-import { formatMembers, renderTokens, tokenExample, tokenFormat, tokensData } from './token-record.ts';
+import { formatMembers, formatTokens, tokenExample, tokensData, toTokenFormat } from './token-record.ts';
 
 /** POST /transactions/requests/{transactionID}/tokenize (interface: Transactions). */
 export const tokenizeCapture = defineEndpoint({
@@ -19,10 +19,10 @@ export const tokenizeCapture = defineEndpoint({
   failures: ['unknown_capture', 'capture_without_card', 'nothing_tokenized', 'token_space_full'],
   example: { body: { tags: ['web'], scheme: '1' }, data: { tokens: [tokenExample] } },
   async handle(call) {
-    const format = tokenFormat(call.body, call.key);
-    const render = renderTokens(format, call);
+    const format = toTokenFormat(call.body, call.key);
+    const render = formatTokens(format, call);
     return render(
-      await call.services.captures.tokenize(call.tenant, param(call, 'id'), format, effectOf(call, render)),
+      await call.services.captures.tokenize(call.tenant, pathParameter(call, 'id'), format, effectOf(call, render)),
     );
   },
 });

@@ -2,7 +2,7 @@ import { LIMITS } from '../../kernel/limits.ts';
 import { cardNumber, expiry } from '../card-fields.ts';
 import { defineEndpoint, effectOf } from '../endpoint.ts';
 import { list, object, plainText } from '../fields.ts';
-import { formatMembers, renderTokens, tokenExample, tokenFormat, tokensData } from './token-record.ts';
+import { formatMembers, formatTokens, tokenExample, tokensData, toTokenFormat } from './token-record.ts';
 
 /** POST /v1/tokenization/simple (interface: Permanent tokens). */
 export const tokenizeCards = defineEndpoint({
@@ -31,9 +31,9 @@ export const tokenizeCards = defineEndpoint({
   },
   async handle(call) {
     const { services, tenant, body, key } = call;
-    const format = tokenFormat(body, key);
+    const format = toTokenFormat(body, key);
     const cards = body.chd.map(({ card, name, exp }) => ({ pan: card, name, expiry: exp }));
-    const render = renderTokens(format, call);
+    const render = formatTokens(format, call);
     return render(await services.vault.tokenize(tenant, { ...format, cards }, effectOf(call, render)));
   },
 });

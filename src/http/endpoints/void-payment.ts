@@ -1,7 +1,7 @@
 import { defineEndpoint } from '../endpoint.ts';
-import { object, word } from '../fields.ts';
-import { answerFor, paymentAnswer } from '../payment-answer.ts';
-import { operateOn, recallPayment, referenceCode } from '../payment-call.ts';
+import { exactly, object } from '../fields.ts';
+import { executeOperation, referenceCode, replayPayment } from '../payment-requests.ts';
+import { operationExample, paymentResponse } from '../payment-response.ts';
 
 /** POST /v1/payments/{transactionId}/void (interface: Payments). */
 export const voidPayment = defineEndpoint({
@@ -16,20 +16,23 @@ export const voidPayment = defineEndpoint({
   description:
     'An Authorized payment becomes Voided, an Opened one Cancelled. A payment is captured or voided, never both.',
   body: object({
-    transaction_info: object({ type: word('authorization_void', 'authorization_void'), reference_code: referenceCode }),
+    transaction_info: object({
+      type: exactly('authorization_void', 'authorization_void'),
+      reference_code: referenceCode,
+    }),
   }),
-  data: paymentAnswer,
+  data: paymentResponse,
   failures: ['unknown_payment', 'payment_state', 'operation_in_progress'],
   example: {
     body: { transaction_info: { type: 'authorization_void', reference_code: 'A-1001' } },
-    data: answerFor('authorization_void', 'Authorization void successful', 'Voided', {
+    data: operationExample('authorization_void', 'Authorization void successful', 'Voided', {
       authorized_amount: 125.5,
       currency: 'USD',
     }),
   },
   handle(call) {
     const { transaction_info: info } = call.body;
-    return operateOn(call, { type: info.type }, info.reference_code);
+    return executeOperation(call, { type: info.type }, info.reference_code);
   },
-  recall: recallPayment,
+  replay: replayPayment,
 });

@@ -1,12 +1,12 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react';
-import type { ReadBy } from '../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../src/http/fields.ts';
 import { showSession } from '../../../wire/session.ts';
 import { type CallError, call, listenToCalls, setCsrfToken } from '../api/call.ts';
 import { hearOtherTabs, tellOtherTabs } from './other-tabs.ts';
 
 /** How far this browser is, as the service tells it. */
-type Visit = ReadBy<typeof showSession.data>;
+type Visit = ValueOf<typeof showSession.data>;
 export type Session = NonNullable<Visit['session']>;
 
 interface Visiting {

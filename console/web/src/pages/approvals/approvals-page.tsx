@@ -3,7 +3,7 @@ import { UserCheck } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { listApprovals } from '../../../../wire/approvals.ts';
 import { useRead } from '../../api/hooks.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
@@ -17,7 +17,7 @@ import type { Made } from './made.ts';
 import { NewKeyDialog } from './new-key-dialog.tsx';
 import { NewLinkDialog } from './new-link-dialog.tsx';
 
-export type Approval = ReadBy<typeof listApprovals.data>['approvals'][number];
+export type Approval = ValueOf<typeof listApprovals.data>['approvals'][number];
 
 const OPEN: readonly string[] = ['waiting', 'approved'];
 const READ_AGAIN_MS = 20_000;

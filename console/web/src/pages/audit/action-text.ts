@@ -1,9 +1,9 @@
 import { useTranslation } from 'react-i18next';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { listAudit } from '../../../../wire/audit.ts';
 import { audit as texts } from '../../text/en/audit.ts';
 
-export type AuditPage = ReadBy<typeof listAudit.data>;
+export type AuditPage = ValueOf<typeof listAudit.data>;
 export type AuditRecord = AuditPage['records'][number];
 
 type Begun = keyof typeof texts.begun;

@@ -3,7 +3,7 @@ import type { UseMutationResult } from '@tanstack/react-query';
 import { Download, ScrollText, SearchX, ShieldCheck, ShieldX } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { verifyAudit } from '../../../../wire/audit.ts';
 import type { CallError } from '../../api/call.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
@@ -18,7 +18,7 @@ import { AuditTable } from './audit-table.tsx';
 import { useFaultText } from './fault-text.ts';
 import type { useAuditFilters } from './filters.ts';
 
-type Verification = ReadBy<typeof verifyAudit.data>;
+type Verification = ValueOf<typeof verifyAudit.data>;
 type Verify = Pick<
   UseMutationResult<Verification, CallError, object>,
   'mutate' | 'data' | 'error' | 'isPending' | 'reset'

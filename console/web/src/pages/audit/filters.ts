@@ -1,4 +1,4 @@
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { listAuditOfService } from '../../../../wire/audit.ts';
 import { dayAsTime, onlyGiven, useFilters } from '../../parts/address-filters.ts';
 
@@ -6,7 +6,7 @@ import { dayAsTime, onlyGiven, useFilters } from '../../parts/address-filters.ts
 const WORDS = ['action', 'environment', 'from', 'to', 'account'] as const;
 const TEXTS = ['actor', 'target', 'outcome'] as const;
 export type AuditFilters = Readonly<Record<(typeof WORDS)[number] | (typeof TEXTS)[number], string>>;
-type Wanted = ReadBy<NonNullable<typeof listAuditOfService.body>>;
+type Wanted = ValueOf<NonNullable<typeof listAuditOfService.body>>;
 
 export const useAuditFilters = () => useFilters(WORDS, TEXTS);
 

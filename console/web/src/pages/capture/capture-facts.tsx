@@ -1,7 +1,7 @@
 import { Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { showCapture } from '../../../../wire/records.ts';
 import { CodeBlock } from '../../parts/code-block.tsx';
 import { CopyField } from '../../parts/copy.tsx';
@@ -14,7 +14,7 @@ import { SentAmount } from '../captures/sent-amount.tsx';
 import { TimeLeft } from '../captures/time-left.tsx';
 import { prettyJson } from './pretty-json.ts';
 
-type Capture = ReadBy<typeof showCapture.data>;
+type Capture = ValueOf<typeof showCapture.data>;
 
 /** A damaged one tells only what stands beside its sealed part. */
 export function CaptureFacts({ capture }: { readonly capture: Capture }) {

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import { Timer } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { listCaptures } from '../../../../wire/records.ts';
 import { useReadPages } from '../../api/pages.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
@@ -16,7 +16,7 @@ import { useTenant } from '../../session/tenant.ts';
 import { SentAmount } from './sent-amount.tsx';
 import { TimeLeft } from './time-left.tsx';
 
-type CaptureRow = ReadBy<typeof listCaptures.data>['captures'][number];
+type CaptureRow = ValueOf<typeof listCaptures.data>['captures'][number];
 
 function useColumns(): readonly Column<CaptureRow>[] {
   const { t } = useTranslation('captures');

@@ -2,7 +2,7 @@ import { Stack, Text, UnstyledButton } from '@mantine/core';
 import { ChevronRight, Fingerprint, type LucideIcon, Smartphone } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { beginPasskeyJoining, joinByPasskey, joinByTotp } from '../../../../wire/session.ts';
 import { call, setCsrfToken } from '../../api/call.ts';
 import { useOnce } from '../../api/hooks.ts';
@@ -13,7 +13,7 @@ import { TotpEnrolment } from '../../session/totp-enrolment.tsx';
 import classes from './factor-step.module.css';
 import type { Enrolment } from './join-steps.tsx';
 
-export type Joined = ReadBy<typeof joinByTotp.data>;
+export type Joined = ValueOf<typeof joinByTotp.data>;
 
 interface FactorStepProps {
   readonly enrolment: Enrolment;

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'react-router';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { lookAtInvitation } from '../../../../wire/session.ts';
 import { type CallError, call } from '../../api/call.ts';
 import { Unreachable } from '../../parts/unreachable.tsx';
@@ -14,7 +14,7 @@ import { AcceptInvitation } from './accept-invitation.tsx';
 import { useInvitationSecret } from './invitation-secret.ts';
 import { hasJoined, JoinSteps } from './join-steps.tsx';
 
-export type Invited = ReadBy<typeof lookAtInvitation.data>;
+export type Invited = ValueOf<typeof lookAtInvitation.data>;
 
 /** The service tells nobody what exactly is wrong with a link. */
 const isDead = ({ status, code }: CallError): boolean => status >= 400 && status < 500 && code !== 'rate_limited';

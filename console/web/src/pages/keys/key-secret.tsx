@@ -1,13 +1,13 @@
 import { Alert, Stack, Text, Title } from '@mantine/core';
 import { TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { createKey } from '../../../../wire/keys.ts';
 import { FirstCall } from '../../parts/first-call.tsx';
 import { SecretOnce } from '../../parts/secret-once.tsx';
 import { useTenant } from '../../session/tenant.ts';
 
-export type Issued = NonNullable<ReadBy<typeof createKey.data>['result']>;
+export type Issued = NonNullable<ValueOf<typeof createKey.data>['result']>;
 
 interface KeySecretProps {
   readonly issued: Issued;

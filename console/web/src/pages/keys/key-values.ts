@@ -1,12 +1,12 @@
 import type { Permission } from '../../../../../src/accounts/permission.ts';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { createKey, listKeys, showKey } from '../../../../wire/keys.ts';
 import { type AllowedRow, isSame } from './allow-list.ts';
 import { isNetwork } from './network.ts';
 
-export type ListedKey = ReadBy<typeof listKeys.data>['keys'][number];
-export type Key = ReadBy<typeof showKey.data>['key'];
-export type KeyTraits = ReadBy<NonNullable<typeof createKey.body>>;
+export type ListedKey = ValueOf<typeof listKeys.data>['keys'][number];
+export type Key = ValueOf<typeof showKey.data>['key'];
+export type KeyTraits = ValueOf<NonNullable<typeof createKey.body>>;
 
 export const EXPIRIES = ['none', 'd30', 'd90', 'd365', 'date', 'kept'] as const;
 export type Expiry = (typeof EXPIRIES)[number];

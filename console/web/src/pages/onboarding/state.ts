@@ -1,9 +1,9 @@
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { Environment } from '../../../../../src/kernel/environment.ts';
 import type { showOnboarding } from '../../../../wire/onboarding.ts';
 import { SANDBOX_FIRST } from '../../parts/sandbox-first.ts';
 
-export type Onboarding = ReadBy<typeof showOnboarding.data>;
+export type Onboarding = ValueOf<typeof showOnboarding.data>;
 export type Step = Onboarding['steps'][number];
 export type ActivationRequest = Onboarding['requests'][number];
 

@@ -2,7 +2,7 @@ import { Alert, Button, SimpleGrid, Skeleton, Stack, TextInput } from '@mantine/
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useParams } from 'react-router';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { resumeAccount, sealAccount, showAccount, suspendAccount } from '../../../../wire/operator.ts';
 import { useChange, useRead } from '../../api/hooks.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
@@ -19,7 +19,7 @@ import { AccountRequests } from './account-requests.tsx';
 import { AccountTeam } from './account-team.tsx';
 import { PaymentsPanel } from './payments-panel.tsx';
 
-type AccountView = ReadBy<typeof showAccount.data>;
+type AccountView = ValueOf<typeof showAccount.data>;
 export type Account = AccountView['account'];
 
 export function OperatorAccountPage() {

@@ -2,7 +2,7 @@ import { Button, Stack, Text, TextInput } from '@mantine/core';
 import { Building2, Plus, Search, SearchX } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { listAccounts } from '../../../../wire/operator.ts';
 import { useRead } from '../../api/hooks.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
@@ -14,7 +14,7 @@ import { Time } from '../../parts/time.tsx';
 import { LinkDialog, type PersonalLink } from '../team/links.tsx';
 import { CreateForm } from './create-form.tsx';
 
-type Account = ReadBy<typeof listAccounts.data>['accounts'][number];
+type Account = ValueOf<typeof listAccounts.data>['accounts'][number];
 
 export function OperatorAccountsPage() {
   const { t } = useTranslation('operator');

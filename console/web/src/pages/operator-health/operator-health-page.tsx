@@ -1,7 +1,7 @@
 import { Alert, Grid, Skeleton, Stack } from '@mantine/core';
 import { HeartPulse, TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { showHealth } from '../../../../wire/operator.ts';
 import { useRead } from '../../api/hooks.ts';
 import { Details } from '../../parts/details.tsx';
@@ -14,7 +14,7 @@ import { TimeZone } from '../../parts/time-zone.tsx';
 import { CertificatesTable } from './certificates-table.tsx';
 import { Checks } from './checks.tsx';
 
-export type Health = ReadBy<typeof showHealth.data>;
+export type Health = ValueOf<typeof showHealth.data>;
 
 /** Names, which are the same in every language. */
 const DATABASES: Readonly<Record<string, string>> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };

@@ -1,7 +1,7 @@
 import { Progress, Stack, Text } from '@mantine/core';
 import { KeyRound } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { listAccounts, showKeyring } from '../../../../wire/operator.ts';
 import { useRead } from '../../api/hooks.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
@@ -13,7 +13,7 @@ import { Badge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { isEnvironment } from '../../session/tenant.ts';
 
-type Key = ReadBy<typeof showKeyring.data>['keys'][number];
+type Key = ValueOf<typeof showKeyring.data>['keys'][number];
 
 export function OperatorKeyringPage() {
   const { t } = useTranslation('operator');

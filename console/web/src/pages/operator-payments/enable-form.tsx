@@ -1,7 +1,7 @@
 import { Alert, Button, Checkbox, Select, SimpleGrid, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { Environment } from '../../../../../src/kernel/environment.ts';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
 import { type enablePayments, listProcessors, type showAccount } from '../../../../wire/operator.ts';
@@ -13,12 +13,12 @@ import { asSettings, type Changes, settingAtFault } from '../../parts/setting-ch
 import { SettingField } from '../../parts/setting-field.tsx';
 import { choicesIn, useSettingText } from './setting-text.ts';
 
-type Processor = ReadBy<typeof listProcessors.data>['processors'][number];
+type Processor = ValueOf<typeof listProcessors.data>['processors'][number];
 export type Setting = Processor['settings'][number];
-export type PaymentsView = ReadBy<typeof showAccount.data>['payments'][number];
+export type PaymentsView = ValueOf<typeof showAccount.data>['payments'][number];
 
 /** What goes to the service. */
-type Given = ReadBy<NonNullable<typeof enablePayments.body>>;
+type Given = ValueOf<NonNullable<typeof enablePayments.body>>;
 
 interface EnableFormProps {
   readonly environment: Environment;

@@ -1,6 +1,6 @@
 import { Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { ENVIRONMENTS } from '../../../../../src/kernel/environment.ts';
 import { listProcessors } from '../../../../wire/operator.ts';
 import { useRead } from '../../api/hooks.ts';
@@ -13,7 +13,7 @@ import { TimeZone } from '../../parts/time-zone.tsx';
 import { useSettingText } from '../operator-payments/setting-text.ts';
 import { DoubtfulTable } from './doubtful-table.tsx';
 
-type Data = ReadBy<typeof listProcessors.data>;
+type Data = ValueOf<typeof listProcessors.data>;
 export type Doubtful = Data['doubtful'][number];
 type Processor = Data['processors'][number];
 type Setting = Processor['settings'][number];

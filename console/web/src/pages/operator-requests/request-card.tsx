@@ -2,14 +2,14 @@ import { Anchor, Button, Group, Paper, Stack, Text } from '@mantine/core';
 import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { listActivationRequests } from '../../../../wire/onboarding.ts';
 import { Details } from '../../parts/details.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 
-export type Asked = ReadBy<typeof listActivationRequests.data>['requests'][number];
+export type Asked = ValueOf<typeof listActivationRequests.data>['requests'][number];
 export type Decision = 'approve' | 'decline';
 
 interface RequestCardProps {

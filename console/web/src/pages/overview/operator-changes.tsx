@@ -2,12 +2,12 @@ import { Alert, Anchor, List, Text } from '@mantine/core';
 import { ShieldAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { showOverview } from '../../../../wire/overview.ts';
 import { Time } from '../../parts/time.tsx';
 import { useCan, useTenant } from '../../session/tenant.ts';
 
-type Changes = ReadBy<typeof showOverview.data>['operator_changes'];
+type Changes = ValueOf<typeof showOverview.data>['operator_changes'];
 
 /** Tells the members what an operator changed in the settings that decide where card data goes. */
 export function OperatorChanges({ changes }: { readonly changes: Changes }) {

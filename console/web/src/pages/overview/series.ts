@@ -1,7 +1,7 @@
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { showOverview } from '../../../../wire/overview.ts';
 
-export type Overview = ReadBy<typeof showOverview.data>;
+export type Overview = ValueOf<typeof showOverview.data>;
 /** What happened in some time. */
 export type Figures = Overview['period'];
 

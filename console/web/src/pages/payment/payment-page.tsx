@@ -2,7 +2,7 @@ import { Alert, Grid, Skeleton, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useParams } from 'react-router';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { showPayment } from '../../../../wire/payments.ts';
 import { useRead } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
@@ -18,7 +18,7 @@ import { Amounts, Particulars } from './facts.tsx';
 import { History } from './history.tsx';
 import { Operations } from './operations.tsx';
 
-export type Payment = ReadBy<typeof showPayment.data>;
+export type Payment = ValueOf<typeof showPayment.data>;
 
 const WATCH_MS = 5000;
 

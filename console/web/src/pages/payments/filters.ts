@@ -1,4 +1,4 @@
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { listPayments } from '../../../../wire/payments.ts';
 import { dayAsTime, onlyGiven, useFilters } from '../../parts/address-filters.ts';
 
@@ -11,7 +11,7 @@ export type Filters = Readonly<Record<(typeof WORDS)[number] | (typeof TEXTS)[nu
 export const RARE_FILTERS = ['type', 'amount', 'currency', 'reference_code', 'last_four', 'processor'] as const;
 
 type Fault = 'fourDigits' | 'currencyForm' | 'amountForm' | 'amountNeedsCurrency';
-type Wanted = ReadBy<NonNullable<typeof listPayments.body>>;
+type Wanted = ValueOf<NonNullable<typeof listPayments.body>>;
 
 export const usePaymentFilters = () => useFilters(WORDS, TEXTS);
 

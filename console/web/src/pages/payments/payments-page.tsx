@@ -1,7 +1,7 @@
 import { Button, Group, Text } from '@mantine/core';
 import { CreditCard, SearchX } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { listPayments } from '../../../../wire/payments.ts';
 import { useReadPages } from '../../api/pages.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
@@ -19,7 +19,7 @@ import { usePaymentFilters, wantedOf } from './filters.ts';
 import { PaymentFilters } from './payment-filters.tsx';
 import { ReasonText } from './reason-text.tsx';
 
-type Listed = ReadBy<typeof listPayments.data>['payments'][number];
+type Listed = ValueOf<typeof listPayments.data>['payments'][number];
 
 export function PaymentsPage() {
   const { t } = useTranslation('payments');

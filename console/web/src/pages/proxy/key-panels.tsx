@@ -1,7 +1,7 @@
 import { Button, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { showProxy } from '../../../../wire/proxy.ts';
 import { CopyButton } from '../../parts/copy.tsx';
 import { Details } from '../../parts/details.tsx';
@@ -13,7 +13,7 @@ import { Time } from '../../parts/time.tsx';
 import { DownloadButton } from './download-button.tsx';
 import type { KeyKind } from './upload-form.tsx';
 
-export type Configuration = ReadBy<typeof showProxy.data>;
+export type Configuration = ValueOf<typeof showProxy.data>;
 type Key = Configuration['processor_public_keys'][number];
 type PrivateKey = Configuration['merchant_private_keys'][number];
 type Certificate = Configuration['merchant_certificates'][number];

@@ -2,7 +2,7 @@ import { Button, Divider, Stack, Text, TextInput } from '@mantine/core';
 import { KeyRound } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { beginPasskeyAlone, signIn, signInByPasskeyAlone } from '../../../../wire/session.ts';
 import { call, setCsrfToken } from '../../api/call.ts';
 import { useOnce } from '../../api/hooks.ts';
@@ -16,7 +16,7 @@ export function PasswordStep({ onGiven }: { readonly onGiven: (methods: Methods)
   const { t } = useTranslation('signIn');
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
-  const give = useOnce<ReadBy<typeof signIn.data>>({
+  const give = useOnce<ValueOf<typeof signIn.data>>({
     mutationFn: () => call(signIn, { body: { email: email.trim(), password } }),
     onSuccess: ({ methods, csrf_token }) => {
       setCsrfToken(csrf_token);

@@ -1,10 +1,10 @@
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { showTeam } from '../../../../wire/team.ts';
 import type { CallError } from '../../api/call.ts';
 import type { PersonalLink } from './links.tsx';
 import type { AccountRole } from './role-choice.tsx';
 
-export type Team = ReadBy<typeof showTeam.data>;
+export type Team = ValueOf<typeof showTeam.data>;
 export type Person = Team['people'][number];
 export type Invitation = Team['invitations'][number];
 

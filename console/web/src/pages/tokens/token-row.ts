@@ -1,4 +1,4 @@
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { listTokens } from '../../../../wire/records.ts';
 
-export type TokenRow = ReadBy<typeof listTokens.data>['tokens'][number];
+export type TokenRow = ValueOf<typeof listTokens.data>['tokens'][number];

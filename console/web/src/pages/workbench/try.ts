@@ -1,6 +1,6 @@
-import type { ReadBy } from '../../../../../src/http/fields.ts';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { tryPayload } from '../../../../wire/proxy.ts';
 
 /** What goes to the workbench, and what comes of it. */
-export type BodyOf = ReadBy<NonNullable<typeof tryPayload.body>>;
-export type Outcome = ReadBy<typeof tryPayload.data>;
+export type BodyOf = ValueOf<NonNullable<typeof tryPayload.body>>;
+export type Outcome = ValueOf<typeof tryPayload.data>;

@@ -2,23 +2,23 @@ import { Command, CommanderError } from 'commander';
 import type { Origin } from '../audit/audit.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { VERSION } from '../version.ts';
-import { accountCommands } from './account.ts';
-import { auditCommands } from './audit.ts';
-import { clockCommands } from './clock.ts';
-import { copyCommand } from './copy.ts';
-import type { Surroundings, Tools } from './core.ts';
-import { dataCommands } from './data.ts';
-import { keyCommands } from './key.ts';
-import { keyringCommands } from './keyring.ts';
+import { accountCommands } from './account-commands.ts';
+import { auditCommands } from './audit-commands.ts';
+import { clockCommands } from './clock-commands.ts';
+import type { CliContext, CliEnvironment } from './context.ts';
+import { copyCommand } from './copy-command.ts';
+import { databaseCommands } from './database-commands.ts';
+import { keyCommands } from './key-commands.ts';
+import { keyringCommands } from './keyring-commands.ts';
 import { operatorCommands } from './operator.ts';
 import { describeOperator, identifyOperator } from './operator-identity.ts';
 import { EXIT, UsageError } from './output.ts';
-import { paymentsCommands } from './payments.ts';
-import { proxyCommands } from './proxy.ts';
-import { serveCommand } from './serve.ts';
+import { paymentsCommands } from './payments-commands.ts';
+import { proxyCommands } from './proxy-commands.ts';
+import { serveCommand } from './serve-command.ts';
 
 /** Runs one command and returns its exit code. */
-export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<number> {
+export async function runCommandLine(args: readonly string[], surroundings: CliEnvironment): Promise<number> {
   const tools = withOperator(surroundings);
   let code: number = EXIT.done;
   const json = args.includes('--json');
@@ -32,8 +32,8 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
     .configureOutput({
       writeOut: (text) => tools.out(text),
       writeErr: (text) => {
-        const told = withoutValue(text);
-        tools.err(json ? `${JSON.stringify({ error: firstLine(told) })}\n` : told);
+        const safeText = redactOptionValue(text);
+        tools.err(json ? `${JSON.stringify({ error: firstLine(safeText) })}\n` : safeText);
       },
     });
   serveCommand(program, tools);
@@ -45,30 +45,30 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
   auditCommands(program, tools, (wanted) => {
     code = wanted;
   });
-  dataCommands(program, tools);
+  databaseCommands(program, tools);
   copyCommand(program, tools);
   keyringCommands(program, tools);
   clockCommands(program, tools);
-  for (const command of everyCommand(program)) command.copyInheritedSettings(program);
+  for (const command of listCommands(program)) command.copyInheritedSettings(program);
   try {
-    if (json) refuseGroupAlone(program, args);
+    if (json) assertSubcommand(program, args);
     await program.parseAsync(args, { from: 'user' });
     const recorded = tools.recordedOperator();
     if (recorded !== undefined && !json) tools.err(`${describeOperator(recorded)}\n`);
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
-    tell(tools, json, error);
+    printError(tools, json, error);
     return error instanceof OperatorError && error.isUsageError ? EXIT.wrongUse : EXIT.failed;
   }
 }
 
 /** Adds the operator, who is identified once and only for a command that records them. */
-function withOperator(surroundings: Surroundings): Tools {
+function withOperator(surroundings: CliEnvironment): CliContext {
   let recorded: Origin | undefined;
   return {
     ...surroundings,
-    operator: () => {
+    operatorOrigin: () => {
       recorded ??= identifyOperator(surroundings.paths().operatorName);
       return recorded;
     },
@@ -77,13 +77,13 @@ function withOperator(surroundings: Surroundings): Tools {
 }
 
 /** A mistyped option stands there with its value, which may be a secret. */
-const withoutValue = (text: string): string => text.replace(/^(error: unknown option '[^'=]*)=.*'/s, "$1'");
+const redactOptionValue = (text: string): string => text.replace(/^(error: unknown option '[^'=]*)=.*'/s, "$1'");
 
-const everyCommand = (command: Command): Command[] =>
-  command.commands.flatMap((child) => [child, ...everyCommand(child)]);
+const listCommands = (command: Command): Command[] =>
+  command.commands.flatMap((child) => [child, ...listCommands(child)]);
 
 /** People get the help of a group whose subcommand is missing; a program gets an error. */
-function refuseGroupAlone(program: Command, args: readonly string[]): void {
+function assertSubcommand(program: Command, args: readonly string[]): void {
   let command: Command | undefined = program;
   for (const word of args.filter((arg) => arg !== '--json')) {
     command = command.commands.find((child) => child.name() === word);
@@ -96,15 +96,15 @@ function refuseGroupAlone(program: Command, args: readonly string[]): void {
 const firstLine = (text: string): string => (text.split('\n', 1)[0] ?? '').replace(/^error: /, '');
 
 /** Of an error that nobody foresaw: what the system said and about which file, else its kind; messages may hold data. */
-function describe(error: unknown): string {
+function describeUnexpected(error: unknown): string {
   const { code, path, syscall } = error as NodeJS.ErrnoException;
   if (typeof syscall === 'string') return `${path ?? 'the system'}: ${code} (${syscall})`;
   return `unexpected error (${error instanceof Error ? error.name : typeof error})`;
 }
 
-function tell(tools: Tools, json: boolean, error: unknown): void {
+function printError(tools: CliContext, json: boolean, error: unknown): void {
   const known = error instanceof OperatorError;
-  const text = known ? error.message : describe(error);
+  const text = known ? error.message : describeUnexpected(error);
   const problems = known ? error.problems : [];
   const extra = known ? error.details : {};
   if (json) {

@@ -8,10 +8,10 @@ import { exportJournal, type Verification, verificationView, verifyJournal } fro
 import { iso8601 } from '../kernel/clock.ts';
 import { commitAll, type Database } from '../storage/database.ts';
 import type { Head } from '../storage/journal.ts';
-import { type Core, type Tools, withCore } from './core.ts';
-import { EXIT, print } from './output.ts';
+import { type CliContext, type Core, withCore } from './context.ts';
+import { EXIT, printResult } from './output.ts';
 
-export function auditCommands(program: Command, tools: Tools, exit: (code: number) => void): void {
+export function auditCommands(program: Command, tools: CliContext, exit: (code: number) => void): void {
   const audit = program.command('audit').description('the audit log');
 
   audit
@@ -28,19 +28,19 @@ export function auditCommands(program: Command, tools: Tools, exit: (code: numbe
           if (json === true) heads.push(head);
         });
         const verified = await verifyJournal(database, journalKey);
-        const noted = file === undefined || !verified.ok ? undefined : await notedIn(file, database, verified);
+        const noted = file === undefined || !verified.ok ? undefined : await checkHeadsFile(file, database, verified);
         const result = noted?.fault === undefined ? verified : { ...verified, ok: false, fault: noted.fault };
         const view = verificationView(result);
         const lines = result.ok
           ? [
-              `${counted(result.records, 'record')} in ${counted(chains, 'chain')}, all in order`,
+              `${formatCount(result.records, 'record')} in ${formatCount(chains, 'chain')}, all in order`,
               ...(result.resumptions ?? []).map(describeResumption),
               ...(noted === undefined ? [] : describeNoted(noted)),
               `heads  SHA-256 ${digest}`,
             ]
-          : [`NOT in order after ${counted(result.records, 'record')}: ${result.fault}`];
+          : [`NOT in order after ${formatCount(result.records, 'record')}: ${result.fault}`];
         const details = { ...(noted !== undefined && { noted }), time, chains, digest, heads };
-        print(tools, json, result.ok ? { ...view, ...details } : view, lines.join('\n'));
+        printResult(tools, json, result.ok ? { ...view, ...details } : view, lines.join('\n'));
         if (!result.ok) exit(EXIT.failed);
       }),
     );
@@ -52,7 +52,7 @@ export function auditCommands(program: Command, tools: Tools, exit: (code: numbe
     .option('--json', 'print one JSON array')
     .action(({ account, json }: { account?: string; json?: boolean }) =>
       withCore(tools, async (core) => {
-        await noteExport(tools, core, account);
+        await recordExport(tools, core, account);
         const { database } = core;
         let count = 0;
         for await (const link of exportJournal(database, account)) {
@@ -65,26 +65,26 @@ export function auditCommands(program: Command, tools: Tools, exit: (code: numbe
     );
 }
 
-const notedIn = (file: string, database: Database, { resumptions = [] }: Verification): Promise<NotedHeads> =>
+const checkHeadsFile = (file: string, database: Database, { resumptions = [] }: Verification): Promise<NotedHeads> =>
   checkNotedHeads(database, file, resumptions);
 
 const describeNoted = ({ found, replaced }: NotedHeads): string[] => [
-  `${counted(found, 'noted head')} found`,
+  `${formatCount(found, 'noted head')} found`,
   ...(replaced === 0
     ? []
-    : [`${counted(replaced, 'noted head')} replaced by a restore or copy above; ask whether it was ordered`]),
+    : [`${formatCount(replaced, 'noted head')} replaced by a restore or copy above; ask whether it was ordered`]),
 ];
 
 /** On record before anything is printed (PCI DSS 10.2.1.3). */
-async function noteExport(
-  tools: Tools,
+async function recordExport(
+  tools: CliContext,
   { database, accounts, clock }: Core,
   account: string | undefined,
 ): Promise<void> {
   if (account !== undefined && account !== '') await accounts.get(account);
-  const reader = { origin: tools.operator(), account: '' };
+  const reader = { origin: tools.operatorOrigin(), account: '' };
   const journal = seenEntries(clock, 'audit.exported', reader, account === undefined ? 'everything' : { account });
   await commitAll(database, { writes: [], journal });
 }
 
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+const formatCount = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

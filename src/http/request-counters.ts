@@ -6,23 +6,37 @@ import type { Statistics } from '../storage/statistics.ts';
 
 const OUTCOMES = ['ok', 'refused', 'failed'] as const;
 
-type Outcome = (typeof OUTCOMES)[number];
+type RequestOutcome = (typeof OUTCOMES)[number];
 
 /** Upper ends of the steps of durations, milliseconds. Each request is in one step: the lowest that it fits. */
-const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, LIMITS.maxMeasuredMs].map(
-  (end) => ({ end, name: `ms.le_${end}` }),
-);
+const LATENCY_BUCKETS = [
+  1,
+  2,
+  5,
+  10,
+  20,
+  50,
+  100,
+  200,
+  500,
+  1000,
+  2000,
+  5000,
+  10_000,
+  30_000,
+  LIMITS.maxMeasuredMs,
+].map((end) => ({ end, name: `ms.le_${end}` }));
 /** `end` stands for what has none: it is above every step. */
-const LONGER = { end: LIMITS.maxMeasuredMs + 1, name: 'ms.longer' };
+const OVERFLOW_BUCKET = { end: LIMITS.maxMeasuredMs + 1, name: 'ms.longer' };
 /** What took more than a second, before there were steps for it; counted as what it was shown as then. */
-const OVER_A_SECOND = { end: 10_000, name: 'ms.inf' };
+const LEGACY_BUCKET = { end: 10_000, name: 'ms.inf' };
 
-const END_OF_STEP: ReadonlyMap<string, number> = new Map(
-  [...STEPS, LONGER, OVER_A_SECOND].map(({ end, name }) => [name, end]),
+const BUCKET_BOUNDS: ReadonlyMap<string, number> = new Map(
+  [...LATENCY_BUCKETS, OVERFLOW_BUCKET, LEGACY_BUCKET].map(({ end, name }) => [name, end]),
 );
 
 /** Made once, because every request takes one of them. */
-const NAMES = new Map<string, Readonly<Record<Outcome, string>>>();
+const COUNTERS = new Map<string, Readonly<Record<RequestOutcome, string>>>();
 
 /** An answered request of a tenant: how it went, and how long it took. */
 export function countRequest(
@@ -31,16 +45,16 @@ export function countRequest(
   operationId: string,
   { status, milliseconds }: { readonly status: number; readonly milliseconds: number },
 ): void {
-  const { ok, refused, failed } = namesOf(operationId);
+  const { ok, refused, failed } = countersOf(operationId);
   statistics.note(tenant, status < 400 ? ok : status < 500 ? refused : failed);
-  statistics.note(tenant, (STEPS.find(({ end }) => milliseconds <= end) ?? LONGER).name);
+  statistics.note(tenant, (LATENCY_BUCKETS.find(({ end }) => milliseconds <= end) ?? OVERFLOW_BUCKET).name);
 }
 
 /** The counter of the requests of an operation that were done. */
-export const counterOfDone = (operationId: string): string => namesOf(operationId).ok;
+export const successCounter = (operationId: string): string => countersOf(operationId).ok;
 
 /** How the requests went that a counter counts; undefined when it counts something else. */
-export function outcomeCounted(name: string): Outcome | undefined {
+export function requestOutcome(name: string): RequestOutcome | undefined {
   const [, outcome] = name.split('.');
   return OUTCOMES.find((each) => each === outcome);
 }
@@ -49,13 +63,13 @@ export function outcomeCounted(name: string): Outcome | undefined {
  * Within how many milliseconds the requests were answered that a counter counts, one more than the longest step where
  * nobody knows; undefined when it counts something else.
  */
-export const stepCounted = (name: string): number | undefined => END_OF_STEP.get(name);
+export const bucketBound = (name: string): number | undefined => BUCKET_BOUNDS.get(name);
 
-function namesOf(operationId: string): Readonly<Record<Outcome, string>> {
-  let names = NAMES.get(operationId);
+function countersOf(operationId: string): Readonly<Record<RequestOutcome, string>> {
+  let names = COUNTERS.get(operationId);
   if (names === undefined) {
     names = { ok: `${operationId}.ok`, refused: `${operationId}.refused`, failed: `${operationId}.failed` };
-    NAMES.set(operationId, names);
+    COUNTERS.set(operationId, names);
   }
   return names;
 }

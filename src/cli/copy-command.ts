@@ -19,8 +19,8 @@ import { copySadKeys, refuseSadKeys } from '../storage/copy-sad-keys.ts';
 import { StorageError } from '../storage/database.ts';
 import type { Opened } from '../storage/open.ts';
 import { checkBackup, isInUse } from '../storage/sqlite/check-file.ts';
-import type { Tools } from './core.ts';
-import { print, table, UsageError } from './output.ts';
+import type { CliContext } from './context.ts';
+import { formatTable, printResult, UsageError } from './output.ts';
 
 interface CopyOptions {
   readonly from: string;
@@ -42,10 +42,10 @@ interface OpenSide extends Side {
   readonly opened: Opened;
 }
 
-const SAME = '--from and --to are the same database';
-const MARK_BYTES = 16;
+const SAME_DATABASE = '--from and --to are the same database';
+const PROBE_BYTES = 16;
 
-export function copyCommand(program: Command, tools: Tools): void {
+export function copyCommand(program: Command, tools: CliContext): void {
   program
     .command('copy')
     .description('move the vault into another database; stop the service first. An interrupted copy goes on')
@@ -57,42 +57,48 @@ export function copyCommand(program: Command, tools: Tools): void {
     .action((options: CopyOptions) => copy(tools, options));
 }
 
-async function copy(tools: Tools, options: CopyOptions): Promise<void> {
-  const begun = tools.clock();
-  const [from, to] = [sideOf(tools, 'source', options.from), sideOf(tools, 'target', options.to)];
-  if (from.file === undefined ? from.address === to.address : from.file === to.file) throw new UsageError(SAME);
-  refuseUnfitFiles(from, to);
-  await withOpen(tools, from, async (source) => {
+async function copy(tools: CliContext, options: CopyOptions): Promise<void> {
+  const startedAt = tools.clock();
+  const [from, to] = [parseSide(tools, 'source', options.from), parseSide(tools, 'target', options.to)];
+  if (from.file === undefined ? from.address === to.address : from.file === to.file)
+    throw new UsageError(SAME_DATABASE);
+  assertFilesUsable(from, to);
+  await withDatabase(tools, from, async (source) => {
     const vault = await identifySource(source.opened.database);
-    await refuseNodes(source, options);
-    await withOpen(tools, to, async (target) => {
+    await assertNoActiveNodes(source, options);
+    await withDatabase(tools, to, async (target) => {
       const { database, clock } = target.opened;
       await makeSchema(database, clock);
-      await refuseNodes(target, options);
-      const mark = Buffer.from(systemRandom().bytes(MARK_BYTES)).toString('hex');
-      if (await areOne(source.opened.database, database, mark)) throw new UsageError(SAME);
+      await assertNoActiveNodes(target, options);
+      const probe = Buffer.from(systemRandom().bytes(PROBE_BYTES)).toString('hex');
+      if (await areOne(source.opened.database, database, probe)) throw new UsageError(SAME_DATABASE);
       // Before the rows are copied, so that source and target both hold the record, and are the same.
       const isRecorded = (await hasCopyBegun(database)) || (await recordCopy(tools, source.opened, to));
       const finishedAt = await beginCopy(database, vault, clock());
-      const tables = await moveRows(tools, { source, target, begun, finishedAt }, options);
+      const tables = await moveRows(tools, { source, target, startedAt, finishedAt }, options);
       const sadKeys = finishedAt === undefined ? await moveSadKeys(source, target, options) : 0;
       // Once more: whoever used it in the meantime may have changed what was compared already.
-      await refuseNodes(source, options);
+      await assertNoActiveNodes(source, options);
       await source.opened.database.close();
-      refuseFileInUse(source);
+      assertFileNotInUse(source);
       if (finishedAt === undefined) await finishCopy(database, clock());
       const hasRecord = isRecorded || (await recordCopy(tools, target.opened, to));
-      tell(tools, options, tables, { milliseconds: tools.clock() - begun, finishedAt, sadKeys, hasRecord });
+      printCopyResult(tools, options, tables, {
+        milliseconds: tools.clock() - startedAt,
+        finishedAt,
+        sadKeys,
+        hasRecord,
+      });
     });
   });
 }
 
 /** False when the log of this database cannot be written: without its root key, or when it takes no writes. */
-async function recordCopy(tools: Tools, opened: Opened, to: Side): Promise<boolean> {
+async function recordCopy(tools: CliContext, opened: Opened, to: Side): Promise<boolean> {
   if (!(await tools.unlockJournal(opened))) return false;
-  const id = Buffer.from(systemRandom().bytes(MARK_BYTES)).toString('hex');
+  const id = Buffer.from(systemRandom().bytes(PROBE_BYTES)).toString('hex');
   const what = to.file === undefined ? 'PostgreSQL' : `SQLite ${basename(to.file)}`;
-  const record = { action: 'vault.copied', origin: tools.operator(), id, what } as const;
+  const record = { action: 'vault.copied', origin: tools.operatorOrigin(), id, what } as const;
   try {
     await recordResumption(opened, record);
     return true;
@@ -102,7 +108,7 @@ async function recordCopy(tools: Tools, opened: Opened, to: Side): Promise<boole
   }
 }
 
-async function withOpen(tools: Tools, side: Side, act: (side: OpenSide) => Promise<void>): Promise<void> {
+async function withDatabase(tools: CliContext, side: Side, act: (side: OpenSide) => Promise<void>): Promise<void> {
   const opened = tools.openDatabase(side.address);
   try {
     await opened.meet();
@@ -112,21 +118,21 @@ async function withOpen(tools: Tools, side: Side, act: (side: OpenSide) => Promi
   }
 }
 
-interface Moving {
+interface CopyRun {
   readonly source: OpenSide;
   readonly target: OpenSide;
   /** When the command began, and when an earlier one finished the copy. */
-  readonly begun: number;
+  readonly startedAt: number;
   readonly finishedAt: number | undefined;
 }
 
-async function moveRows(tools: Tools, moving: Moving, { json }: CopyOptions): Promise<ComparedTable[]> {
-  const { source, target, begun, finishedAt } = moving;
-  const progress = json === true ? () => undefined : progressOf(tools, begun);
+async function moveRows(tools: CliContext, moving: CopyRun, { json }: CopyOptions): Promise<ComparedTable[]> {
+  const { source, target, startedAt, finishedAt } = moving;
+  const progress = json === true ? () => undefined : createProgressReport(tools, startedAt);
   const move = { source: source.opened.database, target: target.opened.database, progress };
   if (finishedAt === undefined) await copyRows(move);
   return compareRows(move).catch((error: unknown) => {
-    throw error instanceof CopyError ? explained(error, finishedAt) : error;
+    throw error instanceof CopyError ? withAdvice(error, finishedAt) : error;
   });
 }
 
@@ -136,7 +142,7 @@ async function moveSadKeys(source: OpenSide, target: OpenSide, { asBackup }: Cop
   return 0;
 }
 
-function sideOf(tools: Tools, what: Side['what'], address: string): Side {
+function parseSide(tools: CliContext, what: Side['what'], address: string): Side {
   const option = what === 'source' ? '--from' : '--to';
   // Without what was typed, which may hold a password.
   if (!/^(sqlite:|postgres(ql)?:\/\/)./.test(address))
@@ -146,20 +152,20 @@ function sideOf(tools: Tools, what: Side['what'], address: string): Side {
 }
 
 /** Before anything is opened, because opening makes a file that is not there. */
-function refuseUnfitFiles(from: Side, to: Side): void {
+function assertFilesUsable(from: Side, to: Side): void {
   if (from.file !== undefined && !existsSync(from.file)) throw new UsageError(`there is no vault at ${from.file}`);
-  refuseFileInUse(from);
-  refuseFileInUse(to);
+  assertFileNotInUse(from);
+  assertFileNotInUse(to);
   const fault = from.file === undefined ? undefined : checkBackup(from.file);
   if (fault !== undefined) throw new UsageError(`${from.file} cannot be copied: ${fault}`);
 }
 
-function refuseFileInUse({ what, file }: Side): void {
+function assertFileNotInUse({ what, file }: Side): void {
   if (file !== undefined && existsSync(file) && isInUse(file))
     throw new UsageError(`the ${what} is in use; stop the service first: ${file}`);
 }
 
-async function refuseNodes({ what, opened }: OpenSide, { force }: CopyOptions): Promise<void> {
+async function assertNoActiveNodes({ what, opened }: OpenSide, { force }: CopyOptions): Promise<void> {
   if (!opened.isShared || force === true) return;
   if (!(await wasJustUsed(opened.database, opened.clock()))) return;
   throw new UsageError(
@@ -169,7 +175,7 @@ async function refuseNodes({ what, opened }: OpenSide, { force }: CopyOptions): 
 }
 
 /** With what to do about it. */
-function explained(error: CopyError, finishedAt: number | undefined): CopyError {
+function withAdvice(error: CopyError, finishedAt: number | undefined): CopyError {
   const advice =
     finishedAt === undefined
       ? [
@@ -183,16 +189,16 @@ function explained(error: CopyError, finishedAt: number | undefined): CopyError 
   return new CopyError(error.message, { isUsageError: error.isUsageError, problems: [...error.problems, ...advice] });
 }
 
-const FIRST_WORD_AFTER_MS = 5 * SECOND;
-const WORD_EVERY_MS = 5 * SECOND;
+const PROGRESS_DELAY_MS = 5 * SECOND;
+const PROGRESS_INTERVAL_MS = 5 * SECOND;
 
 /** Says now and then how far it is, when it takes long. */
-function progressOf(tools: Tools, begun: number): (progress: Progress) => void {
-  let next = begun + FIRST_WORD_AFTER_MS;
+function createProgressReport(tools: CliContext, startedAt: number): (progress: Progress) => void {
+  let next = startedAt + PROGRESS_DELAY_MS;
   return ({ table: name, step, rows }) => {
     const now = tools.clock();
     if (now < next) return;
-    next = now + WORD_EVERY_MS;
+    next = now + PROGRESS_INTERVAL_MS;
     tools.err(`${name}: ${rows} rows ${step}\n`);
   };
 }
@@ -207,8 +213,8 @@ interface CopyResult {
   readonly hasRecord: boolean;
 }
 
-function tell(
-  tools: Tools,
+function printCopyResult(
+  tools: CliContext,
   { json, asBackup }: CopyOptions,
   tables: readonly ComparedTable[],
   { milliseconds, finishedAt, sadKeys, hasRecord }: CopyResult,
@@ -217,7 +223,7 @@ function tell(
   const shown = tables.map((each) => [each.name, String(each.rows), each.sha256]);
   const done = finishedAt === undefined ? 'copied and compared' : `compared; copied until ${iso8601(finishedAt)}`;
   const lines = [
-    table(['TABLE', 'ROWS', 'SHA-256'], shown),
+    formatTable(['TABLE', 'ROWS', 'SHA-256'], shown),
     '',
     `${rows} rows ${done}, in ${(milliseconds / SECOND).toFixed(1)} s`,
     asBackup === true
@@ -225,7 +231,7 @@ function tell(
       : `${sadKeys} keys of security codes and track data copied`,
     ...(hasRecord ? [] : ['the audit log has no record of the copy: its root key is not configured here']),
     '',
-    ...(asBackup === true ? NEXT_FOR_BACKUP : NEXT),
+    ...(asBackup === true ? NEXT_STEPS_FOR_BACKUP : NEXT_STEPS),
   ];
   const document = {
     tables,
@@ -235,16 +241,16 @@ function tell(
     sad_keys: sadKeys,
     recorded: hasRecord,
   };
-  print(tools, json, document, lines.join('\n'));
+  printResult(tools, json, document, lines.join('\n'));
 }
 
-const NEXT_FOR_BACKUP = [
+const NEXT_STEPS_FOR_BACKUP = [
   'What to do next:',
   '  1. Store the copy as safely as a backup, and the root key file apart from it.',
   '  2. Start the service again, with the database that it had.',
 ];
 
-const NEXT = [
+const NEXT_STEPS = [
   'What to do next:',
   '  1. Keep the root key file as it is: the same one opens the new database.',
   '  2. Set CARDVAULT_DATABASE_URL to the new database, everywhere.',

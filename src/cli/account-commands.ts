@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { Account } from '../accounts/account.ts';
 import { iso8601 } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { type Core, MAKES_VAULT, type Tools, withCore } from './core.ts';
-import { details, print, readableName, table } from './output.ts';
+import { type CliContext, type Core, CREATE_IF_MISSING, withCore } from './context.ts';
+import { formatDetails, formatTable, parseName, printResult } from './output.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -23,13 +23,13 @@ interface NameOption {
 
 /** Lines for people; that a row is as it was sealed goes without saying. */
 function toLines({ altered, ...view }: ReturnType<typeof toView>): string {
-  return details([...Object.entries(view), ...(altered ? [['altered', ALTERED] as const] : [])]);
+  return formatDetails([...Object.entries(view), ...(altered ? [['altered', ALTERED] as const] : [])]);
 }
 
 const ALTERED =
   'yes: its row was changed in the database, so its keys are refused; check it, then run: cardvault account suspend ID --name NAME';
 
-export function accountCommands(program: Command, tools: Tools): void {
+export function accountCommands(program: Command, tools: CliContext): void {
   const account = program.command('account').description('merchants that use this service');
 
   account
@@ -42,12 +42,12 @@ export function accountCommands(program: Command, tools: Tools): void {
         tools,
         async ({ accounts }) => {
           const made = toView(
-            await accounts.create(readableName(name, LIMITS.accountNameCharacters, '--name'), tools.operator()),
+            await accounts.create(parseName(name, LIMITS.accountNameCharacters, '--name'), tools.operatorOrigin()),
           );
           const next = `next: cardvault key create --account ${made.id} --environment sandbox --name NAME --ip ADDRESS`;
-          print(tools, json, made, `${toLines(made)}\n\n${next}`);
+          printResult(tools, json, made, `${toLines(made)}\n\n${next}`);
         },
-        MAKES_VAULT,
+        CREATE_IF_MISSING,
       ),
     );
 
@@ -64,7 +64,7 @@ export function accountCommands(program: Command, tools: Tools): void {
           created_at,
           name,
         ]);
-        print(tools, json, all, table(['ID', 'STATUS', 'CREATED', 'NAME'], rows));
+        printResult(tools, json, all, formatTable(['ID', 'STATUS', 'CREATED', 'NAME'], rows));
       }),
     );
 
@@ -80,16 +80,16 @@ export function accountCommands(program: Command, tools: Tools): void {
       .action((id: string, options: Options & NameOption) =>
         withCore(tools, async (core) => {
           const view = toView(await act(core, id, options));
-          print(tools, options.json, view, toLines(view));
+          printResult(tools, options.json, view, toLines(view));
         }),
       );
   single('show', 'show an account', ({ accounts }, id) => accounts.get(id));
   single('suspend', 'refuse all keys of an account until it is resumed', ({ accounts }, id, { name }) =>
-    accounts.suspend(id, tools.operator(), name),
+    accounts.suspend(id, tools.operatorOrigin(), name),
   ).option('--name <name>', 'name under which an account that was altered in the database is sealed again', (text) =>
-    readableName(text, LIMITS.accountNameCharacters, '--name'),
+    parseName(text, LIMITS.accountNameCharacters, '--name'),
   );
   single('resume', 'take the keys of a suspended account again', ({ accounts }, id) =>
-    accounts.resume(id, tools.operator()),
+    accounts.resume(id, tools.operatorOrigin()),
   );
 }

@@ -15,9 +15,15 @@ import type { OperationType, Particulars } from '../payments/processor.ts';
 import type { Pair } from '../payments/settle.ts';
 import { REASONS, RESPONSE_CODES } from '../payments/transitions.ts';
 import { serializable } from './fields.ts';
-import { answerExample, answerFor, paymentAnswer, renderDetails, renderOperation } from './payment-answer.ts';
+import {
+  formatDetails,
+  formatOperation,
+  operationExample,
+  paymentResponse,
+  responseExample,
+} from './payment-response.ts';
 
-const write = fastJson(serializable(paymentAnswer.schema) as object);
+const write = fastJson(serializable(paymentResponse.schema) as object);
 /** As it goes over the wire, read as callers read it. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 const sent = (answer: unknown): any => JSON.parse(write(answer));
@@ -41,7 +47,7 @@ const broken = { status: 'ProcessorError', reason: 'ConnectionRejected' } as con
 describe('the answer of an authorization or payment', () => {
   it('says what was authorized, and what the processor told', () => {
     assert.deepEqual(
-      sent(renderOperation(pair(PAYMENT_STATES.Authorized, { type: 'authorization', particulars: told }))),
+      sent(formatOperation(pair(PAYMENT_STATES.Authorized, { type: 'authorization', particulars: told }))),
       {
         status: 'success',
         message: 'Authorization successful',
@@ -66,7 +72,7 @@ describe('the answer of an authorization or payment', () => {
 
   it('has ids of its own, and 00, where the processor gave none', () => {
     const { transaction_info: info, processor_info: processor } = sent(
-      renderOperation(pair(PAYMENT_STATES.Collected, { type: 'payment' })),
+      formatOperation(pair(PAYMENT_STATES.Collected, { type: 'payment' })),
     ).data;
     assert.deepEqual([info.type, info.request_id, info.reconciliation_id], ['payment_response', FIRST, FIRST]);
     assert.equal(info.response_code, '00');
@@ -75,7 +81,7 @@ describe('the answer of an authorization or payment', () => {
 
   it('is success and Opened while nobody knows, and has no code then', () => {
     for (const state of ['in_progress', 'accepted'] as const) {
-      const { status, message, data } = sent(renderOperation(pair({}, { type: 'payment', state })));
+      const { status, message, data } = sent(formatOperation(pair({}, { type: 'payment', state })));
       assert.deepEqual([status, message, data.transaction_info.status], ['success', 'Payment in progress', 'Opened']);
       assert.equal('response_code' in data.transaction_info, false);
       assert.equal(data.order_info.amount_details.authorized_amount, 0);
@@ -87,7 +93,7 @@ describe('the answer of an authorization or payment', () => {
       ...REASONS.Declined.map((reason) => ({ status: 'Declined', reason }) as const),
       ...REASONS.ProcessorError.map((reason) => ({ status: 'ProcessorError', reason }) as const),
     ]) {
-      const answer = sent(renderOperation(pair(failed, { type: 'authorization', state: 'refused', failed })));
+      const answer = sent(formatOperation(pair(failed, { type: 'authorization', state: 'refused', failed })));
       const isDeclined = failed.status === 'Declined';
       assert.equal(answer.status, isDeclined ? 'Fail' : 'Error');
       assert.equal(answer.message, isDeclined ? 'Authorization declined' : 'Authorization failed at the processor');
@@ -100,14 +106,14 @@ describe('the answer of an authorization or payment', () => {
     const token = { token: '4111110000001111', scheme: 7 };
     const withToken = { card: { truncated: '411111******1111', token } };
     for (const standing of [PAYMENT_STATES.Collected, PAYMENT_STATES.Declined, PAYMENT_STATES.Opened])
-      assert.deepEqual(sent(renderOperation(pair({ ...standing, ...withToken }, { type: 'payment' }))).data.card, {
+      assert.deepEqual(sent(formatOperation(pair({ ...standing, ...withToken }, { type: 'payment' }))).data.card, {
         ...token,
         card: '411111******1111',
       });
     const capture = pair({ ...PAYMENT_STATES.Collected, ...withToken }, { type: 'capture' });
-    assert.equal('card' in sent(renderOperation(capture)).data, false);
+    assert.equal('card' in sent(formatOperation(capture)).data, false);
     assert.equal(
-      'card' in sent(renderDetails(pair({ ...PAYMENT_STATES.Collected, ...withToken }, { type: 'payment' }))).data,
+      'card' in sent(formatDetails(pair({ ...PAYMENT_STATES.Collected, ...withToken }, { type: 'payment' }))).data,
       false,
     );
   });
@@ -123,7 +129,7 @@ describe('the answer of a capture, refund or void', () => {
   for (const [type, standing, name, amounts] of cases) {
     it(`says what ${type} did, how it failed, or that nobody knows`, () => {
       const answer = (operation: Partial<Operation>) =>
-        sent(renderOperation(pair(standing, { type, amount: 2000n, ...operation })));
+        sent(formatOperation(pair(standing, { type, amount: 2000n, ...operation })));
       const done = answer({});
       assert.deepEqual([done.status, done.message], ['success', `${name} successful`]);
       assert.deepEqual(done.data.order_info.amount_details, amounts);
@@ -146,7 +152,7 @@ describe('the answer of a capture, refund or void', () => {
 
   it('has its own reference, or else that of the payment', () => {
     const reference = (referenceCode: string | undefined) =>
-      sent(renderOperation(pair(PAYMENT_STATES.Collected, { type: 'capture', referenceCode }))).data.transaction_info
+      sent(formatOperation(pair(PAYMENT_STATES.Collected, { type: 'capture', referenceCode }))).data.transaction_info
         .reference_code;
     assert.deepEqual([reference('B-2'), reference(undefined)], ['B-2', 'A-1']);
   });
@@ -154,7 +160,7 @@ describe('the answer of a capture, refund or void', () => {
 
 describe('the answer of a lookup', () => {
   it('has the ids of what was asked for and the payment as it stands', () => {
-    const answer = sent(renderDetails(pair(PAYMENT_STATES.Collected, { type: 'capture', particulars: told })));
+    const answer = sent(formatDetails(pair(PAYMENT_STATES.Collected, { type: 'capture', particulars: told })));
     assert.deepEqual([answer.status, answer.message], ['success', 'Get Transaction Details successful']);
     const { transaction_info: info, order_info: order } = answer.data;
     assert.deepEqual(
@@ -171,29 +177,29 @@ describe('the answer of a lookup', () => {
 
   it('is success also about what failed or is under way', () => {
     const failed = sent(
-      renderDetails(pair(PAYMENT_STATES.Authorized, { type: 'capture', state: 'refused', failed: declined })),
+      formatDetails(pair(PAYMENT_STATES.Authorized, { type: 'capture', state: 'refused', failed: declined })),
     );
     assert.equal(failed.status, 'success');
     assert.equal(failed.data.transaction_info.operation_status, 'failed');
     assert.equal(failed.data.transaction_info.response_code, '51');
-    const underWay = sent(renderDetails(pair(PAYMENT_STATES.Authorized, { type: 'capture', state: 'in_progress' })));
+    const underWay = sent(formatDetails(pair(PAYMENT_STATES.Authorized, { type: 'capture', state: 'in_progress' })));
     assert.equal(underWay.data.transaction_info.operation_status, 'in_progress');
   });
 
   it('names expiry for what the clock ended', () => {
     const { transaction_info: info } = sent(
-      renderDetails(pair({ ...PAYMENT_STATES.Voided, expired: true }, { type: 'authorization' })),
+      formatDetails(pair({ ...PAYMENT_STATES.Voided, expired: true }, { type: 'authorization' })),
     ).data;
     assert.deepEqual([info.operation, info.status], ['expiry', 'Voided']);
   });
 
   it('never says 00 of a payment that was pending and then declined', () => {
     const later = pair(PAYMENT_STATES.Declined, { type: 'authorization', state: 'accepted' });
-    const { transaction_info: info } = sent(renderDetails(later)).data;
+    const { transaction_info: info } = sent(formatDetails(later)).data;
     assert.deepEqual([info.status, info.reason, info.response_code], ['Declined', 'Rejected', '05']);
     assert.equal(info.operation_status, 'failed');
     // Of a capture that came before the failure nothing of this is said.
-    const capture = sent(renderDetails(pair(PAYMENT_STATES.Declined, { type: 'capture', state: 'accepted' }))).data
+    const capture = sent(formatDetails(pair(PAYMENT_STATES.Declined, { type: 'capture', state: 'accepted' }))).data
       .transaction_info;
     assert.deepEqual([capture.operation_status, capture.response_code], ['succeeded', '00']);
   });
@@ -202,12 +208,12 @@ describe('the answer of a lookup', () => {
 describe('amounts of answers', () => {
   it('are JSON numbers, written digit by digit', () => {
     const rich = { ...PAYMENT_STATES.Authorized, amount: 9_999_999_999_999_999n, authorized: 9_999_999_999_999_999n };
-    const text = write(renderOperation(pair({ ...rich, currency: 'CLF' as Currency }, { type: 'authorization' })));
+    const text = write(formatOperation(pair({ ...rich, currency: 'CLF' as Currency }, { type: 'authorization' })));
     assert.match(text, /"authorized_amount":999999999999\.9999[,}]/);
-    const yen = write(renderOperation(pair({ ...rich, currency: 'JPY' as Currency }, { type: 'authorization' })));
+    const yen = write(formatOperation(pair({ ...rich, currency: 'JPY' as Currency }, { type: 'authorization' })));
     assert.match(yen, /"authorized_amount":9999999999999999[,}]/);
     const plain = write(
-      renderOperation(pair({ ...PAYMENT_STATES.Authorized, authorized: 1050n }, { type: 'authorization' })),
+      formatOperation(pair({ ...PAYMENT_STATES.Authorized, authorized: 1050n }, { type: 'authorization' })),
     );
     assert.match(plain, /"authorized_amount":10\.5[,}]/);
   });
@@ -215,11 +221,14 @@ describe('amounts of answers', () => {
 
 describe('the examples', () => {
   it('are answers as they are written', () => {
-    assert.deepEqual(sent(answerExample), answerExample);
-    const capture = answerFor('capture', 'Capture successful', 'Collected', { total_amount: 100, currency: 'USD' });
+    assert.deepEqual(sent(responseExample), responseExample);
+    const capture = operationExample('capture', 'Capture successful', 'Collected', {
+      total_amount: 100,
+      currency: 'USD',
+    });
     assert.deepEqual(sent(capture), capture);
     assert.equal(capture.data.transaction_info.type, 'capture_response');
-    assert.equal(capture.data.transaction_info.payment_id, answerExample.data.transaction_info.transaction_id);
+    assert.equal(capture.data.transaction_info.payment_id, responseExample.data.transaction_info.transaction_id);
     assert.notEqual(capture.data.transaction_info.transaction_id, capture.data.transaction_info.payment_id);
   });
 });

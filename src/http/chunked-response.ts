@@ -2,20 +2,20 @@ import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 
 /** Whatever is written to a connection is encrypted at once, and kept until it is read: so much for whoever never reads. */
-const PIECE_BYTES = 64 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 /** Sends bytes that many may ask for at the same time: the next piece when the one before has left. */
-export function sendInPieces(reply: FastifyReply, body: Buffer): FastifyReply {
-  if (body.length <= PIECE_BYTES) return reply.send(body);
-  return reply.header('content-length', String(body.length)).send(piecesOf(body));
+export function sendInChunks(reply: FastifyReply, body: Buffer): FastifyReply {
+  if (body.length <= CHUNK_BYTES) return reply.send(body);
+  return reply.header('content-length', String(body.length)).send(createChunkStream(body));
 }
 
-function piecesOf(body: Buffer): Readable {
+function createChunkStream(body: Buffer): Readable {
   let start = 0;
   return new Readable({
-    highWaterMark: PIECE_BYTES,
+    highWaterMark: CHUNK_BYTES,
     read() {
-      const end = Math.min(start + PIECE_BYTES, body.length);
+      const end = Math.min(start + CHUNK_BYTES, body.length);
       this.push(start < end ? body.subarray(start, end) : null);
       start = end;
     },

@@ -33,21 +33,21 @@ export interface Core {
 }
 
 /** A service that listens. */
-export interface Running {
+export interface RunningService {
   readonly core: Core;
   readonly ports: { readonly production: number; readonly sandbox: number; readonly console: number };
   readonly addresses: readonly string[];
   /** The certificate that clients trust, when it was made here. */
-  readonly authorityFile: string | undefined;
+  readonly caFile: string | undefined;
   stop(): Promise<void>;
 }
 
-export interface Paths {
+export interface PathSettings {
   readonly dataDirectory: string;
   readonly database: DatabaseOptions;
   readonly rootKeyFile: string;
   /** True when the database is the one in the data directory. */
-  readonly embedded: boolean;
+  readonly isEmbedded: boolean;
   readonly ports: { readonly console: number };
   /** Where people reach the console, when the operator said it. */
   readonly consoleUrl: string | undefined;
@@ -55,19 +55,19 @@ export interface Paths {
   readonly operatorName: string | undefined;
 }
 
-export interface Opening {
+export interface OpenOptions {
   /** Make what is missing. */
-  readonly make?: boolean;
+  readonly createIfMissing?: boolean;
   /** Another SQLite file than the configured database. */
   readonly databaseFile?: string;
 }
 
 /** What `main.ts` hands to the command line. Throws `ConfigError` when the configuration is wrong. */
-export interface Surroundings {
-  paths(): Paths;
+export interface CliEnvironment {
+  paths(): PathSettings;
   /** Throws `UsageError` when there is no vault yet, unless it may be made. */
-  open(options: Opening): Promise<Core>;
-  start(): Promise<Running>;
+  open(options: OpenOptions): Promise<Core>;
+  start(): Promise<RunningService>;
   /** Of an address as in `CARDVAULT_DATABASE_URL`. Throws an error of wrong use when it is malformed. */
   openDatabase(address: string): Opened;
   /** Opens the audit log of a database for writing; false when the root key that is configured is none or another one's. */
@@ -82,18 +82,22 @@ export interface Surroundings {
 }
 
 /** The tools of a command. */
-export interface Tools extends Surroundings {
+export interface CliContext extends CliEnvironment {
   /** Returns the operator, for the audit records of a command that changes or shows something. */
-  operator(): Origin;
+  operatorOrigin(): Origin;
   /** Returns the operator when the command asked for it, and so left a record. */
   recordedOperator(): Actor | undefined;
 }
 
 /** For commands that begin something; any other in a wrong directory must not leave a new, empty vault behind. */
-export const MAKES_VAULT: Opening = { make: true };
+export const CREATE_IF_MISSING: OpenOptions = { createIfMissing: true };
 
 /** Opens the vault for one command and closes it whatever happens. */
-export async function withCore(tools: Tools, act: (core: Core) => Promise<void>, opening: Opening = {}): Promise<void> {
+export async function withCore(
+  tools: CliContext,
+  act: (core: Core) => Promise<void>,
+  opening: OpenOptions = {},
+): Promise<void> {
   const core = await tools.open(opening);
   try {
     await act(core);

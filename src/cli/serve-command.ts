@@ -6,16 +6,16 @@ import { iso8601 } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import type { DatabaseOptions } from '../storage/open.ts';
 import { describeAddress } from '../storage/postgres/address.ts';
-import type { Core, Running, Tools } from './core.ts';
-import { joinUrl } from './operator.ts';
-import { print } from './output.ts';
+import type { CliContext, Core, RunningService } from './context.ts';
+import { formatJoinUrl } from './operator.ts';
+import { printResult } from './output.ts';
 
 const DEMO_NETWORKS = [
   { cidr: '127.0.0.1', note: 'this machine' },
   { cidr: '::1', note: 'this machine' },
 ];
 
-export function serveCommand(program: Command, tools: Tools): void {
+export function serveCommand(program: Command, tools: CliContext): void {
   program
     .command('serve')
     .description('run the service; npm start does this')
@@ -23,16 +23,16 @@ export function serveCommand(program: Command, tools: Tools): void {
     .action(async ({ json }: { json?: boolean }) => {
       const stopped = tools.untilStopped();
       const running = await tools.start();
-      const demoKey = tools.paths().embedded ? await makeDemoKey(running.core) : undefined;
-      const made = { demoKey, first: await firstOperator(tools, running) };
-      print(tools, json, startRecord(tools, running, made), startScreen(tools, running, made));
+      const demoKey = tools.paths().isEmbedded ? await createDemoKey(running.core) : undefined;
+      const firstStart = { demoKey, first: await inviteFirstOperator(tools, running) };
+      printResult(tools, json, toView(tools, running, firstStart), startBanner(tools, running, firstStart));
       await stopped;
       await running.stop();
     });
 }
 
 /** On the very first start: an account to try things with. Its key is the one that is ever printed by itself. */
-async function makeDemoKey({ accounts }: Core): Promise<string | undefined> {
+async function createDemoKey({ accounts }: Core): Promise<string | undefined> {
   if ((await accounts.list()).length > 0) return undefined;
   const traits = {
     name: 'demo',
@@ -46,7 +46,7 @@ async function makeDemoKey({ accounts }: Core): Promise<string | undefined> {
 }
 
 /** What a start makes, and shows this one time. */
-interface Made {
+interface FirstStart {
   readonly demoKey: string | undefined;
   readonly first: FirstOperator;
 }
@@ -54,11 +54,11 @@ interface Made {
 /** The link of the first operator, or the file that holds it; `invited` when there is neither and no operator either. */
 type FirstOperator = { readonly url: string } | { readonly file: string } | 'invited' | 'there';
 
-async function firstOperator(tools: Tools, running: Running): Promise<FirstOperator> {
+async function inviteFirstOperator(tools: CliContext, running: RunningService): Promise<FirstOperator> {
   const { invitations, team } = running.core.people;
   const file = join(tools.paths().dataDirectory, INVITATION_FILE);
   const link = await invitations.firstOperator({ actor: { type: 'service' } });
-  if (link !== undefined) return handOver(tools, joinUrl(consoleUrlOf(tools, running), link), file);
+  if (link !== undefined) return deliverInvitation(tools, formatJoinUrl(consoleUrlOf(tools, running), link), file);
   if (!(await team.hasOperator())) return 'invited';
   rmSync(file, { force: true });
   return 'there';
@@ -67,7 +67,7 @@ async function firstOperator(tools: Tools, running: Running): Promise<FirstOpera
 const INVITATION_FILE = 'operator-invitation';
 
 /** Shows the link on a terminal. Any other output may be a log that others read: then the link goes into a file for the user alone. */
-function handOver(tools: Tools, url: string, file: string): FirstOperator {
+function deliverInvitation(tools: CliContext, url: string, file: string): FirstOperator {
   if (tools.isTerminal) return { url };
   try {
     replaceAtomically(file, `${url}\n`);
@@ -79,27 +79,27 @@ function handOver(tools: Tools, url: string, file: string): FirstOperator {
   }
 }
 
-const consoleUrlOf = (tools: Tools, running: Running): string =>
+const consoleUrlOf = (tools: CliContext, running: RunningService): string =>
   tools.paths().consoleUrl ?? urlOf(running, running.ports.console);
 
-const urlOf = (running: Running, port: number): string =>
+const urlOf = (running: RunningService, port: number): string =>
   `https://${running.addresses.includes('127.0.0.1') ? 'localhost' : hostOf(running)}:${port}`;
 
-const startRecord = (tools: Tools, running: Running, { demoKey, first }: Made) => ({
+const toView = (tools: CliContext, running: RunningService, { demoKey, first }: FirstStart) => ({
   production: urlOf(running, running.ports.production),
   sandbox: urlOf(running, running.ports.sandbox),
   console: urlOf(running, running.ports.console),
   data_directory: tools.paths().dataDirectory,
-  authority_file: running.authorityFile ?? null,
+  authority_file: running.caFile ?? null,
   demo_key: demoKey ?? null,
   operator_invitation: typeof first === 'object' && 'url' in first ? first.url : null,
   operator_invitation_file: typeof first === 'object' && 'file' in first ? first.file : null,
 });
 
-function startScreen(tools: Tools, running: Running, { demoKey, first }: Made): string {
-  const { ports, authorityFile } = running;
+function startBanner(tools: CliContext, running: RunningService, { demoKey, first }: FirstStart): string {
+  const { ports, caFile: authorityFile } = running;
   const url = (port: number): string => urlOf(running, port);
-  const authority = authorityFile === undefined ? undefined : quoted(shortest(authorityFile));
+  const authority = authorityFile === undefined ? undefined : quoteForShell(toRelativePath(authorityFile));
   const trust = authority === undefined ? '' : `--cacert ${authority} `;
   const lines = [
     `cardvault is running, ${iso8601(tools.clock())}`,
@@ -108,12 +108,12 @@ function startScreen(tools: Tools, running: Running, { demoKey, first }: Made): 
     `  sandbox     ${url(ports.sandbox)}`,
     `  console     ${consoleUrlOf(tools, running)}`,
     `  reference   ${url(ports.sandbox)}/docs`,
-    `  data        ${shortest(tools.paths().dataDirectory)}  (back up root.key apart from the database)`,
+    `  data        ${toRelativePath(tools.paths().dataDirectory)}  (back up root.key apart from the database)`,
     ...databaseLine(tools.paths().database),
     ...(authority === undefined ? [] : [`  CA to trust ${authority}`]),
     '',
     ...operatorLines(first),
-    ...(demoKey === undefined ? makeAKey() : tryIt(url(ports.sandbox), trust, demoKey)),
+    ...(demoKey === undefined ? keyInstructions() : demoInstructions(url(ports.sandbox), trust, demoKey)),
     '',
     'Stop with Ctrl-C. Guides: README.md and docs/',
   ];
@@ -129,13 +129,13 @@ const operatorLines = (first: FirstOperator): string[] => {
     return ['Console: nobody has joined as the first operator yet. A new link: npx cardvault operator invite', ''];
   if ('file' in first)
     return [
-      `Console: the link of the first operator is in ${quoted(shortest(first.file))}, good once, for 24 hours. A new one: npx cardvault operator invite`,
+      `Console: the link of the first operator is in ${quoteForShell(toRelativePath(first.file))}, good once, for 24 hours. A new one: npx cardvault operator invite`,
       '',
     ];
   return ['Console: make the first operator; the link is good once, for 24 hours:', '', `  ${first.url}`, ''];
 };
 
-const tryIt = (sandbox: string, trust: string, key: string): string[] => [
+const demoInstructions = (sandbox: string, trust: string, key: string): string[] => [
   'A demo account was made, with a sandbox key for this machine. It is shown this one time:',
   '',
   `  ${key}`,
@@ -145,22 +145,22 @@ const tryIt = (sandbox: string, trust: string, key: string): string[] => [
   `curl ${trust}${sandbox}/v1/tokenization/simple -H 'x-api-key: ${key}' -H 'content-type: application/json' -d '{"chd":[{"card":"4111111111111111","name":"Ana Lopez","exp":"12/29"}],"tags":[],"scheme":1}'`,
 ];
 
-const makeAKey = (): string[] => [
+const keyInstructions = (): string[] => [
   'Make a key for an account:',
   '',
   '  npx cardvault account list',
   '  npx cardvault key create --account ID --environment sandbox --name NAME --ip 127.0.0.1 --ip ::1',
 ];
 
-const hostOf = ({ addresses }: Running): string => {
+const hostOf = ({ addresses }: RunningService): string => {
   const address = addresses[0] ?? 'localhost';
   if (address === '0.0.0.0' || address === '::') return 'localhost';
   return address.includes(':') ? `[${address}]` : address;
 };
 
-function shortest(path: string): string {
+function toRelativePath(path: string): string {
   const near = relative('.', path);
   return near.startsWith('..') ? path : `./${near}`;
 }
 
-const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+const quoteForShell = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);

@@ -4,7 +4,7 @@ import { UsageError } from './output.ts';
 
 /** `--setting NAME=VALUE` and options that name files. */
 
-export function readSetting(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
+export function collectSetting(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
   const [, name, value] = /^([^=]+)=([\s\S]*)$/.exec(text) ?? [];
   // Without what was typed, which may be a password.
   if (name === undefined || value === undefined) throw new UsageError('--setting: expected NAME=VALUE');
@@ -12,24 +12,27 @@ export function readSetting(text: string, before: Readonly<Record<string, string
 }
 
 /** With the content of the files that values name as `@FILE`. */
-export const valuesOf = (settings: Readonly<Record<string, string>>): Record<string, string> =>
+export const resolveSettings = (settings: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(
-    Object.entries(settings).map(([name, value]) => [name, value.startsWith('@') ? lineOf(value.slice(1)) : value]),
+    Object.entries(settings).map(([name, value]) => [
+      name,
+      value.startsWith('@') ? readSecretFile(value.slice(1)) : value,
+    ]),
   );
 
 /** Of a file with a secret; editors end its line. */
-export const lineOf = (file: string): string =>
-  (contentOf(file) ?? Buffer.alloc(0)).toString('utf8').replace(/\r?\n$/, '');
+export const readSecretFile = (file: string): string =>
+  (readFileOption(file) ?? Buffer.alloc(0)).toString('utf8').replace(/\r?\n$/, '');
 
-export function contentOf(file: string | undefined): Buffer | undefined {
+export function readFileOption(file: string | undefined): Buffer | undefined {
   if (file === undefined) return undefined;
-  const bytes = read(file);
+  const bytes = readBytes(file);
   if (bytes.length > LIMITS.keyFileBytes)
     throw new UsageError(`${file}: a file has at most ${LIMITS.keyFileBytes} bytes`);
   return bytes;
 }
 
-function read(file: string): Buffer {
+function readBytes(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {

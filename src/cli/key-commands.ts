@@ -6,9 +6,9 @@ import { isPermission, PERMISSIONS, type Permission } from '../accounts/permissi
 import { iso8601, parseIso8601, timeOrNull } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { type Tools, withCore } from './core.ts';
-import { readEnvironment, readOverlap, wrong } from './options.ts';
-import { details, print, readableName, table, UsageError } from './output.ts';
+import { type CliContext, withCore } from './context.ts';
+import { invalidOption, parseEnvironment, parseOverlap } from './options.ts';
+import { formatDetails, formatTable, parseName, printResult, UsageError } from './output.ts';
 
 interface TraitOptions {
   readonly json?: boolean;
@@ -24,7 +24,7 @@ const NEVER = 'never';
 /** In place of a network: empties the allow-list. */
 const NONE = 'none';
 
-export function keyCommands(program: Command, tools: Tools): void {
+export function keyCommands(program: Command, tools: CliContext): void {
   const key = program.command('key').description('API keys of an account');
   createCommand(key, tools);
   listCommand(key, tools);
@@ -34,10 +34,10 @@ export function keyCommands(program: Command, tools: Tools): void {
   revokeCommand(key, tools);
 }
 
-function createCommand(key: Command, tools: Tools): void {
-  withTraits(key.command('create').description('make a key; it is shown this one time'))
+function createCommand(key: Command, tools: CliContext): void {
+  withTraitOptions(key.command('create').description('make a key; it is shown this one time'))
     .requiredOption('--account <id>', 'the account')
-    .requiredOption('--environment <environment>', 'sandbox or production', readEnvironment)
+    .requiredOption('--environment <environment>', 'sandbox or production', parseEnvironment)
     .action((options: TraitOptions & { account: string; environment: Environment }) =>
       withCore(tools, async ({ accounts, clock }) => {
         const { account, environment, json } = options;
@@ -47,14 +47,19 @@ function createCommand(key: Command, tools: Tools): void {
           description: options.description ?? '',
           permissions: options.permission ?? [],
           allowList: options.ip ?? [],
-          expiresAt: endOf(options.expires),
+          expiresAt: toExpiry(options.expires),
         };
-        printIssued(tools, json, await accounts.createKey(account, environment, traits, tools.operator()), clock());
+        printIssued(
+          tools,
+          json,
+          await accounts.createKey(account, environment, traits, tools.operatorOrigin()),
+          clock(),
+        );
       }),
     );
 }
 
-function showCommand(key: Command, tools: Tools): void {
+function showCommand(key: Command, tools: CliContext): void {
   key
     .command('show <id>')
     .description('show what a key may do')
@@ -64,7 +69,7 @@ function showCommand(key: Command, tools: Tools): void {
     );
 }
 
-function listCommand(key: Command, tools: Tools): void {
+function listCommand(key: Command, tools: CliContext): void {
   key
     .command('list')
     .description('list the keys of an account')
@@ -72,7 +77,7 @@ function listCommand(key: Command, tools: Tools): void {
     .option('--json', 'print JSON')
     .action(({ account, json }: { account: string; json?: boolean }) =>
       withCore(tools, async ({ accounts, clock }) => {
-        const all = (await accounts.keys(account)).map((each) => shown(each, clock()));
+        const all = (await accounts.keys(account)).map((each) => toView(each, clock()));
         const rows = all.map((each) => [
           each.id,
           each.environment,
@@ -81,100 +86,99 @@ function listCommand(key: Command, tools: Tools): void {
           each.last_used_at ?? 'never',
           each.name,
         ]);
-        print(tools, json, all, table(['ID', 'ENVIRONMENT', 'STATE', 'PREFIX', 'LAST USED', 'NAME'], rows));
+        printResult(tools, json, all, formatTable(['ID', 'ENVIRONMENT', 'STATE', 'PREFIX', 'LAST USED', 'NAME'], rows));
       }),
     );
 }
 
-function editCommand(key: Command, tools: Tools): void {
-  withTraits(key.command('edit <id>').description('change a key; --ip and --permission replace their lists')).action(
-    (id: string, options: TraitOptions) =>
-      withCore(tools, async ({ accounts, clock }) => {
-        const { name, description, ip, permission, expires } = options;
-        const changes = {
-          ...(name !== undefined && { name }),
-          ...(description !== undefined && { description }),
-          ...(ip !== undefined && { allowList: ip }),
-          ...(permission !== undefined && { permissions: permission }),
-          ...(expires !== undefined && { expiresAt: endOf(expires) }),
-        };
-        if (Object.keys(changes).length === 0)
-          throw new UsageError('say what to change; see: cardvault key edit --help');
-        printKey(tools, options.json, await accounts.editKey(id, changes, tools.operator()), clock());
-      }),
+function editCommand(key: Command, tools: CliContext): void {
+  withTraitOptions(
+    key.command('edit <id>').description('change a key; --ip and --permission replace their lists'),
+  ).action((id: string, options: TraitOptions) =>
+    withCore(tools, async ({ accounts, clock }) => {
+      const { name, description, ip, permission, expires } = options;
+      const changes = {
+        ...(name !== undefined && { name }),
+        ...(description !== undefined && { description }),
+        ...(ip !== undefined && { allowList: ip }),
+        ...(permission !== undefined && { permissions: permission }),
+        ...(expires !== undefined && { expiresAt: toExpiry(expires) }),
+      };
+      if (Object.keys(changes).length === 0) throw new UsageError('say what to change; see: cardvault key edit --help');
+      printKey(tools, options.json, await accounts.editKey(id, changes, tools.operatorOrigin()), clock());
+    }),
   );
 }
 
-function rotateCommand(key: Command, tools: Tools): void {
+function rotateCommand(key: Command, tools: CliContext): void {
   key
     .command('rotate <id>')
     .description('make a successor with the same traits; the old key ends after the overlap')
-    .option('--overlap <minutes>', 'minutes in which both work', readOverlap, 60)
+    .option('--overlap <minutes>', 'minutes in which both work', parseOverlap, 60)
     .option('--json', 'print JSON')
     .action((id: string, { overlap, json }: { overlap: number; json?: boolean }) =>
       withCore(tools, async ({ accounts, clock }) =>
-        printIssued(tools, json, await accounts.rotateKey(id, overlap, tools.operator()), clock()),
+        printIssued(tools, json, await accounts.rotateKey(id, overlap, tools.operatorOrigin()), clock()),
       ),
     );
 }
 
-function revokeCommand(key: Command, tools: Tools): void {
+function revokeCommand(key: Command, tools: CliContext): void {
   key
     .command('revoke <id>')
     .description('end a key for good, within 5 seconds everywhere')
     .option('--json', 'print JSON')
     .action((id: string, { json }: { json?: boolean }) =>
       withCore(tools, async ({ accounts, clock }) =>
-        printKey(tools, json, await accounts.revokeKey(id, tools.operator()), clock()),
+        printKey(tools, json, await accounts.revokeKey(id, tools.operatorOrigin()), clock()),
       ),
     );
 }
 
-function withTraits(command: Command): Command {
+function withTraitOptions(command: Command): Command {
   const append =
     <T>(read: (text: string) => T) =>
     (text: string, list: T[] | undefined): T[] => [...(list ?? []), read(text)];
   return command
-    .option('--name <name>', 'what the key is called', (text) =>
-      readableName(text, LIMITS.apiKeyNameCharacters, '--name'),
-    )
-    .option('--description <text>', 'what the key is for', (text) => readDescription(text))
+    .option('--name <name>', 'what the key is called', (text) => parseName(text, LIMITS.apiKeyNameCharacters, '--name'))
+    .option('--description <text>', 'what the key is for', (text) => parseDescription(text))
     .option(
       '--ip <cidr[=note]>',
       'address or network it may be used from; repeat for more; `--ip none` empties the list',
-      (text, list: AllowedNetwork[] | undefined) => (text === NONE ? [] : [...(list ?? []), readNetwork(text)]),
+      (text, list: AllowedNetwork[] | undefined) => (text === NONE ? [] : [...(list ?? []), parseNetwork(text)]),
     )
     .option(
       '--permission <permission>',
       `what it may do; repeat for more; a new key without any may do all: ${PERMISSIONS.join(', ')}`,
-      append(readPermission),
+      append(parsePermission),
     )
-    .option('--expires <time>', 'when it ends, ISO 8601, as 2027-01-31T00:00:00Z, or never', readTime)
+    .option('--expires <time>', 'when it ends, ISO 8601, as 2027-01-31T00:00:00Z, or never', parseExpiry)
     .option('--json', 'print JSON');
 }
 
-const readPermission = (text: string): Permission =>
-  isPermission(text) ? text : wrong(`expected one of ${PERMISSIONS.join(', ')}`);
+const parsePermission = (text: string): Permission =>
+  isPermission(text) ? text : invalidOption(`expected one of ${PERMISSIONS.join(', ')}`);
 
-const readDescription = (text: string): string =>
-  text === '' ? '' : readableName(text, LIMITS.apiKeyDescriptionCharacters, '--description');
+const parseDescription = (text: string): string =>
+  text === '' ? '' : parseName(text, LIMITS.apiKeyDescriptionCharacters, '--description');
 
-function readNetwork(text: string): AllowedNetwork {
+function parseNetwork(text: string): AllowedNetwork {
   const [network = '', ...note] = text.split('=');
-  const cidr = readCidr(network) ?? wrong('expected an address or CIDR network, as 203.0.113.7 or 2001:db8::/32');
+  const cidr =
+    readCidr(network) ?? invalidOption('expected an address or CIDR network, as 203.0.113.7 or 2001:db8::/32');
   const words = note.join('=');
-  return { cidr, note: words === '' ? '' : readableName(words, LIMITS.allowListNoteCharacters, '--ip note') };
+  return { cidr, note: words === '' ? '' : parseName(words, LIMITS.allowListNoteCharacters, '--ip note') };
 }
 
-const endOf = (expires: number | typeof NEVER | undefined): number | undefined =>
+const toExpiry = (expires: number | typeof NEVER | undefined): number | undefined =>
   expires === NEVER ? undefined : expires;
 
-function readTime(text: string): number | typeof NEVER {
+function parseExpiry(text: string): number | typeof NEVER {
   if (text === NEVER) return NEVER;
-  return parseIso8601(text) ?? wrong('expected ISO 8601 with a zone, as 2027-01-31T00:00:00Z, or never');
+  return parseIso8601(text) ?? invalidOption('expected ISO 8601 with a zone, as 2027-01-31T00:00:00Z, or never');
 }
 
-const shown = (key: StoredKey, now: number) => ({
+const toView = (key: StoredKey, now: number) => ({
   id: key.id,
   account: key.account,
   environment: key.environment,
@@ -195,9 +199,9 @@ const shown = (key: StoredKey, now: number) => ({
 const ALTERED =
   'altered: its row was changed in the database, so the key is refused; what is shown here may not be what was set; run: cardvault key revoke ID';
 
-function lines(key: ReturnType<typeof shown>): string {
+function toText(key: ReturnType<typeof toView>): string {
   const networks = key.allow_list.map(({ cidr, note }) => (note === '' ? cidr : `${cidr} (${note})`));
-  return details([
+  return formatDetails([
     ['id', key.id],
     ['name', key.name],
     ['account', key.account],
@@ -213,12 +217,12 @@ function lines(key: ReturnType<typeof shown>): string {
   ]);
 }
 
-function printKey(tools: Tools, json: boolean | undefined, key: StoredKey, now: number): void {
-  const value = shown(key, now);
-  print(tools, json, value, lines(value));
+function printKey(tools: CliContext, json: boolean | undefined, key: StoredKey, now: number): void {
+  const value = toView(key, now);
+  printResult(tools, json, value, toText(value));
 }
 
-function printIssued(tools: Tools, json: boolean | undefined, { key, secret }: IssuedKey, now: number): void {
-  const value = shown(key, now);
-  print(tools, json, { ...value, key: secret }, `${lines(value)}\n\nkey  ${secret}\n\nIt is not shown again.`);
+function printIssued(tools: CliContext, json: boolean | undefined, { key, secret }: IssuedKey, now: number): void {
+  const value = toView(key, now);
+  printResult(tools, json, { ...value, key: secret }, `${toText(value)}\n\nkey  ${secret}\n\nIt is not shown again.`);
 }

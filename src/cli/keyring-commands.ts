@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { iso8601 } from '../kernel/clock.ts';
 import { listWrappedKeys } from '../storage/key-store.ts';
-import { type Tools, withCore } from './core.ts';
-import { print, table } from './output.ts';
+import { type CliContext, withCore } from './context.ts';
+import { formatTable, printResult } from './output.ts';
 
-export function keyringCommands(program: Command, tools: Tools): void {
+export function keyringCommands(program: Command, tools: CliContext): void {
   program
     .command('keyring')
     .description('the keys that seal the data')
@@ -32,7 +32,12 @@ export function keyringCommands(program: Command, tools: Tools): void {
           String(key.version),
           String(key.reserved_uses),
         ]);
-        print(tools, json, keys, table(['ID', 'ENVIRONMENT', 'ACCOUNT', 'PURPOSE', 'VERSION', 'RESERVED USES'], rows));
+        printResult(
+          tools,
+          json,
+          keys,
+          formatTable(['ID', 'ENVIRONMENT', 'ACCOUNT', 'PURPOSE', 'VERSION', 'RESERVED USES'], rows),
+        );
       }),
     );
 }

@@ -3,10 +3,10 @@ import type { Configuration } from '../proxy/configuration.ts';
 import type { Changes } from '../proxy/configurations.ts';
 import { type Description, describeConfiguration } from '../proxy/description.ts';
 import { SETTING_NAMES } from '../proxy/settings.ts';
-import { type Tools, withCore } from './core.ts';
-import { ofTenant, readOverlap, type TenantOptions, tenantOf } from './options.ts';
-import { details, print, UsageError } from './output.ts';
-import { contentOf, lineOf, readSetting, valuesOf } from './settings.ts';
+import { type CliContext, withCore } from './context.ts';
+import { parseOverlap, resolveTenant, type TenantOptions, withTenantOptions } from './options.ts';
+import { formatDetails, printResult, UsageError } from './output.ts';
+import { collectSetting, readFileOption, readSecretFile, resolveSettings } from './setting-options.ts';
 
 interface ConfigureOptions extends TenantOptions {
   readonly processorPublicKey?: string;
@@ -17,30 +17,31 @@ interface ConfigureOptions extends TenantOptions {
   readonly overlap: number;
 }
 
-export function proxyCommands(program: Command, tools: Tools): void {
+export function proxyCommands(program: Command, tools: CliContext): void {
   const proxy = program.command('proxy').description('keys, certificate and settings of an account’s proxy');
   configureCommand(proxy, tools);
-  ofTenant(proxy.command('show').description('show fingerprints, expiry, settings and the certificate')).action(
-    (options: TenantOptions) =>
-      withCore(tools, async ({ accounts, configurations, clock }) => {
-        const tenant = await tenantOf(accounts, options);
-        printConfiguration(tools, options, await configurations.get(tenant), clock());
-      }),
+  withTenantOptions(
+    proxy.command('show').description('show fingerprints, expiry, settings and the certificate'),
+  ).action((options: TenantOptions) =>
+    withCore(tools, async ({ accounts, configurations, clock }) => {
+      const tenant = await resolveTenant(accounts, options);
+      printConfiguration(tools, options, await configurations.get(tenant), clock());
+    }),
   );
-  const remove = ofTenant(proxy.command('remove').description('erase all keys and settings, for good'));
+  const remove = withTenantOptions(proxy.command('remove').description('erase all keys and settings, for good'));
   remove.option('--force', 'really').action((options: TenantOptions & { force?: boolean }) =>
     withCore(tools, async ({ accounts, configurations, clock }) => {
       if (options.force !== true)
         throw new UsageError('this erases the private key of the merchant, for good; repeat with --force');
-      const tenant = await tenantOf(accounts, options);
-      await configurations.remove(tenant, tools.operator());
+      const tenant = await resolveTenant(accounts, options);
+      await configurations.remove(tenant, tools.operatorOrigin());
       printConfiguration(tools, options, await configurations.get(tenant), clock());
     }),
   );
 }
 
-function configureCommand(proxy: Command, tools: Tools): void {
-  ofTenant(proxy.command('configure').description('set keys and settings; what is not given stays'))
+function configureCommand(proxy: Command, tools: CliContext): void {
+  withTenantOptions(proxy.command('configure').description('set keys and settings; what is not given stays'))
     .option('--processor-public-key <file>', 'RSA public key: PEM, DER, JWK or certificate')
     .option('--merchant-private-key <file>', 'RSA private key: PEM (encrypted, too), DER or JWK')
     .option('--merchant-certificate <file>', 'its certificate, PEM or DER; without it one is made')
@@ -48,70 +49,75 @@ function configureCommand(proxy: Command, tools: Tools): void {
     .option(
       '--setting <name=value>',
       `may be repeated; NAME= removes, NAME=@FILE reads the value; names: ${SETTING_NAMES.join(', ')}`,
-      readSetting,
+      collectSetting,
     )
     .option(
       '--overlap <minutes>',
       'how long what is in use stays in use beside a new key or certificate',
-      readOverlap,
+      parseOverlap,
       0,
     )
     .action((options: ConfigureOptions) =>
       withCore(tools, async ({ accounts, configurations, clock }) => {
-        const tenant = await tenantOf(accounts, options);
-        const configured = await configurations.configure(tenant, changesOf(options), tools.operator());
+        const tenant = await resolveTenant(accounts, options);
+        const configured = await configurations.configure(tenant, toChanges(options), tools.operatorOrigin());
         printConfiguration(tools, options, configured, clock());
       }),
     );
 }
 
-function changesOf(options: ConfigureOptions): Changes {
+function toChanges(options: ConfigureOptions): Changes {
   const { setting = {}, passphraseFile } = options;
-  const settings = valuesOf(setting);
+  const settings = resolveSettings(setting);
   const changes = {
-    processorPublicKey: contentOf(options.processorPublicKey),
-    merchantPrivateKey: contentOf(options.merchantPrivateKey),
-    merchantCertificate: contentOf(options.merchantCertificate),
+    processorPublicKey: readFileOption(options.processorPublicKey),
+    merchantPrivateKey: readFileOption(options.merchantPrivateKey),
+    merchantCertificate: readFileOption(options.merchantCertificate),
   };
   const isEmpty = Object.keys(settings).length === 0 && Object.values(changes).every((each) => each === undefined);
   if (isEmpty) throw new UsageError('nothing to change: give a key, a certificate or a setting');
   return {
     ...changes,
-    passphrase: passphraseFile === undefined ? undefined : lineOf(passphraseFile),
+    passphrase: passphraseFile === undefined ? undefined : readSecretFile(passphraseFile),
     settings,
     overlapMinutes: options.overlap,
   };
 }
 
-function printConfiguration(tools: Tools, options: TenantOptions, configuration: Configuration, now: number): void {
+function printConfiguration(
+  tools: CliContext,
+  options: TenantOptions,
+  configuration: Configuration,
+  now: number,
+): void {
   const { account, environment, json } = options;
   const shown = describeConfiguration(configuration, now);
-  print(tools, json, { account, environment, ...shown }, forPeople(shown));
+  printResult(tools, json, { account, environment, ...shown }, toText(shown));
 }
 
-function forPeople(shown: Description): string {
+function toText(shown: Description): string {
   const { processor_public_key: processor, merchant_private_key: merchant, merchant_certificate: certificate } = shown;
   const settings = Object.entries(shown.settings);
   const lines: [string, string][] = [
-    ['processor public key', processor === null ? 'none' : keyLine(processor)],
-    ...later(processor?.next, keyLine),
-    ['merchant private key', merchant === null ? 'none' : keyLine(merchant)],
-    ...later(merchant?.next, keyLine),
-    ['merchant certificate', certificate === null ? 'none' : certificateLine(certificate)],
-    ...later(certificate?.next, certificateLine),
+    ['processor public key', processor === null ? 'none' : formatKey(processor)],
+    ...formatNext(processor?.next, formatKey),
+    ['merchant private key', merchant === null ? 'none' : formatKey(merchant)],
+    ...formatNext(merchant?.next, formatKey),
+    ['merchant certificate', certificate === null ? 'none' : formatCertificate(certificate)],
+    ...formatNext(certificate?.next, formatCertificate),
     ...settings,
   ];
   const certificates = [certificate?.pem, certificate?.next?.pem].filter((pem) => pem !== undefined);
-  return [details(lines), ...certificates.map((pem) => pem.trimEnd())].join('\n\n');
+  return [formatDetails(lines), ...certificates.map((pem) => pem.trimEnd())].join('\n\n');
 }
 
-const keyLine = ({ fingerprint, bits }: { fingerprint: string; bits: number }): string =>
+const formatKey = ({ fingerprint, bits }: { fingerprint: string; bits: number }): string =>
   `RSA ${bits} bits, SHA-256 ${fingerprint}`;
 
-const certificateLine = (certificate: { expires_at: string; subject: string; fingerprint: string }): string =>
+const formatCertificate = (certificate: { expires_at: string; subject: string; fingerprint: string }): string =>
   `until ${certificate.expires_at}, ${certificate.subject}, SHA-256 ${certificate.fingerprint}`;
 
-const later = <T extends { readonly from: string }>(
+const formatNext = <T extends { readonly from: string }>(
   next: T | null | undefined,
   show: (value: T) => string,
 ): [string, string][] => (next ? [[`  from ${next.from}`, show(next)]] : []);

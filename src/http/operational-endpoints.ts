@@ -2,17 +2,17 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { isAllowed } from '../accounts/allow-list.ts';
 import { Failure } from '../kernel/failure.ts';
 import { DISTRUST_TEXTS, type Distrust } from '../kernel/time-guard.ts';
+import { sendInChunks } from './chunked-response.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Metrics } from './metrics.ts';
-import { openApi } from './openapi.ts';
-import { sendInPieces } from './pieces.ts';
-import { REFERENCE_STYLE, referencePage } from './reference-page.ts';
-import { refuseOtherMethods } from './server.ts';
+import { buildOpenApi } from './openapi.ts';
+import { REFERENCE_STYLE, renderReferencePage } from './reference-page.ts';
+import { rejectOtherMethods } from './server.ts';
 
 /** What every listener serves without a key (decisions: Unversioned helpers). */
 export interface Health {
   /** Can the service do its work: does the database read and write? */
-  ready(): Promise<boolean>;
+  isReady(): Promise<boolean>;
   /** Why time is not trusted: requests are served all the same, and what destroys records waits. */
   distrust(): Distrust | undefined;
 }
@@ -25,34 +25,34 @@ const PAGE_HEADERS = {
   'x-frame-options': 'DENY',
 };
 
-export function addUnversioned(
+export function addOperationalEndpoints(
   app: FastifyInstance,
   endpoints: readonly Endpoint[],
   health: Health,
   version: string,
 ): void {
-  const document = openApi(endpoints, version);
+  const document = buildOpenApi(endpoints, version);
   const json = Buffer.from(JSON.stringify(document, null, 2));
-  const page = Buffer.from(referencePage(document));
+  const page = Buffer.from(renderReferencePage(document));
   const style = Buffer.from(REFERENCE_STYLE);
-  const answer = (reply: FastifyReply, type: string, body: Buffer): FastifyReply =>
-    sendInPieces(reply.headers(PAGE_HEADERS).header('content-type', `${type}; charset=utf-8`), body);
-  const answerState = (reply: FastifyReply, status: string, warnings: readonly Warning[] = []): FastifyReply => {
+  const send = (reply: FastifyReply, type: string, body: Buffer): FastifyReply =>
+    sendInChunks(reply.headers(PAGE_HEADERS).header('content-type', `${type}; charset=utf-8`), body);
+  const sendState = (reply: FastifyReply, status: string, warnings: readonly Warning[] = []): FastifyReply => {
     const body = warnings.length === 0 ? { status } : { status, warnings };
-    return answer(reply, 'application/json', Buffer.from(JSON.stringify(body)));
+    return send(reply, 'application/json', Buffer.from(JSON.stringify(body)));
   };
 
-  app.get('/healthz', (_request, reply) => answerState(reply, 'ok'));
+  app.get('/healthz', (_request, reply) => sendState(reply, 'ok'));
   app.get('/readyz', async (_request, reply) => {
-    const ready = await health.ready();
+    const ready = await health.isReady();
     if (!ready) reply.code(503).header('retry-after', '2');
-    return answerState(reply, ready ? 'ok' : 'unavailable', warningsOf(health));
+    return sendState(reply, ready ? 'ok' : 'unavailable', listWarnings(health));
   });
-  app.get('/openapi.json', (_request, reply) => answer(reply, 'application/json', json));
-  app.get('/docs', (_request, reply) => answer(reply, 'text/html', page));
-  app.get('/docs/style.css', (_request, reply) => answer(reply, 'text/css', style));
+  app.get('/openapi.json', (_request, reply) => send(reply, 'application/json', json));
+  app.get('/docs', (_request, reply) => send(reply, 'text/html', page));
+  app.get('/docs/style.css', (_request, reply) => send(reply, 'text/css', style));
   const paths = ['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/style.css'];
-  refuseOtherMethods(app, paths.map(onlyRead));
+  rejectOtherMethods(app, paths.map(toGetRoute));
 }
 
 /** Conditions that an operator has to act on while the service goes on. */
@@ -61,7 +61,7 @@ interface Warning {
   readonly message: string;
 }
 
-function warningsOf(health: Health): Warning[] {
+function listWarnings(health: Health): Warning[] {
   const distrust = health.distrust();
   if (distrust === undefined) return [];
   const message = `${DISTRUST_TEXTS[distrust]}; nothing expires or is deleted until time agrees again or: cardvault clock confirm`;
@@ -74,7 +74,7 @@ export function addMetrics(app: FastifyInstance, metrics: Metrics, allowed: read
     if (!isAllowed(allowed, request.ip)) throw new Failure('access_denied');
     return reply.header('content-type', metrics.registry.contentType).send(await metrics.registry.metrics());
   });
-  refuseOtherMethods(app, [onlyRead('/metrics')]);
+  rejectOtherMethods(app, [toGetRoute('/metrics')]);
 }
 
-const onlyRead = (path: string) => ({ path, method: 'GET', family: 'vault' }) as const;
+const toGetRoute = (path: string) => ({ path, method: 'GET', family: 'vault' }) as const;

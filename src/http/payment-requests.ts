@@ -4,18 +4,18 @@ import { LIMITS } from '../kernel/limits.ts';
 import type { Command } from '../payments/payment.ts';
 import type { Caller } from '../payments/payments.ts';
 import type { Pair } from '../payments/settle.ts';
-import { type Call, param, type Services } from './endpoint.ts';
-import { optional, plainText, type ReadBy } from './fields.ts';
-import { type paymentAnswer, renderOperation } from './payment-answer.ts';
+import { pathParameter, type RouteCall, type Services } from './endpoint.ts';
+import { optional, plainText, type ValueOf } from './fields.ts';
+import { formatOperation, type paymentResponse } from './payment-response.ts';
 
 /** What the endpoints of payments share. */
-type Answer = ReadBy<typeof paymentAnswer>;
+type PaymentResponse = ValueOf<typeof paymentResponse>;
 
-type PaymentCall = Omit<Call<unknown, Answer>, 'body'>;
+type PaymentCall = Omit<RouteCall<unknown, PaymentResponse>, 'body'>;
 
 export const referenceCode = optional(plainText(LIMITS.referenceCodeCharacters, 'The caller’s reference'));
 
-export const callerOf = ({ tenant, key, origin }: PaymentCall): Caller => ({
+export const toCaller = ({ tenant, key, origin }: PaymentCall): Caller => ({
   tenant,
   permissions: key.permissions,
   origin,
@@ -23,22 +23,26 @@ export const callerOf = ({ tenant, key, origin }: PaymentCall): Caller => ({
 });
 
 export const claimedOf = ({ claimed }: PaymentCall): Claimed<Pair> | undefined =>
-  claimed && { bind: (operation) => claimed.bind(operation), keep: (pair) => claimed.keep(renderOperation(pair)) };
+  claimed && { bind: (operation) => claimed.bind(operation), keep: (pair) => claimed.keep(formatOperation(pair)) };
 
 /** Captures, refunds or voids the payment that the path names. */
-export async function operateOn(call: PaymentCall, command: Command, reference: string | undefined): Promise<Answer> {
+export async function executeOperation(
+  call: PaymentCall,
+  command: Command,
+  reference: string | undefined,
+): Promise<PaymentResponse> {
   const { payments } = call.services;
-  return renderOperation(
-    await payments.operate(callerOf(call), param(call, 'id'), command, reference, claimedOf(call)),
+  return formatOperation(
+    await payments.operate(toCaller(call), pathParameter(call, 'id'), command, reference, claimedOf(call)),
   );
 }
 
 /** The answer of an operation that an Idempotency-Key was bound to, once there is one. */
-export async function recallPayment(
+export async function replayPayment(
   services: Services,
   tenant: Tenant,
   operation: string,
-): Promise<Answer | undefined> {
+): Promise<PaymentResponse | undefined> {
   const pair = await services.payments.result(tenant, operation);
-  return pair && renderOperation(pair);
+  return pair && formatOperation(pair);
 }

@@ -8,19 +8,19 @@ import { OperatorError } from '../kernel/operator-error.ts';
 import { schemaVersion } from '../storage/migrate.ts';
 import { checkBackup, isInUse } from '../storage/sqlite/check-file.ts';
 import { discardStaged, promoteStaged, stageBackup } from '../storage/sqlite/restore.ts';
-import { MAKES_VAULT, type Tools, withCore } from './core.ts';
-import { print, UsageError } from './output.ts';
+import { type CliContext, CREATE_IF_MISSING, withCore } from './context.ts';
+import { printResult, UsageError } from './output.ts';
 
 const ID_BYTES = 16;
 
 /** Commands about the database as a whole. */
-export function dataCommands(program: Command, tools: Tools): void {
+export function databaseCommands(program: Command, tools: CliContext): void {
   migrateCommand(program, tools);
   backupCommand(program, tools);
   restoreCommand(program, tools);
 }
 
-function migrateCommand(program: Command, tools: Tools): void {
+function migrateCommand(program: Command, tools: CliContext): void {
   program
     .command('migrate')
     .description('bring the database up to date; the service does it by itself when it starts')
@@ -30,14 +30,14 @@ function migrateCommand(program: Command, tools: Tools): void {
         tools,
         async ({ database }) => {
           const schema = await schemaVersion(database);
-          print(tools, json, { schema }, `the database has schema ${schema}`);
+          printResult(tools, json, { schema }, `the database has schema ${schema}`);
         },
-        MAKES_VAULT,
+        CREATE_IF_MISSING,
       ),
     );
 }
 
-function backupCommand(program: Command, tools: Tools): void {
+function backupCommand(program: Command, tools: CliContext): void {
   program
     .command('backup')
     .description('copy the database into a new file, also while the service runs')
@@ -47,10 +47,10 @@ function backupCommand(program: Command, tools: Tools): void {
       withCore(tools, async (core) => {
         const { database } = core;
         if (existsSync(to)) throw new UsageError(`--to: ${to} exists already; give the name of a new file`);
-        if (tools.paths().database.kind === 'sqlite') await recordBackup(core, tools.operator(), basename(to));
+        if (tools.paths().database.kind === 'sqlite') await recordBackup(core, tools.operatorOrigin(), basename(to));
         await database.backup(to);
         const reminder = `Keep the root key (${tools.paths().rootKeyFile}) too, apart from it: without that key the copy cannot be read.`;
-        print(tools, json, { file: to }, `copied to ${to}\n${reminder}`);
+        printResult(tools, json, { file: to }, `copied to ${to}\n${reminder}`);
       }),
     );
 }
@@ -62,7 +62,7 @@ interface RestoreOptions {
   readonly json?: boolean;
 }
 
-function restoreCommand(program: Command, tools: Tools): void {
+function restoreCommand(program: Command, tools: CliContext): void {
   program
     .command('restore')
     .description('put a backup in the place of the database; stop the service first')
@@ -80,7 +80,7 @@ function restoreCommand(program: Command, tools: Tools): void {
         ...(kept === undefined ? [] : [`the old database is ${kept}`]),
         ...(audit.ok ? [] : [`its audit log is NOT in order: ${audit.fault}`]),
       ];
-      print(
+      printResult(
         tools,
         options.json,
         { database: file, ...(kept !== undefined && { kept }), audit: verificationView(audit) },
@@ -89,7 +89,7 @@ function restoreCommand(program: Command, tools: Tools): void {
     });
 }
 
-interface Restored {
+interface RestoreResult {
   readonly database: string;
   /** Where the old database was moved to. */
   readonly kept: string | undefined;
@@ -97,10 +97,10 @@ interface Restored {
 }
 
 /** Nothing of the present database is touched before the backup has been opened with the root key and verified. */
-async function restore(options: RestoreOptions, databaseFile: string, tools: Tools): Promise<Restored> {
+async function restore(options: RestoreOptions, databaseFile: string, tools: CliContext): Promise<RestoreResult> {
   const { from, force = false, keepOld } = options;
   if (!existsSync(from)) throw new UsageError(`--from: there is no file ${from}`);
-  refuseInUse(databaseFile);
+  assertNotInUse(databaseFile);
   const isPresent = existsSync(databaseFile);
   if (isPresent && !force && keepOld === undefined)
     throw new UsageError(`${databaseFile} exists; --force removes it, --keep-old moves it to a folder`);
@@ -114,7 +114,7 @@ async function restore(options: RestoreOptions, databaseFile: string, tools: Too
         `the audit log of the backup is not in order: ${audit.fault}; ` +
           'nothing was changed; --keep-old restores it and keeps the present database',
       );
-    const promotion = { keepOld, refuseInUse: () => refuseInUse(databaseFile) };
+    const promotion = { keepOld, refuseInUse: () => assertNotInUse(databaseFile) };
     return { database: databaseFile, kept: promoteStaged(staged, databaseFile, promotion), audit };
   } finally {
     discardStaged(staged);
@@ -125,7 +125,7 @@ async function restore(options: RestoreOptions, databaseFile: string, tools: Too
  * Opens the staged backup with the root key, brings its schema up to date, verifies its audit log, and records there that
  * it goes on from here.
  */
-async function verifyStaged(staged: string, tools: Tools, what: string): Promise<Verification> {
+async function verifyStaged(staged: string, tools: CliContext, what: string): Promise<Verification> {
   let audit: Verification | undefined;
   const detail = { sha256: await sha256OfFile(staged) };
   await withCore(
@@ -133,7 +133,7 @@ async function verifyStaged(staged: string, tools: Tools, what: string): Promise
     async (core) => {
       audit = await verifyJournal(core.database, core.journalKey);
       const id = Buffer.from(core.random.bytes(ID_BYTES)).toString('hex');
-      await recordResumption(core, { action: 'vault.restored', origin: tools.operator(), id, what, detail });
+      await recordResumption(core, { action: 'vault.restored', origin: tools.operatorOrigin(), id, what, detail });
     },
     { databaseFile: staged },
   );
@@ -147,7 +147,7 @@ async function sha256OfFile(path: string): Promise<string> {
   return sha256.digest('hex');
 }
 
-function refuseInUse(databaseFile: string): void {
+function assertNotInUse(databaseFile: string): void {
   if (existsSync(databaseFile) && isInUse(databaseFile))
     throw new UsageError(`${databaseFile} is in use; stop the service first`);
 }

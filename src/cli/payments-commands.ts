@@ -6,10 +6,10 @@ import type { ShownActivation } from '../payments/activations.ts';
 import { Books } from '../payments/books.ts';
 import { ByHand, SETTLED_AS, type SettledAs } from '../payments/by-hand.ts';
 import { doubtfulPayments } from '../payments/payment-store.ts';
-import { type Tools, withCore } from './core.ts';
-import { ofTenant, type TenantOptions, tenantOf, wrong } from './options.ts';
-import { details, print, table } from './output.ts';
-import { readSetting, valuesOf } from './settings.ts';
+import { type CliContext, withCore } from './context.ts';
+import { invalidOption, resolveTenant, type TenantOptions, withTenantOptions } from './options.ts';
+import { formatDetails, formatTable, printResult } from './output.ts';
+import { collectSetting, resolveSettings } from './setting-options.ts';
 
 interface EnableOptions extends TenantOptions {
   readonly processor?: string;
@@ -17,38 +17,42 @@ interface EnableOptions extends TenantOptions {
   readonly force?: boolean;
 }
 
-export function paymentsCommands(program: Command, tools: Tools): void {
+export function paymentsCommands(program: Command, tools: CliContext): void {
   const payments = program.command('payments').description('payments of an account and their processor');
   enableCommand(payments, tools);
-  ofTenant(payments.command('disable').description('refuse new payments; what was begun is brought to its end')).action(
-    (options: TenantOptions) =>
-      withCore(tools, async ({ accounts, activations }) => {
-        const tenant = await tenantOf(accounts, options);
-        printActivation(tools, options, await activations.disable(tenant, tools.operator()));
-      }),
+  withTenantOptions(
+    payments.command('disable').description('refuse new payments; what was begun is brought to its end'),
+  ).action((options: TenantOptions) =>
+    withCore(tools, async ({ accounts, activations }) => {
+      const tenant = await resolveTenant(accounts, options);
+      printActivation(tools, options, await activations.disable(tenant, tools.operatorOrigin()));
+    }),
   );
-  ofTenant(payments.command('show').description('show the processor and its settings, without secrets')).action(
-    (options: TenantOptions) =>
-      withCore(tools, async ({ accounts, activations }) => {
-        const tenant = await tenantOf(accounts, options);
-        printActivation(tools, options, await activations.show(tenant));
-      }),
+  withTenantOptions(
+    payments.command('show').description('show the processor and its settings, without secrets'),
+  ).action((options: TenantOptions) =>
+    withCore(tools, async ({ accounts, activations }) => {
+      const tenant = await resolveTenant(accounts, options);
+      printActivation(tools, options, await activations.show(tenant));
+    }),
   );
-  doubtfulCommand(payments, tools);
-  settleCommand(payments, tools);
+  inDoubtCommand(payments, tools);
+  resolveCommand(payments, tools);
 }
 
-function enableCommand(payments: Command, tools: Tools): void {
-  ofTenant(payments.command('enable').description('let payments go to a processor; again: change its settings'))
+function enableCommand(payments: Command, tools: CliContext): void {
+  withTenantOptions(
+    payments.command('enable').description('let payments go to a processor; again: change its settings'),
+  )
     .option('--processor <name>', 'simulator (default in the sandbox), cybersource or koin')
-    .option('--setting <name=value>', 'may be repeated; NAME= removes, NAME=@FILE reads the value', readSetting)
+    .option('--setting <name=value>', 'may be repeated; NAME= removes, NAME=@FILE reads the value', collectSetting)
     .option('--force', 'take the simulator in production')
     .action((options: EnableOptions) =>
       withCore(tools, async ({ accounts, activations }) => {
-        const tenant = await tenantOf(accounts, options);
+        const tenant = await resolveTenant(accounts, options);
         const { processor, setting = {}, force = false } = options;
-        const request = { processor, settings: valuesOf(setting), force };
-        printActivation(tools, options, await activations.enable(tenant, request, tools.operator()));
+        const request = { processor, settings: resolveSettings(setting), force };
+        printActivation(tools, options, await activations.enable(tenant, request, tools.operatorOrigin()));
       }),
     );
 }
@@ -57,7 +61,7 @@ const ALTERED =
   'yes: this was changed in the database, so no payment is taken; run: cardvault payments enable, with the processor and all settings';
 
 function printActivation(
-  tools: Tools,
+  tools: CliContext,
   options: TenantOptions,
   { enabled, processor, settings, isAltered }: ShownActivation,
 ): void {
@@ -65,17 +69,17 @@ function printActivation(
   const shown = { account, environment, enabled, processor: processor ?? null, altered: isAltered, settings };
   const lines = [['payments', enabled ? 'enabled' : 'disabled'] as const, ['processor', processor ?? 'none'] as const];
   const altered = isAltered ? [['altered', ALTERED] as const] : [];
-  print(tools, json, shown, details([...lines, ...altered, ...Object.entries(settings)]));
+  printResult(tools, json, shown, formatDetails([...lines, ...altered, ...Object.entries(settings)]));
 }
 
-function doubtfulCommand(payments: Command, tools: Tools): void {
+function inDoubtCommand(payments: Command, tools: CliContext): void {
   payments
     .command('doubtful')
     .description('list payments with an outcome that nobody knows yet, the oldest first')
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
       withCore(tools, async ({ database, keyring }) => {
-        const doubtful = (await doubtfulPayments(database, keyring)).map(
+        const inDoubt = (await doubtfulPayments(database, keyring)).map(
           ({ tenant, payment, schedule, ...columns }) => ({
             ...tenant,
             payment_id: columns.id,
@@ -103,7 +107,7 @@ function doubtfulCommand(payments: Command, tools: Tools): void {
           'NEXT',
           'PROBLEM',
         ];
-        const rows = doubtful.map((each) => [
+        const rows = inDoubt.map((each) => [
           each.account,
           each.environment,
           each.payment_id,
@@ -115,31 +119,38 @@ function doubtfulCommand(payments: Command, tools: Tools): void {
           each.next_attempt_at ?? '-',
           each.problem ?? '-',
         ]);
-        print(tools, json, doubtful, rows.length === 0 ? 'no payment is in doubt' : table(head, rows));
+        printResult(tools, json, inDoubt, rows.length === 0 ? 'no payment is in doubt' : formatTable(head, rows));
       }),
     );
 }
 
-interface SettleOptions extends TenantOptions {
+interface ResolveOptions extends TenantOptions {
   readonly transaction: string;
   readonly as: SettledAs;
 }
 
-function settleCommand(payments: Command, tools: Tools): void {
-  ofTenant(payments.command('settle').description('end a doubt by hand, after a look into the processor’s own console'))
+function resolveCommand(payments: Command, tools: CliContext): void {
+  withTenantOptions(
+    payments.command('settle').description('end a doubt by hand, after a look into the processor’s own console'),
+  )
     .requiredOption('--transaction <id>', 'the transaction in doubt')
     .requiredOption(
       '--as <outcome>',
       'accepted, when it was done there; refused, when nothing of it is there',
-      readSettledAs,
+      parseOutcome,
     )
-    .action((options: SettleOptions) =>
+    .action((options: ResolveOptions) =>
       withCore(tools, async ({ accounts, activations, database, keyring, clock, time, random }) => {
-        const tenant = await tenantOf(accounts, options);
+        const tenant = await resolveTenant(accounts, options);
         const books = new Books({ database, keyring, time, random, observe: () => undefined });
         const idempotency = new Idempotency({ database, keyring, time, random });
         const byHand = new ByHand({ activations, books, idempotency, clock, time });
-        const { payment, operation } = await byHand.settle(tenant, options.transaction, options.as, tools.operator());
+        const { payment, operation } = await byHand.settle(
+          tenant,
+          options.transaction,
+          options.as,
+          tools.operatorOrigin(),
+        );
         const shown = {
           ...tenant,
           payment_id: payment.id,
@@ -148,10 +159,10 @@ function settleCommand(payments: Command, tools: Tools): void {
           operation_state: operation.state,
           status: payment.status,
         };
-        print(tools, options.json, shown, details(Object.entries(shown)));
+        printResult(tools, options.json, shown, formatDetails(Object.entries(shown)));
       }),
     );
 }
 
-const readSettledAs = (text: string): SettledAs =>
-  SETTLED_AS.find((each) => each === text) ?? wrong(`expected ${SETTLED_AS.join(' or ')}`);
+const parseOutcome = (text: string): SettledAs =>
+  SETTLED_AS.find((each) => each === text) ?? invalidOption(`expected ${SETTLED_AS.join(' or ')}`);

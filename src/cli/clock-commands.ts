@@ -4,8 +4,8 @@ import { iso8601, SECOND, timeOrNull } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { DISTRUST_TEXTS, type Distrust } from '../kernel/time-guard.ts';
 import { commitAll } from '../storage/database.ts';
-import { type Core, type Tools, withCore } from './core.ts';
-import { details, print } from './output.ts';
+import { type CliContext, type Core, withCore } from './context.ts';
+import { formatDetails, printResult } from './output.ts';
 
 /** The clock that decides, and what the service finds wrong with it. Times in milliseconds. */
 interface ClockState {
@@ -18,7 +18,7 @@ interface ClockState {
   readonly expected: number | undefined;
 }
 
-export function clockCommands(program: Command, tools: Tools): void {
+export function clockCommands(program: Command, tools: CliContext): void {
   const clock = program.command('clock').description('the clock that decides what expires');
 
   clock
@@ -28,7 +28,7 @@ export function clockCommands(program: Command, tools: Tools): void {
     .action(({ json }: { json?: boolean }) =>
       withCore(tools, async (core) => {
         const state = await readState(core);
-        print(tools, json, toView(state), toText(state));
+        printResult(tools, json, toView(state), toText(state));
       }),
     );
 
@@ -40,11 +40,11 @@ export function clockCommands(program: Command, tools: Tools): void {
       withCore(tools, async (core) => {
         const state = await readState(core);
         const isConfirmed = state.distrust !== undefined;
-        if (isConfirmed) await confirm(core, state, tools);
+        if (isConfirmed) await storeConfirmation(core, state, tools);
         const result = isConfirmed
           ? 'confirmed; it takes effect on every node within 5 seconds'
           : 'nothing to confirm: time is trusted';
-        print(tools, json, { confirmed: isConfirmed, ...toView(state) }, `${toText(state)}\n\n${result}`);
+        printResult(tools, json, { confirmed: isConfirmed, ...toView(state) }, `${toText(state)}\n\n${result}`);
       }),
     );
 }
@@ -64,7 +64,11 @@ async function readState({ clock, time, clockRecords }: Core): Promise<ClockStat
 }
 
 /** Stores the time for the nodes, which poll it while they do not trust theirs, and for the next start. */
-async function confirm({ database, clock, clockRecords }: Core, state: ClockState, tools: Tools): Promise<void> {
+async function storeConfirmation(
+  { database, clock, clockRecords }: Core,
+  state: ClockState,
+  tools: CliContext,
+): Promise<void> {
   const { time: at, distrust = '' } = state;
   const { time, expected, difference_seconds: difference } = toView(state);
   const detail = {
@@ -79,7 +83,7 @@ async function confirm({ database, clock, clockRecords }: Core, state: ClockStat
       clockRecords.upsert('trusted', { at, since: at }),
       clockRecords.delete('distrust'),
     ],
-    journal: [auditEntry(clock, tools.operator(), event)],
+    journal: [auditEntry(clock, tools.operatorOrigin(), event)],
   });
 }
 
@@ -94,7 +98,7 @@ const toView = ({ time, distrust, lastTrusted, expected }: ClockState) => ({
 
 function toText(state: ClockState): string {
   const { time, last_trusted, expected, difference_seconds } = toView(state);
-  return details([
+  return formatDetails([
     ['time', time],
     ['trusted', trustText(state)],
     ['last trusted', last_trusted ?? 'unknown'],
