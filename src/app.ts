@@ -34,8 +34,8 @@ import {
 import { Idempotency } from './idempotency/idempotency.ts';
 import type { Clock } from './kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
-import { wirePayments } from './payments/clockwork.ts';
-import { countDoubtful } from './payments/payment-store.ts';
+import { createPaymentServices } from './payments/payment-services.ts';
+import { countInDoubt } from './payments/payment-store.ts';
 import { Placeholders } from './placeholders/placeholders.ts';
 import { PayloadProxy } from './proxy/proxy.ts';
 import { Lease } from './storage/lease.ts';
@@ -136,7 +136,7 @@ function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean
     isReady,
     isTimeTrusted: () => time.read().distrust === undefined,
     listCertificateExpiries: () => configurations.certificateEnds(),
-    countInDoubtPayments: () => countDoubtful(database),
+    countInDoubtPayments: () => countInDoubt(database),
     listVerifications: () => listVerifications(database, core.journalKey),
     countAlteredRows: () => alteredRows.counts(),
     countMissingSadKeys: () => captures.countMissingSadKeys(),
@@ -145,7 +145,7 @@ function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean
     metrics.countRefusedHost(environment, processor);
     log.error('processor host refused', { account, reason: processor });
   });
-  const paymentParts = wirePayments({
+  const paymentParts = createPaymentServices({
     ...core,
     vault,
     placeholders,
@@ -153,7 +153,7 @@ function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean
     isOurTurn: leases.holdsLease('payments'),
     observe: metrics.countOperation.bind(metrics),
     failed: (sweep, error) => log.error('payments not looked into', { ...describeError(error), sweep }),
-    failedLook: (error, { tenant, id }) =>
+    onRecoveryError: (error, { tenant, id }) =>
       log.error('a payment could not be looked into', {
         ...describeError(error),
         account: tenant.account,

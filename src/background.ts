@@ -50,7 +50,7 @@ interface BackgroundParts {
   readonly alteredRows: AlteredRows;
   readonly metrics: Metrics;
   /** Recovery of payments. */
-  readonly clockwork: BackgroundTask;
+  readonly scheduler: BackgroundTask;
 }
 
 /** The periodic work of a node. */
@@ -62,7 +62,7 @@ export interface Background {
 
 /** Builds the periodic work of a node. Time was compared once when this resolves. */
 export async function createBackground(parts: BackgroundParts): Promise<Background> {
-  const { core, config, log, leases, captures, statistics, metrics, clockwork } = parts;
+  const { core, config, log, leases, captures, statistics, metrics, scheduler } = parts;
   const { database, opened, clock, time, people } = core;
   const failed = (sweep: string, error: unknown): void => log.error('sweep failed', { ...describeError(error), sweep });
   const removed = (kind: string, count: number): void => metrics.countSwept(kind, count);
@@ -101,7 +101,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
     each(SWEEP_EVERY_MS, chores),
     each(LIMITS.headNotesEveryMs, [{ kind: 'audit heads', run: () => headNotes.note() }]),
     each(VERIFICATION_CHECK_MS, [{ kind: 'verification', run: () => verification.run() }]),
-    clockwork,
+    scheduler,
   ];
   const logError = (event: string) => (error: unknown) => log.error(event, describeError(error));
   return {

@@ -18,7 +18,7 @@ import type { Clock, MonotonicClock } from './kernel/clock.ts';
 import { ENVIRONMENTS } from './kernel/environment.ts';
 import { OperatorError } from './kernel/operator-error.ts';
 import { TimeGuard } from './kernel/time-guard.ts';
-import { Activations, type Processors } from './payments/activations.ts';
+import { PaymentActivations, type Processors } from './payments/payment-activations.ts';
 import { ProcessorHosts } from './payments/processor-hosts.ts';
 import type { OnHostRefused } from './payments/processors/connection.ts';
 import { newProcessors } from './payments/processors.ts';
@@ -97,7 +97,14 @@ export async function openCore(
     const configurations = new Configurations({ database, keyring, clock, approvals });
     const hosts = new ProcessorHosts(config.processorHosts);
     const processors = newProcessors({ database, clock: () => time.steadyNow(), random, hosts });
-    const activations = new Activations({ database, keyring, clock, processors: processors.byName, hosts, approvals });
+    const activations = new PaymentActivations({
+      database,
+      keyring,
+      clock,
+      processors: processors.byName,
+      hosts,
+      approvals,
+    });
     const close = async (): Promise<void> => {
       processors.close();
       await database.close();

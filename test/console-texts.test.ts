@@ -16,7 +16,7 @@ import { systemRandom } from '../src/crypto/random.ts';
 import { FAILURES } from '../src/kernel/failure.ts';
 import { ProcessorHosts } from '../src/payments/processor-hosts.ts';
 import { newProcessors } from '../src/payments/processors.ts';
-import { COMMON_SETTINGS, settingsTable as settingsOf } from '../src/payments/settings.ts';
+import { COMMON_SETTINGS, listSettings as settingsOf } from '../src/payments/settings.ts';
 import { REASONS, STATUSES } from '../src/payments/transitions.ts';
 import { settingsTable as settingsOfProxy } from '../src/proxy/settings.ts';
 
@@ -190,7 +190,7 @@ describe('what the service tells as a sentence has a text', () => {
   const ROOT = join(import.meta.dirname, '..');
   /** Of the command line, of the start, of payloads, and of requests of merchants; the console meets none of it. */
   const ELSEWHERE =
-    /^src\/(?:cli\/|audit\/noted-heads|config|core|main|app|storage\/(?:sqlite|postgres|copy|migrat|open|group|database)|crypto\/(?:custody|group-access|secret-file|keyring|seal)|placeholders\/|proxy\/(?:jose|wssec|proxy)|payments\/(?:by-hand|card-source|processors\/)|http\/(?!fields\.ts))/;
+    /^src\/(?:cli\/|audit\/noted-heads|config|core|main|app|storage\/(?:sqlite|postgres|copy|migrat|open|group|database)|crypto\/(?:custody|group-access|secret-file|keyring|seal)|placeholders\/|proxy\/(?:jose|wssec|proxy)|payments\/(?:manual-resolution|card-source|processors\/)|http\/(?!fields\.ts))/;
   const files = globSync(['src/**/*.ts', 'console/{people,server,wire}/**/*.ts'], {
     cwd: ROOT,
     exclude: ['**/*.test.ts'],

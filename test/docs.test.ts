@@ -87,7 +87,7 @@ describe('docs/operations.md', () => {
 describe('settings of payments', () => {
   const processors = Object.entries(processorsByName());
 
-  for (const [name, { fallback }] of Object.entries<SettingTable[string]>(COMMON_SETTINGS)) {
+  for (const [name, { defaultValue: fallback }] of Object.entries<SettingTable[string]>(COMMON_SETTINGS)) {
     test(`docs/operations.md has ${name} with its default`, () => {
       assert.equal(row('docs/operations.md', name)[1], `\`${fallback}\``);
     });
@@ -95,7 +95,7 @@ describe('settings of payments', () => {
 
   for (const [processor, { settings }] of processors) {
     const page = `docs/processors/${processor}.md`;
-    for (const [name, { fallback, required }] of Object.entries(settings)) {
+    for (const [name, { defaultValue: fallback, required }] of Object.entries(settings)) {
       if (Object.hasOwn(COMMON_SETTINGS, name)) {
         test(`docs/operations.md has the default that ${processor} has for ${name}`, () => {
           assert.ok(row('docs/operations.md', name)[2]?.includes(`${processor}: \`${fallback}\``));

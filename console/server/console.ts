@@ -4,7 +4,7 @@ import { CaptureListing } from '../../src/captures/capture-listing.ts';
 import type { SadKeys } from '../../src/crypto/sad-keys.ts';
 import type { GuardedRoute } from '../../src/http/json-routes.ts';
 import { ActivationRequests } from '../../src/payments/activation-requests.ts';
-import { PaymentListing } from '../../src/payments/payment-listing.ts';
+import { PaymentQueries } from '../../src/payments/payment-queries.ts';
 import type { Statistics } from '../../src/storage/statistics.ts';
 import { Totals } from '../../src/storage/totals.ts';
 import { TokenListing } from '../../src/vault/token-listing.ts';
@@ -35,7 +35,7 @@ type Parts = Omit<
 /** Everything that the console's interface serves. */
 export function consoleRoutes(parts: Parts, options: Omit<DispatchOptions, 'services'>): GuardedRoute[] {
   const { database, keyring, sadKeys, clock, statistics } = parts;
-  const paymentListing = new PaymentListing({ database, keyring, clock });
+  const paymentListing = new PaymentQueries({ database, keyring, clock });
   const services: ConsoleServices = {
     ...parts,
     changes: changesOf(routes),

@@ -1,7 +1,7 @@
 import { ApprovalRequired, type Execution, type RestrictedChange } from '../../src/accounts/approvals.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import { Failure } from '../../src/kernel/failure.ts';
-import type { RequestedEnabling } from '../../src/payments/activations.ts';
+import type { StoredEnableRequest } from '../../src/payments/payment-activations.ts';
 import { fromRequestedBody } from '../../src/proxy/configurations.ts';
 import { saidAs } from './refusals.ts';
 import type { ConsoleServices } from './route.ts';
@@ -12,11 +12,11 @@ type Execute = (services: Services, tenant: Tenant, execution: Execution) => Pro
 /** How each change that an operator requested is executed once a member of the account approved it. */
 const EXECUTE: Readonly<Record<RestrictedChange['action'], Execute>> = {
   'payments.enable': async ({ activations, requests }, tenant, { approval, call, consent, origin }) => {
-    const { answered, ...request } = JSON.parse(call.body) as RequestedEnabling;
+    const { answered, ...request } = JSON.parse(call.body) as StoredEnableRequest;
     if (answered === undefined) return activations.enable(tenant, request, origin, { consent });
     const person = { id: approval.requestedBy, name: approval.requester };
-    const waiting = await requests.waiting(tenant.account, answered.id);
-    const along = await requests.ending(waiting, 'approved', answered.answer, { person, origin });
+    const waiting = await requests.getPending(tenant.account, answered.id);
+    const along = await requests.buildDecision(waiting, 'approved', answered.answer, { person, origin });
     return activations.enable(tenant, request, origin, { consent, along });
   },
   'payments.disable': ({ activations }, tenant, { consent, origin }) => activations.disable(tenant, origin, consent),

@@ -1,6 +1,6 @@
 import { type Clock, DAY, HOUR } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
-import type { PaymentListing } from '../../src/payments/payment-listing.ts';
+import type { PaymentQueries } from '../../src/payments/payment-queries.ts';
 import { Kept } from '../../src/storage/kept.ts';
 import type { Counted, Statistics } from '../../src/storage/statistics.ts';
 import { type Tally, tallyOf } from './tally.ts';
@@ -25,11 +25,11 @@ interface Span {
 /** Adds up what was counted. However many ask for the same at once and in the next seconds, it is read once. */
 export class Overviews {
   readonly #statistics: Statistics;
-  readonly #payments: PaymentListing;
+  readonly #payments: PaymentQueries;
   readonly #clock: Clock;
   readonly #kept: Kept<Overview>;
 
-  constructor(options: { statistics: Statistics; paymentListing: PaymentListing; clock: Clock }) {
+  constructor(options: { statistics: Statistics; paymentListing: PaymentQueries; clock: Clock }) {
     this.#statistics = options.statistics;
     this.#payments = options.paymentListing;
     this.#clock = options.clock;

@@ -13,8 +13,8 @@ import type { Environment, Tenant } from '../../src/kernel/environment.ts';
 import type { Json } from '../../src/kernel/json.ts';
 import type { TimeGuard } from '../../src/kernel/time-guard.ts';
 import type { ActivationRequests } from '../../src/payments/activation-requests.ts';
-import type { Activations } from '../../src/payments/activations.ts';
-import type { PaymentListing } from '../../src/payments/payment-listing.ts';
+import type { PaymentActivations } from '../../src/payments/payment-activations.ts';
+import type { PaymentQueries } from '../../src/payments/payment-queries.ts';
 import type { Payments } from '../../src/payments/payments.ts';
 import type { Configurations } from '../../src/proxy/configurations.ts';
 import type { PayloadProxy } from '../../src/proxy/proxy.ts';
@@ -43,7 +43,7 @@ export interface ConsoleServices {
   readonly accounts: Accounts;
   readonly approvals: Approvals;
   readonly dualControlQuestion: DualControlQuestion;
-  readonly activations: Activations;
+  readonly activations: PaymentActivations;
   readonly requests: ActivationRequests;
   readonly configurations: Configurations;
   readonly vault: Vault;
@@ -54,7 +54,7 @@ export interface ConsoleServices {
   readonly totals: Totals;
   readonly tokenListing: TokenListing;
   readonly captureListing: CaptureListing;
-  readonly paymentListing: PaymentListing;
+  readonly paymentListing: PaymentQueries;
   readonly auditReading: AuditReading;
   readonly about: About;
   /** Changes that can take two people, by their word in `byTwo`. */

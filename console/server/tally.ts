@@ -1,7 +1,7 @@
 import { createCapture } from '../../src/http/endpoints/create-capture.ts';
 import { bucketBound, requestOutcome, successCounter } from '../../src/http/request-counters.ts';
-import { OUTCOMES } from '../../src/payments/payment-filter.ts';
-import type { PaymentCount } from '../../src/payments/payment-listing.ts';
+import { APPROVAL_BY_STATUS } from '../../src/payments/payment-filter.ts';
+import type { PaymentCount } from '../../src/payments/payment-queries.ts';
 import type { Counted } from '../../src/storage/statistics.ts';
 import { TOKENS_MADE } from '../../src/vault/vault.ts';
 
@@ -25,7 +25,8 @@ export const CAPTURES_MADE = successCounter(createCapture.operationId);
 export function tallyOf(counted: readonly Counted[], payments: readonly PaymentCount[]): Tally {
   const sum = (fits: (name: string) => boolean): number => added(counted.filter(({ name }) => fits(name)));
   const answered = (how: string): number => sum((name) => requestOutcome(name) === how);
-  const paid = (outcome: string): number => added(payments.filter(({ status }) => OUTCOMES[status] === outcome));
+  const paid = (outcome: string): number =>
+    added(payments.filter(({ status }) => APPROVAL_BY_STATUS[status] === outcome));
   const [refused, failed] = [answered('refused'), answered('failed')];
   return {
     tokens: sum((name) => name === TOKENS_MADE),

@@ -7,7 +7,7 @@ import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys } from '../crypto/sad-keys.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { TimeGuard } from '../kernel/time-guard.ts';
-import type { Activations } from '../payments/activations.ts';
+import type { PaymentActivations } from '../payments/payment-activations.ts';
 import type { Configurations } from '../proxy/configurations.ts';
 import type { ClockRecordStore } from '../storage/clock-record-store.ts';
 import type { Database } from '../storage/database.ts';
@@ -24,7 +24,7 @@ export interface Core {
   readonly people: PeopleParts;
   readonly approvals: Approvals;
   readonly configurations: Configurations;
-  readonly activations: Activations;
+  readonly activations: PaymentActivations;
   readonly clock: Clock;
   readonly time: TimeGuard;
   readonly clockRecords: ClockRecordStore;

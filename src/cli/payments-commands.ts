@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import { Idempotency } from '../idempotency/idempotency.ts';
 import { iso8601, timeOrNull } from '../kernel/clock.ts';
 import { formatNumber } from '../kernel/money.ts';
-import type { ShownActivation } from '../payments/activations.ts';
 import { Books } from '../payments/books.ts';
-import { ByHand, SETTLED_AS, type SettledAs } from '../payments/by-hand.ts';
-import { doubtfulPayments } from '../payments/payment-store.ts';
+import { MANUAL_OUTCOMES, type ManualOutcome, ManualResolution } from '../payments/manual-resolution.ts';
+import type { ActivationView } from '../payments/payment-activations.ts';
+import { listInDoubtPayments } from '../payments/payment-store.ts';
 import { type CliContext, withCore } from './context.ts';
 import { invalidOption, resolveTenant, type TenantOptions, withTenantOptions } from './options.ts';
 import { formatDetails, formatTable, printResult } from './output.ts';
@@ -63,7 +63,7 @@ const ALTERED =
 function printActivation(
   tools: CliContext,
   options: TenantOptions,
-  { enabled, processor, settings, isAltered }: ShownActivation,
+  { enabled, processor, settings, isAltered }: ActivationView,
 ): void {
   const { account, environment, json } = options;
   const shown = { account, environment, enabled, processor: processor ?? null, altered: isAltered, settings };
@@ -79,20 +79,20 @@ function inDoubtCommand(payments: Command, tools: CliContext): void {
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
       withCore(tools, async ({ database, keyring }) => {
-        const inDoubt = (await doubtfulPayments(database, keyring)).map(
+        const inDoubt = (await listInDoubtPayments(database, keyring)).map(
           ({ tenant, payment, schedule, ...columns }) => ({
             ...tenant,
             payment_id: columns.id,
-            transaction_id: columns.operation ?? columns.id,
+            transaction_id: columns.operationInProgress ?? columns.id,
             processor: columns.processor,
             status: columns.status,
             amount: payment === undefined ? null : formatNumber({ minor: payment.amount, currency: payment.currency }),
             currency: payment?.currency ?? null,
             created_at: iso8601(columns.createdAt),
-            doubtful_since: timeOrNull(schedule.doubtfulAt),
+            doubtful_since: timeOrNull(schedule.inDoubtSince),
             attempts: schedule.attempts,
             next_attempt_at: timeOrNull(schedule.dueAt),
-            problem: payment?.problem ?? null,
+            problem: payment?.lastProblem ?? null,
           }),
         );
         const head = [
@@ -126,7 +126,7 @@ function inDoubtCommand(payments: Command, tools: CliContext): void {
 
 interface ResolveOptions extends TenantOptions {
   readonly transaction: string;
-  readonly as: SettledAs;
+  readonly as: ManualOutcome;
 }
 
 function resolveCommand(payments: Command, tools: CliContext): void {
@@ -144,8 +144,8 @@ function resolveCommand(payments: Command, tools: CliContext): void {
         const tenant = await resolveTenant(accounts, options);
         const books = new Books({ database, keyring, time, random, observe: () => undefined });
         const idempotency = new Idempotency({ database, keyring, time, random });
-        const byHand = new ByHand({ activations, books, idempotency, clock, time });
-        const { payment, operation } = await byHand.settle(
+        const byHand = new ManualResolution({ activations, books, idempotency, clock, time });
+        const { payment, operation } = await byHand.resolve(
           tenant,
           options.transaction,
           options.as,
@@ -164,5 +164,5 @@ function resolveCommand(payments: Command, tools: CliContext): void {
     );
 }
 
-const parseOutcome = (text: string): SettledAs =>
-  SETTLED_AS.find((each) => each === text) ?? invalidOption(`expected ${SETTLED_AS.join(' or ')}`);
+const parseOutcome = (text: string): ManualOutcome =>
+  MANUAL_OUTCOMES.find((each) => each === text) ?? invalidOption(`expected ${MANUAL_OUTCOMES.join(' or ')}`);

@@ -3,8 +3,8 @@ import { type Expiry, parseAnyExpiry } from '../kernel/expiry.ts';
 import { isExactNumber, type Json } from '../kernel/json.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { isDecimal, type Money, parseAmount } from '../kernel/money.ts';
-import { type CardField, type CardSource, placeholderIn } from '../payments/card-source.ts';
-import { AMOUNT_EXPECTED, type AskedAmount } from '../payments/payment.ts';
+import { type CardField, type CardSource, parseCardPlaceholder } from '../payments/card-source.ts';
+import { AMOUNT_EXPECTED, type RequestedAmount } from '../payments/payment.ts';
 import type { Party } from '../payments/processor.ts';
 import { cardNumber, currency, verificationCode } from './card-fields.ts';
 import { type Field, FieldMismatch, object, optional, plainText, type ValueOf } from './fields.ts';
@@ -20,7 +20,7 @@ const cardField = <T>(name: keyof CardSource, literal: Field<T>): Field<CardFiel
     description: `${String(literal.schema['description'])}, ${PLACEHOLDER}`,
   },
   parse(value) {
-    const placeholder = typeof value === 'string' ? placeholderIn(value, name) : undefined;
+    const placeholder = typeof value === 'string' ? parseCardPlaceholder(value, name) : undefined;
     return placeholder === undefined ? { literal: literal.parse(value) } : { placeholder };
   },
 });
@@ -78,7 +78,7 @@ export const partialAmount = (what: string) =>
 
 type PartBody = ValueOf<ReturnType<typeof partialAmount>> | undefined;
 
-export const toRequestedAmount = (body: PartBody): AskedAmount | undefined =>
+export const toRequestedAmount = (body: PartBody): RequestedAmount | undefined =>
   body?.amount_details && { text: body.amount_details.total_amount, currency: body.amount_details.currency };
 
 /** Throws `Mismatch`, which names `path`. */

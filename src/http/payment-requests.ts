@@ -2,8 +2,8 @@ import type { Claimed } from '../idempotency/effect.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Command } from '../payments/payment.ts';
-import type { Caller } from '../payments/payments.ts';
-import type { Pair } from '../payments/settle.ts';
+import type { ApiCaller } from '../payments/payments.ts';
+import type { PaymentSnapshot } from '../payments/settle.ts';
 import { pathParameter, type RouteCall, type Services } from './endpoint.ts';
 import { optional, plainText, type ValueOf } from './fields.ts';
 import { formatOperation, type paymentResponse } from './payment-response.ts';
@@ -15,14 +15,14 @@ type PaymentCall = Omit<RouteCall<unknown, PaymentResponse>, 'body'>;
 
 export const referenceCode = optional(plainText(LIMITS.referenceCodeCharacters, 'The caller’s reference'));
 
-export const toCaller = ({ tenant, key, origin }: PaymentCall): Caller => ({
+export const toCaller = ({ tenant, key, origin }: PaymentCall): ApiCaller => ({
   tenant,
   permissions: key.permissions,
   origin,
   key: { id: key.id, name: key.name },
 });
 
-export const claimedOf = ({ claimed }: PaymentCall): Claimed<Pair> | undefined =>
+export const claimedOf = ({ claimed }: PaymentCall): Claimed<PaymentSnapshot> | undefined =>
   claimed && { bind: (operation) => claimed.bind(operation), keep: (pair) => claimed.keep(formatOperation(pair)) };
 
 /** Captures, refunds or voids the payment that the path names. */

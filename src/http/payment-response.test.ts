@@ -12,7 +12,7 @@ import {
 import type { Currency } from '../kernel/currency.ts';
 import type { Operation, Payment } from '../payments/payment.ts';
 import type { OperationType, Particulars } from '../payments/processor.ts';
-import type { Pair } from '../payments/settle.ts';
+import type { PaymentSnapshot } from '../payments/settle.ts';
 import { REASONS, RESPONSE_CODES } from '../payments/transitions.ts';
 import { serializable } from './fields.ts';
 import {
@@ -28,7 +28,7 @@ const write = fastJson(serializable(paymentResponse.schema) as object);
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 const sent = (answer: unknown): any => JSON.parse(write(answer));
 
-const pair = (payment: Partial<Payment>, operation: Partial<Operation> & { type: OperationType }): Pair => ({
+const pair = (payment: Partial<Payment>, operation: Partial<Operation> & { type: OperationType }): PaymentSnapshot => ({
   payment: buildPayment(payment),
   operation: buildOperation({ state: 'accepted', ...operation }),
 });
@@ -46,28 +46,25 @@ const broken = { status: 'ProcessorError', reason: 'ConnectionRejected' } as con
 
 describe('the answer of an authorization or payment', () => {
   it('says what was authorized, and what the processor told', () => {
-    assert.deepEqual(
-      sent(formatOperation(pair(PAYMENT_STATES.Authorized, { type: 'authorization', particulars: told }))),
-      {
-        status: 'success',
-        message: 'Authorization successful',
-        data: {
-          transaction_info: {
-            type: 'authorization_response',
-            reference_code: 'A-1',
-            transaction_id: FIRST,
-            payment_id: FIRST,
-            request_id: 'p-1',
-            status: 'Authorized',
-            response_code: '08',
-            reconciliation_id: 'rec-1',
-            created_at: new Date(NOW - 100).toISOString(),
-          },
-          order_info: { amount_details: { authorized_amount: 100, currency: 'USD' } },
-          processor_info: { approval_code: '123456', transaction_id: 'net-1', avs: { code: 'Y', codeRaw: 'A' } },
+    assert.deepEqual(sent(formatOperation(pair(PAYMENT_STATES.Authorized, { type: 'authorization', details: told }))), {
+      status: 'success',
+      message: 'Authorization successful',
+      data: {
+        transaction_info: {
+          type: 'authorization_response',
+          reference_code: 'A-1',
+          transaction_id: FIRST,
+          payment_id: FIRST,
+          request_id: 'p-1',
+          status: 'Authorized',
+          response_code: '08',
+          reconciliation_id: 'rec-1',
+          created_at: new Date(NOW - 100).toISOString(),
         },
+        order_info: { amount_details: { authorized_amount: 100, currency: 'USD' } },
+        processor_info: { approval_code: '123456', transaction_id: 'net-1', avs: { code: 'Y', codeRaw: 'A' } },
       },
-    );
+    });
   });
 
   it('has ids of its own, and 00, where the processor gave none', () => {
@@ -93,7 +90,7 @@ describe('the answer of an authorization or payment', () => {
       ...REASONS.Declined.map((reason) => ({ status: 'Declined', reason }) as const),
       ...REASONS.ProcessorError.map((reason) => ({ status: 'ProcessorError', reason }) as const),
     ]) {
-      const answer = sent(formatOperation(pair(failed, { type: 'authorization', state: 'refused', failed })));
+      const answer = sent(formatOperation(pair(failed, { type: 'authorization', state: 'refused', failure: failed })));
       const isDeclined = failed.status === 'Declined';
       assert.equal(answer.status, isDeclined ? 'Fail' : 'Error');
       assert.equal(answer.message, isDeclined ? 'Authorization declined' : 'Authorization failed at the processor');
@@ -137,10 +134,10 @@ describe('the answer of a capture, refund or void', () => {
       assert.deepEqual([info.type, info.transaction_id, info.payment_id], [`${type}_response`, NEXT, FIRST]);
       assert.equal(info.status, standing.status);
       assert.equal(info.response_code, '00');
-      const refused = answer({ state: 'refused', failed: declined });
+      const refused = answer({ state: 'refused', failure: declined });
       assert.deepEqual([refused.status, refused.message], ['Fail', `${name} declined`]);
       assert.equal(refused.data.transaction_info.response_code, '51');
-      const failed = answer({ state: 'refused', failed: broken });
+      const failed = answer({ state: 'refused', failure: broken });
       assert.deepEqual([failed.status, failed.message], ['Error', `${name} failed at the processor`]);
       assert.equal(failed.data.transaction_info.response_code, '91');
       const unknown = answer({ state: 'in_progress' });
@@ -160,7 +157,7 @@ describe('the answer of a capture, refund or void', () => {
 
 describe('the answer of a lookup', () => {
   it('has the ids of what was asked for and the payment as it stands', () => {
-    const answer = sent(formatDetails(pair(PAYMENT_STATES.Collected, { type: 'capture', particulars: told })));
+    const answer = sent(formatDetails(pair(PAYMENT_STATES.Collected, { type: 'capture', details: told })));
     assert.deepEqual([answer.status, answer.message], ['success', 'Get Transaction Details successful']);
     const { transaction_info: info, order_info: order } = answer.data;
     assert.deepEqual(
@@ -177,7 +174,7 @@ describe('the answer of a lookup', () => {
 
   it('is success also about what failed or is under way', () => {
     const failed = sent(
-      formatDetails(pair(PAYMENT_STATES.Authorized, { type: 'capture', state: 'refused', failed: declined })),
+      formatDetails(pair(PAYMENT_STATES.Authorized, { type: 'capture', state: 'refused', failure: declined })),
     );
     assert.equal(failed.status, 'success');
     assert.equal(failed.data.transaction_info.operation_status, 'failed');
@@ -188,7 +185,7 @@ describe('the answer of a lookup', () => {
 
   it('names expiry for what the clock ended', () => {
     const { transaction_info: info } = sent(
-      formatDetails(pair({ ...PAYMENT_STATES.Voided, expired: true }, { type: 'authorization' })),
+      formatDetails(pair({ ...PAYMENT_STATES.Voided, isExpired: true }, { type: 'authorization' })),
     ).data;
     assert.deepEqual([info.operation, info.status], ['expiry', 'Voided']);
   });

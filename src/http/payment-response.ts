@@ -3,7 +3,7 @@ import { exactNumber } from '../kernel/json.ts';
 import { formatNumber } from '../kernel/money.ts';
 import type { Operation, OperationState, Payment } from '../payments/payment.ts';
 import type { OperationType } from '../payments/processor.ts';
-import type { Pair } from '../payments/settle.ts';
+import type { PaymentSnapshot } from '../payments/settle.ts';
 import { REASONS, RESPONSE_CODES, type Reason, STATUSES } from '../payments/transitions.ts';
 import { object, optional, output, type ValueOf } from './fields.ts';
 
@@ -76,10 +76,10 @@ const OPERATION_NAMES: Readonly<Record<OperationType, string>> = {
   expiry: 'Expiry',
 };
 
-const isFirst = ({ payment, operation }: Pair): boolean => operation.id === payment.id;
+const isFirst = ({ payment, operation }: PaymentSnapshot): boolean => operation.id === payment.id;
 
-function formatEnvelope(pair: Pair): Pick<PaymentResponse, 'status' | 'message'> {
-  const { type, state, failed } = pair.operation;
+function formatEnvelope(pair: PaymentSnapshot): Pick<PaymentResponse, 'status' | 'message'> {
+  const { type, state, failure: failed } = pair.operation;
   const name = OPERATION_NAMES[type];
   if (state === 'refused')
     return failed?.status === 'Declined'
@@ -91,12 +91,12 @@ function formatEnvelope(pair: Pair): Pick<PaymentResponse, 'status' | 'message'>
 }
 
 /** Why this transaction failed; a first one that was accepted may still be declined. */
-export const findReason = (pair: Pair): Reason | undefined =>
-  pair.operation.failed?.reason ?? (isFirst(pair) ? pair.payment.reason : undefined);
+export const findReason = (pair: PaymentSnapshot): Reason | undefined =>
+  pair.operation.failure?.reason ?? (isFirst(pair) ? pair.payment.reason : undefined);
 
-function formatInfo(pair: Pair): Omit<PaymentResponse['data']['transaction_info'], 'type'> {
+function formatInfo(pair: PaymentSnapshot): Omit<PaymentResponse['data']['transaction_info'], 'type'> {
   const { payment, operation } = pair;
-  const { particulars, state } = operation;
+  const { details: particulars, state } = operation;
   const code = findReason(pair) ?? (state === 'accepted' ? 'approved' : undefined);
   const own = code && RESPONSE_CODES[code];
   // Never decided: whatever was accepted later is another operation.
@@ -114,7 +114,7 @@ function formatInfo(pair: Pair): Omit<PaymentResponse['data']['transaction_info'
   };
 }
 
-const formatProcessorInfo = ({ particulars }: Operation): PaymentResponse['data']['processor_info'] => ({
+const formatProcessorInfo = ({ details: particulars }: Operation): PaymentResponse['data']['processor_info'] => ({
   approval_code: particulars.approvalCode,
   transaction_id: particulars.networkId,
   avs: particulars.avs,
@@ -123,7 +123,10 @@ const formatProcessorInfo = ({ particulars }: Operation): PaymentResponse['data'
 const formatAmount = ({ currency }: Payment, minor: bigint) => exactNumber(formatNumber({ minor, currency }));
 
 /** Which amounts the answer of each operation has. */
-function formatAmounts({ payment, operation }: Pair): PaymentResponse['data']['order_info']['amount_details'] {
+function formatAmounts({
+  payment,
+  operation,
+}: PaymentSnapshot): PaymentResponse['data']['order_info']['amount_details'] {
   const { currency } = payment;
   const total = formatAmount(payment, operation.amount);
   if (operation.type === 'capture') return { total_amount: total, currency };
@@ -133,7 +136,7 @@ function formatAmounts({ payment, operation }: Pair): PaymentResponse['data']['o
 }
 
 /** The answer of an operation. */
-export function formatOperation(pair: Pair): PaymentResponse {
+export function formatOperation(pair: PaymentSnapshot): PaymentResponse {
   const { payment, operation } = pair;
   const { token } = payment.card;
   return {
@@ -148,16 +151,16 @@ export function formatOperation(pair: Pair): PaymentResponse {
 }
 
 /** How the transaction went. A payment that is Opened has not been decided, also when the processor has accepted it. */
-export function operationState(pair: Pair): OperationState {
+export function operationState(pair: PaymentSnapshot): OperationState {
   if (findReason(pair) !== undefined) return 'refused';
   const isUndecided = isFirst(pair) && pair.payment.status === 'Opened';
   return isUndecided ? 'in_progress' : pair.operation.state;
 }
 
 /** The answer of a lookup: the payment as it stands now. */
-export function formatDetails(pair: Pair): PaymentResponse {
+export function formatDetails(pair: PaymentSnapshot): PaymentResponse {
   const { payment, operation } = pair;
-  const { authorized, collected, refunded, currency, expired } = payment;
+  const { authorized, collected, refunded, currency, isExpired: expired } = payment;
   return {
     status: 'success',
     message: 'Get Transaction Details successful',

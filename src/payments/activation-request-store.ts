@@ -32,7 +32,7 @@ export interface ActivationRequest {
   /** What the merchant wrote. */
   readonly note: string;
   /** What the operator wrote. */
-  readonly answer: string;
+  readonly decisionNote: string;
   readonly createdAt: number;
   readonly decidedAt: number | undefined;
 }
@@ -52,11 +52,11 @@ const INSERT = `insert into activation_requests (${COLUMNS}) select ?, ?, ?, ?, 
 const UPDATE = `update activation_requests set status = ?, decided_by = ?, record = ?, decided_at = ?
   where account = ? and environment = ? and id = ? and status = 'requested'`;
 
-type Sealed = Pick<ActivationRequest, 'requester' | 'decider' | 'processor' | 'note' | 'answer'>;
+type Sealed = Pick<ActivationRequest, 'requester' | 'decider' | 'processor' | 'note' | 'decisionNote'>;
 type Bound = Omit<ActivationRequest, keyof Sealed>;
 
 /** Bound to the columns in clear, too. */
-const placeOfRecord = (bound: Bound): EncryptionContext => {
+const recordContext = (bound: Bound): EncryptionContext => {
   const { account, environment, id, status, requestedBy, decidedBy = '', createdAt, decidedAt = '' } = bound;
   const times = [createdAt, decidedAt].map(String);
   return encryptionContext(
@@ -73,11 +73,14 @@ const placeOfRecord = (bound: Bound): EncryptionContext => {
 };
 
 /** The newest first; without those that were changed in the database. */
-export const requestsOf = async (database: Database, keyring: Keyring, account: string): Promise<ActivationRequest[]> =>
-  readable(keyring, await database.read(OF_ACCOUNT, account));
+export const listRequestsByAccount = async (
+  database: Database,
+  keyring: Keyring,
+  account: string,
+): Promise<ActivationRequest[]> => readable(keyring, await database.read(OF_ACCOUNT, account));
 
 /** Of all accounts: those that wait, then the others, the newest first. */
-export const allRequests = async (database: Database, keyring: Keyring): Promise<ActivationRequest[]> =>
+export const listAllRequests = async (database: Database, keyring: Keyring): Promise<ActivationRequest[]> =>
   readable(keyring, [...(await database.read(OPEN)), ...(await database.read(OVER))]);
 
 export const findRequest = async (
@@ -103,9 +106,9 @@ export async function updateRequest(keyring: Keyring, request: ActivationRequest
 }
 
 async function sealed(keyring: Keyring, request: ActivationRequest): Promise<Uint8Array> {
-  const { requester, decider, processor, note, answer } = request;
-  const record: Sealed = { requester, decider, processor, note, answer };
-  return sealJson(keyring, request, 'requests', placeOfRecord(request), record);
+  const { requester, decider, processor, note, decisionNote: answer } = request;
+  const record: Sealed = { requester, decider, processor, note, decisionNote: answer };
+  return sealJson(keyring, request, 'requests', recordContext(request), record);
 }
 
 async function readable(keyring: Keyring, rows: readonly Row[]): Promise<ActivationRequest[]> {
@@ -121,7 +124,7 @@ async function readable(keyring: Keyring, rows: readonly Row[]): Promise<Activat
       createdAt: integer(row, 'created_at'),
       decidedAt: integerOrNull(row, 'decided_at'),
     };
-    const record = await unsealJson<Sealed>(keyring, bound, 'requests', placeOfRecord(bound), blob(row, 'record'));
+    const record = await unsealJson<Sealed>(keyring, bound, 'requests', recordContext(bound), blob(row, 'record'));
     if (record !== undefined) requests.push({ ...bound, ...record });
   }
   return requests;

@@ -7,28 +7,28 @@ import { newId } from '../kernel/ids.ts';
 import type { Database, JournalEntry } from '../storage/database.ts';
 import {
   type ActivationRequest,
-  allRequests,
   findRequest,
   insertRequest,
+  listAllRequests,
+  listRequestsByAccount,
   type RequestStatus,
-  requestsOf,
   updateRequest,
 } from './activation-request-store.ts';
 
 /** Somebody who acts. */
-interface Acting {
+interface ActingUser {
   readonly person: { readonly id: string; readonly name: string };
   readonly origin: Origin;
 }
 
-interface Wanted {
+interface SubmittedRequest {
   readonly account: string;
   readonly environment: Environment;
   readonly processor: string;
   readonly note: string;
 }
 
-type Ended = Exclude<RequestStatus, 'requested'>;
+type Decision = Exclude<RequestStatus, 'requested'>;
 
 const ACTIONS: Readonly<Record<RequestStatus, AuditAction>> = {
   requested: 'activation.requested',
@@ -64,16 +64,16 @@ export class ActivationRequests {
 
   /** The newest first. */
   list(account: string): Promise<ActivationRequest[]> {
-    return requestsOf(this.#database, this.#keyring, account);
+    return listRequestsByAccount(this.#database, this.#keyring, account);
   }
 
   /** Of all accounts: those that wait, then the others, the newest first. */
-  all(): Promise<ActivationRequest[]> {
-    return allRequests(this.#database, this.#keyring);
+  listAll(): Promise<ActivationRequest[]> {
+    return listAllRequests(this.#database, this.#keyring);
   }
 
   /** Returns the id. Throws `invalid_field`, `not_possible` when one waits there already, and `rate_limited`. */
-  async ask(wanted: Wanted, { person, origin }: Acting): Promise<string> {
+  async submit(wanted: SubmittedRequest, { person, origin }: ActingUser): Promise<string> {
     if (!this.#processors.includes(wanted.processor))
       throw invalid('processor', `expected one of ${this.#processors.join(', ')}`);
     const request: ActivationRequest = {
@@ -84,19 +84,19 @@ export class ActivationRequests {
       decidedBy: undefined,
       requester: person.name,
       decider: undefined,
-      answer: '',
+      decisionNote: '',
       createdAt: this.#clock(),
       decidedAt: undefined,
     };
     const writes = [await insertRequest(this.#keyring, request)];
     const journal = [this.#event(request, origin)];
     if (!(await this.#database.commit({ account: request.account, writes, journal })).committed)
-      throw await this.#tooMany(request);
+      throw await this.#submitFailure(request);
     return request.id;
   }
 
   /** One that waits. Throws `unknown_record`, and `changed_meanwhile` when it does not any more. */
-  async waiting(account: string, id: string): Promise<ActivationRequest> {
+  async getPending(account: string, id: string): Promise<ActivationRequest> {
     const request = await findRequest(this.#database, this.#keyring, account, id);
     if (request === undefined) throw new Failure('unknown_record');
     if (request.status !== 'requested') throw new Failure('changed_meanwhile');
@@ -104,20 +104,20 @@ export class ActivationRequests {
   }
 
   /** The end of a request that waits. Throws `changed_meanwhile`. */
-  async end(request: ActivationRequest, status: Ended, answer: string, acting: Acting): Promise<void> {
-    const unit = { account: request.account, ...(await this.ending(request, status, answer, acting)) };
+  async decide(request: ActivationRequest, status: Decision, answer: string, acting: ActingUser): Promise<void> {
+    const unit = { account: request.account, ...(await this.buildDecision(request, status, answer, acting)) };
     if (!(await this.#database.commit(unit)).committed) throw new Failure('changed_meanwhile');
   }
 
   /** To be committed with what comes of it; conflicts when the request does not wait any more. */
-  async ending(request: ActivationRequest, status: Ended, answer: string, { person, origin }: Acting) {
+  async buildDecision(request: ActivationRequest, status: Decision, answer: string, { person, origin }: ActingUser) {
     const decided = { decidedBy: person.id, decider: person.name, decidedAt: this.#clock() };
-    const ended: ActivationRequest = { ...request, ...decided, status, answer };
+    const ended: ActivationRequest = { ...request, ...decided, status, decisionNote: answer };
     return { writes: [await updateRequest(this.#keyring, ended)], journal: [this.#event(ended, origin)] };
   }
 
   /** One waits there already, or as many were made as may be in a day. */
-  async #tooMany({ account, environment }: ActivationRequest): Promise<Failure> {
+  async #submitFailure({ account, environment }: ActivationRequest): Promise<Failure> {
     const waits = (await this.list(account)).some(
       (each) => each.environment === environment && each.status === 'requested',
     );

@@ -3,7 +3,7 @@ import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
 import { unsealJson } from '../crypto/sealed-json.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { blob, type Database, integer, text, type Write, write } from '../storage/database.ts';
-import type { GivenSettings } from './settings.ts';
+import type { ConfiguredSettings } from './settings.ts';
 
 const FIND = 'select processor, revision, record from processor_configurations where account = ? and environment = ?';
 const INSERT = `insert into processor_configurations (account, environment, processor, record, revision)
@@ -16,11 +16,11 @@ const UPDATE = `update processor_configurations set record = ?, revision = revis
  * replaced as a whole, by settings that contain nothing of it.
  */
 export type StoredSettings = { readonly revision: number } & (
-  | { readonly isTampered: false; readonly given: GivenSettings }
-  | { readonly isTampered: true; readonly given?: undefined }
+  | { readonly isTampered: false; readonly configured: ConfiguredSettings }
+  | { readonly isTampered: true; readonly configured?: undefined }
 );
 
-const placeOfRecord = ({ environment, account }: Tenant, processor: string, revision: number): EncryptionContext =>
+const recordContext = ({ environment, account }: Tenant, processor: string, revision: number): EncryptionContext =>
   encryptionContext(environment, account, 'processor-configurations', processor, String(revision), 'record');
 
 /** By the name of the processor. */
@@ -33,23 +33,26 @@ export async function findSettings(
   for (const row of await database.read(FIND, tenant.account, tenant.environment)) {
     const processor = text(row, 'processor');
     const revision = integer(row, 'revision');
-    const place = placeOfRecord(tenant, processor, revision);
-    const given = await unsealJson<GivenSettings>(keyring, tenant, 'payments', place, blob(row, 'record'));
-    found.set(processor, given === undefined ? { isTampered: true, revision } : { isTampered: false, given, revision });
+    const place = recordContext(tenant, processor, revision);
+    const given = await unsealJson<ConfiguredSettings>(keyring, tenant, 'payments', place, blob(row, 'record'));
+    found.set(
+      processor,
+      given === undefined ? { isTampered: true, revision } : { isTampered: false, configured: given, revision },
+    );
   }
   return found;
 }
 
 /** Takes the place of revision `old`, or is the first; conflicts when somebody else was faster. */
-export async function putSettings(
+export async function upsertSettings(
   keyring: Keyring,
   tenant: Tenant,
   processor: string,
-  given: GivenSettings,
+  given: ConfiguredSettings,
   old: number | undefined,
 ): Promise<Write> {
   const seal = await keyring.sealer(tenant, 'payments', 1);
-  const record = seal(placeOfRecord(tenant, processor, (old ?? 0) + 1), JSON.stringify(given));
+  const record = seal(recordContext(tenant, processor, (old ?? 0) + 1), JSON.stringify(given));
   const scope = [tenant.account, tenant.environment, processor];
   return old === undefined ? write(INSERT, [...scope, record], 1) : write(UPDATE, [record, ...scope, old], 1);
 }

@@ -7,16 +7,16 @@ import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Database, JournalEntry, Write } from '../storage/database.ts';
-import type { Configured } from './activations.ts';
 import { findLane, isToBeLookedAt, type Lane } from './lane.ts';
 import { insertOperation, listOperations, updateOperation } from './operation-store.ts';
 import type { Operation, Payment } from './payment.ts';
+import type { ConfiguredProcessor } from './payment-activations.ts';
 import { insertPayment, type Schedule, updatePayment } from './payment-store.ts';
-import { backOff, firstLook, nextLook, timesOf } from './schedule.ts';
-import type { Pair } from './settle.ts';
+import { backOff, firstRecoveryAt, nextRecoveryAt, recoveryTimes } from './schedule.ts';
+import type { PaymentSnapshot } from './settle.ts';
 
 /** What goes along in the unit that ends an operation. */
-export type Along = (pair: Pair) => Promise<readonly Write[]>;
+export type Along = (pair: PaymentSnapshot) => Promise<readonly Write[]>;
 
 /** Told of each operation how it went: the status of the payment, `failed` or `unknown`. */
 export type Observe = (environment: string, processor: string, operation: string, result: string) => void;
@@ -50,8 +50,8 @@ export class Books {
   /** The writes of a new payment with its first operation. */
   async opening(
     tenant: Tenant,
-    pair: Pair,
-    { settings }: Configured,
+    pair: PaymentSnapshot,
+    { settings }: ConfiguredProcessor,
     notification: Uint8Array | undefined,
   ): Promise<Write[]> {
     const seal = await this.#keyring.sealer(tenant, 'payments', 1);
@@ -60,7 +60,7 @@ export class Books {
   }
 
   /** A new payment as `opening` wrote it. */
-  opened(tenant: Tenant, pair: Pair, { settings }: Configured): Lane {
+  opened(tenant: Tenant, pair: PaymentSnapshot, { settings }: ConfiguredProcessor): Lane {
     return {
       ...pair,
       tenant,
@@ -84,11 +84,15 @@ export class Books {
   async begin(
     lane: Lane,
     operation: Operation,
-    { settings }: Configured,
+    { settings }: ConfiguredProcessor,
     along: { readonly writes: readonly Write[]; readonly journal: readonly JournalEntry[] },
   ): Promise<Lane | undefined> {
     const { tenant, revisions } = lane;
-    const payment = { ...lane.payment, operation: operation.id, begun: lane.payment.begun + 1 };
+    const payment = {
+      ...lane.payment,
+      operationInProgress: operation.id,
+      operationCount: lane.payment.operationCount + 1,
+    };
     const schedule = this.#underWay(operation, settings);
     const seal = await this.#keyring.sealer(tenant, 'payments', 2);
     const own = [
@@ -108,8 +112,8 @@ export class Books {
    */
   async change(
     lane: Lane,
-    { settings }: Configured,
-    change: (lane: Lane) => Pair | undefined,
+    { settings }: ConfiguredProcessor,
+    change: (lane: Lane) => PaymentSnapshot | undefined,
     along: Along = async () => [],
     journal: readonly JournalEntry[] = [],
   ): Promise<Lane> {
@@ -149,19 +153,19 @@ export class Books {
   /** Notes another attempt at what is under way, or watched, and when the next one is due. */
   async postpone(
     lane: Lane,
-    { settings }: Configured,
+    { settings }: ConfiguredProcessor,
     now: number,
-    { absences = 0, problem, isInDoubt = lane.payment.operation !== undefined }: Attempt,
+    { absences = 0, problem, isInDoubt = lane.payment.operationInProgress !== undefined }: Attempt,
   ): Promise<void> {
     const { tenant, schedule, revisions } = lane;
-    const payment = { ...lane.payment, absences, problem };
+    const payment = { ...lane.payment, consecutiveNotFound: absences, lastProblem: problem };
     const attempts = schedule.attempts + 1;
-    const again = now + backOff(attempts, timesOf(settings), this.#random);
-    const isUnderWay = payment.operation !== undefined;
+    const again = now + backOff(attempts, recoveryTimes(settings), this.#random);
+    const isUnderWay = payment.operationInProgress !== undefined;
     const next: Schedule = {
       attempts,
-      dueAt: isUnderWay ? again : nextLook(payment, again),
-      doubtfulAt: isInDoubt ? (schedule.doubtfulAt ?? now) : undefined,
+      dueAt: isUnderWay ? again : nextRecoveryAt(payment, again),
+      inDoubtSince: isInDoubt ? (schedule.inDoubtSince ?? now) : undefined,
     };
     const seal = await this.#keyring.sealer(tenant, 'payments', 1);
     // When it conflicts somebody else has dealt with the payment, and scheduled it.
@@ -178,10 +182,10 @@ export class Books {
       const now = this.#time.steadyNow();
       if (isToBeLookedAt(current, now)) return;
       const { tenant, payment, first, schedule, operation, revisions } = current;
-      const others = payment.watched.filter((id) => id !== operation.id);
-      const watching = { ...payment, watched: [...others, operation.id] };
+      const others = payment.recheckIds.filter((id) => id !== operation.id);
+      const watching = { ...payment, recheckIds: [...others, operation.id] };
       const seal = await this.#keyring.sealer(tenant, 'payments', 1);
-      const next = { ...schedule, dueAt: payment.operation === undefined ? now : schedule.dueAt };
+      const next = { ...schedule, dueAt: payment.operationInProgress === undefined ? now : schedule.dueAt };
       const outcome = await this.#database.commit({
         account: tenant.account,
         writes: [updatePayment(seal, tenant, { payment: watching, first }, next, revisions.payment)],
@@ -194,9 +198,9 @@ export class Books {
   /** Makes an unknown outcome visible; recovery comes by itself. */
   async doubt(lane: Lane, problem: string | undefined): Promise<void> {
     const { tenant, first, operation, schedule, revisions } = lane;
-    const payment = { ...lane.payment, problem };
+    const payment = { ...lane.payment, lastProblem: problem };
     this.#observe(tenant.environment, payment.processor, operation.type, 'unknown');
-    const doubtful = { ...schedule, doubtfulAt: schedule.doubtfulAt ?? this.#time.steadyNow() };
+    const doubtful = { ...schedule, inDoubtSince: schedule.inDoubtSince ?? this.#time.steadyNow() };
     const seal = await this.#keyring.sealer(tenant, 'payments', 1);
     await this.#database.commit({
       account: tenant.account,
@@ -204,7 +208,7 @@ export class Books {
     });
   }
 
-  #tell({ tenant, operation: before }: Lane, { payment, operation }: Pair): void {
+  #tell({ tenant, operation: before }: Lane, { payment, operation }: PaymentSnapshot): void {
     if (before.state === operation.state) return;
     const isFirst = operation.id === payment.id;
     const result = isFirst || operation.state === 'accepted' ? payment.status : 'failed';
@@ -217,14 +221,14 @@ export class Books {
     return lane;
   }
 
-  #underWay(operation: Operation, settings: Configured['settings']): Schedule {
-    return { dueAt: firstLook(operation, timesOf(settings)), attempts: 0, doubtfulAt: undefined };
+  #underWay(operation: Operation, settings: ConfiguredProcessor['settings']): Schedule {
+    return { dueAt: firstRecoveryAt(operation, recoveryTimes(settings)), attempts: 0, inDoubtSince: undefined };
   }
 
-  #free(payment: Payment, schedule: Schedule, settings: Configured['settings']): Schedule {
-    if (payment.operation !== undefined) return schedule;
-    const again = this.#time.steadyNow() + backOff(0, timesOf(settings), this.#random);
-    return { dueAt: nextLook(payment, again), attempts: 0, doubtfulAt: undefined };
+  #free(payment: Payment, schedule: Schedule, settings: ConfiguredProcessor['settings']): Schedule {
+    if (payment.operationInProgress !== undefined) return schedule;
+    const again = this.#time.steadyNow() + backOff(0, recoveryTimes(settings), this.#random);
+    return { dueAt: nextRecoveryAt(payment, again), attempts: 0, inDoubtSince: undefined };
   }
 }
 
@@ -232,11 +236,15 @@ export class Books {
  * Erases the sensitive authentication data of the captures that a payment used, in the unit that answers it (PCI DSS
  * 3.3.1). Only the sandbox can be set to leave it there.
  */
-function withoutSad(tenant: Tenant, pair: Pair, isSetToErase: boolean): { pair: Pair; erased: Write[] } {
+function withoutSad(
+  tenant: Tenant,
+  pair: PaymentSnapshot,
+  isSetToErase: boolean,
+): { pair: PaymentSnapshot; erased: Write[] } {
   const { payment } = pair;
-  if (payment.captures.length === 0 || !ANSWERED.includes(payment.status)) return { pair, erased: [] };
+  if (payment.captureIds.length === 0 || !ANSWERED.includes(payment.status)) return { pair, erased: [] };
   return {
-    pair: { ...pair, payment: { ...payment, captures: [] } },
-    erased: isSetToErase || tenant.environment === 'production' ? [eraseSad(tenant, payment.captures)] : [],
+    pair: { ...pair, payment: { ...payment, captureIds: [] } },
+    erased: isSetToErase || tenant.environment === 'production' ? [eraseSad(tenant, payment.captureIds)] : [],
   };
 }

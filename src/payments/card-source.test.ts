@@ -5,7 +5,7 @@ import { parsePan } from '../kernel/pan.ts';
 import type { Placeholder } from '../placeholders/grammar.ts';
 import type { Filled, Mark } from '../placeholders/mark.ts';
 import type { Placeholders, Reader } from '../placeholders/placeholders.ts';
-import { type CardField, type CardSource, placeholderIn, readCard } from './card-source.ts';
+import { type CardField, type CardSource, parseCardPlaceholder, resolveCard } from './card-source.ts';
 
 const PATHS = {
   number: 'card.number',
@@ -29,16 +29,16 @@ describe('a placeholder in a card field', () => {
   it('is exactly one, blanks around it allowed', () => {
     for (const text of ['{{cap-1:transaction}}', ' \t\r\n{{ cap-1 : transaction }}\n ']) {
       for (const name of NAMES) {
-        const placeholder = placeholderIn(text, name);
+        const placeholder = parseCardPlaceholder(text, name);
         assert.deepEqual([placeholder?.token, placeholder?.source], ['cap-1', 'transaction']);
       }
     }
-    assert.equal(placeholderIn('{{tok-1:detokenize}}', 'number')?.source, 'detokenize');
+    assert.equal(parseCardPlaceholder('{{tok-1:detokenize}}', 'number')?.source, 'detokenize');
   });
 
   it('is none where no {{ stands', () => {
     for (const text of ['', '4111111111111111', '{ {tok:detokenize} }', 'tok:detokenize}}'])
-      for (const name of NAMES) assert.equal(placeholderIn(text, name), undefined);
+      for (const name of NAMES) assert.equal(parseCardPlaceholder(text, name), undefined);
   });
 
   it('is refused with anything beside it, and the fault names the field and not the text', async () => {
@@ -50,7 +50,7 @@ describe('a placeholder in a card field', () => {
         '{{s3cr3t:transaction}} {{other:transaction}}',
         '\u00a0{{s3cr3t:transaction}}',
       ]) {
-        const { code, field, message } = await refusal(() => placeholderIn(text, name));
+        const { code, field, message } = await refusal(() => parseCardPlaceholder(text, name));
         assert.deepEqual([code, field], ['invalid_placeholder', PATHS[name]]);
         assert.match(message, /expected exactly one placeholder and nothing beside it$/);
         assert.ok(!message.includes('s3cr3t'));
@@ -60,15 +60,15 @@ describe('a placeholder in a card field', () => {
 
   it('that is malformed is refused, and so is one with filters', async () => {
     for (const text of ['{{', '{{}}', '{{s3cr3t}}', '{{s3cr3t:transaction', '{{s3cr3t:other}}']) {
-      const { code, field, message } = await refusal(() => placeholderIn(text, 'number'));
+      const { code, field, message } = await refusal(() => parseCardPlaceholder(text, 'number'));
       assert.deepEqual([code, field, message.includes('s3cr3t')], ['invalid_placeholder', 'card.number', false]);
     }
     for (const text of ['{{tok:transaction|extract:card}}', '{{tok:transaction | extract:expiration | date:MM}}'])
-      assert.match((await refusal(() => placeholderIn(text, 'expiry'))).message, /takes no filters/);
+      assert.match((await refusal(() => parseCardPlaceholder(text, 'expiry'))).message, /takes no filters/);
   });
 
   it('of a permanent token is refused for the verification code', async () => {
-    const { message } = await refusal(() => placeholderIn('{{tok:detokenize}}', 'securityCode'));
+    const { message } = await refusal(() => parseCardPlaceholder('{{tok:detokenize}}', 'securityCode'));
     assert.match(message, /^card\.security_code: a permanent token has no verification code/);
   });
 });
@@ -103,7 +103,7 @@ function holding(values: Readonly<Record<string, string>>): {
 }
 
 const of = (text: string, name: keyof CardSource): { readonly placeholder: Placeholder } => {
-  const placeholder = placeholderIn(text, name);
+  const placeholder = parseCardPlaceholder(text, name);
   return { placeholder: placeholder ?? assert.fail('a placeholder') };
 };
 const allOf = (text: string): CardSource =>
@@ -113,22 +113,22 @@ const HELD = { card: '4111111111111111', expiration: '12/29', cvv: '123', name: 
 describe('reading a card', () => {
   it('of values asks nobody', async () => {
     const { placeholders, asked } = holding({});
-    const read = await readCard(placeholders, READER, literal);
+    const read = await resolveCard(placeholders, READER, literal);
     assert.deepEqual(read, {
       card: { pan, expiry: { month: '12', year: '29' }, securityCode: '123', holder: 'Ana Lopez' },
-      inClear: true,
-      captures: [],
+      isInClear: true,
+      captureIds: [],
     });
     assert.deepEqual(asked, []);
   });
 
   it('of a capture asks once for all parts, and names the capture once', async () => {
     const { placeholders, asked } = holding(HELD);
-    const read = await readCard(placeholders, READER, allOf('{{cap-1:transaction}}'));
+    const read = await resolveCard(placeholders, READER, allOf('{{cap-1:transaction}}'));
     assert.deepEqual(read, {
       card: { pan, expiry: { month: '12', year: '29' }, securityCode: '123', holder: 'Ana Lopez' },
-      inClear: false,
-      captures: ['cap-1'],
+      isInClear: false,
+      captureIds: ['cap-1'],
     });
     assert.equal(asked.length, 1);
     const [[reader, marks] = assert.fail('nobody was asked')] = asked;
@@ -154,9 +154,9 @@ describe('reading a card', () => {
       securityCode: of('{{cap-2:transaction}}', 'securityCode'),
       holder: undefined,
     };
-    const read = await readCard(placeholders, READER, source);
+    const read = await resolveCard(placeholders, READER, source);
     assert.deepEqual(read.card, { pan, expiry: { month: '12', year: '29' }, securityCode: '123', holder: undefined });
-    assert.deepEqual([read.inClear, read.captures], [false, ['cap-2']]);
+    assert.deepEqual([read.isInClear, read.captureIds], [false, ['cap-2']]);
     assert.deepEqual(
       asked[0]?.[1].map(({ number, place }) => [number, place]),
       [
@@ -165,9 +165,9 @@ describe('reading a card', () => {
       ],
     );
     const expiry = of('{{cap-3:transaction}}', 'expiry');
-    const other = await readCard(placeholders, READER, { ...literal, expiry });
+    const other = await resolveCard(placeholders, READER, { ...literal, expiry });
     assert.deepEqual(
-      [other.card.expiry, other.inClear, other.captures],
+      [other.card.expiry, other.isInClear, other.captureIds],
       [{ month: '01', year: '30' }, true, ['cap-3']],
     );
   });
@@ -179,16 +179,16 @@ describe('reading a card', () => {
       assert.deepEqual([code, field], ['invalid_field', 'card.number']);
       assert.match(message, /expected a card number that passes the Luhn check$/);
     };
-    isRefused(await refusal(() => readCard(placeholders, READER, { ...literal, number: { literal: bad } })));
+    isRefused(await refusal(() => resolveCard(placeholders, READER, { ...literal, number: { literal: bad } })));
     for (const card of ['4111111111111112', '', 'x']) {
       const held = holding({ ...HELD, card });
-      isRefused(await refusal(() => readCard(held.placeholders, READER, allOf('{{cap-1:transaction}}'))));
+      isRefused(await refusal(() => resolveCard(held.placeholders, READER, allOf('{{cap-1:transaction}}'))));
     }
   });
 
   it('refuses an expiry that is none', async () => {
     const { placeholders } = holding({ ...HELD, expiration: '' });
-    const { field, message } = await refusal(() => readCard(placeholders, READER, allOf('{{cap-1:transaction}}')));
+    const { field, message } = await refusal(() => resolveCard(placeholders, READER, allOf('{{cap-1:transaction}}')));
     assert.equal(field, 'card.expiration_date');
     assert.match(message, /expected MM\/YYYY or MM\/YY$/);
   });

@@ -17,12 +17,12 @@ export interface CardSource {
 }
 
 /** A card as it will be sent, and where it came from. */
-export interface ReadCard {
+export interface ResolvedCard {
   readonly card: CardData;
   /** The number came in the request itself. */
-  readonly inClear: boolean;
+  readonly isInClear: boolean;
   /** Captures that were read for it. */
-  readonly captures: readonly string[];
+  readonly captureIds: readonly string[];
 }
 
 /** Each field decides the part (decisions: Placeholders). */
@@ -39,7 +39,7 @@ const NAMES = Object.keys(FIELDS) as (keyof CardSource)[];
  * The placeholder that a card field holds, blanks around it allowed; undefined when the text begins none. Throws
  * `invalid_placeholder`, which names the field and never the text.
  */
-export function placeholderIn(text: string, field: keyof CardSource): Placeholder | undefined {
+export function parseCardPlaceholder(text: string, field: keyof CardSource): Placeholder | undefined {
   if (!text.includes('{{')) return undefined;
   const { path } = FIELDS[field];
   const [found, ...others] = placeholdersIn(text, path);
@@ -69,7 +69,11 @@ function placeholdersIn(text: string, path: string): ReturnType<typeof findPlace
  * The card, with what its placeholders stand for; their reading is audited. Throws `access_denied`, `unknown_token`,
  * `unknown_capture`, `invalid_placeholder`, and `invalid_field` for a number that fails the Luhn check.
  */
-export async function readCard(placeholders: Placeholders, reader: Reader, source: CardSource): Promise<ReadCard> {
+export async function resolveCard(
+  placeholders: Placeholders,
+  reader: Reader,
+  source: CardSource,
+): Promise<ResolvedCard> {
   const marks = marksOf(source);
   const filled = marks.length === 0 ? [] : await placeholders.resolve(reader, marks);
   const values = new Map(filled.map(({ mark, value }) => [mark.place, value]));
@@ -86,7 +90,7 @@ export async function readCard(placeholders: Placeholders, reader: Reader, sourc
   if (expiry === undefined) throw invalid(FIELDS.expiry.path, 'expected MM/YYYY or MM/YY');
   const card = { pan, expiry, securityCode: fieldOf('securityCode', text), holder: fieldOf('holder', text) };
   const captures = marks.map(({ placeholder }) => placeholder).filter(({ source: from }) => from === 'transaction');
-  return { card, inClear: 'literal' in source.number, captures: [...new Set(captures.map(({ token }) => token))] };
+  return { card, isInClear: 'literal' in source.number, captureIds: [...new Set(captures.map(({ token }) => token))] };
 }
 
 function marksOf(source: CardSource): Mark[] {

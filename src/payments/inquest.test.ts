@@ -13,18 +13,18 @@ import {
   USD,
   withOperation,
 } from '../../test/fixtures/payment-fixtures.ts';
-import type { Asking } from './asking.ts';
 import { type Evidence, givenUp, inquest, passed, type Verdict } from './inquest.ts';
 import type { Operation, Payment } from './payment.ts';
 import type { Finding, History, OperationType, Outcome, Subject } from './processor.ts';
-import { NEVER_CONFIRMED, NEVER_RECEIVED, type Pair } from './settle.ts';
+import { NEVER_CONFIRMED, NEVER_RECEIVED, type PaymentSnapshot } from './settle.ts';
+import type { TimedProcessor } from './timed-processor.ts';
 
 /** What the processor says when it is asked, in turn. */
 interface Script {
   readonly inquire?: readonly Finding[];
-  readonly abandon?: Finding;
-  readonly complete?: Outcome;
-  readonly voidAgain?: Outcome;
+  readonly reverse?: Finding;
+  readonly captureAuthorized?: Outcome;
+  readonly repeatVoid?: Outcome;
 }
 
 interface Asked {
@@ -36,30 +36,30 @@ interface Asked {
 }
 
 /** An Asking that answers from the script and notes what it was asked; a question that is not in it is a fault. */
-function scripted(script: Script): { readonly asking: Asking; readonly asked: Asked[] } {
+function scripted(script: Script): { readonly asking: TimedProcessor; readonly asked: Asked[] } {
   const asked: Asked[] = [];
   let inquiries = 0;
   const say = <T>(word: T | undefined): Promise<T> =>
     word === undefined ? Promise.reject(new Error('not in the script')) : Promise.resolve(word);
-  const stand: Pick<Asking, keyof Script> = {
+  const stand: Pick<TimedProcessor, keyof Script> = {
     inquire: (history, subject) => {
       asked.push({ what: 'inquire', history, subject });
       return say(script.inquire?.[inquiries++]);
     },
-    abandon: (history, subject) => {
-      asked.push({ what: 'abandon', history, subject });
-      return say(script.abandon);
+    reverse: (history, subject) => {
+      asked.push({ what: 'reverse', history, subject });
+      return say(script.reverse);
     },
-    complete: (payment, operation, history) => {
-      asked.push({ what: 'complete', history, operation, payment });
-      return say(script.complete);
+    captureAuthorized: (payment, operation, history) => {
+      asked.push({ what: 'captureAuthorized', history, operation, payment });
+      return say(script.captureAuthorized);
     },
-    voidAgain: (operation, history) => {
-      asked.push({ what: 'voidAgain', history, operation });
-      return say(script.voidAgain);
+    repeatVoid: (operation, history) => {
+      asked.push({ what: 'repeatVoid', history, operation });
+      return say(script.repeatVoid);
     },
   };
-  return { asking: stand as unknown as Asking, asked };
+  return { asking: stand as unknown as TimedProcessor, asked };
 }
 
 interface Circumstances {
@@ -71,7 +71,7 @@ interface Circumstances {
 }
 
 const RECOVERY_MAX = 1000;
-const AUTHORIZATION = buildOperation({ state: 'accepted', particulars: { processorId: 'p-first' } });
+const AUTHORIZATION = buildOperation({ state: 'accepted', details: { processorId: 'p-first' } });
 const EARLIER: Operation = buildOperation({ id: 'earlier', type: 'capture', state: 'refused' });
 
 async function hold(
@@ -83,7 +83,7 @@ async function hold(
   const status = isFirst ? 'Opened' : type === 'payment_refund' ? 'Collected' : 'Authorized';
   const pair = withOperation(
     { ...PAYMENT_STATES[status], ...payment },
-    { type, amount: 2000n, createdAt: NOW - age, particulars: { processorId: 'p-own' } },
+    { type, amount: 2000n, createdAt: NOW - age, details: { processorId: 'p-own' } },
   );
   const { asking, asked } = scripted(script);
   const evidence: Evidence = {
@@ -101,7 +101,7 @@ async function hold(
 const names = (asked: readonly Asked[]): string[] => asked.map(({ what }) => what);
 const MOVEMENTS = ['authorization', 'payment', 'capture', 'payment_refund'] as const;
 const ENDINGS = ['authorization_void', 'expiry'] as const;
-const GIVEN_UP = { isGivenUp: true } as const;
+const REVERSAL_STARTED = { reversalStarted: true } as const;
 const FIRST_SUBJECT: Subject = {
   type: 'authorization',
   key: FIRST,
@@ -129,21 +129,29 @@ describe('an inquest into an authorization, payment, capture or refund', () => {
     });
 
     it(`leaves the ${type} open while nobody can say, and counts what is absent`, async () => {
-      const unknown = await hold(type, { inquire: [OUTCOMES.unknown] }, { payment: { absences: 1 } });
+      const unknown = await hold(type, { inquire: [OUTCOMES.unknown] }, { payment: { consecutiveNotFound: 1 } });
       assert.deepEqual(unknown.verdict, { kind: 'open', absences: 0 });
       const absent = await hold(type, { inquire: [OUTCOMES.absent] });
       assert.deepEqual(absent.verdict, { kind: 'open', absences: 1 });
       assert.deepEqual(names(absent.asked), ['inquire']);
-      const more = await hold(type, { inquire: [OUTCOMES.absent] }, { payment: { absences: 3 }, absences: 5 });
+      const more = await hold(
+        type,
+        { inquire: [OUTCOMES.absent] },
+        { payment: { consecutiveNotFound: 3 }, absences: 5 },
+      );
       assert.deepEqual(more.verdict, { kind: 'open', absences: 4 });
-      const never = await hold(type, { inquire: [OUTCOMES.absent] }, { payment: { absences: 99 }, absences: Infinity });
+      const never = await hold(
+        type,
+        { inquire: [OUTCOMES.absent] },
+        { payment: { consecutiveNotFound: 99 }, absences: Infinity },
+      );
       assert.deepEqual(never.verdict, { kind: 'open', absences: 100 });
     });
 
     it(`finds no hope for the ${type} once it was absent often enough, or its time is over`, async () => {
-      const gone = await hold(type, { inquire: [OUTCOMES.absent] }, { payment: { absences: 1 } });
+      const gone = await hold(type, { inquire: [OUTCOMES.absent] }, { payment: { consecutiveNotFound: 1 } });
       assert.deepEqual(gone.verdict, { kind: 'hopeless', absences: 2 });
-      const late = { age: RECOVERY_MAX, absences: Infinity, payment: { absences: 1 } };
+      const late = { age: RECOVERY_MAX, absences: Infinity, payment: { consecutiveNotFound: 1 } };
       assert.deepEqual((await hold(type, { inquire: [OUTCOMES.absent] }, late)).verdict, {
         kind: 'hopeless',
         absences: 2,
@@ -156,31 +164,39 @@ describe('an inquest into an authorization, payment, capture or refund', () => {
     });
 
     it(`has the ${type} undone once it is given up, whatever an inquiry would find`, async () => {
-      for (const abandon of [OUTCOMES.absent, OUTCOMES.approved] as const) {
-        const { verdict, asked, evidence } = await hold(type, { abandon }, { payment: { ...GIVEN_UP, absences: 1 } });
+      for (const reverse of [OUTCOMES.absent, OUTCOMES.approved] as const) {
+        const { verdict, asked, evidence } = await hold(
+          type,
+          { reverse },
+          { payment: { ...REVERSAL_STARTED, consecutiveNotFound: 1 } },
+        );
         assert.deepEqual(verdict, { kind: 'given-up', failed: NEVER_CONFIRMED });
         const { id } = evidence.pair.operation;
         const subject = { type, key: id, processorId: 'p-own', amount: { minor: 2000n, currency: USD } };
         const history = isFirstType(type) ? { ...HISTORY, operations: [] } : HISTORY;
-        assert.deepEqual(asked, [{ what: 'abandon', history, subject }]);
-        const never = await hold(type, { abandon }, { payment: { ...GIVEN_UP, absences: 2 } });
+        assert.deepEqual(asked, [{ what: 'reverse', history, subject }]);
+        const never = await hold(type, { reverse }, { payment: { ...REVERSAL_STARTED, consecutiveNotFound: 2 } });
         assert.deepEqual(never.verdict, { kind: 'given-up', failed: NEVER_RECEIVED });
       }
     });
 
     it(`leaves the ${type} open while it cannot be undone`, async () => {
-      for (const abandon of [OUTCOMES.unknown, OUTCOMES.pending] as const) {
-        const { verdict } = await hold(type, { abandon }, { payment: { ...GIVEN_UP, absences: 7 }, age: RECOVERY_MAX });
+      for (const reverse of [OUTCOMES.unknown, OUTCOMES.pending] as const) {
+        const { verdict } = await hold(
+          type,
+          { reverse },
+          { payment: { ...REVERSAL_STARTED, consecutiveNotFound: 7 }, age: RECOVERY_MAX },
+        );
         assert.deepEqual(verdict, { kind: 'open', absences: 7 });
       }
     });
 
     it(`believes an inquiry about the ${type} again when the processor cannot undo it any more`, async () => {
-      const payment = { ...GIVEN_UP, absences: 7 };
-      const script = { abandon: OUTCOMES.refused, inquire: [OUTCOMES.approved] };
+      const payment = { ...REVERSAL_STARTED, consecutiveNotFound: 7 };
+      const script = { reverse: OUTCOMES.refused, inquire: [OUTCOMES.approved] };
       const { verdict, asked } = await hold(type, script, { payment });
       assert.deepEqual(verdict, { kind: 'word', word: OUTCOMES.approved });
-      assert.deepEqual(names(asked), ['abandon', 'inquire']);
+      assert.deepEqual(names(asked), ['reverse', 'inquire']);
       const unread = await hold(type, { ...script, inquire: [OUTCOMES.unknown] }, { payment });
       assert.deepEqual(unread.verdict, { kind: 'open', absences: 7 });
     });
@@ -188,10 +204,10 @@ describe('an inquest into an authorization, payment, capture or refund', () => {
 
   it('gives up what was reversed with its authorization, and says so of a capture', async () => {
     for (const type of ['authorization', 'payment', 'payment_refund'] as const) {
-      const { verdict } = await hold(type, { abandon: OUTCOMES.reversed }, { payment: GIVEN_UP });
+      const { verdict } = await hold(type, { reverse: OUTCOMES.reversed }, { payment: REVERSAL_STARTED });
       assert.deepEqual(verdict, { kind: 'given-up', failed: NEVER_CONFIRMED });
     }
-    const { verdict } = await hold('capture', { abandon: OUTCOMES.reversed }, { payment: GIVEN_UP });
+    const { verdict } = await hold('capture', { reverse: OUTCOMES.reversed }, { payment: REVERSAL_STARTED });
     assert.deepEqual(verdict, { kind: 'word', word: OUTCOMES.reversed });
   });
 
@@ -199,7 +215,7 @@ describe('an inquest into an authorization, payment, capture or refund', () => {
     const { verdict } = await hold(
       'payment_refund',
       { inquire: [OUTCOMES.approved] },
-      { payment: { refunded: 7000n, absences: 1 } },
+      { payment: { refunded: 7000n, consecutiveNotFound: 1 } },
     );
     assert.deepEqual(verdict, { kind: 'open', absences: 0 });
   });
@@ -211,14 +227,14 @@ describe('an inquest into a payment whose processor captures in a call of its ow
   it('captures what was found authorized, under the key of the payment', async () => {
     const { verdict, asked, evidence } = await hold(
       'payment',
-      { inquire: [OUTCOMES.approved], complete: OUTCOMES.approved },
+      { inquire: [OUTCOMES.approved], captureAuthorized: OUTCOMES.approved },
       apart,
     );
     assert.deepEqual(verdict, { kind: 'word', word: { ...OUTCOMES.approved, captured: captured(2000n) } });
     const { payment, operation } = evidence.pair;
     const authorized = { ...asked[0]?.subject, processorId: told.processorId };
     assert.deepEqual(asked[1], {
-      what: 'complete',
+      what: 'captureAuthorized',
       payment,
       operation,
       history: { referenceCode: 'A-1', operations: [authorized] },
@@ -243,33 +259,33 @@ describe('an inquest into a payment whose processor captures in a call of its ow
 
   it('asks again when the capture is refused: it may have been made before', async () => {
     for (const second of [OUTCOMES.captured, OUTCOMES.refused] as const) {
-      const script = { inquire: [OUTCOMES.approved, second], complete: OUTCOMES.refused };
+      const script = { inquire: [OUTCOMES.approved, second], captureAuthorized: OUTCOMES.refused };
       const { verdict, asked } = await hold('payment', script, apart);
       assert.deepEqual(verdict, { kind: 'word', word: second });
-      assert.deepEqual(names(asked), ['inquire', 'complete', 'inquire']);
+      assert.deepEqual(names(asked), ['inquire', 'captureAuthorized', 'inquire']);
       assert.equal(asked[2]?.subject?.processorId, told.processorId);
     }
   });
 
   it('waits where the repeated capture is refused and none is found: the first may still arrive', async () => {
-    const script = { inquire: [OUTCOMES.approved, OUTCOMES.approved], complete: OUTCOMES.refused };
+    const script = { inquire: [OUTCOMES.approved, OUTCOMES.approved], captureAuthorized: OUTCOMES.refused };
     assert.deepEqual((await hold('payment', script, apart)).verdict, { kind: 'open', absences: 0 });
     const { verdict } = await hold('payment', script, { ...apart, age: RECOVERY_MAX });
     assert.equal(verdict.kind, 'hopeless');
   });
 
   it('takes a capture that is accepted and settled later for done', async () => {
-    const script = { inquire: [OUTCOMES.approved], complete: OUTCOMES.pending };
+    const script = { inquire: [OUTCOMES.approved], captureAuthorized: OUTCOMES.pending };
     const { verdict } = await hold('payment', script, apart);
     assert.ok(verdict.kind === 'word' && verdict.word.kind === 'approved' && verdict.word.captured !== undefined);
   });
 
   it('does not know yet when the capture is unknown or was not sent', async () => {
-    for (const complete of [OUTCOMES.unknown, OUTCOMES['not sent']] as const) {
+    for (const captureAuthorized of [OUTCOMES.unknown, OUTCOMES['not sent']] as const) {
       const { verdict } = await hold(
         'payment',
-        { inquire: [OUTCOMES.approved], complete },
-        { ...apart, payment: { absences: 1 } },
+        { inquire: [OUTCOMES.approved], captureAuthorized },
+        { ...apart, payment: { consecutiveNotFound: 1 } },
       );
       assert.deepEqual(verdict, { kind: 'open', absences: 0 });
     }
@@ -294,14 +310,14 @@ describe('an inquest into a void or an expiry', () => {
 
     it(`repeats the ${type} while the payment stands, or nobody can say`, async () => {
       for (const stands of [OUTCOMES.approved, OUTCOMES.pending, OUTCOMES.unknown] as const) {
-        const { verdict, asked, evidence } = await hold(type, { inquire: [stands], voidAgain: OUTCOMES.approved });
+        const { verdict, asked, evidence } = await hold(type, { inquire: [stands], repeatVoid: OUTCOMES.approved });
         assert.deepEqual(verdict, { kind: 'word', word: OUTCOMES.approved });
-        assert.deepEqual(asked[1], { what: 'voidAgain', operation: evidence.pair.operation, history: HISTORY });
-        for (const voidAgain of [OUTCOMES.unknown, OUTCOMES['not sent'], OUTCOMES.pending] as const) {
+        assert.deepEqual(asked[1], { what: 'repeatVoid', operation: evidence.pair.operation, history: HISTORY });
+        for (const repeatVoid of [OUTCOMES.unknown, OUTCOMES['not sent'], OUTCOMES.pending] as const) {
           const again = await hold(
             type,
-            { inquire: [stands], voidAgain },
-            { payment: { absences: 1 }, age: RECOVERY_MAX },
+            { inquire: [stands], repeatVoid },
+            { payment: { consecutiveNotFound: 1 }, age: RECOVERY_MAX },
           );
           assert.deepEqual(again.verdict, { kind: 'open', absences: 0 });
         }
@@ -312,15 +328,18 @@ describe('an inquest into a void or an expiry', () => {
       const first = await hold(type, { inquire: [OUTCOMES.absent] });
       assert.deepEqual(first.verdict, { kind: 'open', absences: 1 });
       assert.deepEqual(names(first.asked), ['inquire']);
-      for (const circumstances of [{ payment: { absences: 1 } }, { age: RECOVERY_MAX, absences: Infinity }]) {
-        for (const abandon of [OUTCOMES.approved, OUTCOMES.absent, OUTCOMES.reversed] as const) {
-          const { verdict, asked } = await hold(type, { inquire: [OUTCOMES.absent], abandon }, circumstances);
+      for (const circumstances of [
+        { payment: { consecutiveNotFound: 1 } },
+        { age: RECOVERY_MAX, absences: Infinity },
+      ]) {
+        for (const reverse of [OUTCOMES.approved, OUTCOMES.absent, OUTCOMES.reversed] as const) {
+          const { verdict, asked } = await hold(type, { inquire: [OUTCOMES.absent], reverse }, circumstances);
           assert.deepEqual(verdict, { kind: 'word', word: { kind: 'reversed', particulars: {} } });
-          assert.deepEqual(asked[1], { what: 'abandon', history: HISTORY, subject: FIRST_SUBJECT });
+          assert.deepEqual(asked[1], { what: 'reverse', history: HISTORY, subject: FIRST_SUBJECT });
         }
-        for (const abandon of [OUTCOMES.unknown, OUTCOMES.refused, OUTCOMES.pending] as const) {
-          const { verdict } = await hold(type, { inquire: [OUTCOMES.absent], abandon }, circumstances);
-          const absences = (circumstances.payment?.absences ?? 0) + 1;
+        for (const reverse of [OUTCOMES.unknown, OUTCOMES.refused, OUTCOMES.pending] as const) {
+          const { verdict } = await hold(type, { inquire: [OUTCOMES.absent], reverse }, circumstances);
+          const absences = (circumstances.payment?.consecutiveNotFound ?? 0) + 1;
           assert.deepEqual(verdict, { kind: 'open', absences });
         }
       }
@@ -337,36 +356,37 @@ describe('an inquest into a void or an expiry', () => {
   }
 
   it('takes a refused void for definite, and a refused expiry not', async () => {
-    const script = { inquire: [OUTCOMES.approved], voidAgain: OUTCOMES.refused };
+    const script = { inquire: [OUTCOMES.approved], repeatVoid: OUTCOMES.refused };
     assert.deepEqual((await hold('authorization_void', script)).verdict, { kind: 'word', word: OUTCOMES.refused });
     assert.deepEqual((await hold('expiry', script)).verdict, { kind: 'open', absences: 0 });
   });
 });
 
 describe('a verdict', () => {
-  const capture = (): Pair => withOperation(PAYMENT_STATES.Authorized, { type: 'capture' });
-  const void_ = (): Pair => withOperation(PAYMENT_STATES.Authorized, { type: 'authorization_void' });
+  const capture = (): PaymentSnapshot => withOperation(PAYMENT_STATES.Authorized, { type: 'capture' });
+  const void_ = (): PaymentSnapshot => withOperation(PAYMENT_STATES.Authorized, { type: 'authorization_void' });
   const times = { timeout: 10, recoveryDelay: 10, recoveryMax: RECOVERY_MAX, lifetimes: LIFETIMES };
-  const pass = (pair: Pair, verdict: Verdict): Pair | undefined => passed(pair, verdict, times, NOW);
+  const pass = (pair: PaymentSnapshot, verdict: Verdict): PaymentSnapshot | undefined =>
+    passed(pair, verdict, times, NOW);
 
   it('that is the word of the processor ends the operation as that word says', () => {
     const after = pass(capture(), { kind: 'word', word: OUTCOMES.approved });
     assert.deepEqual([after?.payment.status, after?.operation.state], ['Collected', 'accepted']);
     const refused = pass(capture(), { kind: 'word', word: OUTCOMES.refused });
-    assert.deepEqual([refused?.operation.state, refused?.payment.watched], ['refused', []]);
+    assert.deepEqual([refused?.operation.state, refused?.payment.recheckIds], ['refused', []]);
   });
 
   it('that refuses a repeated void has it watched: the first may still arrive', () => {
     const after = pass(void_(), { kind: 'word', word: OUTCOMES.refused });
-    assert.deepEqual([after?.operation.state, after?.payment.watched], ['refused', [after?.operation.id]]);
+    assert.deepEqual([after?.operation.state, after?.payment.recheckIds], ['refused', [after?.operation.id]]);
     const done = pass(void_(), { kind: 'word', word: OUTCOMES.approved });
-    assert.deepEqual([done?.payment.status, done?.payment.watched], ['Voided', []]);
+    assert.deepEqual([done?.payment.status, done?.payment.recheckIds], ['Voided', []]);
   });
 
   it('that gives up has the operation watched', () => {
     const after = pass(capture(), { kind: 'given-up', failed: NEVER_RECEIVED });
-    assert.deepEqual(after?.operation.failed, NEVER_RECEIVED);
-    assert.deepEqual(after?.payment.watched, [after?.operation.id]);
+    assert.deepEqual(after?.operation.failure, NEVER_RECEIVED);
+    assert.deepEqual(after?.payment.recheckIds, [after?.operation.id]);
   });
 
   it('that finds it overtaken takes over how the payment stands', () => {
@@ -384,7 +404,10 @@ describe('giving up', () => {
   it('marks the payment, and counts what was absent', () => {
     const before = withOperation(PAYMENT_STATES.Authorized, { type: 'capture' });
     const after = givenUp(before, 3);
-    assert.deepEqual(after, { ...before, payment: { ...before.payment, absences: 3, isGivenUp: true } });
+    assert.deepEqual(after, {
+      ...before,
+      payment: { ...before.payment, consecutiveNotFound: 3, reversalStarted: true },
+    });
   });
 
   it('is too late when the operation has ended', () => {

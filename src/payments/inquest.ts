@@ -1,16 +1,16 @@
-import { type Asking, historyOf, subjectOf } from './asking.ts';
 import type { Operation } from './payment.ts';
 import { type Capabilities, type Finding, type History, type Outcome, type Subject, unknown } from './processor.ts';
-import type { Times } from './schedule.ts';
-import { NEVER_CONFIRMED, NEVER_RECEIVED, overtaken, type Pair, refusedForNow, settle } from './settle.ts';
-import type { Failed } from './transitions.ts';
+import type { RecoveryTimes } from './schedule.ts';
+import { NEVER_CONFIRMED, NEVER_RECEIVED, overtaken, type PaymentSnapshot, refusedForNow, settle } from './settle.ts';
+import { buildHistory, type TimedProcessor, toOperationRef } from './timed-processor.ts';
+import type { FailureStatus } from './transitions.ts';
 
 /** What is to be done about an operation whose outcome is unknown. */
 export type Verdict =
   /** The processor's definite word. */
   | { readonly kind: 'word'; readonly word: Finding | Outcome }
   /** Nothing of it is left at the processor. */
-  | { readonly kind: 'given-up'; readonly failed: Failed }
+  | { readonly kind: 'given-up'; readonly failed: FailureStatus }
   /** The payment stands otherwise there, so that the operation has no object any more. */
   | { readonly kind: 'overtaken'; readonly stands: Finding }
   /** Nobody can say in time: it is to be undone, once that is on disk. */
@@ -19,12 +19,12 @@ export type Verdict =
   | { readonly kind: 'open'; readonly absences: number };
 
 export interface Evidence {
-  readonly pair: Pair;
+  readonly pair: PaymentSnapshot;
   /** All of the payment, in the order of time. */
   readonly operations: readonly Operation[];
-  readonly asking: Asking;
+  readonly asking: TimedProcessor;
   readonly capabilities: Capabilities;
-  readonly times: Times;
+  readonly times: RecoveryTimes;
   readonly now: number;
   /** While time is not trusted nothing is reversed because its time is over. */
   readonly isTimeTrusted: boolean;
@@ -34,17 +34,17 @@ export interface Evidence {
 export function inquest(evidence: Evidence): Promise<Verdict> {
   const { payment, operation } = evidence.pair;
   if (operation.type === 'authorization_void' || operation.type === 'expiry') return ofEnding(evidence);
-  return payment.isGivenUp === true ? undoing(evidence) : ofMovement(evidence);
+  return payment.reversalStarted === true ? undoing(evidence) : ofMovement(evidence);
 }
 
 async function ofMovement(evidence: Evidence): Promise<Verdict> {
   const { asking, capabilities, pair, operations } = evidence;
   const { payment, operation } = pair;
-  const history = historyOf(payment, operations, operation);
-  const subject = subjectOf(payment, operation);
+  const history = buildHistory(payment, operations, operation);
+  const subject = toOperationRef(payment, operation);
   const word = await completed(evidence, history, subject, await asking.inquire(history, subject));
   if (isDefinite(evidence, word)) return { kind: 'word', word };
-  const absences = word.kind === 'absent' ? payment.absences + 1 : 0;
+  const absences = word.kind === 'absent' ? payment.consecutiveNotFound + 1 : 0;
   const isAbsent = absences >= capabilities.absences;
   const isHopeless = isAbsent || isOver(evidence);
   return { kind: isHopeless ? 'hopeless' : 'open', absences };
@@ -57,10 +57,10 @@ async function ofMovement(evidence: Evidence): Promise<Verdict> {
 async function undoing(evidence: Evidence): Promise<Verdict> {
   const { asking, capabilities, pair, operations } = evidence;
   const { payment, operation } = pair;
-  const { absences } = payment;
-  const history = historyOf(payment, operations, operation);
-  const subject = subjectOf(payment, operation);
-  const undone = await asking.abandon(history, subject);
+  const { consecutiveNotFound: absences } = payment;
+  const history = buildHistory(payment, operations, operation);
+  const subject = toOperationRef(payment, operation);
+  const undone = await asking.reverse(history, subject);
   if (undone.kind === 'refused') {
     const word = await completed(evidence, history, subject, await asking.inquire(history, subject));
     return isDefinite(evidence, word) ? { kind: 'word', word } : { kind: 'open', absences };
@@ -81,7 +81,7 @@ async function completed(
   const lacksCapture = operation.type === 'payment' && !capabilities.sale;
   if (found.kind !== 'approved' || found.captured !== undefined || !lacksCapture) return found;
   const authorized = { ...subject, processorId: found.particulars.processorId };
-  const captured = await asking.complete(payment, operation, { ...history, operations: [authorized] });
+  const captured = await asking.captureAuthorized(payment, operation, { ...history, operations: [authorized] });
   if (captured.kind === 'approved' || captured.kind === 'pending') return { ...found, captured: subject.amount };
   const stands = captured.kind === 'refused' ? await asking.inquire(history, authorized) : UNSURE;
   // This repetition was refused, and the first request may still arrive: only giving the payment back ends that.
@@ -96,18 +96,18 @@ async function ofEnding(evidence: Evidence): Promise<Verdict> {
   const { payment, operation } = pair;
   const [first] = operations;
   if (first === undefined) return { kind: 'open', absences: 0 };
-  const history = historyOf(payment, operations, operation);
-  const stands = await asking.inquire(history, subjectOf(payment, first));
+  const history = buildHistory(payment, operations, operation);
+  const stands = await asking.inquire(history, toOperationRef(payment, first));
   if (stands.kind === 'reversed') return { kind: 'word', word: stands };
   if (stands.kind === 'refused' || (stands.kind === 'approved' && stands.captured !== undefined))
     return { kind: 'overtaken', stands };
-  const absences = stands.kind === 'absent' ? payment.absences + 1 : 0;
+  const absences = stands.kind === 'absent' ? payment.consecutiveNotFound + 1 : 0;
   if (stands.kind !== 'absent') {
-    const word = await asking.voidAgain(operation, history);
+    const word = await asking.repeatVoid(operation, history);
     return isDefinite(evidence, word) ? { kind: 'word', word } : { kind: 'open', absences };
   }
   if (absences < capabilities.absences && !isOver(evidence)) return { kind: 'open', absences };
-  const undone = await asking.abandon(history, subjectOf(payment, first));
+  const undone = await asking.reverse(history, toOperationRef(payment, first));
   const isGone = undone.kind === 'approved' || undone.kind === 'absent' || undone.kind === 'reversed';
   return isGone ? { kind: 'word', word: { kind: 'reversed', particulars: {} } } : { kind: 'open', absences };
 }
@@ -119,13 +119,18 @@ const isOver = ({ pair, now, isTimeTrusted, times }: Evidence): boolean =>
   isTimeTrusted && now - pair.operation.createdAt >= times.recoveryMax;
 
 /** On disk before anything is undone; undefined when the operation has ended. */
-export const givenUp = (pair: Pair, absences: number): Pair | undefined =>
+export const givenUp = (pair: PaymentSnapshot, absences: number): PaymentSnapshot | undefined =>
   pair.operation.state === 'in_progress'
-    ? { ...pair, payment: { ...pair.payment, absences, isGivenUp: true } }
+    ? { ...pair, payment: { ...pair.payment, consecutiveNotFound: absences, reversalStarted: true } }
     : undefined;
 
 /** What a verdict makes of an operation under way. */
-export function passed(current: Pair, verdict: Verdict, { lifetimes }: Times, now: number): Pair | undefined {
+export function passed(
+  current: PaymentSnapshot,
+  verdict: Verdict,
+  { lifetimes }: RecoveryTimes,
+  now: number,
+): PaymentSnapshot | undefined {
   if (verdict.kind === 'word') {
     const { word } = verdict;
     // The repetition was refused; the first one may still be on its way.

@@ -4,10 +4,10 @@ import type { Database } from '../storage/database.ts';
 import { findOperation, type StoredOperation } from './operation-store.ts';
 import type { Operation } from './payment.ts';
 import { findPayment, type Schedule, type StoredPayment } from './payment-store.ts';
-import type { Pair } from './settle.ts';
+import type { PaymentSnapshot } from './settle.ts';
 
 /** A payment and one of its operations as they were read. */
-export interface Lane extends Pair {
+export interface Lane extends PaymentSnapshot {
   readonly tenant: Tenant;
   /** The first operation of the payment, with which it shares a row. */
   readonly first: Operation;
@@ -33,7 +33,7 @@ export async function findLane(
     if (stored !== undefined) return laneOf(tenant, stored);
     const found = await findOperation(database, keyring, tenant, column, id);
     const { operation } = found ?? {};
-    const of = operation && (await findPayment(database, keyring, tenant, 'id', operation.payment));
+    const of = operation && (await findPayment(database, keyring, tenant, 'id', operation.paymentId));
     if (of !== undefined) return laneOf(tenant, of, found);
   }
   return undefined;
@@ -44,4 +44,5 @@ export async function findLane(
  * changing the payment.
  */
 export const isToBeLookedAt = ({ payment, operation, schedule: { dueAt } }: Lane, now: number): boolean =>
-  payment.watched.includes(operation.id) && (payment.operation !== undefined || (dueAt !== undefined && dueAt <= now));
+  payment.recheckIds.includes(operation.id) &&
+  (payment.operationInProgress !== undefined || (dueAt !== undefined && dueAt <= now));

@@ -3,20 +3,20 @@ import { describe, it } from 'node:test';
 import { buildOrder, buildPayment, FIRST, NOW, USD } from '../../test/fixtures/payment-fixtures.ts';
 import { DAY, HOUR } from '../kernel/clock.ts';
 import { parsePan } from '../kernel/pan.ts';
-import type { Configured } from './activations.ts';
-import type { ReadCard } from './card-source.ts';
+import type { ResolvedCard } from './card-source.ts';
 import { newPayment } from './new-payment.ts';
+import type { ConfiguredProcessor } from './payment-activations.ts';
 import type { Order, Processor } from './processor.ts';
-import { COMMON_SETTINGS, settingsInForce } from './settings.ts';
+import { COMMON_SETTINGS, effectiveSettings } from './settings.ts';
 
 const pan = parsePan('4111111111111111') ?? assert.fail('a card number');
 const card = { pan, expiry: { month: '12', year: '29' }, securityCode: '987', holder: 'Ana Lopez' };
-const read: ReadCard = { card, inClear: true, captures: ['capture-1'] };
+const read: ResolvedCard = { card, isInClear: true, captureIds: ['capture-1'] };
 const order = buildOrder({ amount: { minor: 9_007_199_254_740_993n, currency: USD }, referenceCode: 'A-1' });
-const configured = (given: Readonly<Record<string, string>> = {}): Configured => ({
+const configured = (given: Readonly<Record<string, string>> = {}): ConfiguredProcessor => ({
   name: 'simulator',
   processor: {} as Processor,
-  settings: settingsInForce(COMMON_SETTINGS, given),
+  settings: effectiveSettings(COMMON_SETTINGS, given),
 });
 const made = (changes: Partial<Order> = {}, given = {}) =>
   newPayment(FIRST, NOW, configured(given), { ...order, ...changes }, read);
@@ -24,8 +24,11 @@ const made = (changes: Partial<Order> = {}, given = {}) =>
 describe('a new payment', () => {
   it('is Opened, its first operation under way, and nothing is moved yet', () => {
     const { payment, operation } = made();
-    const { isGivenUp, ...rest } = buildPayment({ amount: order.amount.minor, captures: ['capture-1'] });
-    assert.deepEqual(payment, { ...rest, operation: FIRST, createdAt: NOW, expiresAt: NOW + DAY });
+    const { reversalStarted: isGivenUp, ...rest } = buildPayment({
+      amount: order.amount.minor,
+      captureIds: ['capture-1'],
+    });
+    assert.deepEqual(payment, { ...rest, operationInProgress: FIRST, createdAt: NOW, expiresAt: NOW + DAY });
     assert.equal(isGivenUp, undefined);
     assert.equal(operation.id, payment.id);
     assert.equal(operation.state, 'in_progress');

@@ -1,20 +1,20 @@
 import { truncatePan } from '../kernel/pan.ts';
-import type { Configured } from './activations.ts';
-import type { ReadCard } from './card-source.ts';
-import { firstOperation, type Payment } from './payment.ts';
+import type { ResolvedCard } from './card-source.ts';
+import { initialOperation, type Payment } from './payment.ts';
+import type { ConfiguredProcessor } from './payment-activations.ts';
 import type { Order } from './processor.ts';
-import { timesOf } from './schedule.ts';
-import type { Pair } from './settle.ts';
+import { recoveryTimes } from './schedule.ts';
+import type { PaymentSnapshot } from './settle.ts';
 
 /** A payment before anything of it is sent: Opened, its first operation under way. */
 export function newPayment(
   id: string,
   now: number,
-  { name, settings }: Configured,
+  { name, settings }: ConfiguredProcessor,
   { capture, amount, referenceCode }: Order,
-  { card, captures }: ReadCard,
-  { lifetimes } = timesOf(settings),
-): Pair {
+  { card, captureIds: captures }: ResolvedCard,
+  { lifetimes } = recoveryTimes(settings),
+): PaymentSnapshot {
   const type = capture ? 'payment' : 'authorization';
   const payment: Payment = {
     id,
@@ -29,14 +29,14 @@ export function newPayment(
     refunded: 0n,
     referenceCode,
     card: { truncated: truncatePan(card.pan) },
-    captures,
-    operation: id,
-    begun: 1,
-    absences: 0,
-    watched: [],
+    captureIds: captures,
+    operationInProgress: id,
+    operationCount: 1,
+    consecutiveNotFound: 0,
+    recheckIds: [],
     createdAt: now,
     expiresAt: now + lifetimes.opened,
-    expired: false,
+    isExpired: false,
   };
-  return { payment, operation: firstOperation(payment) };
+  return { payment, operation: initialOperation(payment) };
 }

@@ -3,7 +3,7 @@ import { type EncryptionContext, encryptionContext, type Sealer } from '../crypt
 import type { Tenant } from '../kernel/environment.ts';
 import { blob, type Database, integer, type Row, text, type Write, write } from '../storage/database.ts';
 import type { Operation, OperationState } from './payment.ts';
-import { operationFrom, operationRecord } from './payment-record.ts';
+import { formatOperationRecord, parseOperationRecord } from './payment-record.ts';
 import type { OperationType } from './processor.ts';
 
 export interface StoredOperation {
@@ -22,21 +22,21 @@ const OF_TENANT = 'where account = ? and environment = ?';
 /** Bound to the columns in clear, too. */
 const placeOfOperation = (
   { environment, account }: Tenant,
-  { payment, id, type, state }: Pick<Operation, 'payment' | 'id' | 'type' | 'state'>,
+  { paymentId: payment, id, type, state }: Pick<Operation, 'paymentId' | 'id' | 'type' | 'state'>,
 ): EncryptionContext =>
   encryptionContext(environment, account, 'payment-operations', payment, id, type, state, 'record');
 
 export function insertOperation(seal: Sealer, tenant: Tenant, operation: Operation): Write {
-  const { payment, id, type, state, particulars, createdAt } = operation;
-  const record = seal(placeOfOperation(tenant, operation), operationRecord(operation));
+  const { paymentId: payment, id, type, state, details: particulars, createdAt } = operation;
+  const record = seal(placeOfOperation(tenant, operation), formatOperationRecord(operation));
   const values = [tenant.account, tenant.environment, payment, id, type, state];
   return write(INSERT_OPERATION, [...values, particulars.processorId ?? null, record, createdAt], 1);
 }
 
 /** Conflicts when the operation was changed since `revision`. */
 export function updateOperation(seal: Sealer, tenant: Tenant, operation: Operation, revision: number): Write {
-  const { id, state, particulars } = operation;
-  const record = seal(placeOfOperation(tenant, operation), operationRecord(operation));
+  const { id, state, details: particulars } = operation;
+  const record = seal(placeOfOperation(tenant, operation), formatOperationRecord(operation));
   const where = [tenant.account, tenant.environment, id, revision];
   return write(UPDATE_OPERATION, [state, particulars.processorId ?? null, record, ...where], 1);
 }
@@ -69,12 +69,12 @@ export async function listOperations(
 
 async function openOperation(keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredOperation> {
   const columns = {
-    payment: text(row, 'payment'),
+    paymentId: text(row, 'payment'),
     id: text(row, 'id'),
     type: text(row, 'type') as OperationType,
     state: text(row, 'state') as OperationState,
     createdAt: integer(row, 'created_at'),
   };
   const record = await keyring.unseal(tenant, 'payments', placeOfOperation(tenant, columns), blob(row, 'record'));
-  return { operation: operationFrom(record.toString('utf8'), columns), revision: integer(row, 'revision') };
+  return { operation: parseOperationRecord(record.toString('utf8'), columns), revision: integer(row, 'revision') };
 }

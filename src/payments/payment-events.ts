@@ -5,7 +5,7 @@ import type { JournalEntry } from '../storage/database.ts';
 import type { Operation } from './payment.ts';
 
 /** Who asks something of a payment: a person, or a key. */
-export interface Asker {
+export interface Requester {
   readonly tenant: Tenant;
   readonly origin: Origin;
 }
@@ -18,10 +18,10 @@ export function paymentEvent(
   origin: Origin,
   outcome = 'success',
 ): JournalEntry {
-  const targets = [`payment:${operation.payment}`];
+  const targets = [`payment:${operation.paymentId}`];
   const detail = { operation: operation.type, transaction: operation.id };
   return auditEntry(clock, origin, { action, outcome, ...tenant, targets, detail });
 }
 
 /** The service itself, which nobody asked. */
-export const SERVICE: Origin = { actor: { type: 'service' } };
+export const SERVICE_ORIGIN: Origin = { actor: { type: 'service' } };

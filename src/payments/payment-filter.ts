@@ -19,28 +19,28 @@ export interface PaymentFilter {
   readonly amount?: bigint | undefined;
   readonly referenceCode?: string | undefined;
   readonly lastFour?: string | undefined;
-  readonly isDoubtful?: true | undefined;
+  readonly isInDoubt?: true | undefined;
 }
 
 /** Ids of payments begun in this time: from one, before another. */
-export const idsOf = ({ from, to }: PaymentFilter): readonly [from: string, to: string] => [
+export const idRange = ({ from, to }: PaymentFilter): readonly [from: string, to: string] => [
   from === undefined ? '' : minIdAt(from),
-  to === undefined ? BEHIND_ALL : minIdAt(to),
+  to === undefined ? AFTER_ALL_IDS : minIdAt(to),
 ];
 
-const BEHIND_ALL = '~';
+const AFTER_ALL_IDS = '~';
 
 /** As far as can be said without opening the payment. */
 export const mayMatch = (
-  { statuses, processor, isDoubtful }: PaymentFilter,
-  payment: Pick<PaymentColumns, 'status' | 'processor'> & { readonly doubtfulAt: number | undefined },
+  { statuses, processor, isInDoubt }: PaymentFilter,
+  payment: Pick<PaymentColumns, 'status' | 'processor'> & { readonly inDoubtSince: number | undefined },
 ): boolean =>
   (statuses === undefined || statuses.includes(payment.status)) &&
   (processor === undefined || processor === payment.processor) &&
-  (isDoubtful === undefined || payment.doubtfulAt !== undefined);
+  (isInDoubt === undefined || payment.inDoubtSince !== undefined);
 
 /** Does it take more than the columns in clear? */
-export const looksInside = ({ types, currency, amount, referenceCode, lastFour }: PaymentFilter): boolean =>
+export const needsUnsealing = ({ types, currency, amount, referenceCode, lastFour }: PaymentFilter): boolean =>
   [types, currency, amount, referenceCode, lastFour].some((wanted) => wanted !== undefined);
 
 /** Of a payment that may match. */
@@ -55,7 +55,7 @@ export const matches = (
   (lastFour === undefined || payment.card.truncated.endsWith(lastFour));
 
 /** Throws `invalid_field`. */
-export function checkFilter({ lastFour, from, to }: PaymentFilter): void {
+export function assertFilter({ lastFour, from, to }: PaymentFilter): void {
   if (lastFour !== undefined && !/^[0-9]{4}$/.test(lastFour)) throw invalid('last_four', 'expected 4 digits');
   for (const [field, time] of Object.entries({ from, to }))
     if (time !== undefined && !(Number.isSafeInteger(time) && time >= 0)) throw invalid(field, 'expected a time');
@@ -63,14 +63,14 @@ export function checkFilter({ lastFour, from, to }: PaymentFilter): void {
 }
 
 /** A time to count over. Throws `invalid_field`. */
-export function checkSpan(from: number, to: number): void {
-  checkFilter({ from, to });
+export function assertPeriod(from: number, to: number): void {
+  assertFilter({ from, to });
   const days = LIMITS.statisticsDaysPerQuery;
   if (to - from > days * DAY) throw invalid('to', `expected ${days} days behind from at most`);
 }
 
 /** How a payment counts that stands so: what was opened or cancelled tells neither way. */
-export const OUTCOMES: Readonly<Record<Status, 'approved' | 'not-approved' | 'none'>> = {
+export const APPROVAL_BY_STATUS: Readonly<Record<Status, 'approved' | 'not-approved' | 'none'>> = {
   Opened: 'none',
   Authorized: 'approved',
   Collected: 'approved',

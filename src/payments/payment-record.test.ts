@@ -2,21 +2,32 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { buildOperation, buildPayment, NOW, USD } from '../../test/fixtures/payment-fixtures.ts';
-import type { Operation, Payment, Standing } from './payment.ts';
-import { operationFrom, operationRecord, paymentFrom, paymentRecord } from './payment-record.ts';
+import type { Operation, Payment, PaymentState } from './payment.ts';
+import {
+  formatOperationRecord,
+  formatPaymentRecord,
+  parseOperationRecord,
+  parsePaymentRecord,
+} from './payment-record.ts';
 import type { Particulars } from './processor.ts';
 import { REASONS, STATUSES } from './transitions.ts';
 
 const bothAgain = (payment: Payment, first: Operation): { payment: Payment; first: Operation } => {
-  const { id, processor, status, operation, createdAt } = payment;
-  return paymentFrom(paymentRecord(payment, first), { id, processor, status, operation, createdAt });
+  const { id, processor, status, operationInProgress: operation, createdAt } = payment;
+  return parsePaymentRecord(formatPaymentRecord(payment, first), {
+    id,
+    processor,
+    status,
+    operationInProgress: operation,
+    createdAt,
+  });
 };
 
 const again = (payment: Payment): Payment => bothAgain(payment, buildOperation()).payment;
 
 const operationAgain = (operation: Operation): Operation => {
-  const { id, payment, type, state, createdAt } = operation;
-  return operationFrom(operationRecord(operation), { id, payment, type, state, createdAt });
+  const { id, paymentId, type, state, createdAt } = operation;
+  return parseOperationRecord(formatOperationRecord(operation), { id, paymentId, type, state, createdAt });
 };
 
 /** What is undefined is the same as what is not there, and objects have no prototypes of their own. */
@@ -49,18 +60,18 @@ const payments: fc.Arbitrary<Payment> = fc.record({
     fc.record({ truncated: text }),
     fc.record({ truncated: text, token: fc.record({ token: text, scheme: fc.nat(9) }) }),
   ),
-  captures: ids,
-  operation: maybe(text),
-  begun: fc.nat(1000),
-  absences: fc.nat(),
-  isGivenUp: maybe(fc.constant(true as const)),
-  watched: ids,
+  captureIds: ids,
+  operationInProgress: maybe(text),
+  operationCount: fc.nat(1000),
+  consecutiveNotFound: fc.nat(),
+  reversalStarted: maybe(fc.constant(true as const)),
+  recheckIds: ids,
   createdAt: fc.maxSafeNat(),
   expiresAt: maybe(fc.maxSafeNat()),
-  expired: fc.boolean(),
+  isExpired: fc.boolean(),
 });
 
-const standings: fc.Arbitrary<Standing> = fc.record({
+const standings: fc.Arbitrary<PaymentState> = fc.record({
   status: fc.constantFrom(...STATUSES),
   reason,
   authorized: amount,
@@ -68,7 +79,7 @@ const standings: fc.Arbitrary<Standing> = fc.record({
   refunded: amount,
 });
 
-const particulars: fc.Arbitrary<Particulars> = fc.record(
+const details: fc.Arbitrary<Particulars> = fc.record(
   {
     processorId: text,
     responseCode: text,
@@ -83,15 +94,15 @@ const particulars: fc.Arbitrary<Particulars> = fc.record(
 
 const operations: fc.Arbitrary<Operation> = fc.record({
   id: text,
-  payment: text,
+  paymentId: text,
   type: fc.constantFrom('authorization', 'payment', 'capture', 'payment_refund', 'authorization_void', 'expiry'),
   state: fc.constantFrom('in_progress', 'accepted', 'refused'),
   amount,
   referenceCode: maybe(text),
-  particulars,
-  failed: maybe(fc.constant({ status: 'Declined', reason: 'Referred' } as const)),
+  details,
+  failure: maybe(fc.constant({ status: 'Declined', reason: 'Referred' } as const)),
   createdAt: fc.maxSafeNat(),
-  after: maybe(standings),
+  stateAfter: maybe(standings),
 });
 
 describe('the record of a payment', () => {
@@ -101,10 +112,10 @@ describe('the record of a payment', () => {
 
   it('holds the first operation, which shares all with the payment but how it went', () => {
     fc.assert(
-      fc.property(payments, operations, (payment, { state, particulars, failed, after }) => {
+      fc.property(payments, operations, (payment, { state, details, failure, stateAfter }) => {
         const { id, type, amount, referenceCode, createdAt } = payment;
-        const shared = { id, payment: id, type, amount, referenceCode, createdAt };
-        const first: Operation = { ...shared, state, particulars, failed, after };
+        const shared = { id, paymentId: id, type, amount, referenceCode, createdAt };
+        const first: Operation = { ...shared, state, details, failure, stateAfter };
         assert.deepEqual(told(bothAgain(payment, first).first), told(first));
       }),
     );
@@ -118,8 +129,8 @@ describe('the record of a payment', () => {
   });
 
   it('leaves the columns to their place', () => {
-    const payment = buildPayment({ id: 'own-id', processor: 'own-processor', operation: 'own-operation' });
-    const record = paymentRecord(payment, buildOperation());
+    const payment = buildPayment({ id: 'own-id', processor: 'own-processor', operationInProgress: 'own-operation' });
+    const record = formatPaymentRecord(payment, buildOperation());
     assert.doesNotMatch(record, /own-|Opened/);
     assert.equal(record.includes(String(NOW - 500)), false);
   });
@@ -140,8 +151,8 @@ describe('the record of an operation', () => {
       collected: HUGE + 1n,
       refunded: HUGE + 2n,
     } as const;
-    const read = operationAgain(buildOperation({ amount: HUGE, after }));
+    const read = operationAgain(buildOperation({ amount: HUGE, stateAfter: after }));
     assert.equal(read.amount, HUGE);
-    assert.deepEqual(read.after, after);
+    assert.deepEqual(read.stateAfter, after);
   });
 });

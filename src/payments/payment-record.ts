@@ -1,15 +1,15 @@
 import type { Currency } from '../kernel/currency.ts';
 import {
-  firstOperation,
+  initialOperation,
   type Operation,
   type OperationState,
   type Payment,
   type PaymentCard,
+  type PaymentState,
   type PaymentType,
-  type Standing,
 } from './payment.ts';
 import type { OperationType, Particulars } from './processor.ts';
-import type { Failed, Reason, Status } from './transitions.ts';
+import type { FailureStatus, Reason, Status } from './transitions.ts';
 
 /** The sealed parts of payments and operations as JSON; amounts as digits, because JSON numbers end at 2^53. */
 
@@ -32,11 +32,19 @@ interface PaymentRecord {
 }
 
 /** What stands beside the record, in columns. */
-export type PaymentColumns = Pick<Payment, 'id' | 'processor' | 'status' | 'operation' | 'createdAt'>;
+export type PaymentColumns = Pick<Payment, 'id' | 'processor' | 'status' | 'operationInProgress' | 'createdAt'>;
 
 /** Of a payment and its first operation. */
-export function paymentRecord(payment: Payment, first: Operation): string {
-  const { amount, authorized, collected, refunded, captures, watched, absences } = payment;
+export function formatPaymentRecord(payment: Payment, first: Operation): string {
+  const {
+    amount,
+    authorized,
+    collected,
+    refunded,
+    captureIds: captures,
+    recheckIds: watched,
+    consecutiveNotFound: absences,
+  } = payment;
   const record: PaymentRecord = {
     type: payment.type,
     reason: payment.reason,
@@ -45,19 +53,19 @@ export function paymentRecord(payment: Payment, first: Operation): string {
     reference: payment.referenceCode,
     card: payment.card,
     captures: captures.length === 0 ? undefined : captures,
-    begun: payment.begun,
+    begun: payment.operationCount,
     absences: absences === 0 ? undefined : absences,
-    given_up: payment.isGivenUp,
-    problem: payment.problem,
+    given_up: payment.reversalStarted,
+    problem: payment.lastProblem,
     watched: watched.length === 0 ? undefined : watched,
     expires_at: payment.expiresAt,
-    expired: payment.expired ? true : undefined,
+    expired: payment.isExpired ? true : undefined,
     first: { state: first.state, ...toldOf(first) },
   };
   return JSON.stringify(record);
 }
 
-export function paymentFrom(record: string, columns: PaymentColumns): { payment: Payment; first: Operation } {
+export function parsePaymentRecord(record: string, columns: PaymentColumns): { payment: Payment; first: Operation } {
   const read = JSON.parse(record) as PaymentRecord;
   const [amount, authorized, collected, refunded] = read.amounts;
   const payment: Payment = {
@@ -71,23 +79,23 @@ export function paymentFrom(record: string, columns: PaymentColumns): { payment:
     refunded: BigInt(refunded),
     referenceCode: read.reference,
     card: read.card,
-    captures: read.captures ?? [],
-    begun: read.begun,
-    absences: read.absences ?? 0,
-    ...(read.given_up === true && { isGivenUp: true }),
-    ...(read.problem !== undefined && { problem: read.problem }),
-    watched: read.watched ?? [],
+    captureIds: read.captures ?? [],
+    operationCount: read.begun,
+    consecutiveNotFound: read.absences ?? 0,
+    ...(read.given_up === true && { reversalStarted: true }),
+    ...(read.problem !== undefined && { lastProblem: read.problem }),
+    recheckIds: read.watched ?? [],
     expiresAt: read.expires_at,
-    expired: read.expired === true,
+    isExpired: read.expired === true,
   };
   const { state, ...told } = read.first;
-  return { payment, first: { ...firstOperation(payment), state, ...toldFrom(told) } };
+  return { payment, first: { ...initialOperation(payment), state, ...toldFrom(told) } };
 }
 
 /** What a processor told of an operation. */
 interface Told {
   readonly particulars?: Particulars | undefined;
-  readonly failed?: Failed | undefined;
+  readonly failed?: FailureStatus | undefined;
   readonly after?: {
     readonly status: Status;
     readonly reason?: Reason | undefined;
@@ -95,7 +103,7 @@ interface Told {
   };
 }
 
-const toldOf = ({ particulars, failed, after }: Operation): Told => ({
+const toldOf = ({ details: particulars, failure: failed, stateAfter: after }: Operation): Told => ({
   particulars,
   failed,
   ...(after && {
@@ -107,10 +115,14 @@ const toldOf = ({ particulars, failed, after }: Operation): Told => ({
   }),
 });
 
-const toldFrom = ({ particulars = {}, failed, after }: Told): Pick<Operation, 'particulars' | 'failed' | 'after'> => ({
-  particulars,
+const toldFrom = ({
+  particulars = {},
   failed,
-  after: after && standingFrom(after),
+  after,
+}: Told): Pick<Operation, 'details' | 'failure' | 'stateAfter'> => ({
+  details: particulars,
+  failure: failed,
+  stateAfter: after && standingFrom(after),
 });
 
 interface OperationRecord extends Told {
@@ -120,24 +132,24 @@ interface OperationRecord extends Told {
 
 export interface OperationColumns {
   readonly id: string;
-  readonly payment: string;
+  readonly paymentId: string;
   readonly type: OperationType;
   readonly state: OperationState;
   readonly createdAt: number;
 }
 
-export function operationRecord(operation: Operation): string {
+export function formatOperationRecord(operation: Operation): string {
   const { amount, referenceCode } = operation;
   const record: OperationRecord = { amount: `${amount}`, reference: referenceCode, ...toldOf(operation) };
   return JSON.stringify(record);
 }
 
-export function operationFrom(record: string, columns: OperationColumns): Operation {
+export function parseOperationRecord(record: string, columns: OperationColumns): Operation {
   const { amount, reference, ...told } = JSON.parse(record) as OperationRecord;
   return { ...columns, amount: BigInt(amount), referenceCode: reference, ...toldFrom(told) };
 }
 
-function standingFrom({ status, reason, amounts }: NonNullable<Told['after']>): Standing {
+function standingFrom({ status, reason, amounts }: NonNullable<Told['after']>): PaymentState {
   const [authorized = '0', collected = '0', refunded = '0'] = amounts;
   return {
     status,

@@ -3,19 +3,19 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { buildPayment, captured, failed, LIFETIMES, NOW, OUTCOMES, USD } from '../../test/fixtures/payment-fixtures.ts';
 import { formatDecimal } from '../kernel/money.ts';
-import { admit, type Command, newOperation, type Operation, type Payment, standingOf } from './payment.ts';
+import { type Command, newOperation, type Operation, type Payment, stateOf, validateCommand } from './payment.ts';
 import type { Finding, OperationType, Outcome } from './processor.ts';
 import {
   expectsMore,
   NEVER_CONFIRMED,
   overtaken,
-  type Pair,
+  type PaymentSnapshot,
   refusedForNow,
   resettle,
   settle,
   unwatched,
 } from './settle.ts';
-import { mayBecome, type Status, type Trigger } from './transitions.ts';
+import { isAllowedTransition, type Status, type Trigger } from './transitions.ts';
 
 /** Whatever callers ask and processors say, in any order: the payment is where a few plain rules would have it. */
 
@@ -115,12 +115,12 @@ function ends(model: Model, word: Outcome | Finding): void {
   model.ended.push({ ...busy, didSomething: did });
 }
 
-const pairOf = ({ payment, operations }: Real, id: string | undefined): Pair | undefined => {
+const pairOf = ({ payment, operations }: Real, id: string | undefined): PaymentSnapshot | undefined => {
   const operation = operations.find((each) => each.id === id);
   return operation && { payment, operation };
 };
 
-function put(real: Real, { payment, operation }: Pair): void {
+function put(real: Real, { payment, operation }: PaymentSnapshot): void {
   real.payment = payment;
   real.operations[real.operations.findIndex(({ id }) => id === operation.id)] = operation;
 }
@@ -134,8 +134,8 @@ function step(model: Model, real: Real, about: string, act: () => void, mayChang
   assert.equal(payment.status, model.status, about);
   const amounts = [payment.collected, payment.refunded].map(Number);
   assert.deepEqual(amounts, [model.collected, model.refunded], about);
-  assert.equal(payment.operation !== undefined, model.busy !== undefined, about);
-  const isLine = TRIGGERS.some((by) => mayBecome(before.status, payment.status, by));
+  assert.equal(payment.operationInProgress !== undefined, model.busy !== undefined, about);
+  const isLine = TRIGGERS.some((by) => isAllowedTransition(before.status, payment.status, by));
   assert.ok(before.status === payment.status || isLine, `${about}: ${before.status} to ${payment.status}`);
   assert.ok(payment.authorized >= payment.collected && payment.collected >= payment.refunded, about);
   assert.equal(payment.expiresAt !== undefined, isLive(payment.status), about);
@@ -165,15 +165,15 @@ class Ask implements fc.Command<Model, Real> {
     const command = type === 'capture' || type === 'payment_refund' ? { type, amount } : { type };
     step(model, real, this.toString(), () => {
       if (expected === undefined) {
-        assert.throws(() => admit(real.payment, command, { partialCapture: true }), { name: 'Failure' });
+        assert.throws(() => validateCommand(real.payment, command, { partialCapture: true }), { name: 'Failure' });
         return;
       }
-      const minor = admit(real.payment, command, { partialCapture: true });
+      const minor = validateCommand(real.payment, command, { partialCapture: true });
       assert.equal(Number(minor), expected);
       const id = `operation ${real.operations.length}`;
       const operation = newOperation(id, NOW, real.payment, { type, amount: minor, referenceCode: undefined });
       real.operations.push(operation);
-      real.payment = { ...real.payment, operation: operation.id };
+      real.payment = { ...real.payment, operationInProgress: operation.id };
     });
   }
 }
@@ -190,10 +190,10 @@ class Say implements fc.Command<Model, Real> {
   run(model: Model, real: Real): void {
     ends(model, this.word);
     step(model, real, this.toString(), () => {
-      const pair = pairOf(real, real.payment.operation);
+      const pair = pairOf(real, real.payment.operationInProgress);
       const after = pair && settle(pair, this.word, NOW, LIFETIMES);
       if (after !== undefined) put(real, after);
-      assert.ok(after === undefined || after.operation.after !== undefined);
+      assert.ok(after === undefined || after.operation.stateAfter !== undefined);
     });
   }
 }
@@ -219,12 +219,12 @@ class GiveUp implements fc.Command<Model, Real> {
     model.busy = undefined;
     model.ended.push({ ...busy, didSomething: false });
     step(model, real, this.toString(), () => {
-      const pair = pairOf(real, real.payment.operation);
+      const pair = pairOf(real, real.payment.operationInProgress);
       assert.ok(pair !== undefined);
       const after =
         this.word === undefined ? refusedForNow(pair, NEVER_CONFIRMED) : overtaken(pair, this.word, NOW, LIFETIMES);
       assert.ok(after !== undefined);
-      assert.deepEqual(after.operation.after, standingOf(after.payment));
+      assert.deepEqual(after.operation.stateAfter, stateOf(after.payment));
       put(real, after);
     });
   }
@@ -241,7 +241,7 @@ class SayLater implements fc.Command<Model, Real> {
   check = (): boolean => true;
   toString = (): string => `say later of ${this.pick}: ${this.word.kind}`;
   run(model: Model, real: Real): void {
-    const { watched } = real.payment;
+    const { recheckIds: watched } = real.payment;
     const id = watched[this.pick % watched.length];
     const pair = pairOf(real, id);
     if (pair === undefined) return;
@@ -262,7 +262,7 @@ class SayLater implements fc.Command<Model, Real> {
       id,
     );
   }
-  #expect(model: Model, { operation }: Pair, ended: readonly Operation[]): void {
+  #expect(model: Model, { operation }: PaymentSnapshot, ended: readonly Operation[]): void {
     if (operation.type === 'authorization') {
       stands(model, this.word);
       return;
@@ -316,7 +316,7 @@ describe('any sequence of commands and words', () => {
     const reached = new Map<Status, number>();
     fc.assert(
       fc.property(commands, (sequence) => {
-        const payment = buildPayment({ operation: 'first' });
+        const payment = buildPayment({ operationInProgress: 'first' });
         const first = newOperation('first', NOW, payment, {
           type: 'authorization',
           amount: payment.amount,

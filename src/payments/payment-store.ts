@@ -15,23 +15,23 @@ import {
   write,
 } from '../storage/database.ts';
 import type { Operation, Payment } from './payment.ts';
-import { type PaymentColumns, paymentFrom, paymentRecord } from './payment-record.ts';
+import { formatPaymentRecord, type PaymentColumns, parsePaymentRecord } from './payment-record.ts';
 import type { Status } from './transitions.ts';
 
 /** When the clock looks at a payment next, and what it has tried. Milliseconds. */
 export interface Schedule {
   readonly dueAt: number | undefined;
   readonly attempts: number;
-  readonly doubtfulAt: number | undefined;
+  readonly inDoubtSince: number | undefined;
 }
 
 /** What one row holds: a payment and its first operation. */
-export interface FiledPayment {
+export interface PaymentRow {
   readonly payment: Payment;
   readonly first: Operation;
 }
 
-export interface StoredPayment extends FiledPayment {
+export interface StoredPayment extends PaymentRow {
   readonly revision: number;
   readonly schedule: Schedule;
 }
@@ -45,23 +45,27 @@ const UPDATE_PAYMENT = `update payments set status = ?, operation = ?, processor
 const OF_TENANT = 'where account = ? and environment = ?';
 
 /** Bound to the columns in clear, too. */
-const placeOfPayment = (
+const paymentContext = (
   { environment, account }: Tenant,
   payment: Pick<Payment, 'id' | 'processor' | 'status'>,
 ): EncryptionContext =>
   encryptionContext(environment, account, 'payments', payment.id, 'record', payment.processor, payment.status);
 
-const scheduled = ({ attempts, dueAt, doubtfulAt }: Schedule): Value[] => [attempts, dueAt ?? null, doubtfulAt ?? null];
+const scheduled = ({ attempts, dueAt, inDoubtSince }: Schedule): Value[] => [
+  attempts,
+  dueAt ?? null,
+  inDoubtSince ?? null,
+];
 
 export function insertPayment(
   seal: Sealer,
   tenant: Tenant,
-  { payment, first }: FiledPayment,
+  { payment, first }: PaymentRow,
   schedule: Schedule,
   notification: Uint8Array | undefined,
 ): Write {
-  const { id, processor, status, operation, createdAt } = payment;
-  const record = seal(placeOfPayment(tenant, payment), paymentRecord(payment, first));
+  const { id, processor, status, operationInProgress: operation, createdAt } = payment;
+  const record = seal(paymentContext(tenant, payment), formatPaymentRecord(payment, first));
   const [attempts = null, ...times] = scheduled(schedule);
   const values = [tenant.account, tenant.environment, id, processor, status, operation ?? null, record, attempts];
   return write(INSERT_PAYMENT, [...values, notification ?? null, createdAt, ...times], 1);
@@ -71,13 +75,13 @@ export function insertPayment(
 export function updatePayment(
   seal: Sealer,
   tenant: Tenant,
-  { payment, first }: FiledPayment,
+  { payment, first }: PaymentRow,
   schedule: Schedule,
   revision: number,
 ): Write {
-  const { id, status, operation } = payment;
-  const record = seal(placeOfPayment(tenant, payment), paymentRecord(payment, first));
-  const processorId = first.particulars.processorId ?? null;
+  const { id, status, operationInProgress: operation } = payment;
+  const record = seal(paymentContext(tenant, payment), formatPaymentRecord(payment, first));
+  const processorId = first.details.processorId ?? null;
   const where = [tenant.account, tenant.environment, id, revision];
   return write(UPDATE_PAYMENT, [status, operation ?? null, processorId, record, ...scheduled(schedule), ...where], 1);
 }
@@ -92,14 +96,14 @@ export async function findPayment(
 ): Promise<StoredPayment | undefined> {
   const sql = `select ${PAYMENT} from payments ${OF_TENANT} and ${column} = ? order by id limit 1`;
   const [row] = await database.read(sql, tenant.account, tenant.environment, id);
-  return row && openPayment(keyring, tenant, row);
+  return row && unsealPayment(keyring, tenant, row);
 }
 
-async function openPayment(keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredPayment> {
+async function unsealPayment(keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredPayment> {
   const columns = columnsOf(row);
-  const record = await keyring.unseal(tenant, 'payments', placeOfPayment(tenant, columns), blob(row, 'record'));
+  const record = await keyring.unseal(tenant, 'payments', paymentContext(tenant, columns), blob(row, 'record'));
   return {
-    ...paymentFrom(record.toString('utf8'), columns),
+    ...parsePaymentRecord(record.toString('utf8'), columns),
     revision: integer(row, 'revision'),
     schedule: scheduleOf(row),
   };
@@ -109,31 +113,31 @@ const columnsOf = (row: Row): PaymentColumns => ({
   id: text(row, 'id'),
   processor: text(row, 'processor'),
   status: text(row, 'status') as Status,
-  operation: textOrNull(row, 'operation'),
+  operationInProgress: textOrNull(row, 'operation'),
   createdAt: integer(row, 'created_at'),
 });
 
 const scheduleOf = (row: Row): Schedule => ({
   dueAt: integerOrNull(row, 'due_at'),
   attempts: integer(row, 'attempts'),
-  doubtfulAt: integerOrNull(row, 'doubtful_at'),
+  inDoubtSince: integerOrNull(row, 'doubtful_at'),
 });
 
 /** A payment that the clock has to look at. */
-export interface Due {
+export interface DuePayment {
   readonly tenant: Tenant;
   readonly id: string;
   readonly dueAt: number;
 }
 
 /** The longest due first, without those of `except`. */
-export async function duePayments(
+export async function listDuePayments(
   database: Database,
   processor: string,
   now: number,
   limit: number,
   except: readonly Tenant[] = [],
-): Promise<Due[]> {
+): Promise<DuePayment[]> {
   const others = except.map(() => 'and not (account = ? and environment = ?)').join(' ');
   const sql = `select account, environment, id, due_at from payments
     where due_at <= ? and processor = ? ${others} order by due_at limit ?`;
@@ -149,7 +153,7 @@ export const hasDuePayments = async (database: Database, now: number): Promise<b
   (await database.read('select 1 as due from payments where due_at <= ? limit 1', now)).length > 0;
 
 /** Whoever moves the time gets the payment, until then; conflicts when somebody else was faster. */
-export const moveDue = ({ tenant, id, dueAt }: Due, to: number): Write =>
+export const claimUntil = ({ tenant, id, dueAt }: DuePayment, to: number): Write =>
   write(
     `update payments set due_at = ? ${OF_TENANT} and id = ? and due_at = ?`,
     [to, tenant.account, tenant.environment, id, dueAt],
@@ -157,7 +161,7 @@ export const moveDue = ({ tenant, id, dueAt }: Due, to: number): Write =>
   );
 
 /** The payment that a secret stands for, by its keyed digest. */
-export async function findNotified(
+export async function findByNotificationSecret(
   database: Database,
   environment: Environment,
   digest: Uint8Array,
@@ -169,12 +173,12 @@ export async function findNotified(
 
 /** A payment as it is listed: one that cannot be opened is told without what is sealed. */
 export interface ListedPayment extends PaymentColumns {
-  readonly doubtfulAt: number | undefined;
+  readonly inDoubtSince: number | undefined;
   readonly payment: Payment | undefined;
 }
 
 /** A payment with an outcome that nobody knows. */
-export interface DoubtfulPayment extends ListedPayment {
+export interface InDoubtPayment extends ListedPayment {
   readonly tenant: Tenant;
   readonly schedule: Schedule;
 }
@@ -186,23 +190,23 @@ const DOUBTFUL = `select account, environment, ${PAYMENT} from payments where do
 const DOUBTS = 'select count(*) as number from payments where doubtful_at is not null';
 
 /** The oldest doubt first. */
-export async function doubtfulPayments(database: Database, keyring: Keyring): Promise<DoubtfulPayment[]> {
+export async function listInDoubtPayments(database: Database, keyring: Keyring): Promise<InDoubtPayment[]> {
   const rows = await database.read(DOUBTFUL);
   return Promise.all(
     rows.map(async (row) => {
       const tenant = { account: text(row, 'account'), environment: text(row, 'environment') as Environment };
-      return { tenant, schedule: scheduleOf(row), ...(await listedPayment(keyring, tenant, row)) };
+      return { tenant, schedule: scheduleOf(row), ...(await toListedPayment(keyring, tenant, row)) };
     }),
   );
 }
 
 /** Of a row of `paymentsBetween`. */
-export async function listedPayment(keyring: Keyring, tenant: Tenant, row: Row): Promise<ListedPayment> {
-  const stored = await openPayment(keyring, tenant, row).catch((error: unknown) => {
+export async function toListedPayment(keyring: Keyring, tenant: Tenant, row: Row): Promise<ListedPayment> {
+  const stored = await unsealPayment(keyring, tenant, row).catch((error: unknown) => {
     if (error instanceof UnsealError) return undefined;
     throw error;
   });
-  return { ...columnsOf(row), doubtfulAt: integerOrNull(row, 'doubtful_at'), payment: stored?.payment };
+  return { ...columnsOf(row), inDoubtSince: integerOrNull(row, 'doubtful_at'), payment: stored?.payment };
 }
 
 const BETWEEN = `select ${PAYMENT} from payments ${OF_TENANT} and id >= ? and id < ? order by id desc limit ?`;
@@ -210,7 +214,7 @@ const DOUBTFUL_BETWEEN = `select ${PAYMENT} from payments where doubtful_at is n
   order by id desc limit ?`;
 
 /** Rows with ids not before `from` and before `to`, the newest first. */
-export const paymentsBetween = (
+export const listPaymentRows = (
   database: Database,
   { account, environment }: Tenant,
   [from, to]: readonly [from: string, to: string],
@@ -219,7 +223,7 @@ export const paymentsBetween = (
 ): Promise<Row[]> => database.read(onlyDoubtful ? DOUBTFUL_BETWEEN : BETWEEN, account, environment, from, to, limit);
 
 /** Of one tenant, or of all. */
-export async function countDoubtful(database: Database, only?: Tenant): Promise<number> {
+export async function countInDoubt(database: Database, only?: Tenant): Promise<number> {
   const [row] =
     only === undefined
       ? await database.read(DOUBTS)

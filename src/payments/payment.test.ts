@@ -6,29 +6,29 @@ import type { Currency } from '../kernel/currency.ts';
 import { Failure } from '../kernel/failure.ts';
 import {
   AMOUNT_EXPECTED,
-  type AskedAmount,
-  admit,
   type Command,
-  firstOperation,
+  initialOperation,
   newOperation,
   type Payment,
-  standingOf,
+  type RequestedAmount,
+  stateOf,
+  validateCommand,
 } from './payment.ts';
-import { mayBecome, STATUSES, type Status, TRANSITIONS } from './transitions.ts';
+import { isAllowedTransition, STATUSES, type Status, TRANSITIONS } from './transitions.ts';
 
 const COMMANDS = ['capture', 'payment_refund', 'authorization_void', 'expiry'] as const;
 const IN_PARTS = { partialCapture: true };
 const WHOLE_ONLY = { partialCapture: false };
 
-const of = (text: string, currency?: Currency): AskedAmount => ({ text, currency });
-const commandOf = (type: (typeof COMMANDS)[number], amount?: AskedAmount): Command =>
+const of = (text: string, currency?: Currency): RequestedAmount => ({ text, currency });
+const commandOf = (type: (typeof COMMANDS)[number], amount?: RequestedAmount): Command =>
   type === 'capture' || type === 'payment_refund' ? { type, amount } : { type };
 const inStatus = (status: Status): Payment => buildPayment(PAYMENT_STATES[status]);
 
 /** Code, field and message of the refusal. */
 function refusal(payment: Payment, command: Command, can = IN_PARTS): readonly (string | undefined)[] {
   try {
-    admit(payment, command, can);
+    validateCommand(payment, command, can);
   } catch (error) {
     assert.ok(error instanceof Failure, String(error));
     return [error.code, error.field, error.message.replace(`${error.field}: `, '')];
@@ -56,7 +56,7 @@ describe('a command', () => {
     for (const status of STATUSES) {
       const isAllowed = ASKABLE[type].includes(status);
       it(`${type} is ${isAllowed ? 'admitted' : 'refused'} while the payment is ${status}`, () => {
-        if (isAllowed) assert.ok(admit(inStatus(status), commandOf(type), IN_PARTS) > 0n);
+        if (isAllowed) assert.ok(validateCommand(inStatus(status), commandOf(type), IN_PARTS) > 0n);
         else
           assert.deepEqual(refusal(inStatus(status), commandOf(type)), [
             'payment_state',
@@ -75,7 +75,7 @@ describe('a command', () => {
       expiry: 'expiry',
     } as const;
     for (const type of COMMANDS) {
-      const from = STATUSES.filter((each) => STATUSES.some((to) => mayBecome(each, to, triggers[type])));
+      const from = STATUSES.filter((each) => STATUSES.some((to) => isAllowedTransition(each, to, triggers[type])));
       assert.deepEqual(from, ASKABLE[type]);
       assert.ok(TRANSITIONS.some(({ by }) => by.includes(triggers[type])));
     }
@@ -84,7 +84,7 @@ describe('a command', () => {
   it('waits for the end of another one, whatever the status and the command', () => {
     for (const type of COMMANDS) {
       for (const status of STATUSES) {
-        const [code, field, message] = refusal({ ...inStatus(status), operation: 'other' }, commandOf(type));
+        const [code, field, message] = refusal({ ...inStatus(status), operationInProgress: 'other' }, commandOf(type));
         assert.deepEqual([code, field], ['operation_in_progress', undefined]);
         assert.match(message ?? '', /^operation in progress: /);
       }
@@ -94,9 +94,9 @@ describe('a command', () => {
   it('is one of 1000 on a payment, but for the clock, which always may end it', () => {
     for (const type of COMMANDS) {
       for (const status of ASKABLE[type]) {
-        assert.ok(admit({ ...inStatus(status), begun: 999 }, commandOf(type), IN_PARTS) > 0n);
-        const full = { ...inStatus(status), begun: 1000 };
-        if (type === 'expiry') assert.ok(admit(full, commandOf(type), IN_PARTS) > 0n);
+        assert.ok(validateCommand({ ...inStatus(status), operationCount: 999 }, commandOf(type), IN_PARTS) > 0n);
+        const full = { ...inStatus(status), operationCount: 1000 };
+        if (type === 'expiry') assert.ok(validateCommand(full, commandOf(type), IN_PARTS) > 0n);
         else
           assert.deepEqual(refusal(full, commandOf(type)), [
             'payment_state',
@@ -108,24 +108,27 @@ describe('a command', () => {
   });
 
   it('without an amount takes all there is', () => {
-    assert.equal(admit(inStatus('Authorized'), commandOf('capture'), IN_PARTS), 10_000n);
-    assert.equal(admit(inStatus('Authorized'), commandOf('capture'), WHOLE_ONLY), 10_000n);
-    assert.equal(admit(inStatus('Collected'), commandOf('payment_refund'), IN_PARTS), 5000n);
-    assert.equal(admit({ ...inStatus('Authorized'), authorized: 7000n }, commandOf('capture'), IN_PARTS), 7000n);
+    assert.equal(validateCommand(inStatus('Authorized'), commandOf('capture'), IN_PARTS), 10_000n);
+    assert.equal(validateCommand(inStatus('Authorized'), commandOf('capture'), WHOLE_ONLY), 10_000n);
+    assert.equal(validateCommand(inStatus('Collected'), commandOf('payment_refund'), IN_PARTS), 5000n);
+    assert.equal(
+      validateCommand({ ...inStatus('Authorized'), authorized: 7000n }, commandOf('capture'), IN_PARTS),
+      7000n,
+    );
   });
 
   it('that ends a payment gives back what was authorized, or else what was asked for', () => {
     for (const type of ['authorization_void', 'expiry'] as const) {
-      assert.equal(admit({ ...inStatus('Authorized'), authorized: 7000n }, commandOf(type), IN_PARTS), 7000n);
-      assert.equal(admit(inStatus('Opened'), commandOf(type), IN_PARTS), 10_000n);
+      assert.equal(validateCommand({ ...inStatus('Authorized'), authorized: 7000n }, commandOf(type), IN_PARTS), 7000n);
+      assert.equal(validateCommand(inStatus('Opened'), commandOf(type), IN_PARTS), 10_000n);
     }
   });
 });
 
 describe('the amount of a capture', () => {
-  const capture = (amount: AskedAmount, can = IN_PARTS): bigint =>
-    admit(inStatus('Authorized'), commandOf('capture', amount), can);
-  const why = (amount: AskedAmount, can = IN_PARTS) =>
+  const capture = (amount: RequestedAmount, can = IN_PARTS): bigint =>
+    validateCommand(inStatus('Authorized'), commandOf('capture', amount), can);
+  const why = (amount: RequestedAmount, can = IN_PARTS) =>
     refusal(inStatus('Authorized'), commandOf('capture', amount), can);
   const AT = 'capture_info.amount_details.total_amount';
 
@@ -156,7 +159,11 @@ describe('the amount of a capture', () => {
   it('is exact above 2^53', () => {
     const rich = { ...inStatus('Authorized'), authorized: 9_007_199_254_740_993n, amount: 9_007_199_254_740_993n };
     assert.equal(
-      admit({ ...rich, currency: 'CLF' as Currency }, commandOf('capture', of('900719925474.0993')), IN_PARTS),
+      validateCommand(
+        { ...rich, currency: 'CLF' as Currency },
+        commandOf('capture', of('900719925474.0993')),
+        IN_PARTS,
+      ),
       rich.amount,
     );
     assert.deepEqual(refusal({ ...rich, currency: 'CLF' as Currency }, commandOf('capture', of('900719925474.0994'))), [
@@ -170,7 +177,7 @@ describe('the amount of a capture', () => {
 describe('the amount of a refund', () => {
   it('is up to what was collected and not given back yet, in parts also where captures are whole', () => {
     const refund = (text: string): bigint =>
-      admit(inStatus('Collected'), commandOf('payment_refund', of(text)), WHOLE_ONLY);
+      validateCommand(inStatus('Collected'), commandOf('payment_refund', of(text)), WHOLE_ONLY);
     assert.equal(refund('0.01'), 1n);
     assert.equal(refund('50'), 5000n);
     assert.deepEqual(refusal(inStatus('Collected'), commandOf('payment_refund', of('50.01'))), [
@@ -193,7 +200,7 @@ describe('the amount of a refund', () => {
         'id',
         'the payment is refunded in full',
       ]);
-    assert.equal(admit({ ...done, refunded: 7999n }, commandOf('payment_refund'), IN_PARTS), 1n);
+    assert.equal(validateCommand({ ...done, refunded: 7999n }, commandOf('payment_refund'), IN_PARTS), 1n);
   });
 
   it('is never more than is left, however often', () => {
@@ -206,7 +213,7 @@ describe('the amount of a refund', () => {
           const left = payment.collected - payment.refunded;
           if (part > left) refusal(payment, commandOf('payment_refund', of(text)));
           else {
-            assert.equal(admit(payment, commandOf('payment_refund', of(text)), IN_PARTS), part);
+            assert.equal(validateCommand(payment, commandOf('payment_refund', of(text)), IN_PARTS), part);
             payment = { ...payment, refunded: payment.refunded + part };
           }
         }
@@ -217,7 +224,7 @@ describe('the amount of a refund', () => {
 
 describe('a standing', () => {
   it('is the status, the reason and the amounts', () => {
-    assert.deepEqual(standingOf(buildPayment({ ...PAYMENT_STATES.Collected, reason: 'Referred' })), {
+    assert.deepEqual(stateOf(buildPayment({ ...PAYMENT_STATES.Collected, reason: 'Referred' })), {
       status: 'Collected',
       reason: 'Referred',
       authorized: 10_000n,
@@ -232,15 +239,15 @@ describe('a new operation', () => {
     const asked = { type: 'payment_refund', amount: 7n, referenceCode: 'R-1' } as const;
     assert.deepEqual(newOperation(NEXT, NOW, buildPayment(), asked), {
       id: NEXT,
-      payment: FIRST,
+      paymentId: FIRST,
       type: 'payment_refund',
       state: 'in_progress',
       amount: 7n,
       referenceCode: 'R-1',
-      particulars: {},
-      failed: undefined,
+      details: {},
+      failure: undefined,
       createdAt: NOW,
-      after: undefined,
+      stateAfter: undefined,
     });
   });
 
@@ -248,11 +255,11 @@ describe('a new operation', () => {
     const payment = buildPayment({
       type: 'payment',
       amount: 9_007_199_254_740_993n,
-      operation: FIRST,
+      operationInProgress: FIRST,
       referenceCode: 'A-2',
     });
     const asked = { type: 'payment', amount: 9_007_199_254_740_993n, referenceCode: 'A-2' } as const;
-    assert.deepEqual(firstOperation(payment), newOperation(FIRST, payment.createdAt, payment, asked));
-    assert.equal(firstOperation(payment).id, payment.id);
+    assert.deepEqual(initialOperation(payment), newOperation(FIRST, payment.createdAt, payment, asked));
+    assert.equal(initialOperation(payment).id, payment.id);
   });
 });

@@ -3,7 +3,7 @@ import { Failure, invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { parseAmount } from '../kernel/money.ts';
 import type { OperationType, Particulars } from './processor.ts';
-import { type Failed, mayBecome, type Reason, type Status } from './transitions.ts';
+import { type FailureStatus, isAllowedTransition, type Reason, type Status } from './transitions.ts';
 
 /** A payment and its operations, and what may be asked of them. Pure. */
 
@@ -25,24 +25,24 @@ export interface Payment {
   readonly referenceCode: string | undefined;
   readonly card: PaymentCard;
   /** Captures whose sensitive authentication data is to be erased once the authorization is answered. */
-  readonly captures: readonly string[];
+  readonly captureIds: readonly string[];
   /** The operation under way. */
-  readonly operation: string | undefined;
+  readonly operationInProgress: string | undefined;
   /** Operations begun so far. */
-  readonly begun: number;
+  readonly operationCount: number;
   /** How many inquiries in a row found nothing of it. */
-  readonly absences: number;
+  readonly consecutiveNotFound: number;
   /** The operation under way is being undone, or a void repeated, by recovery: from then on nothing else may end it. */
-  readonly isGivenUp?: true | undefined;
+  readonly reversalStarted?: true | undefined;
   /** Why nobody could say, when that was asked last: a word for operators. */
-  readonly problem?: string | undefined;
+  readonly lastProblem?: string | undefined;
   /** Operations that have ended here, and about which the processor may have more to say. */
-  readonly watched: readonly string[];
+  readonly recheckIds: readonly string[];
   readonly createdAt: number;
   /** When the clock ends it, milliseconds. */
   readonly expiresAt: number | undefined;
   /** The clock has ended it. */
-  readonly expired: boolean;
+  readonly isExpired: boolean;
 }
 
 /** What is kept of the card. */
@@ -57,17 +57,17 @@ export type OperationState = 'in_progress' | 'accepted' | 'refused';
 export interface Operation {
   /** Its `transaction_id`, and our key of it at the processor. */
   readonly id: string;
-  readonly payment: string;
+  readonly paymentId: string;
   readonly type: OperationType;
   readonly state: OperationState;
   readonly amount: bigint;
   readonly referenceCode: string | undefined;
-  readonly particulars: Particulars;
+  readonly details: Particulars;
   /** Why it was refused. */
-  readonly failed: Failed | undefined;
+  readonly failure: FailureStatus | undefined;
   readonly createdAt: number;
   /** How the payment stood when it had ended. */
-  readonly after: Standing | undefined;
+  readonly stateAfter: PaymentState | undefined;
 }
 
 /** An operation before anything of it is sent. */
@@ -79,23 +79,23 @@ export const newOperation = (
 ): Operation => ({
   ...asked,
   id,
-  payment: payment.id,
+  paymentId: payment.id,
   state: 'in_progress',
-  particulars: {},
-  failed: undefined,
+  details: {},
+  failure: undefined,
   createdAt: now,
-  after: undefined,
+  stateAfter: undefined,
 });
 
 /** The first operation as it was begun: the payment tells all of it. */
-export const firstOperation = (payment: Payment): Operation => {
+export const initialOperation = (payment: Payment): Operation => {
   const { id, createdAt, type, amount, referenceCode } = payment;
   return newOperation(id, createdAt, payment, { type, amount, referenceCode });
 };
 
-export type Standing = Pick<Payment, 'status' | 'reason' | 'authorized' | 'collected' | 'refunded'>;
+export type PaymentState = Pick<Payment, 'status' | 'reason' | 'authorized' | 'collected' | 'refunded'>;
 
-export const standingOf = ({ status, reason, authorized, collected, refunded }: Payment): Standing => ({
+export const stateOf = ({ status, reason, authorized, collected, refunded }: Payment): PaymentState => ({
   status,
   reason,
   authorized,
@@ -104,7 +104,7 @@ export const standingOf = ({ status, reason, authorized, collected, refunded }: 
 });
 
 /** A part of a payment as the caller wrote it. */
-export interface AskedAmount {
+export interface RequestedAmount {
   readonly text: string;
   /** Absent: that of the payment. */
   readonly currency: Currency | undefined;
@@ -114,14 +114,14 @@ export const AMOUNT_EXPECTED = `expected an amount above 0 with at most ${LIMITS
 
 /** What a caller, or the clock, wants of a payment. */
 export type Command = (
-  | { readonly type: 'capture' | 'payment_refund'; readonly amount: AskedAmount | undefined }
+  | { readonly type: 'capture' | 'payment_refund'; readonly amount: RequestedAmount | undefined }
   | { readonly type: 'authorization_void' | 'expiry' }
 ) & {
   /**
    * How many operations of the payment had begun when a person looked at it. That is compared each time the command is
    * admitted, so that a second click, or a repeat after a lost answer, never does it twice.
    */
-  readonly seen?: number | undefined;
+  readonly expectedOperations?: number | undefined;
 };
 
 const IN_PROGRESS = 'operation in progress: the payment waits for the end of another one';
@@ -133,11 +133,12 @@ const GROUPS = { capture: 'capture_info', payment_refund: 'refund_info' } as con
  * the person looked, `operation_in_progress` while another one is under
  * way, `payment_state` when the transition table has no such line, `invalid_field` for an amount beyond what there is.
  */
-export function admit(payment: Payment, command: Command, can: { readonly partialCapture: boolean }): bigint {
-  if (command.seen !== undefined && command.seen !== payment.begun) throw new Failure('changed_meanwhile');
-  if (payment.operation !== undefined) throw new Failure('operation_in_progress', { message: IN_PROGRESS });
-  mustBeAllowed(payment, command);
-  if (payment.begun >= LIMITS.operationsPerPayment && command.type !== 'expiry')
+export function validateCommand(payment: Payment, command: Command, can: { readonly partialCapture: boolean }): bigint {
+  if (command.expectedOperations !== undefined && command.expectedOperations !== payment.operationCount)
+    throw new Failure('changed_meanwhile');
+  if (payment.operationInProgress !== undefined) throw new Failure('operation_in_progress', { message: IN_PROGRESS });
+  assertTransitionAllowed(payment, command);
+  if (payment.operationCount >= LIMITS.operationsPerPayment && command.type !== 'expiry')
     throw new Failure('payment_state', { field: 'id', message: 'the payment has had too many operations' });
   switch (command.type) {
     case 'capture':
@@ -164,9 +165,9 @@ const WORDS = {
   expiry: 'ended by the clock',
 } as const;
 
-function mustBeAllowed({ status, collected, refunded }: Payment, { type }: Command): void {
+function assertTransitionAllowed({ status, collected, refunded }: Payment, { type }: Command): void {
   const { by, to } = LEADS_TO[type];
-  if (!to.some((next) => mayBecome(status, next, by)))
+  if (!to.some((next) => isAllowedTransition(status, next, by)))
     throw new Failure('payment_state', {
       field: 'id',
       message: `the payment is ${status} and cannot be ${WORDS[type]}`,
@@ -177,7 +178,7 @@ function mustBeAllowed({ status, collected, refunded }: Payment, { type }: Comma
 
 function amountWithin(
   { currency }: Payment,
-  asked: AskedAmount | undefined,
+  asked: RequestedAmount | undefined,
   available: bigint,
   group: string,
   inParts: boolean,

@@ -13,21 +13,21 @@ import type { TokenFormat } from '../vault/scheme.ts';
 import type { Creator } from '../vault/token.ts';
 import type { TokenizationResult } from '../vault/tokenization.ts';
 import type { Vault } from '../vault/vault.ts';
-import type { Activations, Configured } from './activations.ts';
-import { Asking, historyOf, subjectOf } from './asking.ts';
 import type { Books } from './books.ts';
-import { type CardSource, type ReadCard, readCard } from './card-source.ts';
+import { type CardSource, type ResolvedCard, resolveCard } from './card-source.ts';
 import type { Lane } from './lane.ts';
 import { newPayment } from './new-payment.ts';
-import type { Notifications } from './notifications.ts';
-import { admit, type Command, newOperation, standingOf } from './payment.ts';
-import { type Asker, paymentEvent, SERVICE } from './payment-events.ts';
+import { type Command, newOperation, stateOf, validateCommand } from './payment.ts';
+import type { ConfiguredProcessor, PaymentActivations } from './payment-activations.ts';
+import { paymentEvent, type Requester, SERVICE_ORIGIN } from './payment-events.ts';
 import type { Finding, Order, Outcome } from './processor.ts';
-import { firstLook, timesOf } from './schedule.ts';
-import { type Pair, settle, standing } from './settle.ts';
+import type { ProcessorNotifications } from './processor-notifications.ts';
+import { firstRecoveryAt, recoveryTimes } from './schedule.ts';
+import { type PaymentSnapshot, settle, standing } from './settle.ts';
+import { buildHistory, TimedProcessor, toOperationRef } from './timed-processor.ts';
 
 /** A key that asks; of what is open already, a person may as well. */
-export interface Caller extends Asker {
+export interface ApiCaller extends Requester {
   readonly permissions: readonly Permission[];
   readonly key: Creator;
 }
@@ -42,9 +42,9 @@ export class Payments {
   readonly #database: Database;
   readonly #vault: Vault;
   readonly #placeholders: Placeholders;
-  readonly #activations: Activations;
+  readonly #activations: PaymentActivations;
   readonly #books: Books;
-  readonly #notifications: Notifications;
+  readonly #notifications: ProcessorNotifications;
   readonly #clock: Clock;
   readonly #time: TrustedTime;
   readonly #ids: MonotonicIds;
@@ -53,9 +53,9 @@ export class Payments {
     database: Database;
     vault: Vault;
     placeholders: Placeholders;
-    activations: Activations;
+    activations: PaymentActivations;
     books: Books;
-    notifications: Notifications;
+    notifications: ProcessorNotifications;
     clock: Clock;
     time: TrustedTime;
     random: Random;
@@ -72,12 +72,16 @@ export class Payments {
   }
 
   /** Authorizes, with `order.capture` captures as well. Throws `access_denied` and what reading the card throws. */
-  async authorize(caller: Caller, request: NewPayment, claimed: Claimed<Pair> | undefined): Promise<Pair> {
+  async authorize(
+    caller: ApiCaller,
+    request: NewPayment,
+    claimed: Claimed<PaymentSnapshot> | undefined,
+  ): Promise<PaymentSnapshot> {
     const { tenant, permissions, origin } = caller;
     const configured = await this.#enabled(caller);
     const use = request.order.capture ? 'payment' : 'authorization';
-    const read = await readCard(this.#placeholders, { tenant, permissions, origin, use }, request.card);
-    const news = await this.#notifications.addressOf(tenant.environment, configured);
+    const read = await resolveCard(this.#placeholders, { tenant, permissions, origin, use }, request.card);
+    const news = await this.#notifications.createCallbackUrl(tenant.environment, configured);
     const order: Order = { ...request.order, notificationUrl: news?.url };
     configured.processor.check(order, read.card, configured.settings);
     const lane = await this.#open(caller, configured, order, read, news?.digest, claimed);
@@ -90,53 +94,53 @@ export class Payments {
    * `unknown_payment` and what `admit` throws.
    */
   async operate(
-    caller: Asker,
+    caller: Requester,
     id: string,
     command: Command,
     referenceCode: string | undefined,
-    claimed: Claimed<Pair> | undefined,
-  ): Promise<Pair> {
+    claimed: Claimed<PaymentSnapshot> | undefined,
+  ): Promise<PaymentSnapshot> {
     await this.#enabled(caller);
     const begun = await this.#begin(caller, id, command, referenceCode, claimed);
     return this.#carryOut(begun.lane, begun.configured, claimed);
   }
 
   /** An operation by its id, ours or the processor's, with its payment. Throws `unknown_payment`. */
-  async lookup(tenant: Tenant, id: string): Promise<Pair> {
+  async lookup(tenant: Tenant, id: string): Promise<PaymentSnapshot> {
     const lane = await this.#books.find(tenant, id);
     if (lane === undefined) throw new Failure('unknown_payment', { field: 'id' });
     return lane;
   }
 
   /** The result of an operation once it has ended; undefined until then. */
-  async result(tenant: Tenant, operation: string): Promise<Pair | undefined> {
+  async result(tenant: Tenant, operation: string): Promise<PaymentSnapshot | undefined> {
     const { payment, operation: found } = await this.lookup(tenant, operation);
-    const { after } = found;
+    const { stateAfter: after } = found;
     return after === undefined ? undefined : { payment: { ...payment, ...after }, operation: found };
   }
 
   /** Begins an operation and carries it out, for the service itself: an expiry, or a capture that a payment waits for. */
-  async operateAlone(lane: Lane, configured: Configured, command: Command): Promise<void> {
+  async runInternal(lane: Lane, configured: ConfiguredProcessor, command: Command): Promise<void> {
     const { tenant, payment } = lane;
-    const amount = admit(payment, command, configured.processor.capabilities);
+    const amount = validateCommand(payment, command, configured.processor.capabilities);
     const operation = newOperation(this.#ids.next(), this.#time.steadyNow(), payment, {
       type: command.type,
       amount,
       referenceCode: payment.referenceCode,
     });
     const action = command.type === 'expiry' ? 'payment.expired' : 'payment.requested';
-    const journal = [paymentEvent(this.#clock, action, { tenant, operation }, SERVICE)];
+    const journal = [paymentEvent(this.#clock, action, { tenant, operation }, SERVICE_ORIGIN)];
     const begun = await this.#books.begin(lane, operation, configured, { writes: [], journal });
     if (begun !== undefined) await this.#carryOut(begun, configured, undefined);
   }
 
-  #asking(tenant: Tenant, configured: Configured): Asking {
-    return new Asking({ tenant, configured, clock: () => this.#time.steadyNow() });
+  #asking(tenant: Tenant, configured: ConfiguredProcessor): TimedProcessor {
+    return new TimedProcessor({ tenant, configured, clock: () => this.#time.steadyNow() });
   }
 
   /** One body for every cause; the audit log has it. */
-  async #enabled({ tenant, origin }: Asker): Promise<Configured> {
-    const configured = await this.#activations.enabled(tenant);
+  async #enabled({ tenant, origin }: Requester): Promise<ConfiguredProcessor> {
+    const configured = await this.#activations.enabledProcessor(tenant);
     if (configured !== undefined) return configured;
     const event = { action: 'access.denied', outcome: 'payments_not_enabled', ...tenant } as const;
     await commitAll(this.#database, {
@@ -149,22 +153,22 @@ export class Payments {
 
   /** The intent, and in the same unit the token of a card that a payment brings in clear. */
   async #open(
-    caller: Caller,
-    configured: Configured,
+    caller: ApiCaller,
+    configured: ConfiguredProcessor,
     order: Order,
-    read: ReadCard,
+    read: ResolvedCard,
     notification: Uint8Array | undefined,
-    claimed: Claimed<Pair> | undefined,
+    claimed: Claimed<PaymentSnapshot> | undefined,
   ): Promise<Lane> {
     const { tenant, origin } = caller;
-    const times = timesOf(configured.settings, aheadOfSteady(this.#time));
+    const times = recoveryTimes(configured.settings, aheadOfSteady(this.#time));
     let pair = newPayment(this.#ids.next(), this.#time.steadyNow(), configured, order, read, times);
     const journal = [paymentEvent(this.#clock, 'payment.requested', { tenant, operation: pair.operation }, origin)];
     const writes = async (): Promise<Write[]> => [
       ...(await this.#books.opening(tenant, pair, configured, notification)),
       ...(claimed === undefined ? [] : [claimed.bind(pair.operation.id)]),
     ];
-    if (order.capture && read.inClear) {
+    if (order.capture && read.isInClear) {
       const scheme = Number(configured.settings['payment-scheme']) as TokenFormat['scheme'];
       const { pan, expiry, holder } = read.card;
       const format: TokenFormat = { scheme, bin: 6 };
@@ -184,19 +188,19 @@ export class Payments {
   }
 
   async #begin(
-    caller: Asker,
+    caller: Requester,
     id: string,
     command: Command,
     referenceCode: string | undefined,
-    claimed: Claimed<Pair> | undefined,
-  ): Promise<{ lane: Lane; configured: Configured }> {
+    claimed: Claimed<PaymentSnapshot> | undefined,
+  ): Promise<{ lane: Lane; configured: ConfiguredProcessor }> {
     const { tenant, origin } = caller;
     for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
       const found = await this.#books.find(tenant, id);
       if (found === undefined || !names(found, id, command)) throw new Failure('unknown_payment', { field: 'id' });
-      const configured = await this.#activations.of(tenant, found.payment.processor);
+      const configured = await this.#activations.configuredProcessor(tenant, found.payment.processor);
       // Each time round, of the payment as it was just read: only so does `seen` hold against others.
-      const amount = admit(found.payment, command, configured.processor.capabilities);
+      const amount = validateCommand(found.payment, command, configured.processor.capabilities);
       const operation = newOperation(this.#ids.next(), this.#time.steadyNow(), found.payment, {
         type: command.type,
         amount,
@@ -210,38 +214,43 @@ export class Payments {
     throw new Failure('unavailable');
   }
 
-  async #carryOut(lane: Lane, configured: Configured, claimed: Claimed<Pair> | undefined): Promise<Pair> {
+  async #carryOut(
+    lane: Lane,
+    configured: ConfiguredProcessor,
+    claimed: Claimed<PaymentSnapshot> | undefined,
+  ): Promise<PaymentSnapshot> {
     const { tenant, payment, operation } = lane;
     const asking = this.#asking(tenant, configured);
     const operations = await this.#books.operations(lane);
-    const history = historyOf(payment, operations, operation);
+    const history = buildHistory(payment, operations, operation);
     const word = await asking.operate(payment, operation, history);
     // A refusal may mean that the payment stands otherwise there than here.
     const [first] = operations;
     const isRefused = word.kind === 'refused' && operation.type !== 'payment_refund' && first !== undefined;
-    const stands = isRefused ? await asking.inquire(history, subjectOf(payment, first)) : undefined;
+    const stands = isRefused ? await asking.inquire(history, toOperationRef(payment, first)) : undefined;
     return this.#end(lane, configured, word, stands, claimed);
   }
 
   /** Writes the result, or leaves the operation to recovery. */
   async #end(
     lane: Lane,
-    configured: Configured,
+    configured: ConfiguredProcessor,
     word: Outcome,
     stands: Finding | undefined,
-    claimed: Claimed<Pair> | undefined,
-  ): Promise<Pair> {
-    const times = timesOf(configured.settings, aheadOfSteady(this.#time));
+    claimed: Claimed<PaymentSnapshot> | undefined,
+  ): Promise<PaymentSnapshot> {
+    const times = recoveryTimes(configured.settings, aheadOfSteady(this.#time));
     const { lifetimes } = times;
     const now = this.#time.steadyNow();
     // A process that was held up leaves the result to recovery, which may have begun to act already.
-    const isLate = now >= firstLook(lane.operation, times);
-    const change = (current: Lane): Pair | undefined => {
-      if (current.operation.state !== 'in_progress' || current.payment.isGivenUp === true || isLate) return undefined;
+    const isLate = now >= firstRecoveryAt(lane.operation, times);
+    const change = (current: Lane): PaymentSnapshot | undefined => {
+      if (current.operation.state !== 'in_progress' || current.payment.reversalStarted === true || isLate)
+        return undefined;
       const ended = settle(current, word, now, lifetimes);
       const stood = ended && stands && standing(ended.payment, stands, now, lifetimes);
       if (ended === undefined || stood === undefined) return ended;
-      return { payment: stood, operation: { ...ended.operation, after: standingOf(stood) } };
+      return { payment: stood, operation: { ...ended.operation, stateAfter: stateOf(stood) } };
     };
     const ended = await this.#books.change(lane, configured, change, async (pair) => (await claimed?.keep(pair)) ?? []);
     if (ended.operation.state === 'in_progress')

@@ -4,7 +4,7 @@ import type { Json } from '../kernel/json.ts';
 import type { Money } from '../kernel/money.ts';
 import type { Pan } from '../kernel/pan.ts';
 import type { SettingTable } from './settings.ts';
-import { type Failed, failedFor, RESPONSE_CODES, type Reason } from './transitions.ts';
+import { type FailureStatus, RESPONSE_CODES, type Reason, toFailureStatus } from './transitions.ts';
 
 /**
  * The one seam between payments and whoever processes them. A processor is a protocol file (what is sent, in which form)
@@ -171,14 +171,14 @@ export interface Approved {
 /** Definite no: nothing was moved or held. */
 export interface Refused {
   readonly kind: 'refused';
-  readonly failed: Failed;
+  readonly failed: FailureStatus;
   readonly particulars: Particulars;
 }
 
 export const refused = (
   reason: Reason,
   particulars: Particulars = { responseCode: RESPONSE_CODES[reason] },
-): Refused => ({ kind: 'refused', failed: failedFor(reason), particulars });
+): Refused => ({ kind: 'refused', failed: toFailureStatus(reason), particulars });
 
 /** Received, and decided later. */
 export interface Pending {
@@ -196,7 +196,7 @@ export interface Reversed {
 export interface NotSent {
   readonly kind: 'not-sent';
   /** The failure to show; absent: the connection failed. */
-  readonly failed?: Failed;
+  readonly failed?: FailureStatus;
 }
 
 /** Anything else: nobody can say yet. `why` is a word for operators. */

@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Database } from '../storage/database.ts';
-import type { Processors } from './activations.ts';
+import type { Processors } from './payment-activations.ts';
 import type { ProcessorHosts } from './processor-hosts.ts';
 import { Connections, type OnHostRefused } from './processors/connection.ts';
 import { CyberSource } from './processors/cybersource/cybersource.ts';

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { trustedTime } from '../../test/fixtures/clock.ts';
 import { buildPayment, NOW } from '../../test/fixtures/payment-fixtures.ts';
 import type { Database } from '../storage/database.ts';
-import type { Activations } from './activations.ts';
 import type { Books } from './books.ts';
+import type { PaymentActivations } from './payment-activations.ts';
 import { Recovery } from './recovery.ts';
 
 const MANY = 40;
@@ -20,7 +20,7 @@ test('a stop waits for the looks under way, and begins no other, however many ar
   const recovery = new Recovery({
     // What is due never ends.
     database: { read: async () => rows } as unknown as Database,
-    activations: { processors: ['simulator'] } as unknown as Activations,
+    activations: { processors: ['simulator'] } as unknown as PaymentActivations,
     books: {
       find: async () => {
         looks++;
@@ -33,10 +33,10 @@ test('a stop waits for the looks under way, and begins no other, however many ar
     time: trustedTime(() => NOW),
     failed: (error) => assert.fail(String(error)),
   });
-  await recovery.round();
+  await recovery.runOnce();
   assert.ok(looks > 0);
   await recovery.stop();
   const before = looks;
-  await recovery.round();
+  await recovery.runOnce();
   assert.equal(looks, before);
 });

@@ -3,34 +3,34 @@ import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
 import type { Database } from '../storage/database.ts';
-import type { Activations, Configured } from './activations.ts';
-import { Asking, historyOf, subjectOf } from './asking.ts';
 import type { Books } from './books.ts';
 import { givenUp, inquest, passed } from './inquest.ts';
 import type { Lane } from './lane.ts';
 import type { Operation } from './payment.ts';
-import { paymentEvent, SERVICE } from './payment-events.ts';
-import { type Due, duePayments, moveDue } from './payment-store.ts';
+import type { ConfiguredProcessor, PaymentActivations } from './payment-activations.ts';
+import { paymentEvent, SERVICE_ORIGIN } from './payment-events.ts';
+import { claimUntil, type DuePayment, listDuePayments } from './payment-store.ts';
 import type { Payments } from './payments.ts';
 import type { Finding } from './processor.ts';
-import { lateUntil, type Times, timesOf } from './schedule.ts';
-import { expectsMore, isBeyondUs, type Pair, resettle, unwatched } from './settle.ts';
+import { type RecoveryTimes, recheckUntil, recoveryTimes } from './schedule.ts';
+import { expectsMore, isBeyondUs, type PaymentSnapshot, resettle, unwatched } from './settle.ts';
+import { buildHistory, TimedProcessor, toOperationRef } from './timed-processor.ts';
 
 /** How often to see what is due: an expiry may be as short as a second. */
-export const LOOK_EVERY_MS = SECOND;
+export const POLL_INTERVAL_MS = SECOND;
 
 /** How many payments of one processor are looked at at once, so that a slow one does not keep the others waiting. */
-const AT_ONCE = 64;
+const MAX_CONCURRENT_PER_PROCESSOR = 64;
 
 /** Of them, how many of one account: one whose gateway does not answer must not keep the others waiting either. */
-const OF_ONE_ACCOUNT = 16;
+const MAX_CONCURRENT_PER_ACCOUNT = 16;
 
 /** Beyond all calls of one look, so that nobody else takes the payment meanwhile. */
-const CALLS_OF_A_LOOK = 5;
+const MAX_CALLS_PER_JOB = 5;
 const MARGIN_MS = 5 * SECOND;
 
 /** How long a payment that could not be looked into waits. */
-const PUT_OFF_MS = MINUTE;
+const DEFER_MS = MINUTE;
 
 interface UnderWay {
   readonly processor: string;
@@ -39,11 +39,11 @@ interface UnderWay {
 }
 
 /** One payment that is due, with all that is needed to look into it. */
-interface Look {
+interface RecoveryJob {
   readonly lane: Lane;
-  readonly configured: Configured;
-  readonly asking: Asking;
-  readonly times: Times;
+  readonly configured: ConfiguredProcessor;
+  readonly asking: TimedProcessor;
+  readonly times: RecoveryTimes;
   readonly now: number;
   readonly isTimeTrusted: boolean;
 }
@@ -55,26 +55,26 @@ interface Look {
  */
 export class Recovery {
   readonly #database: Database;
-  readonly #activations: Activations;
+  readonly #activations: PaymentActivations;
   readonly #books: Books;
   readonly #payments: Payments;
   readonly #idempotency: Idempotency;
   readonly #clock: Clock;
   readonly #time: TrustedTime;
-  readonly #failed: (error: unknown, due: Due) => void;
+  readonly #failed: (error: unknown, due: DuePayment) => void;
   /** Under way, by payment. */
-  readonly #looks = new Map<string, UnderWay>();
+  readonly #jobs = new Map<string, UnderWay>();
   #stopped = false;
 
   constructor(options: {
     database: Database;
-    activations: Activations;
+    activations: PaymentActivations;
     books: Books;
     payments: Payments;
     idempotency: Idempotency;
     clock: Clock;
     time: TrustedTime;
-    failed: (error: unknown, due: Due) => void;
+    failed: (error: unknown, due: DuePayment) => void;
   }) {
     this.#database = options.database;
     this.#activations = options.activations;
@@ -87,7 +87,7 @@ export class Recovery {
   }
 
   /** Begins to look at what is due, and does not wait for slow processors; see `idle`. */
-  async round(): Promise<void> {
+  async runOnce(): Promise<void> {
     await Promise.all(this.#activations.processors.map((processor) => this.#fill(processor)));
   }
 
@@ -99,70 +99,76 @@ export class Recovery {
 
   /** Resolves when nothing is looked at any more. */
   async idle(): Promise<void> {
-    while (this.#looks.size > 0) await Promise.all([...this.#looks.values()].map(({ done }) => done));
+    while (this.#jobs.size > 0) await Promise.all([...this.#jobs.values()].map(({ done }) => done));
   }
 
   /** Looks at what is due with one processor, as many as there is room for; each look that ends makes room for the next. */
   async #fill(processor: string): Promise<void> {
-    const busy = (): UnderWay[] => [...this.#looks.values()].filter((look) => look.processor === processor);
+    const busy = (): UnderWay[] => [...this.#jobs.values()].filter((look) => look.processor === processor);
     const isFull = (tenant: Tenant): boolean =>
-      busy().filter((look) => isSame(look.tenant, tenant)).length >= OF_ONE_ACCOUNT;
+      busy().filter((look) => isSame(look.tenant, tenant)).length >= MAX_CONCURRENT_PER_ACCOUNT;
     const full = busy().flatMap(({ tenant }, index, all) =>
       isFull(tenant) && all.findIndex((look) => isSame(look.tenant, tenant)) === index ? [tenant] : [],
     );
-    const due = await duePayments(this.#database, processor, this.#time.steadyNow(), 2 * AT_ONCE, full);
+    const due = await listDuePayments(
+      this.#database,
+      processor,
+      this.#time.steadyNow(),
+      2 * MAX_CONCURRENT_PER_PROCESSOR,
+      full,
+    );
     for (const each of due) {
       const name = `${each.tenant.environment}/${each.tenant.account}/${each.id}`;
       if (this.#stopped) return;
-      if (this.#looks.has(name) || busy().length >= AT_ONCE || isFull(each.tenant)) continue;
-      const done = this.#lookAt(each)
-        .catch((error: unknown) => this.#putOff(each, error))
+      if (this.#jobs.has(name) || busy().length >= MAX_CONCURRENT_PER_PROCESSOR || isFull(each.tenant)) continue;
+      const done = this.#run(each)
+        .catch((error: unknown) => this.#defer(each, error))
         .catch((error: unknown) => this.#failed(error, each))
         .then(() => {
-          this.#looks.delete(name);
-          return due.length > OF_ONE_ACCOUNT
+          this.#jobs.delete(name);
+          return due.length > MAX_CONCURRENT_PER_ACCOUNT
             ? this.#fill(processor).catch((error) => this.#failed(error, each))
             : undefined;
         });
-      this.#looks.set(name, { processor, tenant: each.tenant, done });
+      this.#jobs.set(name, { processor, tenant: each.tenant, done });
     }
   }
 
   /** What cannot be read must not stand in the way of the others, round after round. */
-  async #putOff(due: Due, error: unknown): Promise<void> {
+  async #defer(due: DuePayment, error: unknown): Promise<void> {
     this.#failed(error, due);
     // When it conflicts, the look had begun and has its time.
     await this.#database.commit({
       account: due.tenant.account,
-      writes: [moveDue(due, this.#time.steadyNow() + PUT_OFF_MS)],
+      writes: [claimUntil(due, this.#time.steadyNow() + DEFER_MS)],
     });
   }
 
-  async #lookAt(due: Due): Promise<void> {
+  async #run(due: DuePayment): Promise<void> {
     const { tenant } = due;
     const known = await this.#books.find(tenant, due.id);
     if (known === undefined) return;
-    const configured = await this.#activations.of(tenant, known.payment.processor);
-    const times = timesOf(configured.settings, aheadOfSteady(this.#time));
-    const until = this.#time.steadyNow() + CALLS_OF_A_LOOK * times.timeout + MARGIN_MS;
-    if (!(await this.#database.commit({ account: due.tenant.account, writes: [moveDue(due, until)] })).committed)
+    const configured = await this.#activations.configuredProcessor(tenant, known.payment.processor);
+    const times = recoveryTimes(configured.settings, aheadOfSteady(this.#time));
+    const until = this.#time.steadyNow() + MAX_CALLS_PER_JOB * times.timeout + MARGIN_MS;
+    if (!(await this.#database.commit({ account: due.tenant.account, writes: [claimUntil(due, until)] })).committed)
       return;
     // Read behind the move: what happened before is seen, what happens later conflicts.
     const lane = await this.#books.find(tenant, due.id);
     if (lane === undefined) return;
-    const asking = new Asking({ tenant, configured, clock: () => this.#time.steadyNow() });
+    const asking = new TimedProcessor({ tenant, configured, clock: () => this.#time.steadyNow() });
     const trusted = this.#time.trustedNow();
     const now = trusted ?? this.#time.steadyNow();
-    const look: Look = { lane, configured, asking, times, now, isTimeTrusted: trusted !== undefined };
-    const { operation, expiresAt } = lane.payment;
+    const look: RecoveryJob = { lane, configured, asking, times, now, isTimeTrusted: trusted !== undefined };
+    const { operationInProgress: operation, expiresAt } = lane.payment;
     if (operation !== undefined) return this.#recover(look, operation);
     if (expiresAt === undefined || expiresAt > now) return this.#watch(look);
     // Without a trusted time the expiry waits for the next look, which is due at `until`.
-    if (trusted !== undefined) await this.#payments.operateAlone(lane, configured, { type: 'expiry' });
+    if (trusted !== undefined) await this.#payments.runInternal(lane, configured, { type: 'expiry' });
   }
 
   /** An operation under way whose time is over. */
-  async #recover({ configured, asking, times, now, isTimeTrusted, ...look }: Look, id: string): Promise<void> {
+  async #recover({ configured, asking, times, now, isTimeTrusted, ...look }: RecoveryJob, id: string): Promise<void> {
     const { tenant } = look.lane;
     let lane = await this.#books.find(tenant, id);
     if (lane === undefined || !isUnderWay(lane)) return;
@@ -170,7 +176,7 @@ export class Recovery {
     const operations = await this.#books.operations(lane);
     const evidence = { operations, asking, capabilities, times, now, isTimeTrusted };
     // A void may be repeated now: the process that began it must no longer find that nothing was sent.
-    if (isEnding(lane)) lane = await this.#noteGivenUp(lane, configured, lane.payment.absences);
+    if (isEnding(lane)) lane = await this.#noteGivenUp(lane, configured, lane.payment.consecutiveNotFound);
     if (!isUnderWay(lane)) return;
     let verdict = await inquest({ ...evidence, pair: lane });
     if (verdict.kind === 'hopeless') {
@@ -179,82 +185,93 @@ export class Recovery {
       verdict = await inquest({ ...evidence, pair: lane });
     }
     if (verdict.kind === 'open')
-      return this.#books.postpone(lane, configured, now, { absences: verdict.absences, problem: asking.problem });
-    const { isGivenUp } = lane.payment;
-    const change = (current: Lane): Pair | undefined =>
-      isUnderWay(current) && current.payment.isGivenUp === isGivenUp ? passed(current, verdict, times, now) : undefined;
+      return this.#books.postpone(lane, configured, now, { absences: verdict.absences, problem: asking.lastProblem });
+    const { reversalStarted: isGivenUp } = lane.payment;
+    const change = (current: Lane): PaymentSnapshot | undefined =>
+      isUnderWay(current) && current.payment.reversalStarted === isGivenUp
+        ? passed(current, verdict, times, now)
+        : undefined;
     const along = async () => [this.#idempotency.ended(tenant, id)];
     const after = await this.#books.change(lane, configured, change, along, [
-      paymentEvent(this.#clock, 'payment.resolved', lane, SERVICE, verdict.kind),
+      paymentEvent(this.#clock, 'payment.resolved', lane, SERVICE_ORIGIN, verdict.kind),
     ]);
     if (after.operation.state === 'in_progress')
-      await this.#books.postpone(after, configured, now, { problem: asking.problem });
+      await this.#books.postpone(after, configured, now, { problem: asking.lastProblem });
   }
 
   /** On disk before anything is undone, or repeated. */
-  async #noteGivenUp(lane: Lane, configured: Configured, absences: number): Promise<Lane> {
-    if (lane.payment.isGivenUp === true) return lane;
+  async #noteGivenUp(lane: Lane, configured: ConfiguredProcessor, absences: number): Promise<Lane> {
+    if (lane.payment.reversalStarted === true) return lane;
     return this.#books.change(lane, configured, (current) => givenUp(current, absences));
   }
 
   /** Operations that have ended here, and about which the processor may have more to say. */
-  async #watch({ lane, configured, asking, times, now }: Look): Promise<void> {
+  async #watch({ lane, configured, asking, times, now }: RecoveryJob): Promise<void> {
     const operations = await this.#books.operations(lane);
     let isInDoubt = false;
-    for (const id of lane.payment.watched) {
+    for (const id of lane.payment.recheckIds) {
       const watched = await this.#books.find(lane.tenant, id);
       if (watched === undefined) continue;
       const word = await wordAbout(asking, watched, operations);
-      const change = (current: Lane): Pair | undefined => {
+      const change = (current: Lane): PaymentSnapshot | undefined => {
         // Another operation has begun since: the word may speak of what that one did, and is asked for again after it.
-        if (current.payment.begun !== lane.payment.begun) return undefined;
+        if (current.payment.operationCount !== lane.payment.operationCount) return undefined;
         const pair = resettle(current, word, now, times.lifetimes);
         const isBeyond = isBeyondUs(current, pair, word);
         isInDoubt ||= isBeyond;
         const isOver =
           !isBeyond &&
           !lacksCapture(pair, configured) &&
-          !expectsMore(pair, word, now, lateUntil(pair.operation, times));
+          !expectsMore(pair, word, now, recheckUntil(pair.operation, times));
         return isOver ? { ...pair, payment: unwatched(pair.payment, id) } : pair;
       };
       const after = await this.#books.change(watched, configured, change);
       await this.#captureLate(after, configured, word);
     }
     const left = await this.#books.find(lane.tenant, lane.payment.id);
-    if (left !== undefined && left.payment.operation === undefined && left.payment.watched.length > 0)
+    if (left !== undefined && left.payment.operationInProgress === undefined && left.payment.recheckIds.length > 0)
       await this.#books.postpone({ ...left, schedule: lane.schedule }, configured, now, {
         isInDoubt,
-        problem: isInDoubt ? 'contradiction' : asking.problem,
+        problem: isInDoubt ? 'contradiction' : asking.lastProblem,
       });
   }
 
   /** A payment that was pending, and is authorized now, still lacks its capture where that is a call of its own. */
-  async #captureLate(lane: Lane, configured: Configured, word: Finding): Promise<void> {
+  async #captureLate(lane: Lane, configured: ConfiguredProcessor, word: Finding): Promise<void> {
     const { payment } = lane;
-    if (word.kind !== 'approved' || payment.operation !== undefined || !lacksCapture(lane, configured)) return;
-    await this.#payments.operateAlone(lane, configured, { type: 'capture', amount: undefined });
+    if (word.kind !== 'approved' || payment.operationInProgress !== undefined || !lacksCapture(lane, configured))
+      return;
+    await this.#payments.runInternal(lane, configured, { type: 'capture', amount: undefined });
   }
 }
 
 /** It is watched until the capture has begun, so that a crash in between does not forget it. */
-const lacksCapture = ({ payment }: Pair, { processor }: Configured): boolean =>
-  payment.type === 'payment' && payment.status === 'Authorized' && payment.begun === 1 && !processor.capabilities.sale;
+const lacksCapture = ({ payment }: PaymentSnapshot, { processor }: ConfiguredProcessor): boolean =>
+  payment.type === 'payment' &&
+  payment.status === 'Authorized' &&
+  payment.operationCount === 1 &&
+  !processor.capabilities.sale;
 
 const isSame = (one: Tenant, other: Tenant): boolean =>
   one.account === other.account && one.environment === other.environment;
 
-const isUnderWay = ({ operation }: Pair): boolean => operation.state === 'in_progress';
+const isUnderWay = ({ operation }: PaymentSnapshot): boolean => operation.state === 'in_progress';
 
-const isEnding = ({ operation: { type } }: Pair): boolean => type === 'authorization_void' || type === 'expiry';
+const isEnding = ({ operation: { type } }: PaymentSnapshot): boolean =>
+  type === 'authorization_void' || type === 'expiry';
 
 /**
  * A first operation that was given up must not live on at the processor: it is given up again. Whether a void arrived late
  * shows in how the payment stands.
  */
-function wordAbout(asking: Asking, { payment, operation }: Pair, operations: readonly Operation[]): Promise<Finding> {
-  const history = historyOf(payment, operations, operation);
+function wordAbout(
+  asking: TimedProcessor,
+  { payment, operation }: PaymentSnapshot,
+  operations: readonly Operation[],
+): Promise<Finding> {
+  const history = buildHistory(payment, operations, operation);
   const [first = operation] = operations;
-  const subject = subjectOf(payment, operation.type === 'authorization_void' ? first : operation);
+  const subject = toOperationRef(payment, operation.type === 'authorization_void' ? first : operation);
   const wasGivenUp = operation.id === payment.id && operation.state === 'refused';
-  return wasGivenUp ? asking.abandon(history, subject) : asking.inquire(history, subject);
+  return wasGivenUp ? asking.reverse(history, subject) : asking.inquire(history, subject);
 }

@@ -3,10 +3,17 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { buildOperation, buildPayment, NOW } from '../../test/fixtures/payment-fixtures.ts';
 import { DAY, HOUR, type Random } from '../kernel/clock.ts';
-import { backOff, firstLook, lateUntil, nextLook, type Times, timesOf } from './schedule.ts';
-import { COMMON_SETTINGS, settingsInForce } from './settings.ts';
+import {
+  backOff,
+  firstRecoveryAt,
+  nextRecoveryAt,
+  type RecoveryTimes,
+  recheckUntil,
+  recoveryTimes,
+} from './schedule.ts';
+import { COMMON_SETTINGS, effectiveSettings } from './settings.ts';
 
-const times = (changes: Partial<Times> = {}): Times => ({
+const times = (changes: Partial<RecoveryTimes> = {}): RecoveryTimes => ({
   timeout: 1000,
   recoveryDelay: 5000,
   recoveryMax: HOUR,
@@ -26,8 +33,8 @@ function drawing(extreme: 'least' | 'most'): Random & { readonly bounds: number[
 
 describe('times', () => {
   it('are read from the settings', () => {
-    const settings = settingsInForce(COMMON_SETTINGS, { 'opened-expiry': '90s', 'timeout-ms': '750' });
-    assert.deepEqual(timesOf(settings), {
+    const settings = effectiveSettings(COMMON_SETTINGS, { 'opened-expiry': '90s', 'timeout-ms': '750' });
+    assert.deepEqual(recoveryTimes(settings), {
       timeout: 750,
       recoveryDelay: 60_000,
       recoveryMax: HOUR,
@@ -36,7 +43,7 @@ describe('times', () => {
   });
 
   it('are no numbers where the settings are not there', () => {
-    assert.deepEqual(timesOf({}), {
+    assert.deepEqual(recoveryTimes({}), {
       timeout: Number.NaN,
       recoveryDelay: Number.NaN,
       recoveryMax: Number.NaN,
@@ -47,11 +54,11 @@ describe('times', () => {
 
 describe('an operation whose outcome is unknown', () => {
   it('is first looked at when its answer must have come and the processor had time to note it', () => {
-    assert.equal(firstLook(buildOperation({ createdAt: NOW }), times()), NOW + 6000);
+    assert.equal(firstRecoveryAt(buildOperation({ createdAt: NOW }), times()), NOW + 6000);
   });
 
   it('is looked for twice as long as recovery may take', () => {
-    assert.equal(lateUntil(buildOperation({ createdAt: NOW }), times()), NOW + 2 * HOUR);
+    assert.equal(recheckUntil(buildOperation({ createdAt: NOW }), times()), NOW + 2 * HOUR);
   });
 });
 
@@ -102,7 +109,7 @@ describe('the next look at a payment', () => {
   it('is when it ends, or sooner when something is watched, or never', () => {
     const AGAIN = NOW + 100;
     const look = (watched: readonly string[], expiresAt: number | undefined): number | undefined =>
-      nextLook(buildPayment({ watched, expiresAt }), AGAIN);
+      nextRecoveryAt(buildPayment({ recheckIds: watched, expiresAt }), AGAIN);
     assert.equal(look([], undefined), undefined);
     assert.equal(look([], NOW + 50), NOW + 50);
     assert.equal(look([], NOW + 500), NOW + 500);

@@ -4,13 +4,13 @@ import { DAY, MINUTE, SECOND } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import {
   COMMON_SETTINGS,
+  effectiveSettings,
   mergeSettings,
-  milliseconds,
   oneOf,
+  parseDuration,
+  redactedSettings,
   SettingError,
   type SettingTable,
-  settingsInForce,
-  shownSettings,
   text,
   url,
 } from './settings.ts';
@@ -19,7 +19,7 @@ const TABLE: SettingTable = {
   ...COMMON_SETTINGS,
   'merchant-id': text('Merchant', /^[a-z0-9_]{1,30}$/, 'up to 30 letters', { required: true }),
   'shared-secret': text('Secret', /^[A-Za-z0-9+/=]+$/, 'base64', { required: true, secret: true }),
-  'base-url': url('Where it is', { fallback: 'https://example.com' }),
+  'base-url': url('Where it is', { defaultValue: 'https://example.com' }),
 };
 const GIVEN = { 'merchant-id': 'shop', 'shared-secret': 'c2VjcmV0' };
 
@@ -45,7 +45,7 @@ describe('merging settings', () => {
   it('removes what is empty, so that the default is in force again', () => {
     const merged = mergeSettings(TABLE, { ...GIVEN, 'opened-expiry': '30s' }, { 'opened-expiry': '', 'erase-sad': '' });
     assert.deepEqual(merged, GIVEN);
-    assert.equal(settingsInForce(TABLE, merged)['opened-expiry'], '24h');
+    assert.equal(effectiveSettings(TABLE, merged)['opened-expiry'], '24h');
   });
 
   it('names every setting that is missing', () => {
@@ -97,7 +97,7 @@ describe('merging settings', () => {
 
 describe('settings in force', () => {
   it('are what is given, and else the defaults of the decisions', () => {
-    assert.deepEqual(settingsInForce(COMMON_SETTINGS, {}), {
+    assert.deepEqual(effectiveSettings(COMMON_SETTINGS, {}), {
       'opened-expiry': '24h',
       'authorization-expiry': '7d',
       'erase-sad': 'true',
@@ -106,33 +106,33 @@ describe('settings in force', () => {
       'recovery-delay-ms': '60000',
       'recovery-max': '1h',
     });
-    assert.equal(settingsInForce(TABLE, { ...GIVEN, 'payment-scheme': '1' })['payment-scheme'], '1');
-    assert.equal('merchant-id' in settingsInForce(TABLE, {}), false);
+    assert.equal(effectiveSettings(TABLE, { ...GIVEN, 'payment-scheme': '1' })['payment-scheme'], '1');
+    assert.equal('merchant-id' in effectiveSettings(TABLE, {}), false);
   });
 
   it('are shown without what is secret', () => {
-    const shown = shownSettings(TABLE, GIVEN);
+    const shown = redactedSettings(TABLE, GIVEN);
     assert.equal(shown['shared-secret'], '(set)');
     assert.equal(shown['merchant-id'], 'shop');
     assert.equal(shown['base-url'], 'https://example.com');
-    assert.equal('shared-secret' in shownSettings(TABLE, { 'merchant-id': 'shop' }), false);
+    assert.equal('shared-secret' in redactedSettings(TABLE, { 'merchant-id': 'shop' }), false);
     assert.doesNotMatch(JSON.stringify(shown), /c2VjcmV0/);
   });
 
   it('each accept their own default', () => {
-    for (const [name, { fallback, accepts }] of Object.entries(COMMON_SETTINGS))
+    for (const [name, { defaultValue: fallback, accepts }] of Object.entries(COMMON_SETTINGS))
       assert.ok(fallback !== undefined && accepts(fallback), name);
   });
 });
 
 describe('a duration', () => {
   it('is a whole number of seconds, minutes, hours or days', () => {
-    assert.equal(milliseconds('30s'), 30 * SECOND);
-    assert.equal(milliseconds('15m'), 15 * MINUTE);
-    assert.equal(milliseconds('24h'), DAY);
-    assert.equal(milliseconds('7d'), 7 * DAY);
+    assert.equal(parseDuration('30s'), 30 * SECOND);
+    assert.equal(parseDuration('15m'), 15 * MINUTE);
+    assert.equal(parseDuration('24h'), DAY);
+    assert.equal(parseDuration('7d'), 7 * DAY);
     for (const none of ['', 's', '7', '7w', '30 s x'])
-      assert.ok(Number.isNaN(milliseconds(none)) || none === 's', none);
+      assert.ok(Number.isNaN(parseDuration(none)) || none === 's', none);
   });
 
   it('is from a second up to its maximum', () => {

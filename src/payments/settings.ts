@@ -12,9 +12,9 @@ export class SettingError extends OperatorError {
 }
 
 export interface Setting {
-  readonly about: string;
+  readonly description: string;
   /** In force when nothing is set. Absent: then the setting is, too. */
-  readonly fallback?: string;
+  readonly defaultValue?: string;
   readonly required?: true;
   /** Never shown. */
   readonly secret?: true;
@@ -27,54 +27,54 @@ export interface Setting {
 export type SettingTable = Readonly<Record<string, Setting>>;
 
 /** As the operator set them; what is not set is not there. */
-export type GivenSettings = Readonly<Record<string, string>>;
+export type ConfiguredSettings = Readonly<Record<string, string>>;
 
 const UNITS: Readonly<Record<string, number>> = { s: SECOND, m: MINUTE, h: HOUR, d: DAY };
 
 /** `30s`, `24h`, `7d` in milliseconds. */
-export const milliseconds = (duration: string): number =>
+export const parseDuration = (duration: string): number =>
   Number(duration.slice(0, -1)) * (UNITS[duration.slice(-1)] ?? Number.NaN);
 
-type Options = Pick<Setting, 'fallback' | 'required' | 'secret' | 'destination'>;
+type Options = Pick<Setting, 'defaultValue' | 'required' | 'secret' | 'destination'>;
 
-const duration = (about: string, max: number, options: Options): Setting => ({
-  about,
+const duration = (description: string, max: number, options: Options): Setting => ({
+  description,
   ...options,
   expected: `1s to ${max / DAY}d, as 30s, 15m, 24h or 7d`,
-  accepts: (text) => /^[1-9][0-9]{0,6}[smhd]$/.test(text) && milliseconds(text) <= max,
+  accepts: (text) => /^[1-9][0-9]{0,6}[smhd]$/.test(text) && parseDuration(text) <= max,
 });
 
-const wholeNumber = (about: string, min: number, max: number, options: Options): Setting => ({
-  about,
+const wholeNumber = (description: string, min: number, max: number, options: Options): Setting => ({
+  description,
   ...options,
   expected: `a whole number of ${min} to ${max}`,
   accepts: (text) => /^(0|[1-9][0-9]{0,8})$/.test(text) && Number(text) >= min && Number(text) <= max,
 });
 
-export const oneOf = (about: string, words: readonly string[], options: Options): Setting => ({
-  about,
+export const oneOf = (description: string, words: readonly string[], options: Options): Setting => ({
+  description,
   ...options,
   expected: `one of ${words.join(', ')}`,
   accepts: (text) => words.includes(text),
 });
 
-export const text = (about: string, pattern: RegExp, expected: string, options: Options): Setting => ({
-  about,
+export const text = (description: string, pattern: RegExp, expected: string, options: Options): Setting => ({
+  description,
   ...options,
   expected,
   accepts: (value) => pattern.test(value),
 });
 
 /** Without query and fragment; plain HTTP for loopback only. */
-export const url = (about: string, options: Options): Setting => ({
-  about,
+export const url = (description: string, options: Options): Setting => ({
+  description,
   ...options,
   expected: 'an https: URL without user, query and fragment (http: for loopback addresses only)',
-  accepts: isGoodUrl,
+  accepts: isAcceptedUrl,
 });
 
 /** Paths are put behind it as it was written, so blanks and `\` are refused, which reading an address drops or changes. */
-function isGoodUrl(value: string): boolean {
+function isAcceptedUrl(value: string): boolean {
   if (!URL.canParse(value)) return false;
   const { protocol, hostname, username, password, search, hash } = new URL(value);
   if (username !== '' || password !== '' || search !== '' || hash !== '' || /[?#\\\s]/.test(value)) return false;
@@ -84,37 +84,41 @@ function isGoodUrl(value: string): boolean {
 
 /** Of every processor. */
 export const COMMON_SETTINGS = {
-  'opened-expiry': duration('How long a payment may stay Opened', 30 * DAY, { fallback: '24h' }),
-  'authorization-expiry': duration('How long an authorization is kept', 60 * DAY, { fallback: '7d' }),
+  'opened-expiry': duration('How long a payment may stay Opened', 30 * DAY, { defaultValue: '24h' }),
+  'authorization-expiry': duration('How long an authorization is kept', 60 * DAY, { defaultValue: '7d' }),
   'erase-sad': oneOf('Erase cvv and track 2 of a capture that an authorization used', ['true', 'false'], {
-    fallback: 'true',
+    defaultValue: 'true',
   }),
-  'payment-scheme': oneOf('Token format for cards that a payment brings', ['1', '3', '7', '8'], { fallback: '7' }),
+  'payment-scheme': oneOf('Token format for cards that a payment brings', ['1', '3', '7', '8'], { defaultValue: '7' }),
   'timeout-ms': wholeNumber('How long a processor may take to answer, milliseconds', 50, 300_000, {
-    fallback: '30000',
+    defaultValue: '30000',
   }),
   'recovery-delay-ms': wholeNumber(
     'How long to wait before an unknown outcome is looked into, milliseconds',
     0,
     600_000,
     {
-      fallback: '60000',
+      defaultValue: '60000',
     },
   ),
   'recovery-max': duration('How long an authorization may stay unconfirmed until it is reversed', 7 * DAY, {
-    fallback: '1h',
+    defaultValue: '1h',
   }),
 } satisfies SettingTable;
 
 /** Changes merge into what was set; an empty value removes. Throws `SettingError`. */
-export function mergeSettings(table: SettingTable, old: GivenSettings, changes: GivenSettings): GivenSettings {
+export function mergeSettings(
+  table: SettingTable,
+  old: ConfiguredSettings,
+  changes: ConfiguredSettings,
+): ConfiguredSettings {
   const merged: Record<string, string> = { ...old };
   for (const [index, [name, value]] of Object.entries(changes).entries()) {
     const setting = Object.hasOwn(table, name) ? table[name] : undefined;
     if (setting === undefined)
       throw new SettingError(`setting ${index + 1} does not exist; there are ${Object.keys(table).sort().join(', ')}`);
     if (value === '') delete merged[name];
-    else if (fits(setting, value)) merged[name] = value;
+    else if (isAccepted(setting, value)) merged[name] = value;
     else throw new SettingError(`${name}: expected ${setting.expected}`);
   }
   const missing = Object.entries(table).filter(
@@ -125,52 +129,52 @@ export function mergeSettings(table: SettingTable, old: GivenSettings, changes: 
 }
 
 /** Production has no choice (PCI DSS 3.3.1). Throws `SettingError`. */
-export function assertErasesSad(given: GivenSettings): void {
+export function assertErasesSad(given: ConfiguredSettings): void {
   if (given['erase-sad'] === 'false')
     throw new SettingError('erase-sad: production always erases security codes and track data; set it to true');
 }
 
-const fits = (setting: Setting, value: string): boolean =>
+const isAccepted = (setting: Setting, value: string): boolean =>
   value.length <= LIMITS.processorSettingCharacters &&
   value.isWellFormed() &&
   !/\p{Cc}/u.test(value) &&
   setting.accepts(value);
 
-export function settingsInForce(table: SettingTable, given: GivenSettings): GivenSettings {
-  const defaults = Object.entries(table).flatMap(([name, { fallback }]) =>
-    fallback === undefined ? [] : [[name, fallback] as const],
+export function effectiveSettings(table: SettingTable, given: ConfiguredSettings): ConfiguredSettings {
+  const defaults = Object.entries(table).flatMap(([name, { defaultValue }]) =>
+    defaultValue === undefined ? [] : [[name, defaultValue] as const],
   );
   return { ...Object.fromEntries(defaults), ...given };
 }
 
 /** In force, for people: without what is secret. */
-export const shownSettings = (table: SettingTable, given: GivenSettings): GivenSettings =>
+export const redactedSettings = (table: SettingTable, given: ConfiguredSettings): ConfiguredSettings =>
   Object.fromEntries(
-    Object.entries(settingsInForce(table, given)).map(([name, value]) => [
+    Object.entries(effectiveSettings(table, given)).map(([name, value]) => [
       name,
       table[name]?.secret === true ? '(set)' : value,
     ]),
   );
 
 /** A setting for people who set it. */
-export interface ShownSetting extends Pick<Setting, 'about' | 'expected'> {
+export interface SettingView extends Pick<Setting, 'description' | 'expected'> {
   readonly name: string;
   readonly isSet: boolean;
   /** As it was set; never that of a secret. */
   readonly value: string | undefined;
   /** In force while it is not set. */
-  readonly fallback: string | undefined;
+  readonly defaultValue: string | undefined;
   readonly isRequired: boolean;
   readonly isSecret: boolean;
 }
 
 /** All that there are. */
-export const settingsTable = (table: SettingTable, given: GivenSettings): ShownSetting[] =>
-  Object.entries(table).map(([name, { about, expected, fallback, required = false, secret = false }]) => ({
+export const listSettings = (table: SettingTable, given: ConfiguredSettings): SettingView[] =>
+  Object.entries(table).map(([name, { description, expected, defaultValue, required = false, secret = false }]) => ({
     name,
-    about,
+    description,
     expected,
-    fallback,
+    defaultValue,
     isSet: given[name] !== undefined,
     value: secret ? undefined : given[name],
     isRequired: required,

@@ -25,7 +25,7 @@ import {
   NEVER_CONFIRMED,
   NEVER_RECEIVED,
   overtaken,
-  type Pair,
+  type PaymentSnapshot,
   refusedForNow,
   resettle,
   settle,
@@ -40,36 +40,37 @@ describe('an operation that ends without effect', () => {
   it('leaves the payment as it is, unless it is the first', () => {
     const capture = withOperation(PAYMENT_STATES.Authorized, { type: 'capture' });
     const after = refusedForNow(capture, NEVER_RECEIVED);
-    assert.deepEqual(after?.payment, { ...capture.payment, operation: undefined, watched: [NEXT] });
-    assert.deepEqual(after?.operation.particulars, {});
+    assert.deepEqual(after?.payment, { ...capture.payment, operationInProgress: undefined, recheckIds: [NEXT] });
+    assert.deepEqual(after?.operation.details, {});
     const first = refusedForNow(withOperation({}, { type: 'payment' }), NEVER_CONFIRMED);
     assert.deepEqual([first?.payment.status, first?.payment.reason], ['ProcessorError', 'Undefined']);
   });
 
   it('for now, is watched once', () => {
-    const capture = withOperation({ ...PAYMENT_STATES.Authorized, watched: [NEXT, 'other'] }, { type: 'capture' });
+    const capture = withOperation({ ...PAYMENT_STATES.Authorized, recheckIds: [NEXT, 'other'] }, { type: 'capture' });
     const after = refusedForNow(capture, NEVER_CONFIRMED);
-    assert.deepEqual(after?.payment.watched, ['other', NEXT]);
+    assert.deepEqual(after?.payment.recheckIds, ['other', NEXT]);
     assert.equal(after?.operation.state, 'refused');
-    assert.deepEqual(after?.operation.failed, NEVER_CONFIRMED);
+    assert.deepEqual(after?.operation.failure, NEVER_CONFIRMED);
     assert.equal(refusedForNow(withOperation(PAYMENT_STATES.Voided, { type: 'payment' }), NEVER_CONFIRMED), undefined);
-    assert.deepEqual(unwatched(buildPayment({ watched: ['a', NEXT, 'b'] }), NEXT).watched, ['a', 'b']);
+    assert.deepEqual(unwatched(buildPayment({ recheckIds: ['a', NEXT, 'b'] }), NEXT).recheckIds, ['a', 'b']);
   });
 });
 
 describe('an operation that was overtaken', () => {
-  const void_ = (status: Status): Pair => withOperation(PAYMENT_STATES[status], { type: 'authorization_void' });
-  const by = (pair: Pair, word: 'refused' | 'captured' | 'captured in part'): Pair =>
+  const void_ = (status: Status): PaymentSnapshot =>
+    withOperation(PAYMENT_STATES[status], { type: 'authorization_void' });
+  const by = (pair: PaymentSnapshot, word: 'refused' | 'captured' | 'captured in part'): PaymentSnapshot =>
     overtaken(pair, OUTCOMES[word], NOW, LIFETIMES);
 
   it('is refused, and the payment stands as it does at the processor', () => {
     const after = by(void_('Authorized'), 'captured in part');
     assert.equal(after?.payment.status, 'Collected');
     assert.equal(after?.payment.collected, 6000n);
-    assert.equal(after?.payment.operation, undefined);
+    assert.equal(after?.payment.operationInProgress, undefined);
     assert.equal(after?.operation.state, 'refused');
-    assert.deepEqual(after?.operation.failed, NEVER_CONFIRMED);
-    assert.deepEqual(after?.operation.particulars, {});
+    assert.deepEqual(after?.operation.failure, NEVER_CONFIRMED);
+    assert.deepEqual(after?.operation.details, {});
     assert.equal(by(void_('Opened'), 'refused')?.payment.status, 'Declined');
   });
 
@@ -78,7 +79,7 @@ describe('an operation that was overtaken', () => {
       for (const word of ['refused', 'captured'] as const) {
         const pair = void_(status);
         const after = by(pair, word);
-        assert.deepEqual(after?.payment, { ...pair.payment, operation: undefined }, `${status}, ${word}`);
+        assert.deepEqual(after?.payment, { ...pair.payment, operationInProgress: undefined }, `${status}, ${word}`);
         assert.equal(after?.operation.state, 'refused');
       }
     }
@@ -120,11 +121,14 @@ describe('how the processor says that a payment stands', () => {
 });
 
 describe('a later word about an operation that has ended', () => {
-  const ended = (payment: Partial<Payment>, operation: Partial<Operation> & { type: OperationType }): Pair => ({
-    payment: buildPayment({ ...payment, operation: 'busy', absences: 2, isGivenUp: true }),
+  const ended = (
+    payment: Partial<Payment>,
+    operation: Partial<Operation> & { type: OperationType },
+  ): PaymentSnapshot => ({
+    payment: buildPayment({ ...payment, operationInProgress: 'busy', consecutiveNotFound: 2, reversalStarted: true }),
     operation: buildOperation({ state: 'accepted', ...operation }),
   });
-  const later = (pair: Pair, word: OutcomeName): Pair => {
+  const later = (pair: PaymentSnapshot, word: OutcomeName): PaymentSnapshot => {
     const finding = OUTCOMES[word];
     assert.ok(finding.kind !== 'not-sent');
     return resettle(pair, finding, NOW, LIFETIMES);
@@ -133,38 +137,38 @@ describe('a later word about an operation that has ended', () => {
 
   it('moves a pending payment on, and leaves what is under way', () => {
     const pending = ended(
-      { watched: [FIRST] },
-      { type: 'authorization', particulars: { processorId: 'p-0', networkId: 'n' } },
+      { recheckIds: [FIRST] },
+      { type: 'authorization', details: { processorId: 'p-0', networkId: 'n' } },
     );
     const after = later(pending, 'approved');
     assert.equal(after.payment.status, 'Authorized');
     assert.equal(after.payment.authorized, 10_000n);
-    assert.equal(after.payment.operation, 'busy');
-    assert.deepEqual(after.payment.watched, [FIRST]);
-    assert.deepEqual(after.operation.particulars, { ...told, networkId: 'n' });
+    assert.equal(after.payment.operationInProgress, 'busy');
+    assert.deepEqual(after.payment.recheckIds, [FIRST]);
+    assert.deepEqual(after.operation.details, { ...told, networkId: 'n' });
     assert.equal(after.operation.state, 'accepted');
     assert.equal(later(pending, 'reversed').payment.status, 'Cancelled');
     for (const word of ['pending', 'unknown', 'absent'] as const) assert.equal(later(pending, word), pending);
   });
 
   it('declines a pending payment, with the reason', () => {
-    const after = later(ended({ watched: [FIRST] }, { type: 'authorization' }), 'refused');
+    const after = later(ended({ recheckIds: [FIRST] }, { type: 'authorization' }), 'refused');
     assert.deepEqual([after.payment.status, after.payment.reason], ['Declined', 'InsufficientFunds']);
-    assert.deepEqual(after.operation.particulars, told);
+    assert.deepEqual(after.operation.details, told);
   });
 
   it('forgets nothing that was told before', () => {
-    const pending = ended({}, { type: 'authorization', particulars: { approvalCode: '999999', networkId: 'n' } });
+    const pending = ended({}, { type: 'authorization', details: { approvalCode: '999999', networkId: 'n' } });
     const word: Finding = { kind: 'approved', particulars: { approvalCode: undefined, responseCode: '08' } };
     const after = resettle(pending, word, NOW, LIFETIMES);
-    assert.deepEqual(after.operation.particulars, { approvalCode: '999999', networkId: 'n', responseCode: '08' });
+    assert.deepEqual(after.operation.details, { approvalCode: '999999', networkId: 'n', responseCode: '08' });
   });
 
   it('does not bring a given-up payment back', () => {
     const givenUp = ended(PAYMENT_STATES.ProcessorError, {
       type: 'authorization',
       state: 'refused',
-      failed: NEVER_CONFIRMED,
+      failure: NEVER_CONFIRMED,
     });
     for (const word of FINDINGS) assert.equal(later(givenUp, word), givenUp, word);
   });
@@ -175,10 +179,10 @@ describe('a later word about an operation that has ended', () => {
     assert.equal(after.payment.refunded, 1000n);
     assert.equal(after.payment.status, 'Collected');
     assert.equal(after.operation.state, 'refused');
-    assert.deepEqual(after.operation.failed, failed);
+    assert.deepEqual(after.operation.failure, failed);
     assert.equal(later(after, 'refused'), after);
     assert.equal(later(refund, 'approved').payment.refunded, 3000n);
-    assert.deepEqual(later(refund, 'approved').operation.particulars, told);
+    assert.deepEqual(later(refund, 'approved').operation.details, told);
     assert.equal(later(refund, 'pending'), refund);
   });
 
@@ -186,19 +190,19 @@ describe('a later word about an operation that has ended', () => {
     const capture = ended(PAYMENT_STATES.Authorized, {
       type: 'capture',
       state: 'refused',
-      failed: NEVER_CONFIRMED,
+      failure: NEVER_CONFIRMED,
       amount: 2000n,
     });
     const after = later(capture, 'approved');
     assert.deepEqual([after.payment.status, after.payment.collected], ['Collected', 2000n]);
-    const { operation, absences, isGivenUp } = after.payment;
+    const { operationInProgress: operation, consecutiveNotFound: absences, reversalStarted: isGivenUp } = after.payment;
     assert.deepEqual([operation, absences, isGivenUp], ['busy', 2, true]);
     assert.equal(after.operation.state, 'accepted');
-    assert.equal(after.operation.failed, undefined);
+    assert.equal(after.operation.failure, undefined);
     const refund = ended(PAYMENT_STATES.Collected, {
       type: 'payment_refund',
       state: 'refused',
-      failed: NEVER_CONFIRMED,
+      failure: NEVER_CONFIRMED,
       amount: 2000n,
     });
     assert.equal(later(refund, 'approved').payment.refunded, 5000n);
@@ -207,15 +211,15 @@ describe('a later word about an operation that has ended', () => {
   });
 
   it('finds a void that took effect late by how the payment stands, while there is something to give back', () => {
-    const late = (status: Status): Pair =>
-      ended(PAYMENT_STATES[status], { type: 'authorization_void', state: 'refused', failed });
+    const late = (status: Status): PaymentSnapshot =>
+      ended(PAYMENT_STATES[status], { type: 'authorization_void', state: 'refused', failure: failed });
     for (const [status, to] of [
       ['Opened', 'Cancelled'],
       ['Authorized', 'Voided'],
     ] as const) {
       const after = later(late(status), 'reversed');
-      assert.deepEqual([after.payment.status, after.payment.operation], [to, 'busy']);
-      assert.deepEqual([after.operation.state, after.operation.failed], ['accepted', undefined]);
+      assert.deepEqual([after.payment.status, after.payment.operationInProgress], [to, 'busy']);
+      assert.deepEqual([after.operation.state, after.operation.failure], ['accepted', undefined]);
     }
     for (const status of STATUSES) {
       const pair = late(status);
@@ -235,14 +239,14 @@ describe('a later word about an operation that has ended', () => {
       }
     }
     for (const type of ['capture', 'payment_refund', 'authorization_void'] as const) {
-      const pair = ended(PAYMENT_STATES.Voided, { type, state: 'refused', failed });
+      const pair = ended(PAYMENT_STATES.Voided, { type, state: 'refused', failure: failed });
       for (const word of FINDINGS.filter((each) => OUTCOMES[each].kind !== 'approved'))
         assert.equal(later(pair, word), pair);
     }
   });
 
   it('is expected until it is definite, and for a while of what was given up', () => {
-    const more = (pair: Pair, word: OutcomeName, now = NOW): boolean => {
+    const more = (pair: PaymentSnapshot, word: OutcomeName, now = NOW): boolean => {
       const finding = OUTCOMES[word];
       assert.ok(finding.kind !== 'not-sent');
       return expectsMore(pair, finding, now, NOW + 10);
@@ -281,9 +285,9 @@ describe('a later word about an operation that has ended', () => {
 });
 
 describe('what turns up late and cannot be entered', () => {
-  const refund = (changes: Partial<Payment> = {}): Pair => ({
+  const refund = (changes: Partial<Payment> = {}): PaymentSnapshot => ({
     payment: buildPayment({ ...PAYMENT_STATES.Collected, ...changes }),
-    operation: buildOperation({ type: 'payment_refund', amount: 6000n, state: 'refused', failed: NEVER_CONFIRMED }),
+    operation: buildOperation({ type: 'payment_refund', amount: 6000n, state: 'refused', failure: NEVER_CONFIRMED }),
   });
 
   it('is beyond us when the processor has done it: the amount is used up here', () => {
@@ -303,22 +307,22 @@ describe('what turns up late and cannot be entered', () => {
 
   it('is not, of a void whose payment stands, nor of a first operation', () => {
     const type = 'authorization_void';
-    const ended: Pair = {
+    const ended: PaymentSnapshot = {
       payment: buildPayment(PAYMENT_STATES.Authorized),
-      operation: buildOperation({ type, state: 'refused', failed: NEVER_CONFIRMED }),
+      operation: buildOperation({ type, state: 'refused', failure: NEVER_CONFIRMED }),
     };
     assert.equal(isBeyondUs(ended, ended, OUTCOMES.approved), false);
-    const first: Pair = {
+    const first: PaymentSnapshot = {
       payment: buildPayment(PAYMENT_STATES.ProcessorError),
-      operation: buildOperation({ state: 'refused', failed: NEVER_CONFIRMED }),
+      operation: buildOperation({ state: 'refused', failure: NEVER_CONFIRMED }),
     };
     assert.equal(isBeyondUs(first, first, OUTCOMES.approved), false);
   });
 
   it('is beyond us when a first operation that was given up cannot be undone', () => {
-    const first: Pair = {
+    const first: PaymentSnapshot = {
       payment: buildPayment(PAYMENT_STATES.ProcessorError),
-      operation: buildOperation({ state: 'refused', failed: NEVER_CONFIRMED }),
+      operation: buildOperation({ state: 'refused', failure: NEVER_CONFIRMED }),
     };
     assert.equal(isBeyondUs(first, first, OUTCOMES.refused), true);
   });
@@ -326,15 +330,15 @@ describe('what turns up late and cannot be entered', () => {
 
 describe('a payment that fails after its approval', () => {
   it('does not keep the code of the approval', () => {
-    const before: Pair = {
+    const before: PaymentSnapshot = {
       payment: buildPayment(PAYMENT_STATES.Authorized),
-      operation: buildOperation({ state: 'accepted', particulars: told }),
+      operation: buildOperation({ state: 'accepted', details: told }),
     };
     const word: Finding = { kind: 'refused', failed, particulars: {} };
     const { payment, operation } = resettle(before, word, NOW, LIFETIMES);
     assert.equal(payment.status, 'Declined');
-    assert.equal(operation.particulars.responseCode, undefined);
-    assert.equal(operation.particulars.approvalCode, told.approvalCode);
+    assert.equal(operation.details.responseCode, undefined);
+    assert.equal(operation.details.approvalCode, told.approvalCode);
   });
 });
 
@@ -347,9 +351,9 @@ describe('a capture in another currency', () => {
 
 describe('a capture that was given up', () => {
   it('is not taken for another one of the same amount', () => {
-    const before: Pair = {
+    const before: PaymentSnapshot = {
       payment: buildPayment({ ...PAYMENT_STATES.Collected, refunded: 0n }),
-      operation: buildOperation({ type: 'capture', amount: 8000n, state: 'refused', failed: NEVER_CONFIRMED }),
+      operation: buildOperation({ type: 'capture', amount: 8000n, state: 'refused', failure: NEVER_CONFIRMED }),
     };
     const after = resettle(before, OUTCOMES.approved, NOW, LIFETIMES);
     assert.deepEqual(after, before);
@@ -357,7 +361,7 @@ describe('a capture that was given up', () => {
   });
 
   it('that news told of first ends with its own answer, and only then', () => {
-    const running = (status: 'Collected' | 'Declined', amount: bigint): Pair =>
+    const running = (status: 'Collected' | 'Declined', amount: bigint): PaymentSnapshot =>
       withOperation({ ...PAYMENT_STATES[status], collected: 8000n, refunded: 0n }, { type: 'capture', amount });
     const ended = settle(running('Collected', 8000n), OUTCOMES.approved, NOW, LIFETIMES);
     assert.deepEqual([ended?.operation.state, ended?.payment.collected], ['accepted', 8000n]);
@@ -367,15 +371,15 @@ describe('a capture that was given up', () => {
 });
 
 describe('what was told of an operation', () => {
-  const accepted = (): Pair => ({
+  const accepted = (): PaymentSnapshot => ({
     payment: buildPayment(PAYMENT_STATES.Authorized),
-    operation: buildOperation({ state: 'accepted', particulars: told }),
+    operation: buildOperation({ state: 'accepted', details: told }),
   });
 
   it('keeps its code when the word is no refusal', () => {
     const word: Finding = { kind: 'approved', captured: { minor: 10_000n, currency: USD }, particulars: {} };
     const { payment, operation } = resettle(accepted(), word, NOW, LIFETIMES);
     assert.equal(payment.status, 'Collected');
-    assert.deepEqual(operation.particulars, told);
+    assert.deepEqual(operation.details, told);
   });
 });

@@ -16,9 +16,9 @@ import {
   told,
   withOperation,
 } from '../../test/fixtures/payment-fixtures.ts';
-import { standingOf } from './payment.ts';
+import { stateOf } from './payment.ts';
 import type { OperationType, Outcome } from './processor.ts';
-import { NEVER_CONFIRMED, NEVER_RECEIVED, type Pair, settle, standing } from './settle.ts';
+import { NEVER_CONFIRMED, NEVER_RECEIVED, type PaymentSnapshot, settle, standing } from './settle.ts';
 import { REASONS, STATUSES, type Status, TRANSITIONS } from './transitions.ts';
 
 const TYPES: readonly OperationType[] = [
@@ -32,7 +32,8 @@ const TYPES: readonly OperationType[] = [
 
 const SILENT: readonly OutcomeName[] = ['unknown', 'absent'];
 
-const settled = (pair: Pair, word: OutcomeName): Pair | undefined => settle(pair, OUTCOMES[word], NOW, LIFETIMES);
+const settled = (pair: PaymentSnapshot, word: OutcomeName): PaymentSnapshot | undefined =>
+  settle(pair, OUTCOMES[word], NOW, LIFETIMES);
 
 /** What each word makes of the status: of the operations, in the statuses in which they can be under way. */
 const ENDS: Readonly<Record<string, Partial<Readonly<Record<OutcomeName, Status>>>>> = {
@@ -92,7 +93,7 @@ const ENDS: Readonly<Record<string, Partial<Readonly<Record<OutcomeName, Status>
   },
 };
 
-const every = (visit: (pair: Pair, word: OutcomeName, about: string) => void): void => {
+const every = (visit: (pair: PaymentSnapshot, word: OutcomeName, about: string) => void): void => {
   for (const type of TYPES)
     for (const status of STATUSES)
       for (const word of OUTCOME_NAMES)
@@ -140,14 +141,17 @@ describe('a word about an operation under way', () => {
   it('ends the operation and frees the payment, or does nothing at all', () => {
     let ends = 0;
     every((pair, word, about) => {
-      const after = settled({ ...pair, payment: { ...pair.payment, absences: 3, isGivenUp: true } }, word);
+      const after = settled(
+        { ...pair, payment: { ...pair.payment, consecutiveNotFound: 3, reversalStarted: true } },
+        word,
+      );
       if (after === undefined) return;
       ends++;
-      assert.equal(after.payment.operation, undefined, about);
-      assert.equal(after.payment.absences, 0, about);
-      assert.equal(after.payment.isGivenUp, undefined, about);
-      assert.equal(after.operation.state, after.operation.failed === undefined ? 'accepted' : 'refused', about);
-      assert.deepEqual(after.operation.after, standingOf(after.payment), about);
+      assert.equal(after.payment.operationInProgress, undefined, about);
+      assert.equal(after.payment.consecutiveNotFound, 0, about);
+      assert.equal(after.payment.reversalStarted, undefined, about);
+      assert.equal(after.operation.state, after.operation.failure === undefined ? 'accepted' : 'refused', about);
+      assert.deepEqual(after.operation.stateAfter, stateOf(after.payment), about);
     });
     assert.ok(ends > 100, String(ends));
   });
@@ -157,7 +161,7 @@ describe('a word about an operation under way', () => {
       const after = settled(pair, word);
       if (after === undefined) return;
       const isTold = word !== 'not sent' && !(word === 'reversed' && pair.operation.type === 'capture');
-      assert.deepEqual(after.operation.particulars, isTold ? told : {}, about);
+      assert.deepEqual(after.operation.details, isTold ? told : {}, about);
     });
   });
 
@@ -171,8 +175,8 @@ describe('a word about an operation under way', () => {
     for (const type of TYPES) {
       const pair = withOperation(PAYMENT_STATES[isFirstType(type) ? 'Opened' : 'Authorized'], { type });
       if (type === 'expiry') continue;
-      assert.deepEqual(settled(pair, 'refused')?.operation.failed, failed);
-      assert.deepEqual(settled(pair, 'not sent')?.operation.failed, NEVER_RECEIVED);
+      assert.deepEqual(settled(pair, 'refused')?.operation.failure, failed);
+      assert.deepEqual(settled(pair, 'not sent')?.operation.failure, NEVER_RECEIVED);
     }
     assert.deepEqual(NEVER_RECEIVED, { status: 'ProcessorError', reason: 'ConnectionRejected' });
     assert.deepEqual(NEVER_CONFIRMED, { status: 'ProcessorError', reason: 'Undefined' });
@@ -188,7 +192,7 @@ describe('the first operation', () => {
     assert.equal(payment?.collected, 0n);
     assert.equal(payment?.expiresAt, NOW + LIFETIMES.authorization);
     assert.equal(payment?.reason, undefined);
-    assert.deepEqual(payment?.watched, []);
+    assert.deepEqual(payment?.recheckIds, []);
   });
 
   it('lives no longer than the processor says', () => {
@@ -214,7 +218,7 @@ describe('the first operation', () => {
 
   it('that is pending leaves the payment Opened and is watched', () => {
     const after = settled(first, 'pending');
-    assert.deepEqual(after?.payment, { ...buildPayment(), watched: [FIRST] });
+    assert.deepEqual(after?.payment, { ...buildPayment(), recheckIds: [FIRST] });
     assert.equal(after?.operation.state, 'accepted');
   });
 
@@ -234,41 +238,43 @@ describe('a capture', () => {
       const after = settled(capture, word);
       assert.deepEqual([after?.payment.authorized, after?.payment.collected], [10_000n, 2000n]);
       assert.equal(after?.operation.state, 'accepted');
-      assert.deepEqual(after?.payment.watched, []);
+      assert.deepEqual(after?.payment.recheckIds, []);
     }
   });
 
   it('that was undone together with its authorization was never confirmed', () => {
     const after = settled(capture, 'reversed');
-    assert.deepEqual(after?.operation.failed, NEVER_CONFIRMED);
+    assert.deepEqual(after?.operation.failure, NEVER_CONFIRMED);
     assert.equal(after?.operation.state, 'refused');
     assert.equal(after?.payment.collected, 0n);
   });
 
   it('ends where news have told of it, or of its undoing, before its own answer', () => {
-    const told = (amount: bigint): Pair => withOperation(PAYMENT_STATES.Collected, { type: 'capture', amount });
+    const told = (amount: bigint): PaymentSnapshot =>
+      withOperation(PAYMENT_STATES.Collected, { type: 'capture', amount });
     for (const word of ['approved', 'pending'] as const) {
       const after = settled(told(8000n), word);
       assert.deepEqual([after?.payment.status, after?.payment.collected], ['Collected', 8000n]);
-      assert.equal(after?.payment.operation, undefined);
+      assert.equal(after?.payment.operationInProgress, undefined);
       assert.equal(after?.operation.state, 'accepted');
       assert.equal(settled(told(2000n), word), undefined, 'another capture');
     }
     const undone = settled(withOperation(PAYMENT_STATES.Voided, { type: 'capture' }), 'reversed');
     assert.equal(undone?.payment.status, 'Voided');
-    assert.equal(undone?.payment.operation, undefined);
-    assert.deepEqual(undone?.operation.failed, NEVER_CONFIRMED);
+    assert.equal(undone?.payment.operationInProgress, undefined);
+    assert.deepEqual(undone?.operation.failure, NEVER_CONFIRMED);
   });
 });
 
 describe('a refund', () => {
-  const refund = (amount: bigint): Pair => withOperation(PAYMENT_STATES.Collected, { type: 'payment_refund', amount });
+  const refund = (amount: bigint): PaymentSnapshot =>
+    withOperation(PAYMENT_STATES.Collected, { type: 'payment_refund', amount });
 
   it('adds to what was given back', () => {
     const after = settled(refund(2000n), 'approved');
     assert.deepEqual([after?.payment.collected, after?.payment.refunded], [8000n, 5000n]);
     assert.equal(after?.operation.state, 'accepted');
-    assert.deepEqual(after?.payment.watched, []);
+    assert.deepEqual(after?.payment.recheckIds, []);
   });
 
   it('may give back the last, and never more', () => {
@@ -279,7 +285,7 @@ describe('a refund', () => {
   it('that is pending counts, and is watched', () => {
     const after = settled(refund(2000n), 'pending');
     assert.equal(after?.payment.refunded, 5000n);
-    assert.deepEqual(after?.payment.watched, [NEXT]);
+    assert.deepEqual(after?.payment.recheckIds, [NEXT]);
     assert.equal(settled(refund(5001n), 'pending'), undefined);
   });
 
@@ -288,7 +294,7 @@ describe('a refund', () => {
       const after = settled(refund(2000n), word);
       assert.equal(after?.payment.refunded, 3000n);
       assert.equal(after?.operation.state, 'refused');
-      assert.deepEqual(after?.payment.watched, []);
+      assert.deepEqual(after?.payment.recheckIds, []);
     }
   });
 });
@@ -296,14 +302,17 @@ describe('a refund', () => {
 describe('a void and an expiry', () => {
   it('differ in the mark of the clock', () => {
     for (const word of ['approved', 'reversed'] as const) {
-      assert.equal(settled(withOperation(PAYMENT_STATES.Authorized, { type: 'expiry' }), word)?.payment.expired, true);
       assert.equal(
-        settled(withOperation(PAYMENT_STATES.Authorized, { type: 'authorization_void' }), word)?.payment.expired,
+        settled(withOperation(PAYMENT_STATES.Authorized, { type: 'expiry' }), word)?.payment.isExpired,
+        true,
+      );
+      assert.equal(
+        settled(withOperation(PAYMENT_STATES.Authorized, { type: 'authorization_void' }), word)?.payment.isExpired,
         false,
       );
     }
     assert.equal(
-      settled(withOperation(PAYMENT_STATES.Authorized, { type: 'authorization_void' }), 'refused')?.payment.expired,
+      settled(withOperation(PAYMENT_STATES.Authorized, { type: 'authorization_void' }), 'refused')?.payment.isExpired,
       false,
     );
   });
@@ -321,8 +330,8 @@ describe('a void and an expiry', () => {
         for (const word of ['approved', 'reversed'] as const) {
           const after = settled(withOperation(PAYMENT_STATES[status], { type }), word);
           assert.equal(after?.payment.status, status);
-          assert.equal(after?.payment.operation, undefined);
-          assert.equal(after?.payment.expired, type === 'expiry');
+          assert.equal(after?.payment.operationInProgress, undefined);
+          assert.equal(after?.payment.isExpired, type === 'expiry');
           assert.equal(after?.operation.state, 'accepted');
         }
       }

@@ -1,12 +1,12 @@
 import type { Operation, OperationState, Payment } from './payment.ts';
-import { standingOf } from './payment.ts';
+import { stateOf } from './payment.ts';
 import type { Approved, Finding, Outcome, Particulars } from './processor.ts';
-import { type Failed, mayBecome, type Status, type Trigger } from './transitions.ts';
+import { type FailureStatus, isAllowedTransition, type Status, type Trigger } from './transitions.ts';
 
 /** What the word of a processor makes of a payment and its operation. Pure. */
 
 /** A payment with the operation that was looked at. */
-export interface Pair {
+export interface PaymentSnapshot {
   readonly payment: Payment;
   readonly operation: Operation;
 }
@@ -17,11 +17,16 @@ export interface Lifetimes {
   readonly authorization: number;
 }
 
-export const NEVER_RECEIVED: Failed = { status: 'ProcessorError', reason: 'ConnectionRejected' };
-export const NEVER_CONFIRMED: Failed = { status: 'ProcessorError', reason: 'Undefined' };
+export const NEVER_RECEIVED: FailureStatus = { status: 'ProcessorError', reason: 'ConnectionRejected' };
+export const NEVER_CONFIRMED: FailureStatus = { status: 'ProcessorError', reason: 'Undefined' };
 
 /** The word of a processor that ends an operation under way; undefined when it decides nothing. */
-export function settle(pair: Pair, word: Outcome | Finding, now: number, lifetimes: Lifetimes): Pair | undefined {
+export function settle(
+  pair: PaymentSnapshot,
+  word: Outcome | Finding,
+  now: number,
+  lifetimes: Lifetimes,
+): PaymentSnapshot | undefined {
   const { type } = pair.operation;
   if (type === 'authorization' || type === 'payment') return settleFirst(pair, word, now, lifetimes);
   if (type === 'capture') return settleCapture(pair, word);
@@ -29,7 +34,12 @@ export function settle(pair: Pair, word: Outcome | Finding, now: number, lifetim
   return settleEnding(pair, word);
 }
 
-function settleFirst(pair: Pair, word: Outcome | Finding, now: number, lifetimes: Lifetimes): Pair | undefined {
+function settleFirst(
+  pair: PaymentSnapshot,
+  word: Outcome | Finding,
+  now: number,
+  lifetimes: Lifetimes,
+): PaymentSnapshot | undefined {
   if (word.kind === 'not-sent') return refused(pair, word.failed ?? NEVER_RECEIVED);
   if (word.kind === 'refused') return refused(pair, word.failed, word.particulars);
   if (word.kind === 'pending') return watched(ended(pair, 'accepted', { particulars: word.particulars }));
@@ -69,7 +79,7 @@ function approved(payment: Payment, word: Approved, now: number, lifetimes: Life
   );
 }
 
-function settleCapture(pair: Pair, word: Outcome | Finding): Pair | undefined {
+function settleCapture(pair: PaymentSnapshot, word: Outcome | Finding): PaymentSnapshot | undefined {
   const { payment, operation } = pair;
   switch (word.kind) {
     case 'approved':
@@ -88,10 +98,10 @@ function settleCapture(pair: Pair, word: Outcome | Finding): Pair | undefined {
 }
 
 /** Has news, for which the processor was asked in the same moment, told of this very capture before its own answer? */
-const isTold = ({ payment, operation }: Pair): boolean =>
+const isTold = ({ payment, operation }: PaymentSnapshot): boolean =>
   operation.state === 'in_progress' && payment.status === 'Collected' && payment.collected === operation.amount;
 
-function settleRefund(pair: Pair, word: Outcome | Finding): Pair | undefined {
+function settleRefund(pair: PaymentSnapshot, word: Outcome | Finding): PaymentSnapshot | undefined {
   const { payment, operation } = pair;
   if (word.kind !== 'approved' && word.kind !== 'pending') return settleRefusal(pair, word);
   const refunded = payment.refunded + operation.amount;
@@ -103,12 +113,12 @@ function settleRefund(pair: Pair, word: Outcome | Finding): Pair | undefined {
 }
 
 /** A void, or an expiry, which nothing but its success ends. */
-function settleEnding(pair: Pair, word: Outcome | Finding): Pair | undefined {
+function settleEnding(pair: PaymentSnapshot, word: Outcome | Finding): PaymentSnapshot | undefined {
   const { payment, operation } = pair;
   const isExpiry = operation.type === 'expiry';
   if (word.kind === 'approved' || word.kind === 'reversed') {
     const to = payment.status === 'Opened' ? 'Cancelled' : 'Voided';
-    const marked = { ...payment, expired: isExpiry };
+    const marked = { ...payment, isExpired: isExpiry };
     // News may have told of it before.
     const isGone = payment.status === 'Cancelled' || payment.status === 'Voided';
     const gone = isGone ? marked : moved(marked, to, isExpiry ? 'expiry' : 'void');
@@ -117,13 +127,17 @@ function settleEnding(pair: Pair, word: Outcome | Finding): Pair | undefined {
   return isExpiry ? undefined : settleRefusal(pair, word);
 }
 
-function settleRefusal(pair: Pair, word: Outcome | Finding): Pair | undefined {
+function settleRefusal(pair: PaymentSnapshot, word: Outcome | Finding): PaymentSnapshot | undefined {
   if (word.kind === 'not-sent') return refused(pair, word.failed ?? NEVER_RECEIVED);
   return word.kind === 'refused' ? refused(pair, word.failed, word.particulars) : undefined;
 }
 
 /** Ends an operation that had no effect; a first one takes its payment along. */
-function refused(pair: Pair, failed: Failed, particulars: Particulars = {}): Pair | undefined {
+function refused(
+  pair: PaymentSnapshot,
+  failed: FailureStatus,
+  particulars: Particulars = {},
+): PaymentSnapshot | undefined {
   const { payment, operation } = pair;
   const isFirst = operation.id === payment.id;
   const left = isFirst ? moved({ ...payment, reason: failed.reason }, failed.status, 'answer') : payment;
@@ -131,24 +145,24 @@ function refused(pair: Pair, failed: Failed, particulars: Particulars = {}): Pai
 }
 
 /** Without the processor's definite word: it is looked for a while yet, in case the request arrives late. */
-export function refusedForNow(pair: Pair, failed: Failed): Pair | undefined {
+export function refusedForNow(pair: PaymentSnapshot, failed: FailureStatus): PaymentSnapshot | undefined {
   const end = refused(pair, failed);
   return end && watched(end);
 }
 
-function watched({ payment, operation }: Pair): Pair {
-  const others = payment.watched.filter((id) => id !== operation.id);
-  return { operation, payment: { ...payment, watched: [...others, operation.id] } };
+function watched({ payment, operation }: PaymentSnapshot): PaymentSnapshot {
+  const others = payment.recheckIds.filter((id) => id !== operation.id);
+  return { operation, payment: { ...payment, recheckIds: [...others, operation.id] } };
 }
 
 /** An operation that the payment's own standing at the processor has made pointless, whether that is news here or not. */
-export function overtaken(pair: Pair, word: Finding, now: number, lifetimes: Lifetimes): Pair {
+export function overtaken(pair: PaymentSnapshot, word: Finding, now: number, lifetimes: Lifetimes): PaymentSnapshot {
   const payment = standing(pair.payment, word, now, lifetimes) ?? pair.payment;
   return ended({ ...pair, payment }, 'refused', { particulars: {}, failed: NEVER_CONFIRMED });
 }
 
 /** What the processor says now about an operation that is watched; the pair as it was when that says nothing new. */
-export function resettle(pair: Pair, word: Finding, now: number, lifetimes: Lifetimes): Pair {
+export function resettle(pair: PaymentSnapshot, word: Finding, now: number, lifetimes: Lifetimes): PaymentSnapshot {
   const { payment, operation } = pair;
   if (operation.id === payment.id) {
     const stands = standing(payment, word, now, lifetimes);
@@ -159,8 +173,8 @@ export function resettle(pair: Pair, word: Finding, now: number, lifetimes: Life
     const told = {
       ...merged(operation, word),
       state: 'refused',
-      failed: word.failed,
-      after: standingOf(kept),
+      failure: word.failed,
+      stateAfter: stateOf(kept),
     } as const;
     return { payment: kept, operation: told };
   }
@@ -170,12 +184,15 @@ export function resettle(pair: Pair, word: Finding, now: number, lifetimes: Life
   // It did arrive, late. Whatever is under way meanwhile stays so.
   const late = settle(pair, word, now, lifetimes);
   if (late === undefined) return pair;
-  const { operation: busy, absences, isGivenUp } = payment;
-  return { ...late, payment: { ...late.payment, operation: busy, absences, isGivenUp } };
+  const { operationInProgress: busy, consecutiveNotFound: absences, reversalStarted: isGivenUp } = payment;
+  return {
+    ...late,
+    payment: { ...late.payment, operationInProgress: busy, consecutiveNotFound: absences, reversalStarted: isGivenUp },
+  };
 }
 
 /** Done at the processor, and beyond what can be entered here: only people can tell what to do. */
-export function isBeyondUs(before: Pair, after: Pair, word: Finding): boolean {
+export function isBeyondUs(before: PaymentSnapshot, after: PaymentSnapshot, word: Finding): boolean {
   const { payment, operation } = before;
   if (after.operation.state !== 'refused' || isVoid(operation)) return false;
   // One that was given up is given up again, and that is refused when it cannot be undone.
@@ -183,7 +200,12 @@ export function isBeyondUs(before: Pair, after: Pair, word: Finding): boolean {
 }
 
 /** Is there more to expect of an operation that is watched? */
-export function expectsMore({ payment, operation }: Pair, word: Finding, now: number, lateUntil: number): boolean {
+export function expectsMore(
+  { payment, operation }: PaymentSnapshot,
+  word: Finding,
+  now: number,
+  lateUntil: number,
+): boolean {
   if (operation.state === 'refused') {
     // The last look has to be answered: what turned up before it would be forgotten.
     const isDue = now < lateUntil || word.kind === 'unknown';
@@ -202,15 +224,15 @@ const isHeld = ({ status }: Payment): boolean => status === 'Opened' || status =
 
 export const unwatched = (payment: Payment, id: string): Payment => ({
   ...payment,
-  watched: payment.watched.filter((each) => each !== id),
+  recheckIds: payment.recheckIds.filter((each) => each !== id),
 });
 
 function merged(operation: Operation, word: Finding): Operation {
   if (!('particulars' in word)) return operation;
-  const particulars = together(operation.particulars, word.particulars);
+  const particulars = together(operation.details, word.particulars);
   // The code of an approval says nothing any more.
   const told = word.kind === 'refused' ? { ...particulars, responseCode: word.particulars.responseCode } : particulars;
-  return { ...operation, particulars: told };
+  return { ...operation, details: told };
 }
 
 /** What was told earlier stays unless it is told anew: a later answer often tells less. */
@@ -221,23 +243,23 @@ function together(earlier: Particulars, later: Particulars): Particulars {
 
 /** Undefined when the transition table has no such line. */
 function moved(payment: Payment, to: Status, by: Trigger): Payment | undefined {
-  if (!mayBecome(payment.status, to, by)) return undefined;
+  if (!isAllowedTransition(payment.status, to, by)) return undefined;
   return { ...payment, status: to, expiresAt: to === 'Authorized' ? payment.expiresAt : undefined };
 }
 
 function ended(
-  { payment, operation }: Pair,
+  { payment, operation }: PaymentSnapshot,
   state: OperationState,
-  told: { particulars: Particulars; failed?: Failed },
-): Pair {
-  const particulars = together(operation.particulars, told.particulars);
+  told: { particulars: Particulars; failed?: FailureStatus },
+): PaymentSnapshot {
+  const particulars = together(operation.details, told.particulars);
   return {
     payment: {
       ...payment,
-      operation: undefined,
-      absences: 0,
-      ...(payment.isGivenUp === true && { isGivenUp: undefined }),
+      operationInProgress: undefined,
+      consecutiveNotFound: 0,
+      ...(payment.reversalStarted === true && { reversalStarted: undefined }),
     },
-    operation: { ...operation, state, particulars, failed: told.failed, after: standingOf(payment) },
+    operation: { ...operation, state, details: particulars, failure: told.failed, stateAfter: stateOf(payment) },
   };
 }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
-  failedFor,
-  mayBecome,
+  isAllowedTransition,
   REASONS,
   RESPONSE_CODES,
   STATUSES,
   type Status,
   TRANSITIONS,
   type Trigger,
+  toFailureStatus,
 } from './transitions.ts';
 
 const TRIGGERS: readonly Trigger[] = ['request', 'answer', 'capture', 'refund', 'void', 'expiry'];
@@ -54,7 +54,7 @@ describe('the transition table', () => {
       for (const to of STATUSES) {
         for (const by of TRIGGERS) {
           const expected = LINES[from]?.[to]?.includes(by) ?? false;
-          assert.equal(mayBecome(from, to, by), expected, `${from} to ${to} by ${by}`);
+          assert.equal(isAllowedTransition(from, to, by), expected, `${from} to ${to} by ${by}`);
           if (expected) allowed++;
         }
       }
@@ -108,6 +108,6 @@ describe('the words of a payment', () => {
 
   it('each belong to one status', () => {
     for (const status of ['Declined', 'ProcessorError'] as const)
-      for (const reason of REASONS[status]) assert.deepEqual(failedFor(reason), { status, reason });
+      for (const reason of REASONS[status]) assert.deepEqual(toFailureStatus(reason), { status, reason });
   });
 });

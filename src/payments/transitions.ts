@@ -45,14 +45,14 @@ export const RESPONSE_CODES: Readonly<Record<Reason | 'approved', string>> = {
 };
 
 /** A failure as the interface names it. */
-export type Failed = {
+export type FailureStatus = {
   readonly [S in keyof typeof REASONS]: { status: S; reason: (typeof REASONS)[S][number] };
 }[keyof typeof REASONS];
 
 const DECLINED: readonly string[] = REASONS.Declined;
 
-export const failedFor = (reason: Reason): Failed =>
-  ({ status: DECLINED.includes(reason) ? 'Declined' : 'ProcessorError', reason }) as Failed;
+export const toFailureStatus = (reason: Reason): FailureStatus =>
+  ({ status: DECLINED.includes(reason) ? 'Declined' : 'ProcessorError', reason }) as FailureStatus;
 
 /** Why a payment changes; `answer` is the processor's word, whenever it comes. */
 export type Trigger = 'request' | 'answer' | 'capture' | 'refund' | 'void' | 'expiry';
@@ -85,5 +85,5 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: 'Collected', to: 'Collected', by: ['refund'] },
 ];
 
-export const mayBecome = (from: Status | 'new', to: Status, by: Trigger): boolean =>
+export const isAllowedTransition = (from: Status | 'new', to: Status, by: Trigger): boolean =>
   TRANSITIONS.some((each) => each.from === from && each.to === to && each.by.includes(by));

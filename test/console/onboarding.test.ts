@@ -143,9 +143,9 @@ describe('a request for activation', () => {
     const id = await asked(owner, account, wanted);
     const { core } = service;
     const requests = new ActivationRequests({ ...core, processors: core.activations.processors });
-    const request = await requests.waiting(account, id);
+    const request = await requests.getPending(account, id);
     const acting = { person: { id: operator.id, name: 'Olga' }, origin: { actor: { type: 'operator' } } } as const;
-    const decision = await requests.ending(request, 'approved', '', acting);
+    const decision = await requests.buildDecision(request, 'approved', '', acting);
     assert.equal((await owner.call(withdrawActivationRequest, { params: { account, id } })).status, 200);
     const enabling = { processor: 'simulator', settings: {}, force: false };
     const tenant = { account, environment: 'sandbox' } as const;
@@ -153,7 +153,7 @@ describe('a request for activation', () => {
       core.activations.enable(tenant, enabling, acting.origin, { along: decision }),
       (error) => error instanceof Failure && error.code === 'changed_meanwhile',
     );
-    assert.equal(await core.activations.enabled(tenant), undefined);
+    assert.equal(await core.activations.enabledProcessor(tenant), undefined);
     const rows = await core.database.read('select record from journal where account = ?', account);
     const actions = rows.map((row) => JSON.parse(String(row['record'])).action);
     assert.ok(!actions.includes('payments.enabled') && !actions.includes('activation.approved'));

@@ -55,7 +55,7 @@ describe('payments whose rows were changed in the database', () => {
     // What was read before is remembered for seconds.
     now += MINUTE;
   };
-  const enabledIn = async (tenant: Tenant) => (await core.activations.enabled(tenant))?.name;
+  const enabledIn = async (tenant: Tenant) => (await core.activations.enabledProcessor(tenant))?.name;
   const recordsOf = async ({ account }: Tenant, action: string): Promise<AuditRecord[]> =>
     (await Array.fromAsync(exportJournal(core.database)))
       .filter((link) => link.account === account)
@@ -124,8 +124,8 @@ describe('payments whose rows were changed in the database', () => {
     await alter('simulator');
     assert.equal(await enabledIn(tenant), 'cybersource');
     await alter('cybersource');
-    await assert.rejects(activations.enabled(tenant), { name: 'UnsealError' });
-    await assert.rejects(activations.of(tenant, 'cybersource'), { name: 'UnsealError' });
+    await assert.rejects(activations.enabledProcessor(tenant), { name: 'UnsealError' });
+    await assert.rejects(activations.configuredProcessor(tenant, 'cybersource'), { name: 'UnsealError' });
     const shown = await activations.show(tenant);
     assert.deepEqual([shown.enabled, shown.processor, shown.isAltered], [true, 'cybersource', true]);
     // Nothing of the old settings is taken over.

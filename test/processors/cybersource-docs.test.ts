@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { CYBERSOURCE_HOSTS, CYBERSOURCE_SETTINGS } from '../../src/payments/processors/cybersource/client.ts';
 import { ACCEPTED, HTTP_STATUSES, REASONS } from '../../src/payments/processors/cybersource/mapping.ts';
-import { failedFor, type Reason } from '../../src/payments/transitions.ts';
+import { type Reason, toFailureStatus } from '../../src/payments/transitions.ts';
 
 const text = readFileSync(join(import.meta.dirname, '../../docs/processors/cybersource.md'), 'utf8');
 
@@ -27,7 +27,7 @@ function table(heading: string): [string, string][] {
 }
 
 const shown = (reason: Reason | 'unknown'): string =>
-  reason === 'unknown' ? 'unknown' : `${failedFor(reason).status} / ${reason}`;
+  reason === 'unknown' ? 'unknown' : `${toFailureStatus(reason).status} / ${reason}`;
 
 describe('docs/processors/cybersource.md', () => {
   test('has every reason with what it means', () => {

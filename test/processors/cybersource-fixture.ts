@@ -19,7 +19,7 @@ import type {
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
 import { Connections } from '../../src/payments/processors/connection.ts';
 import { CyberSource } from '../../src/payments/processors/cybersource/cybersource.ts';
-import { settingsInForce } from '../../src/payments/settings.ts';
+import { effectiveSettings } from '../../src/payments/settings.ts';
 import { buildOrder } from '../fixtures/payment-fixtures.ts';
 import { FakeCyberSource } from './fake-cybersource.ts';
 
@@ -73,7 +73,7 @@ export async function openCyberSourceFixture({
     newKey: () => ids.next(),
     call: ({ key = ids.next(), timeout = 10_000, settings = {} } = {}) => ({
       tenant: { account: 'acct_1', environment: 'sandbox' },
-      settings: { ...settingsInForce(cybersource.settings, given), ...settings },
+      settings: { ...effectiveSettings(cybersource.settings, given), ...settings },
       key,
       signal: AbortSignal.timeout(timeout),
     }),

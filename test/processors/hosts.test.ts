@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Activations } from '../../src/payments/activations.ts';
+import { PaymentActivations } from '../../src/payments/payment-activations.ts';
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
 import { newProcessors } from '../../src/payments/processors.ts';
 import { openCliFixture } from '../fixtures/cli-fixture.ts';
@@ -59,7 +59,7 @@ describe('a host that no one allowed', () => {
     const hosts = new ProcessorHosts([new URL(url).host]);
     const { byName: processors, close } = newProcessors({ ...service.core, hosts });
     close();
-    await new Activations({ ...service.core, processors, hosts }).enable(
+    await new PaymentActivations({ ...service.core, processors, hosts }).enable(
       tenant,
       enabling({ 'base-url': url }),
       BY_OPERATOR,

@@ -5,7 +5,7 @@ import { parseJson } from '../../src/kernel/json.ts';
 import type { Order, Party, ProcessorCall, ProcessorSettings } from '../../src/payments/processor.ts';
 import { countryOf, orderBody, refundBody, tokenizeBody } from '../../src/payments/processors/koin/bodies.ts';
 import { addressOf, KOIN_SETTINGS } from '../../src/payments/processors/koin/client.ts';
-import { type GivenSettings, mergeSettings, SettingError } from '../../src/payments/settings.ts';
+import { type ConfiguredSettings, mergeSettings, SettingError } from '../../src/payments/settings.ts';
 import { CARD, ITEM, money, ORDER, withoutCardData } from './koin-fixture.ts';
 
 const KEY = 'abcdefghijklmnopqrstuvwxy';
@@ -169,7 +169,7 @@ describe('the settings of KOIN', () => {
     );
   });
 
-  const NEEDED: GivenSettings = { account: 'SBX000', 'private-key': 'sk_0123456789' };
+  const NEEDED: ConfiguredSettings = { account: 'SBX000', 'private-key': 'sk_0123456789' };
 
   it('need the account and the private key, which is secret', () => {
     assert.deepEqual(mergeSettings(KOIN_SETTINGS, {}, NEEDED), NEEDED);

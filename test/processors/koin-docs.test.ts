@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { KOIN_HOSTS, KOIN_SETTINGS } from '../../src/payments/processors/koin/client.ts';
 import { FAILURE_REASONS, ORDER_STATUSES } from '../../src/payments/processors/koin/mapping.ts';
 import type { Setting, SettingTable } from '../../src/payments/settings.ts';
-import { failedFor, RESPONSE_CODES } from '../../src/payments/transitions.ts';
+import { RESPONSE_CODES, toFailureStatus } from '../../src/payments/transitions.ts';
 
 describe('docs/processors/koin.md', () => {
   const text = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'processors', 'koin.md'), 'utf8');
@@ -40,7 +40,7 @@ describe('docs/processors/koin.md', () => {
       rows('Reasons'),
       Object.entries(FAILURE_REASONS).map(([word, reason]) => [
         word,
-        failedFor(reason).status,
+        toFailureStatus(reason).status,
         reason,
         RESPONSE_CODES[reason],
       ]),
@@ -62,7 +62,7 @@ describe('docs/processors/koin.md', () => {
     for (const [name = '', fallback] of documented) {
       const setting: Setting | undefined = (KOIN_SETTINGS as SettingTable)[name];
       if (setting?.required) assert.equal(fallback, 'required');
-      if (setting?.fallback !== undefined) assert.equal(fallback, setting.fallback);
+      if (setting?.defaultValue !== undefined) assert.equal(fallback, setting.defaultValue);
     }
   });
 });

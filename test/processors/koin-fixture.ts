@@ -15,7 +15,7 @@ import type {
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
 import { Connections } from '../../src/payments/processors/connection.ts';
 import { Koin } from '../../src/payments/processors/koin/koin.ts';
-import { settingsInForce } from '../../src/payments/settings.ts';
+import { effectiveSettings } from '../../src/payments/settings.ts';
 import { buildOrder } from '../fixtures/payment-fixtures.ts';
 import { FakeKoin } from './fake-koin.ts';
 
@@ -84,7 +84,7 @@ export class KoinFixture {
     const given = { 'base-url': this.#url, 'private-key': 'sk_test', account: 'ACC', ...settings };
     return {
       tenant: { account: 'acc_1', environment: 'sandbox' },
-      settings: settingsInForce(this.koin.settings, given),
+      settings: effectiveSettings(this.koin.settings, given),
       key,
       signal,
     };

@@ -13,7 +13,7 @@ import {
   type Verdict,
 } from '../../src/payments/processors/simulator/outcomes.ts';
 import { wordsIn } from '../../src/payments/processors/simulator/triggers.ts';
-import { failedFor, RESPONSE_CODES } from '../../src/payments/transitions.ts';
+import { RESPONSE_CODES, toFailureStatus } from '../../src/payments/transitions.ts';
 import { CARD, money, NOON } from './simulator-fixture.ts';
 
 const DECLINING_CARDS = {
@@ -43,7 +43,7 @@ const BANDS: readonly (readonly [from: number, to: number, outcome: string])[] =
 ];
 
 const shown = (verdict: Verdict): string => {
-  if (verdict.kind === 'refused') return `${failedFor(verdict.reason).status} / ${verdict.reason}`;
+  if (verdict.kind === 'refused') return `${toFailureStatus(verdict.reason).status} / ${verdict.reason}`;
   return verdict.kind === 'approved' && !verdict.answered ? 'approved, not answered' : verdict.kind;
 };
 
@@ -230,7 +230,7 @@ const VERDICTS = {
 
 const verdictText = (verdict: Verdict): string => {
   if (verdict.kind === 'refused')
-    return `${failedFor(verdict.reason).status} / ${verdict.reason} (${RESPONSE_CODES[verdict.reason]})`;
+    return `${toFailureStatus(verdict.reason).status} / ${verdict.reason} (${RESPONSE_CODES[verdict.reason]})`;
   if (verdict.kind !== 'approved') return VERDICTS[verdict.kind];
   return verdict.answered
     ? 'Authorized (payment: Collected) (00)'

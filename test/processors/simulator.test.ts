@@ -385,7 +385,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
   test('its settings are those of all processors with other defaults', () => {
     const { settings } = bench.simulator;
     assert.deepEqual(
-      Object.entries(settings).map(([name, { fallback }]) => [name, fallback]),
+      Object.entries(settings).map(([name, { defaultValue }]) => [name, defaultValue]),
       [
         ['timeout-ms', '1000'],
         ['recovery-delay-ms', '5000'],

@@ -1,4 +1,4 @@
-import type { Failed } from '../../src/payments/transitions.ts';
+import type { FailureStatus } from '../../src/payments/transitions.ts';
 import type { Dice } from './dice.ts';
 
 /** The acquirer's own books: what was done there, and the rules by which it was. They know nothing of ours. */
@@ -39,12 +39,12 @@ export interface PaymentEntry {
   untold: boolean;
 }
 
-const REFUSED: Failed = { status: 'Declined', reason: 'Rejected' };
-const WRONG: Failed = { status: 'Declined', reason: 'InvalidData' };
+const REFUSED: FailureStatus = { status: 'Declined', reason: 'Rejected' };
+const WRONG: FailureStatus = { status: 'Declined', reason: 'InvalidData' };
 
 export type AcquirerResponse =
   | { readonly kind: 'approved'; readonly captured?: bigint | undefined }
-  | { readonly kind: 'refused'; readonly failed: Failed }
+  | { readonly kind: 'refused'; readonly failed: FailureStatus }
   | { readonly kind: 'pending' | 'reversed' | 'absent' };
 
 const YES: AcquirerResponse = { kind: 'approved' };

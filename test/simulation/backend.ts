@@ -4,7 +4,7 @@ import type { Processor } from '../../src/payments/processor.ts';
 import { findEntry } from '../../src/payments/processors/simulator/books.ts';
 import { standingOf } from '../../src/payments/processors/simulator/entry.ts';
 import { Simulator } from '../../src/payments/processors/simulator/simulator.ts';
-import type { GivenSettings } from '../../src/payments/settings.ts';
+import type { ConfiguredSettings } from '../../src/payments/settings.ts';
 import { type Database, text } from '../../src/storage/database.ts';
 import { Acquirer, type CorruptedResponse } from './acquirer.ts';
 import { type AcquirerBehavior, refundedOf } from './acquirer-ledger.ts';
@@ -32,7 +32,7 @@ export interface Process {
 /** A processor with its books, as the simulation needs it. */
 export interface Backend {
   readonly name: string;
-  readonly settings: GivenSettings;
+  readonly settings: ConfiguredSettings;
   readonly partialCapture: boolean;
   seenBy(process: Process): Processor;
   /** From now on nothing goes wrong that has not gone wrong yet. */
@@ -50,7 +50,7 @@ export interface Backend {
   wish(dice: Dice): { readonly email: string; readonly units: number };
 }
 
-export const SETTINGS: GivenSettings = {
+export const SETTINGS: ConfiguredSettings = {
   'timeout-ms': '1000',
   'recovery-delay-ms': '1000',
   'recovery-max': '60s',

@@ -18,11 +18,11 @@ import { Idempotency } from '../../src/idempotency/idempotency.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { TrustedTime } from '../../src/kernel/time-guard.ts';
-import { Activations, type Processors } from '../../src/payments/activations.ts';
 import { Books } from '../../src/payments/books.ts';
-import { Notifications } from '../../src/payments/notifications.ts';
+import { PaymentActivations, type Processors } from '../../src/payments/payment-activations.ts';
 import { Payments } from '../../src/payments/payments.ts';
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
+import { ProcessorNotifications } from '../../src/payments/processor-notifications.ts';
 import { Recovery } from '../../src/payments/recovery.ts';
 import { Placeholders } from '../../src/placeholders/placeholders.ts';
 import type { Database } from '../../src/storage/database.ts';
@@ -75,11 +75,11 @@ const PERMISSIONS = ['payments:write', 'payments:read', 'tokens:detokenize', 'ca
 
 /** The payments of one process, put together as the service does, without its listeners. */
 export class Machine {
-  readonly activations: Activations;
+  readonly activations: PaymentActivations;
   readonly books: Books;
   readonly captures: Captures;
   readonly recovery: Recovery;
-  readonly notifications: Notifications;
+  readonly notifications: ProcessorNotifications;
   readonly keyring: Keyring;
   readonly #performers: Readonly<Record<EndpointName, Performer>>;
   readonly #tenant: Tenant;
@@ -105,9 +105,14 @@ export class Machine {
     const vault = new Vault(parts);
     const captures = new Captures({ ...parts, sadKeys, vault });
     const placeholders = new Placeholders({ database, vault, captures, clock });
-    const activations = new Activations({ ...parts, processors, hosts: new ProcessorHosts(), approvals: NO_APPROVALS });
+    const activations = new PaymentActivations({
+      ...parts,
+      processors,
+      hosts: new ProcessorHosts(),
+      approvals: NO_APPROVALS,
+    });
     const books = new Books({ ...parts, observe: () => undefined });
-    const notifications = new Notifications({ ...parts, processors, books });
+    const notifications = new ProcessorNotifications({ ...parts, processors, books });
     const payments = new Payments({ ...parts, vault, placeholders, activations, books, notifications });
     const idempotency = new Idempotency(parts);
     const services = { database, vault, captures, payments } as unknown as Services;
@@ -128,10 +133,10 @@ export class Machine {
     this.#idempotency = idempotency;
   }
 
-  /** What the clockwork of the service does once a second. */
+  /** What the scheduler of the service does once a second. */
   async round(): Promise<void> {
-    await this.notifications.gather();
-    await this.recovery.round();
+    await this.notifications.collect();
+    await this.recovery.runOnce();
   }
 
   /** What the sweeper of the service does every 5 seconds. */

@@ -34,7 +34,7 @@ export async function reconcile(look: Look): Promise<string[]> {
     const lane = (await look.desk.books.find(look.tenant, id)) as Lane;
     const { payment, schedule } = lane;
     const operations = await look.desk.books.operations(lane);
-    known.set(id, { payment, operations, stand: stands.get(id), isDoubtful: schedule.doubtfulAt !== undefined });
+    known.set(id, { payment, operations, stand: stands.get(id), isDoubtful: schedule.inDoubtSince !== undefined });
   }
   const faults = [...look.backend.violations()];
   for (const key of stands.keys()) if (!known.has(key)) faults.push(`${key} is known to the processor only`);
@@ -55,13 +55,13 @@ const FITTING: Readonly<Record<BackendState['state'] | 'captured' | 'none', read
 };
 
 function disagreements({ payment, stand, isDoubtful, operations }: Known, isOver: boolean): string[] {
-  const { id, status, operation, authorized, collected, refunded } = payment;
+  const { id, status, operationInProgress: operation, authorized, collected, refunded } = payment;
   const faults: string[] = [];
   if (operation !== undefined) faults.push(`${id} waits for ${operation}`);
   for (const each of operations)
     if (each.state === 'in_progress' && each.id !== operation) faults.push(`${id} has forgotten ${each.id}`);
   if (isDoubtful) faults.push(`${id} is in doubt`);
-  if (payment.watched.length > 0 && isOver) faults.push(`${id} is still watched`);
+  if (payment.recheckIds.length > 0 && isOver) faults.push(`${id} is still watched`);
   const isHeld = stand?.state === 'approved';
   const state = stand === undefined ? 'none' : isHeld && stand.captured > 0n ? 'captured' : stand.state;
   const ours = `${status} ${authorized} ${collected} ${refunded}`;
@@ -149,7 +149,8 @@ function broken(reference: string, answer: SimulatedResponse, known: ReadonlyMap
 }
 
 /** A refund that the processor took at first, and did not carry out. */
-const isTakenBack = ({ type, failed }: Operation): boolean => type === 'payment_refund' && failed !== undefined;
+const isTakenBack = ({ type, failure: failed }: Operation): boolean =>
+  type === 'payment_refund' && failed !== undefined;
 
 const ANSWERED: readonly Status[] = ['Authorized', 'Collected', 'Declined', 'Voided', 'Cancelled'];
 

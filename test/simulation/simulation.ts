@@ -69,7 +69,7 @@ const NEWS_WITHIN = 40_000;
 
 /** Something is still to be found out about it. */
 const isUnsettled = ({ payment, schedule }: Lane): boolean =>
-  payment.operation !== undefined || payment.watched.length > 0 || schedule.doubtfulAt !== undefined;
+  payment.operationInProgress !== undefined || payment.recheckIds.length > 0 || schedule.inDoubtSince !== undefined;
 
 /** Taken before timers are put on virtual time. */
 const laterInReality = setImmediate;

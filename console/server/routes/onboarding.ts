@@ -5,7 +5,7 @@ import { assertDisplayable } from '../../../src/kernel/displayable.ts';
 import { ENVIRONMENTS, type Environment } from '../../../src/kernel/environment.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import type { ActivationRequest } from '../../../src/payments/activation-request-store.ts';
-import { SIMULATOR } from '../../../src/payments/activations.ts';
+import { SIMULATOR } from '../../../src/payments/payment-activations.ts';
 import { TOKENS_MADE } from '../../../src/vault/vault.ts';
 import { requestActivation, showOnboarding, withdrawActivationRequest } from '../../wire/onboarding.ts';
 import { wasCounted } from '../figures-store.ts';
@@ -37,12 +37,17 @@ export const onboardingRoutes: readonly Route[] = [
   route(requestActivation, async (call) => {
     const { environment, processor, note = '' } = call.body;
     assertDisplayable(note, 'note');
-    return { id: await call.services.requests.ask({ account: call.account, environment, processor, note }, call) };
+    return { id: await call.services.requests.submit({ account: call.account, environment, processor, note }, call) };
   }),
 
   route(withdrawActivationRequest, async (call) => {
     const { services, account, params } = call;
-    await services.requests.end(await services.requests.waiting(account, params['id'] ?? ''), 'withdrawn', '', call);
+    await services.requests.decide(
+      await services.requests.getPending(account, params['id'] ?? ''),
+      'withdrawn',
+      '',
+      call,
+    );
     return { done: true };
   }),
 ];
@@ -53,7 +58,7 @@ export const requestView = (request: ActivationRequest) => ({
   processor: request.processor,
   note: request.note,
   status: request.status,
-  answer: request.answer,
+  answer: request.decisionNote,
   requested_by: request.requester,
   decided_by: request.decider ?? null,
   created_at: iso8601(request.createdAt),
@@ -67,7 +72,7 @@ async function mustFindAccount({ services, account: id }: AnyCall): Promise<Acco
 }
 
 async function paymentsIn({ services, account }: AnyCall, environment: Environment) {
-  const enabled = await services.activations.enabled({ account, environment });
+  const enabled = await services.activations.enabledProcessor({ account, environment });
   return { environment, enabled: enabled !== undefined, processor: enabled?.name ?? null };
 }
 

@@ -2,9 +2,9 @@ import type { ValueOf } from '../../../src/http/fields.ts';
 import { iso8601 } from '../../../src/kernel/clock.ts';
 import { assertDisplayable } from '../../../src/kernel/displayable.ts';
 import type { Environment } from '../../../src/kernel/environment.ts';
-import { SIMULATOR } from '../../../src/payments/activations.ts';
-import { doubtfulPayments } from '../../../src/payments/payment-store.ts';
-import type { ShownSetting } from '../../../src/payments/settings.ts';
+import { SIMULATOR } from '../../../src/payments/payment-activations.ts';
+import { listInDoubtPayments } from '../../../src/payments/payment-store.ts';
+import type { SettingView } from '../../../src/payments/settings.ts';
 import { listActivationRequests } from '../../wire/onboarding.ts';
 import { approveActivation, declineActivation, type enablePayments, listProcessors } from '../../wire/operator.ts';
 import { readFigures } from '../figures-store.ts';
@@ -19,7 +19,7 @@ type Enabling = ValueOf<NonNullable<typeof enablePayments.body>>;
 export const operatorPaymentRoutes: readonly Route[] = [
   route(listActivationRequests, async ({ services }) => {
     const names = await namesOf(services);
-    const requests = await services.requests.all();
+    const requests = await services.requests.listAll();
     return {
       requests: requests.map((request) => ({
         account: request.account,
@@ -36,7 +36,7 @@ export const operatorPaymentRoutes: readonly Route[] = [
     const request = await requestOfPath(call);
     const { account, environment } = request;
     // In one unit, so that nobody withdraws what was enabled: when it fails, the request waits as before.
-    const along = await services.requests.ending(request, 'approved', answer, call);
+    const along = await services.requests.buildDecision(request, 'approved', answer, call);
     const more = { along, answered: { id: request.id, answer } };
     return resultOrApproval(async () => {
       await services.activations.enable({ account, environment }, enablingOf(body), origin, more);
@@ -47,38 +47,40 @@ export const operatorPaymentRoutes: readonly Route[] = [
   route(declineActivation, async (call) => {
     const { answer } = call.body;
     assertDisplayable(answer, 'answer');
-    await call.services.requests.end(await requestOfPath(call), 'declined', answer, call);
+    await call.services.requests.decide(await requestOfPath(call), 'declined', answer, call);
     return { done: true };
   }),
 
   route(listProcessors, async ({ services, now }) => {
     const { processors } = await readFigures(services.database, services.keyring, now);
     const names = await namesOf(services);
-    const doubtful = await doubtfulPayments(services.database, services.keyring);
+    const doubtful = await listInDoubtPayments(services.database, services.keyring);
     return {
       processors: services.activations.processors.map((name) => ({
         name,
         is_simulator: name === SIMULATOR,
-        settings: services.activations.settingsOf(name).map(settingView),
+        settings: services.activations.listSettings(name).map(settingView),
         sandbox_accounts: countIn(processors, 'sandbox', name),
         production_accounts: countIn(processors, 'production', name),
       })),
-      doubtful: doubtful.map(({ tenant, id, processor, operation, status, schedule, createdAt, payment }) => ({
-        ...tenant,
-        account_name: names.get(tenant.account) ?? '',
-        id,
-        processor,
-        operation: operation ?? null,
-        status,
-        since: iso8601(schedule.doubtfulAt ?? createdAt),
-        problem: payment?.problem ?? null,
-      })),
+      doubtful: doubtful.map(
+        ({ tenant, id, processor, operationInProgress: operation, status, schedule, createdAt, payment }) => ({
+          ...tenant,
+          account_name: names.get(tenant.account) ?? '',
+          id,
+          processor,
+          operation: operation ?? null,
+          status,
+          since: iso8601(schedule.inDoubtSince ?? createdAt),
+          problem: payment?.lastProblem ?? null,
+        }),
+      ),
     };
   }),
 ];
 
 const requestOfPath = ({ services, params }: AnyCall) =>
-  services.requests.waiting(params['id'] ?? '', params['request'] ?? '');
+  services.requests.getPending(params['id'] ?? '', params['request'] ?? '');
 
 /** What an operator gave, for `Activations`. Throws `invalid_field`. */
 export const enablingOf = ({ processor, settings = [], force = false }: Enabling) => ({
@@ -87,12 +89,12 @@ export const enablingOf = ({ processor, settings = [], force = false }: Enabling
   settings: typedSettings(settings),
 });
 
-export const settingView = (setting: ShownSetting) => ({
+export const settingView = (setting: SettingView) => ({
   name: setting.name,
-  about: setting.about,
+  about: setting.description,
   value: setting.value ?? null,
   is_set: setting.isSet,
-  fallback: setting.fallback ?? null,
+  fallback: setting.defaultValue ?? null,
   expected: setting.expected,
   is_required: setting.isRequired,
   is_secret: setting.isSecret,

@@ -2,7 +2,7 @@ import { AlteredRows } from '../../../src/audit/altered-rows.ts';
 import { headOf, lanesWith } from '../../../src/audit/chains.ts';
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
-import { countDoubtful } from '../../../src/payments/payment-store.ts';
+import { countInDoubt } from '../../../src/payments/payment-store.ts';
 import { headIsSealed } from '../../../src/storage/journal.ts';
 import { listWrappedKeys } from '../../../src/storage/key-store.ts';
 import { schemaVersion } from '../../../src/storage/migrate.ts';
@@ -32,7 +32,7 @@ export const operatorServiceRoutes: readonly Route[] = [
   route(showHealth, async ({ services, now }) => {
     const { about, database, time } = services;
     const isReady = await database.isAlive();
-    const doubtfulPayments = await countDoubtful(database);
+    const doubtfulPayments = await countInDoubt(database);
     const counts = await new AlteredRows(services).counts();
     const alteredRows = [...counts.values()].reduce((sum, count) => sum + count, 0);
     const proxyCertificates = await proxyCertificatesOf(services);

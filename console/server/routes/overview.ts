@@ -1,6 +1,6 @@
 import { listOperatorNotices } from '../../../src/accounts/account-notices.ts';
 import { DAY, iso8601 } from '../../../src/kernel/clock.ts';
-import { countDoubtful } from '../../../src/payments/payment-store.ts';
+import { countInDoubt } from '../../../src/payments/payment-store.ts';
 import { showOverview } from '../../wire/overview.ts';
 import { type Route, route } from '../route.ts';
 import { answeredWithin, type Tally } from '../tally.ts';
@@ -13,7 +13,7 @@ export const overviewRoutes: readonly Route[] = [
     const { totals, overviews, database } = services;
     const [records, doubtful, notices, { period, before, points }] = await Promise.all([
       totals.of(tenant),
-      countDoubtful(database, tenant),
+      countInDoubt(database, tenant),
       listOperatorNotices(database, tenant, now - NOTICES_SHOWN_MS),
       overviews.of(tenant, query.days ?? DAYS),
     ]);

@@ -1,4 +1,4 @@
-import type { PaymentDetail } from '../../../src/payments/payment-listing.ts';
+import type { PaymentDetail } from '../../../src/payments/payment-queries.ts';
 import type { Capabilities } from '../../../src/payments/processor.ts';
 import { saidAs } from '../refusals.ts';
 import type { Call } from '../route.ts';
@@ -15,7 +15,8 @@ export async function paymentOf(place: Place): Promise<[PaymentDetail, Capabilit
   const { services, tenant, params } = place;
   const { activations, paymentListing } = services;
   const found = await saidAs({}, () => paymentListing.detail(tenant, params['id'] ?? ''));
-  if ((await activations.enabled(tenant)) === undefined || (await isSuspended(place))) return [found, undefined];
-  const { processor } = await activations.of(tenant, found.payment.processor);
+  if ((await activations.enabledProcessor(tenant)) === undefined || (await isSuspended(place)))
+    return [found, undefined];
+  const { processor } = await activations.configuredProcessor(tenant, found.payment.processor);
   return [found, processor.capabilities];
 }

@@ -2,9 +2,9 @@ import { findReason, operationState } from '../../../src/http/payment-response.t
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
 import { formatDecimal } from '../../../src/kernel/money.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
-import { allowanceOf } from '../../../src/payments/allowance.ts';
+import { allowedOperations } from '../../../src/payments/allowed-operations.ts';
 import type { Operation, Payment } from '../../../src/payments/payment.ts';
-import type { PaymentDetail } from '../../../src/payments/payment-listing.ts';
+import type { PaymentDetail } from '../../../src/payments/payment-queries.ts';
 import type { ListedPayment } from '../../../src/payments/payment-store.ts';
 import type { Capabilities } from '../../../src/payments/processor.ts';
 
@@ -15,7 +15,7 @@ const decimal = ({ currency }: Payment, minor: bigint): string => formatDecimal(
 /** Some write a card number where a reference belongs. */
 const shownReference = (text: string | undefined): string | null => (text === undefined ? null : truncatePans(text));
 
-export const listedPayment = ({ id, status, processor, createdAt, doubtfulAt, payment }: ListedPayment) => ({
+export const listedPayment = ({ id, status, processor, createdAt, inDoubtSince, payment }: ListedPayment) => ({
   id,
   type: payment?.type ?? null,
   status,
@@ -26,7 +26,7 @@ export const listedPayment = ({ id, status, processor, createdAt, doubtfulAt, pa
   reference_code: shownReference(payment?.referenceCode),
   processor,
   refund: payment === undefined ? 'none' : refundOf(payment),
-  is_doubtful: doubtfulAt !== undefined,
+  is_doubtful: inDoubtSince !== undefined,
   is_damaged: payment === undefined,
   created_at: iso8601(createdAt),
 });
@@ -37,9 +37,9 @@ function refundOf({ refunded, collected }: Payment): 'none' | 'part' | 'whole' {
 }
 
 /** `can`: what the processor can; undefined when nothing may be begun. */
-export function shownPayment({ payment, doubtfulAt, operations }: PaymentDetail, can: Capabilities | undefined) {
+export function shownPayment({ payment, inDoubtSince, operations }: PaymentDetail, can: Capabilities | undefined) {
   return {
-    ...listedPayment({ ...payment, doubtfulAt, payment }),
+    ...listedPayment({ ...payment, inDoubtSince, payment }),
     authorized_amount: decimal(payment, payment.authorized),
     collected_amount: decimal(payment, payment.collected),
     refunded_amount: decimal(payment, payment.refunded),
@@ -47,12 +47,12 @@ export function shownPayment({ payment, doubtfulAt, operations }: PaymentDetail,
     expires_at: timeOrNull(payment.expiresAt),
     operations: operations.map((operation) => shownOperation(payment, operation)),
     can: shownAllowance(payment, can),
-    seen: payment.begun,
+    seen: payment.operationCount,
   };
 }
 
 function shownAllowance(payment: Payment, can: Capabilities | undefined) {
-  const allowed = can && allowanceOf(payment, can);
+  const allowed = can && allowedOperations(payment, can);
   return {
     capture: allowed?.capture !== undefined,
     capture_in_parts: allowed?.capture !== undefined && can?.partialCapture === true,
@@ -64,14 +64,14 @@ function shownAllowance(payment: Payment, can: Capabilities | undefined) {
 }
 
 function shownOperation(payment: Payment, operation: Operation) {
-  const { particulars } = operation;
+  const { details: particulars } = operation;
   return {
     id: operation.id,
     type: operation.type,
     state: operationState({ payment, operation }),
     amount: decimal(payment, operation.amount),
     reference_code: shownReference(operation.referenceCode),
-    status_after: operation.after?.status ?? null,
+    status_after: operation.stateAfter?.status ?? null,
     reason: findReason({ payment, operation }) ?? null,
     response_code: particulars.responseCode ?? null,
     approval_code: particulars.approvalCode ?? null,

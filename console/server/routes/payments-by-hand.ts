@@ -4,7 +4,7 @@ import type { ValueOf } from '../../../src/http/fields.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import { formatDecimal } from '../../../src/kernel/money.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
-import { type AskedAmount, admit, type Command } from '../../../src/payments/payment.ts';
+import { type Command, type RequestedAmount, validateCommand } from '../../../src/payments/payment.ts';
 import type { Definition } from '../../wire/definition.ts';
 import { captureByHand, refundByHand, voidByHand } from '../../wire/payments.ts';
 import { saidAs } from '../refusals.ts';
@@ -29,7 +29,7 @@ const byHand = <Body extends Asked>(
     (call) => summaryOf(call, withSeen(call, commandOf(call.body))),
   );
 
-const asked = (text: string | undefined): AskedAmount | undefined =>
+const asked = (text: string | undefined): RequestedAmount | undefined =>
   text === undefined ? undefined : { text, currency: undefined };
 
 export const paymentByHandRoutes: readonly Route[] = [
@@ -39,7 +39,10 @@ export const paymentByHandRoutes: readonly Route[] = [
 ];
 
 /** So that it is done once, to the payment that the person looked at. */
-const withSeen = ({ body: { seen } }: RequestedCall, command: Command): Command => ({ ...command, seen });
+const withSeen = ({ body: { seen } }: RequestedCall, command: Command): Command => ({
+  ...command,
+  expectedOperations: seen,
+});
 
 /** As the use case calls what the caller gave. */
 const NAMES = {
@@ -67,7 +70,7 @@ async function summaryOf(call: RequestedCall, command: Command): Promise<Summary
   const [{ payment }, can] = await paymentOf(call);
   if (payment.id !== call.params['id']) throw new Failure('unknown_record');
   if (can === undefined) throw notEnabled();
-  const minor = await saidAs(NAMES, async () => admit(payment, command, can));
+  const minor = await saidAs(NAMES, async () => validateCommand(payment, command, can));
   const { currency, card } = payment;
   const { reference_code: reference } = call.body;
   return toSummaryLines([

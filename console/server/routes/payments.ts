@@ -20,7 +20,11 @@ export const paymentRoutes: readonly Route[] = [
     const { services, tenant, body } = call;
     if (body.id !== undefined)
       return { payments: (await withId(call, body.id)).map(listedPayment), next: null, looked_back_to: null };
-    const { items, cursor, lookedUntil } = await services.paymentListing.list(tenant, filterOf(body), body.cursor);
+    const {
+      items,
+      cursor,
+      searchedUntil: lookedUntil,
+    } = await services.paymentListing.list(tenant, filterOf(body), body.cursor);
     return { payments: items.map(listedPayment), next: cursor ?? null, looked_back_to: timeOrNull(lookedUntil) };
   }),
 
@@ -33,8 +37,8 @@ async function withId(
 ): Promise<ListedPayment[]> {
   if (!isId(id)) return [];
   try {
-    const { payment, doubtfulAt } = await saidAs({}, () => services.paymentListing.detail(tenant, id));
-    return [{ ...payment, doubtfulAt, payment }];
+    const { payment, inDoubtSince } = await saidAs({}, () => services.paymentListing.detail(tenant, id));
+    return [{ ...payment, inDoubtSince, payment }];
   } catch (error) {
     if (error instanceof Failure && error.code === 'unknown_record') return [];
     throw error;
@@ -57,7 +61,7 @@ function filterOf(body: Search): PaymentFilter {
     amount,
     referenceCode,
     lastFour,
-    isDoubtful: body.doubtful === 'yes' ? true : undefined,
+    isInDoubt: body.doubtful === 'yes' ? true : undefined,
     from: typedTime(body.from, 'from'),
     to: typedTime(body.to, 'to'),
   };

@@ -4,7 +4,7 @@ import type { Tenant } from '../../kernel/environment.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import type { NotSent } from '../processor.ts';
 import type { ProcessorHosts } from '../processor-hosts.ts';
-import { failedFor } from '../transitions.ts';
+import { toFailureStatus } from '../transitions.ts';
 
 /** A processor as its requests name it, with the `https:` origins that its documentation names for production. */
 export interface Destination {
@@ -35,7 +35,7 @@ export const HOST_REFUSED = 'host-refused';
 
 /** A request that the processor certainly never saw. A refused host is a mistake in the configuration, and says so. */
 export const notSent = ({ why }: Extract<Reply, { kind: 'not-sent' }>): NotSent =>
-  why === HOST_REFUSED ? { kind: 'not-sent', failed: failedFor('InvalidConfiguration') } : { kind: 'not-sent' };
+  why === HOST_REFUSED ? { kind: 'not-sent', failed: toFailureStatus('InvalidConfiguration') } : { kind: 'not-sent' };
 
 /** Reports a request that was not sent because its host is not allowed. */
 export type OnHostRefused = (tenant: Tenant, processor: string) => void;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { mergeSettings, SettingError, settingsInForce, shownSettings } from '../../settings.ts';
+import { effectiveSettings, mergeSettings, redactedSettings, SettingError } from '../../settings.ts';
 import { baseUrl, CYBERSOURCE_SETTINGS } from './client.ts';
 
 const GIVEN = {
@@ -11,12 +11,12 @@ const GIVEN = {
 
 describe('settings', () => {
   test('with what is required suffice, and the secret is not shown', () => {
-    assert.deepEqual(settingsInForce(CYBERSOURCE_SETTINGS, mergeSettings(CYBERSOURCE_SETTINGS, {}, GIVEN)), {
+    assert.deepEqual(effectiveSettings(CYBERSOURCE_SETTINGS, mergeSettings(CYBERSOURCE_SETTINGS, {}, GIVEN)), {
       ...GIVEN,
       auth: 'jwt',
       'soft-decline': 'reverse',
     });
-    assert.equal(shownSettings(CYBERSOURCE_SETTINGS, GIVEN)['shared-secret'], '(set)');
+    assert.equal(redactedSettings(CYBERSOURCE_SETTINGS, GIVEN)['shared-secret'], '(set)');
   });
 
   for (const name of Object.keys(GIVEN)) {

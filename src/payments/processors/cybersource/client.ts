@@ -33,16 +33,16 @@ export const CYBERSOURCE_SETTINGS = {
     'base64 as CyberSource shows it, of 12 bytes at least',
     { required: true, secret: true },
   ),
-  auth: oneOf('How requests are signed', ['jwt', 'http-signature'], { fallback: 'jwt' }),
+  auth: oneOf('How requests are signed', ['jwt', 'http-signature'], { defaultValue: 'jwt' }),
   'mle-certificate': {
-    about: 'The certificate for message-level encryption; needs auth=jwt',
+    description: 'The certificate for message-level encryption; needs auth=jwt',
     expected: 'base64 of the DER of a certificate for RSA, on one line, whose subject has a serialNumber',
     accepts: (value) => readRecipient(value) !== undefined,
   },
   'soft-decline': oneOf(
     'What becomes of an authorization that the issuer approved and CyberSource marked for its AVS or card code result',
     ['reverse', 'accept'],
-    { fallback: 'reverse' },
+    { defaultValue: 'reverse' },
   ),
 } satisfies SettingTable;
 

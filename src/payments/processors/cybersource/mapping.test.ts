@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { parseCurrency } from '../../../kernel/currency.ts';
-import { failedFor } from '../../transitions.ts';
+import { toFailureStatus } from '../../transitions.ts';
 import { readAnswer } from './answer.ts';
 import { NUMERIC_REASONS } from './ledger.ts';
 import { type Call, HTTP_STATUSES, REASONS, type SoftDecline, verdictOf } from './mapping.ts';
@@ -29,7 +29,7 @@ function verdict(told: Told): string {
   const processorInformation = { approvalCode: told.approvalCode };
   const body = JSON.stringify({ id: '1', status, ...why, processorInformation });
   const found = verdictOf(call, http, readAnswer(body), ASKED, softDecline);
-  const more = 'reason' in found ? Object.values(failedFor(found.reason)) : 'why' in found ? [found.why] : [];
+  const more = 'reason' in found ? Object.values(toFailureStatus(found.reason)) : 'why' in found ? [found.why] : [];
   return [found.kind, ...more].join(' ');
 }
 
@@ -131,7 +131,7 @@ describe('HTTP statuses', () => {
         if ([200, 201, 202, 400].includes(http)) return;
         const reason = HTTP_STATUSES[http];
         const expected =
-          reason === undefined ? `unknown http-${http}` : `refused ${failedFor(reason).status} ${reason}`;
+          reason === undefined ? `unknown http-${http}` : `refused ${toFailureStatus(reason).status} ${reason}`;
         assert.equal(verdict({ http, status }), expected);
       }),
     );

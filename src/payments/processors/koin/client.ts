@@ -35,7 +35,7 @@ export const KOIN_SETTINGS = {
     {},
   ),
   'notification-url': url('Public address of this service, for notifications; absent: none are asked for', {}),
-  antifraud: oneOf("Payments go through KOIN's antifraud", ['true', 'false'], { fallback: 'false' }),
+  antifraud: oneOf("Payments go through KOIN's antifraud", ['true', 'false'], { defaultValue: 'false' }),
 } satisfies SettingTable;
 
 /** The hosts that `docs/processors/koin.md` names. */

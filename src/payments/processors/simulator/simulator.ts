@@ -38,8 +38,8 @@ type Arriving = Exclude<Verdict, { readonly kind: 'lost' | 'refused_connection' 
 export class Simulator implements Processor {
   readonly capabilities: Capabilities = { sale: true, partialCapture: true, absences: 1 };
   readonly settings = {
-    'timeout-ms': { ...COMMON_SETTINGS['timeout-ms'], fallback: '1000' },
-    'recovery-delay-ms': { ...COMMON_SETTINGS['recovery-delay-ms'], fallback: '5000' },
+    'timeout-ms': { ...COMMON_SETTINGS['timeout-ms'], defaultValue: '1000' },
+    'recovery-delay-ms': { ...COMMON_SETTINGS['recovery-delay-ms'], defaultValue: '5000' },
   };
   readonly #database: Database;
   readonly #clock: Clock;

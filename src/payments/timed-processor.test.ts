@@ -15,8 +15,8 @@ import {
   USD,
 } from '../../test/fixtures/payment-fixtures.ts';
 import { parsePan } from '../kernel/pan.ts';
-import { Asking, historyOf, subjectOf } from './asking.ts';
 import type { CardData, Finding, Order, Outcome, Processor, ProcessorCall } from './processor.ts';
+import { buildHistory, TimedProcessor, toOperationRef } from './timed-processor.ts';
 
 const TIMEOUT = 1000;
 const TENANT = { account: 'acc', environment: 'sandbox' } as const;
@@ -39,7 +39,10 @@ interface Sent {
 }
 
 /** A processor that answers as told, and what it was asked. */
-function asking(answers: Answers, { sale = true, now = NOW } = {}): { readonly asking: Asking; readonly sent: Sent[] } {
+function asking(
+  answers: Answers,
+  { sale = true, now = NOW } = {},
+): { readonly asking: TimedProcessor; readonly sent: Sent[] } {
   const sent: Sent[] = [];
   const method =
     (name: Method) =>
@@ -53,19 +56,19 @@ function asking(answers: Answers, { sale = true, now = NOW } = {}): { readonly a
   const capabilities = { sale, partialCapture: true, absences: 2 };
   const processor = { ...methods, capabilities, settings: {}, check: () => undefined } as unknown as Processor;
   const configured = { name: 'any', processor, settings: SETTINGS };
-  return { asking: new Asking({ tenant: TENANT, configured, clock: () => now }), sent };
+  return { asking: new TimedProcessor({ tenant: TENANT, configured, clock: () => now }), sent };
 }
 
 const says = (word: Outcome | Finding) => () => Promise.resolve(word);
 const never = () => new Promise<never>(() => undefined);
 const first = buildOperation({ createdAt: NOW });
 const operations = [
-  buildOperation({ state: 'accepted', particulars: { processorId: 'p-1' } }),
+  buildOperation({ state: 'accepted', details: { processorId: 'p-1' } }),
   buildOperation({ id: 'refused', type: 'capture', state: 'refused' }),
   buildOperation({ id: 'captured', type: 'capture', state: 'accepted', amount: 2000n }),
   buildOperation({ id: NEXT, type: 'payment_refund', state: 'in_progress', amount: 500n, createdAt: NOW }),
 ];
-const history = historyOf(buildPayment(), operations, operations[3] ?? first);
+const history = buildHistory(buildPayment(), operations, operations[3] ?? first);
 
 describe('the history of an operation', () => {
   it('is what had an effect before, as the processor knows it', () => {
@@ -80,7 +83,7 @@ describe('the history of an operation', () => {
 
   it('never holds the operation itself', () => {
     const [opened = first] = operations;
-    assert.deepEqual(historyOf(buildPayment(), operations.slice(0, 1), opened).operations, []);
+    assert.deepEqual(buildHistory(buildPayment(), operations.slice(0, 1), opened).operations, []);
   });
 });
 
@@ -169,12 +172,12 @@ describe('further operations', () => {
       inquire: says(OUTCOMES.absent),
       abandon: says(OUTCOMES.reversed),
     });
-    const subject = subjectOf(buildPayment(), first);
+    const subject = toOperationRef(buildPayment(), first);
     const amount = { minor: 10_000n, currency: USD };
-    assert.equal(await at.complete(buildPayment(), first, history), OUTCOMES.approved);
-    assert.equal(await at.voidAgain(buildOperation({ type: 'expiry', createdAt: 0 }), history), OUTCOMES.refused);
+    assert.equal(await at.captureAuthorized(buildPayment(), first, history), OUTCOMES.approved);
+    assert.equal(await at.repeatVoid(buildOperation({ type: 'expiry', createdAt: 0 }), history), OUTCOMES.refused);
     assert.equal(await at.inquire(history, subject), OUTCOMES.absent);
-    assert.equal(await at.abandon(history, subject), OUTCOMES.reversed);
+    assert.equal(await at.reverse(history, subject), OUTCOMES.reversed);
     assert.deepEqual(
       sent.map(({ method, call, rest }) => [method, call.key, rest]),
       [
@@ -200,7 +203,7 @@ describe('what a processor does wrong', () => {
         await at.operate(buildPayment(), buildOperation({ type: 'expiry', createdAt: NOW }), history),
         unknown,
       );
-      assert.deepEqual(await at.inquire(history, subjectOf(buildPayment(), first)), unknown);
+      assert.deepEqual(await at.inquire(history, toOperationRef(buildPayment(), first)), unknown);
     }
   });
 });
@@ -232,7 +235,7 @@ describe('the time of a processor', () => {
     try {
       const { asking: at, sent } = asking({ inquire: never, authorize: never });
       const answers: unknown[] = [];
-      void at.inquire(history, subjectOf(buildPayment(), first)).then((answer) => answers.push(answer));
+      void at.inquire(history, toOperationRef(buildPayment(), first)).then((answer) => answers.push(answer));
       mock.timers.tick(TIMEOUT - 1);
       await Promise.resolve();
       assert.deepEqual([answers, sent[0]?.call.signal.aborted], [[], false]);

@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
-import type { Configured } from './activations.ts';
 import type { Operation, Payment } from './payment.ts';
+import type { ConfiguredProcessor } from './payment-activations.ts';
 import {
   type CardData,
   type Finding,
@@ -14,22 +14,22 @@ import {
   type Unknown,
   unknown,
 } from './processor.ts';
-import { timesOf } from './schedule.ts';
+import { recoveryTimes } from './schedule.ts';
 
 /** The processor of a payment, asked within its time. What it does wrong becomes an unknown outcome. */
-export class Asking {
+export class TimedProcessor {
   /** Why the last question that was not answered was not, in a word for operators. */
-  problem: string | undefined;
+  lastProblem: string | undefined;
   readonly #tenant: Tenant;
-  readonly #configured: Configured;
+  readonly #configured: ConfiguredProcessor;
   readonly #clock: Clock;
   readonly #timeout: number;
 
-  constructor(options: { tenant: Tenant; configured: Configured; clock: Clock }) {
+  constructor(options: { tenant: Tenant; configured: ConfiguredProcessor; clock: Clock }) {
     this.#tenant = options.tenant;
     this.#configured = options.configured;
     this.#clock = options.clock;
-    this.#timeout = timesOf(options.configured.settings).timeout;
+    this.#timeout = recoveryTimes(options.configured.settings).timeout;
   }
 
   get #processor(): Processor {
@@ -61,13 +61,13 @@ export class Asking {
   }
 
   /** Captures what an operation of type payment authorized, under its own key. */
-  complete(payment: Payment, operation: Operation, history: History): Promise<Outcome> {
+  captureAuthorized(payment: Payment, operation: Operation, history: History): Promise<Outcome> {
     const amount = { minor: payment.amount, currency: payment.currency };
     return this.#within(operation.id, (call) => this.#processor.capture(call, history, amount));
   }
 
   /** A void may be repeated; it does no harm. */
-  voidAgain(operation: Operation, history: History): Promise<Outcome> {
+  repeatVoid(operation: Operation, history: History): Promise<Outcome> {
     return this.#within(operation.id, (call) => this.#processor.void(call, history));
   }
 
@@ -75,7 +75,7 @@ export class Asking {
     return this.#within(subject.key, (call) => this.#processor.inquire(call, history, subject));
   }
 
-  abandon(history: History, subject: Subject): Promise<Finding> {
+  reverse(history: History, subject: Subject): Promise<Finding> {
     return this.#within(subject.key, (call) => this.#processor.abandon(call, history, subject));
   }
 
@@ -95,8 +95,8 @@ export class Asking {
     time = this.#timeout,
   ): Promise<T | Unknown> {
     const answer = await this.#inTime(key, act, time);
-    if (answer.kind === 'unknown') this.problem = answer.why;
-    else if (answer.kind === 'absent') this.problem = 'absent';
+    if (answer.kind === 'unknown') this.lastProblem = answer.why;
+    else if (answer.kind === 'absent') this.lastProblem = 'absent';
     return answer;
   }
 
@@ -115,15 +115,15 @@ export class Asking {
   }
 }
 
-export const subjectOf = (payment: Payment, operation: Operation): Subject => ({
+export const toOperationRef = (payment: Payment, operation: Operation): Subject => ({
   type: operation.type,
   key: operation.id,
-  processorId: operation.particulars.processorId,
+  processorId: operation.details.processorId,
   amount: { minor: operation.amount, currency: payment.currency },
 });
 
 /** What had an effect before `operation`. */
-export function historyOf(payment: Payment, operations: readonly Operation[], operation: Operation): History {
+export function buildHistory(payment: Payment, operations: readonly Operation[], operation: Operation): History {
   const earlier = operations.filter(({ id, state }) => id !== operation.id && state === 'accepted');
-  return { referenceCode: payment.referenceCode, operations: earlier.map((each) => subjectOf(payment, each)) };
+  return { referenceCode: payment.referenceCode, operations: earlier.map((each) => toOperationRef(payment, each)) };
 }

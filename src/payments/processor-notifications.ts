@@ -3,9 +3,9 @@ import type { Keyring } from '../crypto/keyring.ts';
 import type { Random } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import type { Database } from '../storage/database.ts';
-import type { Configured, Processors } from './activations.ts';
 import type { Books } from './books.ts';
-import { findNotified } from './payment-store.ts';
+import type { ConfiguredProcessor, Processors } from './payment-activations.ts';
+import { findByNotificationSecret } from './payment-store.ts';
 import type { News } from './processor.ts';
 
 /** Random bytes of the secret in the address that news about a payment are sent to. */
@@ -15,7 +15,7 @@ const SECRET_BYTES = 32;
  * News from processors. They are hints: noted on disk, then the processor is asked, and only its answer is believed. An
  * address holds a secret of its payment, of which only a keyed digest is kept.
  */
-export class Notifications {
+export class ProcessorNotifications {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #random: Random;
@@ -37,9 +37,9 @@ export class Notifications {
   }
 
   /** A new address for one payment, where the setting `notification-url` says how this service is reached. */
-  async addressOf(
+  async createCallbackUrl(
     environment: Environment,
-    { name, settings }: Configured,
+    { name, settings }: ConfiguredProcessor,
   ): Promise<{ url: string; digest: Uint8Array } | undefined> {
     const base = settings['notification-url'];
     if (base === undefined) return undefined;
@@ -49,14 +49,14 @@ export class Notifications {
   }
 
   /** On disk when it returns; false when the secret names no payment. */
-  async received(environment: Environment, secret: string): Promise<boolean> {
-    const found = await findNotified(this.#database, environment, await this.#digest(environment, secret));
+  async accept(environment: Environment, secret: string): Promise<boolean> {
+    const found = await findByNotificationSecret(this.#database, environment, await this.#digest(environment, secret));
     if (found !== undefined) await this.#look({ tenant: found.tenant, key: found.id });
     return found !== undefined;
   }
 
   /** Takes what processors of this process have to tell. */
-  async gather(): Promise<void> {
+  async collect(): Promise<void> {
     const all = await Promise.allSettled(Object.values(this.#processors).map((processor) => processor.news?.()));
     const news = all.flatMap((each) => (each.status === 'fulfilled' ? (each.value ?? []) : []));
     const looks = await Promise.allSettled(news.map((each) => this.#look(each)));

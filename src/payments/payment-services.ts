@@ -6,12 +6,12 @@ import type { Placeholders } from '../placeholders/placeholders.ts';
 import type { Database } from '../storage/database.ts';
 import { Sweeper } from '../storage/sweeper.ts';
 import type { Vault } from '../vault/vault.ts';
-import type { Activations, Processors } from './activations.ts';
 import { Books } from './books.ts';
-import { Notifications } from './notifications.ts';
-import type { Due } from './payment-store.ts';
+import type { PaymentActivations, Processors } from './payment-activations.ts';
+import type { DuePayment } from './payment-store.ts';
 import { Payments } from './payments.ts';
-import { LOOK_EVERY_MS, Recovery } from './recovery.ts';
+import { ProcessorNotifications } from './processor-notifications.ts';
+import { POLL_INTERVAL_MS, Recovery } from './recovery.ts';
 
 interface Parts {
   readonly database: Database;
@@ -19,7 +19,7 @@ interface Parts {
   readonly clock: Clock;
   readonly time: TrustedTime;
   readonly random: Random;
-  readonly activations: Activations;
+  readonly activations: PaymentActivations;
   readonly processors: Processors;
   readonly vault: Vault;
   readonly placeholders: Placeholders;
@@ -27,14 +27,14 @@ interface Parts {
   isOurTurn(): Promise<boolean>;
   readonly observe: ConstructorParameters<typeof Books>[0]['observe'];
   failed(chore: string, error: unknown): void;
-  failedLook(error: unknown, due: Due): void;
+  onRecoveryError(error: unknown, due: DuePayment): void;
 }
 
 /** Payments, the news about them, and the clockwork that brings each to its end. */
-export function wirePayments(parts: Parts) {
+export function createPaymentServices(parts: Parts) {
   const { database, keyring, clock, time, random, activations, processors, vault, placeholders, idempotency } = parts;
   const books = new Books({ database, keyring, time, random, observe: parts.observe });
-  const notifications = new Notifications({ database, keyring, random, processors, books });
+  const notifications = new ProcessorNotifications({ database, keyring, random, processors, books });
   const payments = new Payments({
     database,
     vault,
@@ -46,14 +46,14 @@ export function wirePayments(parts: Parts) {
     time,
     random,
   });
-  const failed = parts.failedLook;
+  const failed = parts.onRecoveryError;
   const recovery = new Recovery({ database, activations, books, payments, idempotency, clock, time, failed });
   const rounds = new Sweeper({
-    every: LOOK_EVERY_MS,
+    every: POLL_INTERVAL_MS,
     sweeps: [],
     chores: [
-      { kind: 'news', run: () => notifications.gather() },
-      { kind: 'payments', run: () => recovery.round() },
+      { kind: 'news', run: () => notifications.collect() },
+      { kind: 'payments', run: () => recovery.runOnce() },
     ],
     time,
     isOurTurn: parts.isOurTurn,
@@ -64,5 +64,5 @@ export function wirePayments(parts: Parts) {
     await rounds.stop();
     await recovery.stop();
   };
-  return { payments, notifications, clockwork: { start: () => rounds.start(), stop } };
+  return { payments, notifications, scheduler: { start: () => rounds.start(), stop } };
 }

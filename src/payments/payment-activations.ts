@@ -21,52 +21,52 @@ import { OperatorError } from '../kernel/operator-error.ts';
 import type { Database } from '../storage/database.ts';
 import { rowMacKey } from '../storage/mac-table.ts';
 import { Remembered } from '../storage/remembered.ts';
-import { findSettings, putSettings, type StoredSettings } from './activation-store.ts';
+import { findSettings, type StoredSettings, upsertSettings } from './activation-store.ts';
 import type { Processor, ProcessorSettings } from './processor.ts';
 import type { ProcessorHosts } from './processor-hosts.ts';
 import {
   assertErasesSad,
   COMMON_SETTINGS,
-  type GivenSettings,
+  type ConfiguredSettings,
+  effectiveSettings,
+  listSettings,
   mergeSettings,
+  redactedSettings,
   SettingError,
   type SettingTable,
-  type ShownSetting,
-  settingsInForce,
-  settingsTable,
-  shownSettings,
+  type SettingView,
 } from './settings.ts';
 
 /** By the name that the operator calls it. */
 export type Processors = Readonly<Record<string, Processor>>;
 
 /** A processor with what it needs for one tenant. */
-export interface Configured {
+export interface ConfiguredProcessor {
   readonly name: string;
   readonly processor: Processor;
   readonly settings: ProcessorSettings;
 }
 
-interface Enabling {
+interface EnableRequest {
   /** Absent: the one that is enabled, or the default of the sandbox. */
   readonly processor: string | undefined;
   /** Merged into what was set; an empty value removes. */
-  readonly settings: GivenSettings;
+  readonly settings: ConfiguredSettings;
   /** Take the simulator in production. */
   readonly force: boolean;
 }
 
 /** The processor that is enabled, and its settings as they are to be and as they were. */
-interface Chosen {
+interface EnabledSettings {
   readonly name: string;
-  readonly given: GivenSettings;
+  readonly configured: ConfiguredSettings;
   readonly stored: StoredSettings | undefined;
   /** Something was altered in the database, and nothing of it is used. */
   readonly replacesAltered: boolean;
 }
 
 /** Data that accompanies a change of an activation. */
-interface Enabled {
+interface EnableOptions {
   /** Committed with it, or not at all. */
   readonly along?: Along;
   readonly consent?: Consent | undefined;
@@ -80,23 +80,23 @@ interface AnsweredRequest {
 }
 
 /** The change as it waits for approval. */
-export interface RequestedEnabling extends Enabling {
+export interface StoredEnableRequest extends EnableRequest {
   readonly answered?: AnsweredRequest;
 }
 
 /** For people: without secrets. */
-export interface ShownActivation {
+export interface ActivationView {
   readonly enabled: boolean;
   readonly processor: string | undefined;
-  readonly settings: GivenSettings;
+  readonly settings: ConfiguredSettings;
   /** Changed in the database itself: payments are refused until they are enabled again, with all settings. */
   readonly isAltered: boolean;
 }
 
 /** As `ShownActivation`, with every setting that there is for the processor. */
-interface DescribedActivation {
+interface ActivationSettingsView {
   readonly processor: string | undefined;
-  readonly settings: ShownSetting[];
+  readonly settings: SettingView[];
   readonly isAltered: boolean;
 }
 
@@ -109,21 +109,21 @@ const CAPABILITY = 'payments';
 /** Moves no money. */
 export const SIMULATOR = 'simulator';
 
-interface Known {
+interface CachedActivation {
   readonly enabled: string | undefined;
   readonly settings: ReadonlyMap<string, ProcessorSettings>;
   /** Processors whose settings were altered in the database. */
   readonly tampered: ReadonlySet<string>;
 }
 
-interface Present {
+interface CurrentActivation {
   readonly processor: string | undefined;
   readonly stored: StoredSettings | undefined;
   readonly isAltered: boolean;
 }
 
 /** Which processor an account's payments go to, with its settings: stored sealed, in force on every node within seconds. */
-export class Activations {
+export class PaymentActivations {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
@@ -131,7 +131,7 @@ export class Activations {
   readonly #hosts: ProcessorHosts;
   readonly #approvals: Pick<Approvals, 'permit'>;
   readonly #alteredRows: AlteredRows;
-  readonly #remembered: Remembered<Known>;
+  readonly #cache: Remembered<CachedActivation>;
 
   constructor(options: {
     database: Database;
@@ -148,7 +148,7 @@ export class Activations {
     this.#hosts = options.hosts;
     this.#approvals = options.approvals;
     this.#alteredRows = new AlteredRows(options);
-    this.#remembered = new Remembered(options.clock, ({ enabled }) => enabled !== undefined);
+    this.#cache = new Remembered(options.clock, ({ enabled }) => enabled !== undefined);
   }
 
   /** All that there are, by name. */
@@ -157,27 +157,32 @@ export class Activations {
   }
 
   /** Where new payments go to; undefined while payments are not enabled. */
-  async enabled(tenant: Tenant): Promise<Configured | undefined> {
-    const { enabled, settings, tampered } = await this.#known(tenant);
+  async enabledProcessor(tenant: Tenant): Promise<ConfiguredProcessor | undefined> {
+    const { enabled, settings, tampered } = await this.#cached(tenant);
     // Its sealed settings prove that the operator chose it here: whoever can only write to the database has none to put there.
     const isSet = enabled !== undefined && (settings.has(enabled) || tampered.has(enabled));
-    return isSet ? this.of(tenant, enabled) : undefined;
+    return isSet ? this.configuredProcessor(tenant, enabled) : undefined;
   }
 
   /** A processor that payments were begun with, enabled or not. Throws `UnsealError` when its settings were altered. */
-  async of(tenant: Tenant, name: string): Promise<Configured> {
+  async configuredProcessor(tenant: Tenant, name: string): Promise<ConfiguredProcessor> {
     const processor = this.#processor(name);
-    const { settings, tampered } = await this.#known(tenant);
+    const { settings, tampered } = await this.#cached(tenant);
     // Never with the defaults instead, which may send payments elsewhere.
     if (tampered.has(name)) throw new UnsealError();
-    return { name, processor, settings: settings.get(name) ?? settingsInForce(this.#table(name), {}) };
+    return { name, processor, settings: settings.get(name) ?? effectiveSettings(this.#table(name), {}) };
   }
 
   /**
    * Throws `SettingError` or another error for the operator, `ApprovalRequired` when a member of the account has to approve it
    * first, and `changed_meanwhile` when what goes along conflicts; then nothing has changed.
    */
-  async enable(tenant: Tenant, request: Enabling, origin: Origin, more: Enabled = {}): Promise<ShownActivation> {
+  async enable(
+    tenant: Tenant,
+    request: EnableRequest,
+    origin: Origin,
+    more: EnableOptions = {},
+  ): Promise<ActivationView> {
     const present = await this.#enablement(tenant);
     const all = await findSettings(this.#database, this.#keyring, tenant);
     const name = request.processor ?? present?.processor ?? defaultOf(tenant, [...all.keys()]);
@@ -186,14 +191,14 @@ export class Activations {
       throw new ActivationError('the simulator moves no money; to have it in production nevertheless, add --force');
     const table = this.#table(name);
     const stored = all.get(name);
-    const given = mergeSettings(table, stored?.given ?? {}, request.settings);
+    const given = mergeSettings(table, stored?.configured ?? {}, request.settings);
     if (tenant.environment === 'production') assertErasesSad(given);
-    const conflict = this.#processor(name).conflict?.(settingsInForce(table, given));
+    const conflict = this.#processor(name).conflict?.(effectiveSettings(table, given));
     if (conflict !== undefined) throw new SettingError(conflict);
     this.#assertAllowedHosts(tenant, name, given);
     const replacesAltered = present?.isTampered === true || stored?.isTampered === true;
     const { answered } = more;
-    const requested: RequestedEnabling = { ...request, processor: name, ...(answered !== undefined && { answered }) };
+    const requested: StoredEnableRequest = { ...request, processor: name, ...(answered !== undefined && { answered }) };
     // Settings of a processor that is not enabled now may be older than dual control: who approves it reads them too.
     const isEnabled = present?.isTampered === false && present.processor === name;
     const summary = this.#summary(
@@ -203,12 +208,18 @@ export class Activations {
     const change = { action: 'payments.enable', summary, body: JSON.stringify(requested) } as const;
     const permitted = await this.#approvals.permit(tenant, change, origin, more);
     const along = merged(permitted, more.along);
-    await this.#put(tenant, { name, given, stored, replacesAltered, ...request }, origin, along, more.consent);
-    return { enabled: true, processor: name, settings: shownSettings(table, given), isAltered: false };
+    await this.#put(
+      tenant,
+      { name, configured: given, stored, replacesAltered, ...request },
+      origin,
+      along,
+      more.consent,
+    );
+    return { enabled: true, processor: name, settings: redactedSettings(table, given), isAltered: false };
   }
 
   /** What was begun is still brought to its end. */
-  async disable(tenant: Tenant, origin: Origin, consent?: Consent): Promise<ShownActivation> {
+  async disable(tenant: Tenant, origin: Origin, consent?: Consent): Promise<ActivationView> {
     const present = await this.#enablement(tenant);
     if (present === undefined) throw new ActivationError('payments are not enabled there');
     const summary = toSummaryLines([['processor', present.processor ?? 'unknown']]);
@@ -227,31 +238,31 @@ export class Activations {
     });
     if (!outcome.committed && outcome.write < along.writes.length) throw new Failure('changed_meanwhile');
     if (!outcome.committed) throw new ActivationError('payments are not enabled there');
-    this.#remembered.forget(tenant);
+    this.#cache.forget(tenant);
     return this.show(tenant);
   }
 
-  async show(tenant: Tenant): Promise<ShownActivation> {
+  async show(tenant: Tenant): Promise<ActivationView> {
     const { processor, stored, isAltered } = await this.#present(tenant);
     if (processor === undefined) return { enabled: false, processor, settings: {}, isAltered };
-    const settings = shownSettings(this.#table(processor), stored?.given ?? {});
+    const settings = redactedSettings(this.#table(processor), stored?.configured ?? {});
     return { enabled: true, processor, settings, isAltered };
   }
 
   /** What is enabled, with all settings that there are for it. */
-  async describe(tenant: Tenant): Promise<DescribedActivation> {
+  async describe(tenant: Tenant): Promise<ActivationSettingsView> {
     const { processor, stored, isAltered } = await this.#present(tenant);
     if (processor === undefined) return { processor, settings: [], isAltered };
-    return { processor, settings: settingsTable(this.#table(processor), stored?.given ?? {}), isAltered };
+    return { processor, settings: listSettings(this.#table(processor), stored?.configured ?? {}), isAltered };
   }
 
   /** All settings of a processor, none of them set. */
-  settingsOf(name: string): ShownSetting[] {
-    return settingsTable(this.#table(name), {});
+  listSettings(name: string): SettingView[] {
+    return listSettings(this.#table(name), {});
   }
 
   /** Throws `SettingError`. The same check is made before each request, by the list of the node that sends it. */
-  #assertAllowedHosts({ environment }: Tenant, name: string, given: GivenSettings): void {
+  #assertAllowedHosts({ environment }: Tenant, name: string, given: ConfiguredSettings): void {
     const { productionHosts = [] } = this.#processor(name);
     for (const [setting, { destination }] of Object.entries(this.#table(name))) {
       const value = given[setting];
@@ -265,7 +276,7 @@ export class Activations {
   }
 
   /** Returns the lines that the approver reads. */
-  #summary(name: string, { settings, force }: Pick<Enabling, 'settings' | 'force'>): SummaryLine[] {
+  #summary(name: string, { settings, force }: Pick<EnableRequest, 'settings' | 'force'>): SummaryLine[] {
     const isPublic = this.#isPublic(name);
     const shown = (setting: string, value: string): string =>
       value === '' ? '(removed)' : isPublic(setting) ? value : '(secret)';
@@ -301,7 +312,7 @@ export class Activations {
     return enablements.find(({ capability }) => capability === CAPABILITY);
   }
 
-  async #present(tenant: Tenant): Promise<Present> {
+  async #present(tenant: Tenant): Promise<CurrentActivation> {
     const enablement = await this.#enablement(tenant);
     const processor = enablement?.processor;
     if (processor === undefined) return { processor, stored: undefined, isAltered: enablement?.isTampered === true };
@@ -311,12 +322,12 @@ export class Activations {
 
   async #put(
     tenant: Tenant,
-    { name, given, stored, settings, force, replacesAltered }: Enabling & Chosen,
+    { name, configured: given, stored, settings, force, replacesAltered }: EnableRequest & EnabledSettings,
     origin: Origin,
     along: Along,
     consent: Consent | undefined,
   ): Promise<void> {
-    const audited = auditedSettings(Object.keys(settings), stored?.given ?? {}, given, this.#isPublic(name));
+    const audited = auditedSettings(Object.keys(settings), stored?.configured ?? {}, given, this.#isPublic(name));
     const detail = {
       processor: name,
       ...audited,
@@ -329,7 +340,7 @@ export class Activations {
     const outcome = await this.#database.commit({
       writes: [
         ...along.writes,
-        await putSettings(this.#keyring, tenant, name, given, stored?.revision),
+        await upsertSettings(this.#keyring, tenant, name, given, stored?.revision),
         upsertEnablement(macKey, tenant, { capability: CAPABILITY, processor: name }, this.#clock()),
         upsertOperatorNotice(tenant, 'payments.enabled', this.#clock()),
       ],
@@ -338,20 +349,20 @@ export class Activations {
     });
     if (!outcome.committed && outcome.write < along.writes.length) throw new Failure('changed_meanwhile');
     if (!outcome.committed) throw new ActivationError('somebody else changed this at the same moment; try again');
-    this.#remembered.forget(tenant);
+    this.#cache.forget(tenant);
   }
 
-  #known(tenant: Tenant): Promise<Known> {
-    return this.#remembered.get(tenant, () => this.#read(tenant));
+  #cached(tenant: Tenant): Promise<CachedActivation> {
+    return this.#cache.get(tenant, () => this.#read(tenant));
   }
 
-  async #read(tenant: Tenant): Promise<Known> {
+  async #read(tenant: Tenant): Promise<CachedActivation> {
     const enabled = (await this.#enablement(tenant))?.processor;
     const settings = new Map<string, ProcessorSettings>();
     const tampered = new Set<string>();
     for (const [name, stored] of await findSettings(this.#database, this.#keyring, tenant)) {
       if (stored.isTampered) tampered.add(name);
-      else settings.set(name, settingsInForce(this.#table(name), stored.given));
+      else settings.set(name, effectiveSettings(this.#table(name), stored.configured));
     }
     return { enabled, settings, tampered };
   }

@@ -10,19 +10,27 @@ import { type Page, readCursor, walk, writeCursor } from '../storage/page.ts';
 import { findLane } from './lane.ts';
 import { listOperations } from './operation-store.ts';
 import type { Operation, Payment } from './payment.ts';
-import { checkFilter, checkSpan, idsOf, looksInside, matches, mayMatch, type PaymentFilter } from './payment-filter.ts';
-import { type ListedPayment, listedPayment, paymentsBetween } from './payment-store.ts';
+import {
+  assertFilter,
+  assertPeriod,
+  idRange,
+  matches,
+  mayMatch,
+  needsUnsealing,
+  type PaymentFilter,
+} from './payment-filter.ts';
+import { type ListedPayment, listPaymentRows, toListedPayment } from './payment-store.ts';
 import type { Status } from './transitions.ts';
 
 export interface PaymentPage extends Page<ListedPayment> {
   /** All that were begun after this were looked at; undefined when there is none beyond the page. */
-  readonly lookedUntil: number | undefined;
+  readonly searchedUntil: number | undefined;
 }
 
 /** A payment with all that was done on it, in the order of time, its first operation first. */
 export interface PaymentDetail {
   readonly payment: Payment;
-  readonly doubtfulAt: number | undefined;
+  readonly inDoubtSince: number | undefined;
   readonly operations: readonly Operation[];
 }
 
@@ -38,7 +46,7 @@ export interface PaymentCount {
 }
 
 /** Payments as people look for them. */
-export class PaymentListing {
+export class PaymentQueries {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #counts: Kept<PaymentCount[]>;
@@ -54,8 +62,8 @@ export class PaymentListing {
    * `invalid_field`.
    */
   async list(tenant: Tenant, filter: PaymentFilter, cursor?: string): Promise<PaymentPage> {
-    checkFilter(filter);
-    const [from, to] = idsOf(filter);
+    assertFilter(filter);
+    const [from, to] = idRange(filter);
     const begin = cursor === undefined ? to : readCursor(cursor, '')[0];
     const { items, last, isEnd } = await walk<Row, ListedPayment>({
       read: (after, limit) => {
@@ -64,9 +72,9 @@ export class PaymentListing {
       },
       take: (row) => this.#matching(tenant, filter, row),
     });
-    if (isEnd || last === undefined) return { items, cursor: undefined, lookedUntil: undefined };
+    if (isEnd || last === undefined) return { items, cursor: undefined, searchedUntil: undefined };
     const id = text(last, 'id');
-    return { items, cursor: writeCursor(id), lookedUntil: parseIdTime(id) };
+    return { items, cursor: writeCursor(id), searchedUntil: parseIdTime(id) };
   }
 
   /** By the id of any of its operations, ours or the processor's. Throws `unknown_payment`. */
@@ -75,12 +83,12 @@ export class PaymentListing {
     if (found === undefined) throw new Failure('unknown_payment', { field: 'id' });
     const { payment, first, schedule } = found;
     const later = await listOperations(this.#database, this.#keyring, tenant, payment.id);
-    return { payment, doubtfulAt: schedule.doubtfulAt, operations: [first, ...later] };
+    return { payment, inDoubtSince: schedule.inDoubtSince, operations: [first, ...later] };
   }
 
   /** By the hour in which they were begun, in its order: from the hour of `from` to that before `to`. Throws `invalid_field`. */
   async counts(tenant: Tenant, from: number, to: number): Promise<PaymentCount[]> {
-    checkSpan(from, to);
+    assertPeriod(from, to);
     const counts: PaymentCount[] = [];
     // Day by day, so that other requests go on between them, and what was counted serves other times as well.
     for (let day = from - (from % DAY); day < to; day += DAY) counts.push(...(await this.#ofDay(tenant, day)));
@@ -91,7 +99,7 @@ export class PaymentListing {
     return this.#counts.get(`${environment}/${account}/${day}`, async () => {
       // SQLite reads without a pause.
       await setImmediate();
-      const rows = await this.#database.read(BY_HOUR, account, environment, ...idsOf({ from: day, to: day + DAY }));
+      const rows = await this.#database.read(BY_HOUR, account, environment, ...idRange({ from: day, to: day + DAY }));
       return rows.map((row) => ({
         hour: integer(row, 'hours') * HOUR,
         status: text(row, 'status') as Status,
@@ -102,18 +110,13 @@ export class PaymentListing {
 
   async #matching(tenant: Tenant, filter: PaymentFilter, row: Row): Promise<ListedPayment | undefined> {
     const columns = { status: text(row, 'status') as Status, processor: text(row, 'processor') };
-    if (!mayMatch(filter, { ...columns, doubtfulAt: integerOrNull(row, 'doubtful_at') })) return undefined;
-    const listed = await listedPayment(this.#keyring, tenant, row);
-    if (listed.payment === undefined) return looksInside(filter) ? undefined : listed;
+    if (!mayMatch(filter, { ...columns, inDoubtSince: integerOrNull(row, 'doubtful_at') })) return undefined;
+    const listed = await toListedPayment(this.#keyring, tenant, row);
+    if (listed.payment === undefined) return needsUnsealing(filter) ? undefined : listed;
     return matches(filter, listed.payment) ? listed : undefined;
   }
 
-  #rows(
-    tenant: Tenant,
-    { isDoubtful }: PaymentFilter,
-    range: readonly [string, string],
-    limit: number,
-  ): Promise<Row[]> {
-    return paymentsBetween(this.#database, tenant, range, limit, isDoubtful === true);
+  #rows(tenant: Tenant, { isInDoubt }: PaymentFilter, range: readonly [string, string], limit: number): Promise<Row[]> {
+    return listPaymentRows(this.#database, tenant, range, limit, isInDoubt === true);
   }
 }

@@ -17,10 +17,10 @@ import { Failure } from '../kernel/failure.ts';
 import { Placeholders } from '../placeholders/placeholders.ts';
 import { commitAll, write } from '../storage/database.ts';
 import { Vault } from '../vault/vault.ts';
-import { wirePayments } from './clockwork.ts';
-import { OUTCOMES, type PaymentFilter } from './payment-filter.ts';
-import { PaymentListing } from './payment-listing.ts';
-import { countDoubtful } from './payment-store.ts';
+import { APPROVAL_BY_STATUS, type PaymentFilter } from './payment-filter.ts';
+import { PaymentQueries } from './payment-queries.ts';
+import { createPaymentServices } from './payment-services.ts';
+import { countInDoubt } from './payment-store.ts';
 import type { Payments } from './payments.ts';
 import { ProcessorHosts } from './processor-hosts.ts';
 import { newProcessors } from './processors.ts';
@@ -31,12 +31,12 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
   let service: TestService;
   let me: Merchant;
   let tenant: Tenant;
-  let listing: PaymentListing;
+  let listing: PaymentQueries;
   before(async () => {
     service = await startTestService();
     me = await newMerchant(service);
     tenant = { account: me.account, environment: 'sandbox' };
-    listing = new PaymentListing(service.core);
+    listing = new PaymentQueries(service.core);
   });
   after(() => service.stop());
 
@@ -45,7 +45,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
       const page = await listing.list(tenant, filter, cursor);
       found.push(...page.items.map(({ id }) => id));
-      assert.equal(page.lookedUntil === undefined, page.cursor === undefined);
+      assert.equal(page.searchedUntil === undefined, page.cursor === undefined);
       cursor = page.cursor;
     }
     return found;
@@ -55,7 +55,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
     const vault = new Vault(core);
     const captures = new Captures({ ...core, vault });
     const fails = (_: unknown, error: unknown): void => assert.fail(String(error));
-    return wirePayments({
+    return createPaymentServices({
       ...core,
       processors: newProcessors({ ...core, hosts: new ProcessorHosts() }).byName,
       vault,
@@ -64,7 +64,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
       isOurTurn: async () => false,
       observe: () => undefined,
       failed: fails,
-      failedLook: fails,
+      onRecoveryError: fails,
     }).payments;
   };
 
@@ -94,7 +94,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
       [{ lastFour: '4242' }, []],
       [{ from: start, to: between }, [one]],
       [{ from: between }, all.slice(0, 3)],
-      [{ isDoubtful: true }, []],
+      [{ isInDoubt: true }, []],
     ];
     for (const [filter, found] of expected) assert.deepEqual(await ids(filter), found, Object.keys(filter).join());
     const other = { account: await service.newAccount(), environment: 'sandbox' } as const;
@@ -105,13 +105,13 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
 
   test('with an outcome that nobody knows', async () => {
     await me.order('authorization', { amount: TIMES_OUT });
-    const { items } = await listing.list(tenant, { isDoubtful: true });
+    const { items } = await listing.list(tenant, { isInDoubt: true });
     assert.equal(items.length, 1);
-    assert.ok(items[0]?.doubtfulAt !== undefined);
+    assert.ok(items[0]?.inDoubtSince !== undefined);
     const elsewhere = { account: await service.newAccount(), environment: 'sandbox' } as const;
-    assert.equal(await countDoubtful(service.core.database, tenant), 1);
-    assert.equal(await countDoubtful(service.core.database, elsewhere), 0);
-    assert.deepEqual(await ids({ isDoubtful: true, statuses: ['Collected'] }), []);
+    assert.equal(await countInDoubt(service.core.database, tenant), 1);
+    assert.equal(await countInDoubt(service.core.database, elsewhere), 0);
+    assert.deepEqual(await ids({ isInDoubt: true, statuses: ['Collected'] }), []);
   });
 
   test('with all that was done on one, in order', async () => {
@@ -121,9 +121,9 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
     await me.move('refund', id, REJECTED / 100);
     const { payment, operations } = await listing.detail(tenant, id);
     assert.deepEqual(operations.map(({ type }) => type).slice(0, 3), ['authorization', 'capture', 'payment_refund']);
-    assert.equal(payment.begun, operations.length);
+    assert.equal(payment.operationCount, operations.length);
     assert.deepEqual(
-      operations.slice(0, 3).map(({ after: stood }) => [stood?.status, stood?.refunded]),
+      operations.slice(0, 3).map(({ stateAfter: stood }) => [stood?.status, stood?.refunded]),
       [
         ['Authorized', 0n],
         ['Collected', 0n],
@@ -153,7 +153,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
     assert.ok(first.items.filter(({ payment }) => payment === undefined).length >= 49);
     // Nothing that is sealed can be said of them, so the page ends with the number that was looked at.
     const sought = await listing.list(mine, { referenceCode: 'A-1001' });
-    assert.ok(sought.items.length <= 1 && sought.cursor !== undefined && sought.lookedUntil !== undefined);
+    assert.ok(sought.items.length <= 1 && sought.cursor !== undefined && sought.searchedUntil !== undefined);
     const rest = await listing.list(mine, { referenceCode: 'A-1001' }, sought.cursor);
     assert.deepEqual(
       [...sought.items, ...rest.items].map((item) => item.id),
@@ -179,7 +179,10 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
       { hour, status: 'Declined', number: 1 },
       { hour: hour + 2 * HOUR, status: 'Collected', number: 1 },
     ]);
-    assert.deepEqual([OUTCOMES.Voided, OUTCOMES.ProcessorError, OUTCOMES.Opened], ['approved', 'not-approved', 'none']);
+    assert.deepEqual(
+      [APPROVAL_BY_STATUS.Voided, APPROVAL_BY_STATUS.ProcessorError, APPROVAL_BY_STATUS.Opened],
+      ['approved', 'not-approved', 'none'],
+    );
     await assert.rejects(listing.counts(tenant, 0, 93 * DAY), { code: 'invalid_field' });
   });
 
@@ -207,7 +210,11 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
       payments.operate(
         { tenant, origin: PERSON },
         id,
-        { type: 'payment_refund', amount: { text: '1', currency: undefined }, seen: payment.begun },
+        {
+          type: 'payment_refund',
+          amount: { text: '1', currency: undefined },
+          expectedOperations: payment.operationCount,
+        },
         undefined,
         undefined,
       );
@@ -221,7 +228,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
     const after = await listing.detail(tenant, id);
     assert.deepEqual([after.payment.refunded, after.operations.length], [100n, 2]);
     // Who has looked again may.
-    const again = { type: 'payment_refund' as const, amount: undefined, seen: after.payment.begun };
+    const again = { type: 'payment_refund' as const, amount: undefined, seen: after.payment.operationCount };
     await payments.operate({ tenant, origin: PERSON }, id, again, undefined, undefined);
     assert.equal((await listing.detail(tenant, id)).payment.refunded, 10_000n);
   });
