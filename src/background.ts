@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { Inactivity } from '../console/people/inactivity.ts';
 import type { Authentication } from './accounts/authentication.ts';
 import { MAC_TABLES } from './accounts/mac-tables.ts';
@@ -15,6 +14,7 @@ import type { Idempotency } from './idempotency/idempotency.ts';
 import { MINUTE } from './kernel/clock.ts';
 import { LIMITS } from './kernel/limits.ts';
 import type { TimeReading } from './kernel/time-guard.ts';
+import { delay } from './kernel/timers.ts';
 import { hasDuePayments } from './payments/payment-store.ts';
 import type { Statistics } from './storage/statistics.ts';
 import { type Chore, SWEEP_EVERY_MS, type Sweep, Sweeper } from './storage/sweeper.ts';
@@ -77,7 +77,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
   const verification = new PeriodicVerification({
     ...core,
     isOurTurn: leases.holdsLease('verification'),
-    pause: (milliseconds) => pause(milliseconds, undefined, { ref: false }),
+    pause: (milliseconds) => delay(time, milliseconds),
     onFault: ({ fault, kind }) => log.error('audit log not in order', { reason: fault, sweep: kind }),
   });
   const reportMissingSadKeys = createMissingKeyReport(captures, log);

@@ -18,6 +18,7 @@ import type { Clock, MonotonicClock } from './kernel/clock.ts';
 import { ENVIRONMENTS } from './kernel/environment.ts';
 import { OperatorError } from './kernel/operator-error.ts';
 import { TimeGuard } from './kernel/time-guard.ts';
+import type { Timers } from './kernel/timers.ts';
 import { PaymentActivations, type Processors } from './payments/payment-activations.ts';
 import { ProcessorHosts } from './payments/processor-hosts.ts';
 import type { OnHostRefused } from './payments/processors/connection.ts';
@@ -57,6 +58,8 @@ export interface Clocks {
   /** Decides over SQLite; over PostgreSQL it carries the time of the database on. */
   readonly clock: Clock;
   readonly monotonic: MonotonicClock;
+  /** Absent: those of the machine. */
+  readonly timers?: Timers;
 }
 
 /** Database, keys and accounts: what the command line and the service share. Makes what is missing. */
@@ -86,7 +89,7 @@ export async function openCore(
     await keyring.initialize(KEY_ENVIRONMENTS);
     const journalKey = await keyring.firstDigestKey(JOURNAL_KEY);
     await database.useJournalKey(journalKey);
-    const time = new TimeGuard({ clock, monotonic: clocks.monotonic });
+    const time = new TimeGuard({ clock, monotonic: clocks.monotonic, timers: clocks.timers });
     const clockRecords = await ClockRecordStore.open(database, keyring);
     const known = await clockRecords.list();
     time.begin(known.trusted?.at, knownJump(known));

@@ -43,6 +43,7 @@ const CONCURRENCY = 3;
 const WITHIN_MS = 600_000;
 /** A process that is over this time, too, is killed. */
 const KILLED_AFTER_MS = WITHIN_MS + 20_000;
+const MEASURE = pathToFileURL(join(import.meta.dirname, 'measure.ts')).href;
 const DEADLINE = pathToFileURL(join(import.meta.dirname, 'deadline.ts')).href;
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
@@ -89,7 +90,15 @@ function inProcesses(files: readonly string[]): string[] {
   });
   const written = groups.map((group, index) => {
     const path = join(scratch, `group-${index + 1}.test.mjs`);
-    writeFileSync(path, ["import { describe } from 'node:test';", ...group.map(asSuite), ''].join('\n'));
+    writeFileSync(
+      path,
+      [
+        "import { after, before, describe } from 'node:test';",
+        `import { startMeasuring } from ${JSON.stringify(MEASURE)};`,
+        ...group.map(asSuite),
+        '',
+      ].join('\n'),
+    );
     return path;
   });
   return [...alone.map((file) => join(root, file)), ...written];
@@ -97,7 +106,7 @@ function inProcesses(files: readonly string[]): string[] {
 
 function asSuite(file: string): string {
   const [name, url] = [file, pathToFileURL(join(root, file)).href].map((part) => JSON.stringify(part));
-  return `describe(${name}, () => import(${url}));`;
+  return `describe(${name}, () => { let end; before(() => { end = startMeasuring(${name}); }); after(() => end()); return import(${url}); });`;
 }
 
 const failureTypeOf = (error: unknown): unknown => (error as { readonly failureType?: unknown }).failureType;

@@ -148,14 +148,15 @@ export class Idempotency {
 
   #claim(tenant: Tenant, id: Uint8Array, owner: string): Claim {
     const where = [tenant.account, tenant.environment, id, owner];
-    const renewal = setInterval(() => {
+    const renew = (): void => {
+      cancel = this.#time.after(RENEWAL_MS, renew);
       const until = this.#time.steadyNow() + LEASE_MS;
       this.#database
         .commit({ account: tenant.account, writes: [write(RENEW, [until, ...where])] })
         .catch(() => undefined);
-    }, RENEWAL_MS);
-    renewal.unref();
-    const stop = (): void => clearInterval(renewal);
+    };
+    let cancel = this.#time.after(RENEWAL_MS, renew);
+    const stop = (): void => cancel();
     const keep = async ({ status, body }: Answer): Promise<Write> => {
       const seal = await this.#keyring.sealer(tenant, 'idempotency', 1);
       return write(KEEP, [status, seal(placeOfAnswer(tenant, id), body), this.#expiry(), ...where], 1);

@@ -1,8 +1,9 @@
 import type { Clock, MonotonicClock } from './clock.ts';
 import { LIMITS } from './limits.ts';
+import { systemTimers, type Timers } from './timers.ts';
 
-/** Time for decisions that a jump of the clock must not spoil. */
-export interface TrustedTime {
+/** Time for decisions and periodic work that a jump of the clock must not spoil. */
+export interface TrustedTime extends Timers {
   /**
    * Returns the time of the deciding clock, or undefined while it is not trusted. Code that destroys records asks here
    * for each decision and waits while there is no time: the time that it gets was compared at this very moment.
@@ -90,14 +91,24 @@ const MAX_DRIFT = 0.01;
 export class TimeGuard implements TrustedTime {
   readonly #clock: Clock;
   readonly #monotonic: MonotonicClock;
+  readonly #timers: Timers;
   #reference: Reference | undefined;
   #isTrusted: boolean | undefined;
   #lastTrusted: number | undefined;
   #onChange: (reading: TimeReading) => void = () => undefined;
 
-  constructor({ clock, monotonic }: { clock: Clock; monotonic: MonotonicClock }) {
+  constructor({
+    clock,
+    monotonic,
+    timers = systemTimers,
+  }: {
+    clock: Clock;
+    monotonic: MonotonicClock;
+    timers?: Timers | undefined;
+  }) {
     this.#clock = clock;
     this.#monotonic = monotonic;
+    this.#timers = timers;
   }
 
   /**
@@ -152,6 +163,10 @@ export class TimeGuard implements TrustedTime {
       this.#onChange(reading);
     }
     return reading;
+  }
+
+  after(milliseconds: number, run: () => void): () => void {
+    return this.#timers.after(milliseconds, run);
   }
 
   trustedNow(): number | undefined {

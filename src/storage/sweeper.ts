@@ -35,7 +35,7 @@ export class Sweeper {
   readonly #failed: (kind: string, error: unknown) => void;
   /** How often in a row each kind has failed. */
   readonly #failures = new Map<string, number>();
-  #timer: NodeJS.Timeout | undefined;
+  #cancel: () => void = () => undefined;
   #running: Promise<void> = Promise.resolve();
   #stopped = false;
 
@@ -45,7 +45,7 @@ export class Sweeper {
     sweeps: readonly Sweep[];
     /** Done after the sweeps. */
     chores: readonly Chore[];
-    /** Asked before each call of a sweep. */
+    /** Asked before each call of a sweep; rounds wait by its timers. */
     time: TrustedTime;
     /** Asked before each round; absent: always. */
     isOurTurn?: () => Promise<boolean>;
@@ -63,17 +63,16 @@ export class Sweeper {
   }
 
   start(): void {
-    this.#timer = setTimeout(() => {
+    this.#cancel = this.#time.after(this.#every, () => {
       this.#running = this.sweep().finally(() => {
         if (!this.#stopped) this.start();
       });
-    }, this.#every);
-    this.#timer.unref();
+    });
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearTimeout(this.#timer);
+    this.#cancel();
     await this.#running;
   }
 
