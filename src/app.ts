@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { consoleRoutes, PAGES } from '../console/server/console.ts';
-import type { About } from '../console/server/route.ts';
+import type { ServiceInfo } from '../console/server/route.ts';
 import { Authentication } from './accounts/authentication.ts';
 import { AlteredRows } from './audit/altered-rows.ts';
 import { listVerifications } from './audit/verified-heads.ts';
@@ -187,7 +187,7 @@ interface ServerParts {
   readonly log: Log;
   readonly services: ReturnType<typeof createServices>;
   readonly endpoints: readonly Endpoint[];
-  readonly about: About;
+  readonly about: ServiceInfo;
   readonly isReady: () => Promise<boolean>;
 }
 
@@ -213,8 +213,8 @@ function createServers({ core, config, log, services, endpoints, about, isReady 
     console: createBaseServer(consoleOptions),
   };
   addAssets(apps.console, loadAssets(BUILT_CONSOLE), PAGES, random);
-  const parts = { ...core, vault, captures, payments, proxy, statistics, about };
-  const limits = { consoleUrl: config.consoleUrl, triesPerMinute: config.rates.failedAuthentication };
+  const parts = { ...core, vault, captures, payments, proxy, statistics, serviceInfo: about };
+  const limits = { consoleUrl: config.consoleUrl, attemptsPerMinute: config.rates.failedAuthentication };
   addJsonRoutes(apps.console, consoleRoutes(parts, limits));
   const distrust = () => time.read().distrust;
   for (const app of Object.values(apps)) addOperationalEndpoints(app, endpoints, { isReady, distrust }, VERSION);
@@ -234,7 +234,7 @@ const buildServiceInfo = (
   isShared: boolean,
   coreDumps: boolean | undefined,
   ports: () => Ports,
-): About => {
+): ServiceInfo => {
   const { consoleUrl, tlsFiles } = config;
   const host = consoleUrl === undefined ? 'localhost' : new URL(consoleUrl).hostname;
   return {
@@ -242,8 +242,8 @@ const buildServiceInfo = (
     startedAt,
     isShared,
     coreDumps,
-    urlOf: (environment) => `https://${host}:${ports()[environment]}`,
-    authority: () => (tlsFiles === undefined ? readCaCertificate(tlsFolder(config)) : undefined),
+    apiUrl: (environment) => `https://${host}:${ports()[environment]}`,
+    caCertificate: () => (tlsFiles === undefined ? readCaCertificate(tlsFolder(config)) : undefined),
     certificateEnd: () => findCertificateExpiry(tlsFiles ?? tlsFolder(config)),
   };
 };

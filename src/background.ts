@@ -1,4 +1,4 @@
-import { Inactivity } from '../console/people/inactivity.ts';
+import { InactiveUsers } from '../console/people/inactive-users.ts';
 import type { Authentication } from './accounts/authentication.ts';
 import { MAC_TABLES } from './accounts/mac-tables.ts';
 import type { AlteredRows } from './audit/altered-rows.ts';
@@ -143,7 +143,7 @@ function createSingleNodeTasks(
 /** Everything that destroys records when their time has come. */
 function createSweeps({ core, log, captures, vault, idempotency }: BackgroundParts): Sweep[] {
   const { approvals, people } = core;
-  const inactivity = new Inactivity(core, (count) => log.warn('inactive users stay enabled', { count }));
+  const inactivity = new InactiveUsers(core, (count) => log.warn('inactive users stay enabled', { count }));
   return [
     { kind: 'captures', isDue: (now) => captures.isSweepDue(now), run: (now) => captures.sweep(now) },
     { kind: 'sad keys', run: (now) => captures.sweepSadKeys(now) },

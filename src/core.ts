@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { openPeople } from '../console/people/open.ts';
+import { createPeopleServices } from '../console/people/people-services.ts';
 import { Accounts } from './accounts/accounts.ts';
 import { Approvals } from './accounts/approvals.ts';
 import { auditEntry } from './audit/audit.ts';
@@ -95,7 +95,7 @@ export async function openCore(
     time.begin(known.trusted?.at, knownJump(known));
     const sadKeys = new SadKeys({ keyring, store: opened.sadKeys, time, random });
     const accounts = new Accounts({ database, keyring, clock, random });
-    const people = openPeople({ database, keyring, clock, time, random });
+    const people = createPeopleServices({ database, keyring, clock, time, random });
     const approvals = new Approvals({ accounts, database, keyring, clock, random, approvers: people.team });
     const configurations = new Configurations({ database, keyring, clock, approvals });
     const hosts = new ProcessorHosts(config.processorHosts);

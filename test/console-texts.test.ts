@@ -8,7 +8,7 @@ import { routes } from '../console/server/routes.ts';
 import { en } from '../console/web/src/text/en.ts';
 import { es } from '../console/web/src/text/es.ts';
 import { expectedIn, faultIn, placeIn, refusalIn } from '../console/web/src/text/refusals.ts';
-import { listAuditOfService } from '../console/wire/audit.ts';
+import { listServiceAudit } from '../console/wire/audit.ts';
 import { RESTRICTED_ACTIONS } from '../src/accounts/approvals.ts';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
 import { AUDIT_ACTIONS } from '../src/audit/audit.ts';
@@ -83,7 +83,9 @@ describe('what the service tells as a word has a text', () => {
     ['every role', ROLE_NAMES.map((role) => `team.role.${role}`)],
     [
       'every change that takes two people',
-      routes.flatMap(({ definition: { byTwo } }) => (byTwo === undefined ? [] : [`approvals.action.${byTwo}`])),
+      routes.flatMap(({ definition: { dualControl } }) =>
+        dualControl === undefined ? [] : [`approvals.action.${dualControl}`],
+      ),
     ],
     [
       'every change of an operator that takes two people',
@@ -138,7 +140,7 @@ describe('what the audit log tells as a word has a text', () => {
   const wordsOf = (name: string): string[] =>
     details.flatMap((text) => quoted(new RegExp(`\`(?:detail\\.)?${name}\` \\(([^)]*)\\)`).exec(text)?.[1] ?? ''));
 
-  const filterNames = Object.keys(listAuditOfService.body?.schema['properties'] ?? {}).filter(
+  const filterNames = Object.keys(listServiceAudit.body?.schema['properties'] ?? {}).filter(
     (name) => name !== 'cursor',
   );
 

@@ -50,12 +50,12 @@ describe('what a browser says of a passkey', () => {
     const found = await fixture.parts.sessions.find(ana.grant.secret);
     return found ?? assert.fail('signed out');
   };
-  const options = async () => fixture.parts.ownFactors.passkeyOptions(await session(), CONSOLE);
+  const options = async () => fixture.parts.factorManagement.passkeyOptions(await session(), CONSOLE);
   const confirm = async (response: unknown): Promise<void> =>
-    fixture.parts.ownFactors.confirmPasskey(await session(), { response, label: 'Laptop' }, CONSOLE, VISITOR);
+    fixture.parts.factorManagement.confirmPasskey(await session(), { response, label: 'Laptop' }, CONSOLE, VISITOR);
   const add = async (wrongs: Wrongs = {}): Promise<void> => confirm(key.create(await options(), wrongs));
   const passkeys = async (): Promise<number> =>
-    (await fixture.parts.ownFactors.list(ana.id)).factors.filter(({ kind }) => kind === 'passkey').length;
+    (await fixture.parts.factorManagement.list(ana.id)).factors.filter(({ kind }) => kind === 'passkey').length;
 
   /** A certificate whose revocation list is at our server, and the authority that made it. */
   async function newChain(): Promise<{ authority: string; certificate: Uint8Array }> {

@@ -9,48 +9,48 @@ import { LIMITS } from '../../src/kernel/limits.ts';
  */
 
 /** Nobody is told which member it was. */
-class NoCredential extends Error {}
+class InvalidCredentialError extends Error {}
 
 type Members = Readonly<Record<string, unknown>>;
 
-const membersOf = (value: unknown): Members =>
+const toMembers = (value: unknown): Members =>
   typeof value === 'object' && value !== null ? (value as Members) : ({} as Members);
 
 /** Base64url. Throws when it is none, or longer than a real one. */
-function bytesIn(members: Members, name: string, most: number = LIMITS.credentialMemberCharacters): string {
+function parseBase64url(members: Members, name: string, max: number = LIMITS.credentialMemberCharacters): string {
   const text = members[name];
-  if (typeof text !== 'string' || text.length > most || !/^[\w-]+$/.test(text)) throw new NoCredential();
+  if (typeof text !== 'string' || text.length > max || !/^[\w-]+$/.test(text)) throw new InvalidCredentialError();
   return text;
 }
 
-const identityOf = (members: Members) => ({
-  id: bytesIn(members, 'id', LIMITS.credentialIdCharacters),
-  rawId: bytesIn(members, 'rawId', LIMITS.credentialIdCharacters),
+const parseIdentity = (members: Members) => ({
+  id: parseBase64url(members, 'id', LIMITS.credentialIdCharacters),
+  rawId: parseBase64url(members, 'rawId', LIMITS.credentialIdCharacters),
   type: members['type'] as 'public-key',
   clientExtensionResults: {},
 });
 
 /** Of a new passkey. Throws when a member is wrong, or for an attestation that nobody asked for. */
-export function madeCredential(given: unknown): RegistrationResponseJSON {
-  const members = membersOf(given);
-  const response = membersOf(members['response']);
-  const attestationObject = bytesIn(response, 'attestationObject');
-  if (!isUncertified(attestationObject)) throw new NoCredential();
-  const clientDataJSON = bytesIn(response, 'clientDataJSON');
-  const transports = transportsIn(response) as never;
-  return { ...identityOf(members), response: { clientDataJSON, attestationObject, transports } };
+export function parseRegistration(input: unknown): RegistrationResponseJSON {
+  const members = toMembers(input);
+  const response = toMembers(members['response']);
+  const attestationObject = parseBase64url(response, 'attestationObject');
+  if (!hasNoCertificate(attestationObject)) throw new InvalidCredentialError();
+  const clientDataJSON = parseBase64url(response, 'clientDataJSON');
+  const transports = parseTransports(response) as never;
+  return { ...parseIdentity(members), response: { clientDataJSON, attestationObject, transports } };
 }
 
 /** Of one that was used. Throws when a member is wrong. */
-export function usedCredential(given: unknown): AuthenticationResponseJSON {
-  const members = membersOf(given);
-  const response = membersOf(members['response']);
+export function parseAssertion(input: unknown): AuthenticationResponseJSON {
+  const members = toMembers(input);
+  const response = toMembers(members['response']);
   return {
-    ...identityOf(members),
+    ...parseIdentity(members),
     response: {
-      clientDataJSON: bytesIn(response, 'clientDataJSON'),
-      authenticatorData: bytesIn(response, 'authenticatorData'),
-      signature: bytesIn(response, 'signature'),
+      clientDataJSON: parseBase64url(response, 'clientDataJSON'),
+      authenticatorData: parseBase64url(response, 'authenticatorData'),
+      signature: parseBase64url(response, 'signature'),
     },
   };
 }
@@ -59,12 +59,12 @@ export function usedCredential(given: unknown): AuthenticationResponseJSON {
  * What a passkey says that it signed, before the signature is checked: whose it is, and the challenge. Both are empty where
  * the browser says nothing that can be read.
  */
-export function signedClaims(given: unknown): { readonly user: string; readonly challenge: string } {
+export function parseAssertionClaims(input: unknown): { readonly user: string; readonly challenge: string } {
   try {
-    const response = membersOf(membersOf(given)['response']);
-    const decode = (name: string): string => Buffer.from(bytesIn(response, name), 'base64url').toString('utf8');
+    const response = toMembers(toMembers(input)['response']);
+    const decode = (name: string): string => Buffer.from(parseBase64url(response, name), 'base64url').toString('utf8');
     const user = decode('userHandle');
-    const { challenge } = membersOf(JSON.parse(decode('clientDataJSON')));
+    const { challenge } = toMembers(JSON.parse(decode('clientDataJSON')));
     if (!/^[\w-]{1,64}$/.test(user) || typeof challenge !== 'string') return NO_CLAIMS;
     return { user, challenge };
   } catch {
@@ -79,14 +79,14 @@ const NO_CLAIMS = { user: '', challenge: '' };
  * one, or a signature by the passkey itself. Any other holds certificates. Whoever reads them spends a time that the sender
  * chooses, and asks for revocation lists at addresses that the sender chooses.
  */
-function isUncertified(attestationObject: string): boolean {
+function hasNoCertificate(attestationObject: string): boolean {
   const attestation = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url')));
   const [format, statement] = [attestation.get('fmt'), attestation.get('attStmt') as unknown];
   return format === 'none' || (format === 'packed' && statement instanceof Map && !statement.has('x5c'));
 }
 
 /** A browser may say any; only hints. */
-function transportsIn({ transports }: Members): string[] {
+function parseTransports({ transports }: Members): string[] {
   if (!Array.isArray(transports)) return [];
   return transports.slice(0, LIMITS.credentialTransports).filter(isTransport);
 }

@@ -11,7 +11,7 @@ import {
   write,
 } from '../../src/storage/database.ts';
 import type { Passkey } from './passkey.ts';
-import { openRecord, placeIn, sealRecord } from './sealing.ts';
+import { sealRecord, serviceContext, unsealRecord } from './sealing.ts';
 
 interface Records {
   /** Base32. */
@@ -45,24 +45,24 @@ export type NewFactor = { [K in FactorKind]: NewFactorOf<K> }[FactorKind];
 export type Factor = { [K in FactorKind]: FactorOf<K> }[FactorKind];
 
 const COLUMNS = 'person, id, kind, record, counter, created_at, last_used_at';
-const OF_PERSON = `select ${COLUMNS} from factors where person = ? order by created_at, id`;
+const LIST_BY_PERSON = `select ${COLUMNS} from factors where person = ? order by created_at, id`;
 const INSERT = `insert into factors (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?)`;
 const UPDATE = `update factors set record = ?, counter = ?, last_used_at = ?
   where person = ? and id = ? and record = ?`;
 const DELETE = 'delete from factors where person = ? and id = ?';
-const DELETE_ALL = 'delete from factors where person = ?';
+const DELETE_BY_PERSON = 'delete from factors where person = ?';
 
-type Bound = Pick<NewFactor, 'person' | 'id' | 'kind' | 'counter' | 'createdAt' | 'lastUsedAt'>;
+type BoundColumns = Pick<NewFactor, 'person' | 'id' | 'kind' | 'counter' | 'createdAt' | 'lastUsedAt'>;
 
 /** Binds every column in clear: turning back a counter in the database makes the factor invalid. */
-const placeOfRecord = ({ person, id, kind, counter, createdAt, lastUsedAt }: Bound): EncryptionContext =>
-  placeIn('factors', person, id, kind, ...[counter, createdAt, lastUsedAt ?? ''].map(String));
+const recordContext = ({ person, id, kind, counter, createdAt, lastUsedAt }: BoundColumns): EncryptionContext =>
+  serviceContext('factors', person, id, kind, ...[counter, createdAt, lastUsedAt ?? ''].map(String));
 
 /** Without those that were changed or moved in the database. */
-export async function factorsOf(database: Database, keyring: Keyring, person: string): Promise<Factor[]> {
+export async function listFactorsByPerson(database: Database, keyring: Keyring, person: string): Promise<Factor[]> {
   const factors: Factor[] = [];
-  for (const row of await database.read(OF_PERSON, person)) {
-    const factor = await readFactor(keyring, row);
+  for (const row of await database.read(LIST_BY_PERSON, person)) {
+    const factor = await unsealFactor(keyring, row);
     if (factor !== undefined) factors.push(factor);
   }
   return factors;
@@ -70,27 +70,27 @@ export async function factorsOf(database: Database, keyring: Keyring, person: st
 
 export async function insertFactor(keyring: Keyring, factor: NewFactor): Promise<Write> {
   const { person, id, kind, counter, createdAt, lastUsedAt } = factor;
-  const record = await sealRecord(keyring, placeOfRecord(factor), factor.record);
+  const record = await sealRecord(keyring, recordContext(factor), factor.record);
   return write(INSERT, [person, id, kind, record, counter, createdAt, lastUsedAt ?? null], 1);
 }
 
 /** Conflicts when the factor was used or changed since it was read, or is gone. */
-export const spendFactor = (keyring: Keyring, factor: Factor, counter: number, at: number): Promise<Write> =>
-  changeFactor(keyring, { ...factor, counter, lastUsedAt: at });
+export const consumeFactor = (keyring: Keyring, factor: Factor, counter: number, at: number): Promise<Write> =>
+  updateFactor(keyring, { ...factor, counter, lastUsedAt: at });
 
 /** Stores other values of a factor that was read. Conflicts as `spendFactor`. */
-export async function changeFactor(keyring: Keyring, factor: Factor): Promise<Write> {
+export async function updateFactor(keyring: Keyring, factor: Factor): Promise<Write> {
   const { person, id, counter, lastUsedAt, sealed } = factor;
-  const record = await sealRecord(keyring, placeOfRecord(factor), factor.record);
+  const record = await sealRecord(keyring, recordContext(factor), factor.record);
   return write(UPDATE, [record, counter, lastUsedAt ?? null, person, id, sealed], 1);
 }
 
 /** Conflicts when it is gone. */
 export const deleteFactor = (person: string, id: string): Write => write(DELETE, [person, id], 1);
 
-export const deleteFactorsOf = (person: string): Write => write(DELETE_ALL, [person]);
+export const deleteFactorsByPerson = (person: string): Write => write(DELETE_BY_PERSON, [person]);
 
-async function readFactor(keyring: Keyring, row: Row): Promise<Factor | undefined> {
+async function unsealFactor(keyring: Keyring, row: Row): Promise<Factor | undefined> {
   const sealed = blob(row, 'record');
   const bound = {
     person: text(row, 'person'),
@@ -100,6 +100,6 @@ async function readFactor(keyring: Keyring, row: Row): Promise<Factor | undefine
     createdAt: integer(row, 'created_at'),
     lastUsedAt: integerOrNull(row, 'last_used_at'),
   };
-  const record = await openRecord(keyring, placeOfRecord(bound), sealed);
+  const record = await unsealRecord(keyring, recordContext(bound), sealed);
   return record === undefined ? undefined : ({ ...bound, record, sealed } as Factor);
 }

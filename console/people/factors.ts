@@ -1,21 +1,26 @@
 import { Failure, invalid } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
+import type { RelyingParty } from './client-context.ts';
 import type { NewFactor } from './factor-store.ts';
-import { readNewPasskey } from './passkey.ts';
-import { readLabel } from './person.ts';
-import { digestsOfCodes, newRecoveryCodes } from './recovery-codes.ts';
-import type { Means } from './sealing.ts';
+import { verifyRegistration } from './passkey.ts';
+import { parseLabel } from './person.ts';
+import { digestRecoveryCodes, newRecoveryCodes } from './recovery-codes.ts';
+import type { PeopleDependencies } from './sealing.ts';
 import type { Session } from './session.ts';
-import { keepNotes } from './sessions.ts';
-import type { RelyingParty } from './visitor.ts';
+import { saveNotes } from './sessions.ts';
 
 /** New second factors of a person, to be kept. */
 
 const ID_CHARACTERS = 14;
 
 /** `step`: of the code that showed that the app works, which is used with this. */
-export const totpFactor = (means: Means, person: string, secret: string, step: number): NewFactor => ({
-  ...newFactor(means, person),
+export const newTotpFactor = (
+  dependencies: PeopleDependencies,
+  person: string,
+  secret: string,
+  step: number,
+): NewFactor => ({
+  ...newFactorColumns(dependencies, person),
   kind: 'totp',
   record: { secret },
   counter: step,
@@ -25,29 +30,32 @@ export const totpFactor = (means: Means, person: string, secret: string, step: n
  * With the session as it is then: its challenge is used up, whatever comes of it. Throws `not_possible` when the browser did
  * not make the passkey as the session asked for, and `changed_meanwhile` when somebody else uses the challenge.
  */
-export async function passkeyFactor(
-  means: Means,
+export async function registerPasskey(
+  dependencies: PeopleDependencies,
   before: Session,
-  made: { readonly response: unknown; readonly label: string },
+  registration: { readonly response: unknown; readonly label: string },
   relyingParty: RelyingParty,
 ): Promise<{ factor: NewFactor; session: Session }> {
-  const label = readLabel(made.label);
+  const label = parseLabel(registration.label);
   const { challenge } = before.notes;
-  const session = challenge === undefined ? before : await keepNotes(means, before, { challenge: undefined });
-  const read = challenge && (await readNewPasskey(made.response, { challenge, relyingParty, label }));
-  if (!read) throw new Failure('not_possible', { message: 'The passkey could not be made. Try again.' });
-  const record = { record: read.passkey, counter: read.counter };
-  return { session, factor: { ...newFactor(means, before.person), kind: 'passkey', ...record } };
+  const session = challenge === undefined ? before : await saveNotes(dependencies, before, { challenge: undefined });
+  const verified = challenge && (await verifyRegistration(registration.response, { challenge, relyingParty, label }));
+  if (!verified) throw new Failure('not_possible', { message: 'The passkey could not be made. Try again.' });
+  const record = { record: verified.passkey, counter: verified.counter };
+  return { session, factor: { ...newFactorColumns(dependencies, before.person), kind: 'passkey', ...record } };
 }
 
 /** The codes themselves are shown once and kept nowhere. */
-export async function recoveryFactor(means: Means, person: string): Promise<{ codes: string[]; factor: NewFactor }> {
-  const codes = newRecoveryCodes(means.random);
-  const record = { digests: await digestsOfCodes(means.keyring, person, codes) };
-  return { codes, factor: { ...newFactor(means, person), kind: 'recovery-codes', record, counter: 0 } };
+export async function newRecoveryCodesFactor(
+  dependencies: PeopleDependencies,
+  person: string,
+): Promise<{ codes: string[]; factor: NewFactor }> {
+  const codes = newRecoveryCodes(dependencies.random);
+  const record = { digests: await digestRecoveryCodes(dependencies.keyring, person, codes) };
+  return { codes, factor: { ...newFactorColumns(dependencies, person), kind: 'recovery-codes', record, counter: 0 } };
 }
 
-const newFactor = ({ clock, random }: Means, person: string) => ({
+const newFactorColumns = ({ clock, random }: PeopleDependencies, person: string) => ({
   person,
   id: newId('factor', ID_CHARACTERS, random),
   createdAt: clock(),

@@ -42,22 +42,22 @@ export class FairQueue {
   }
 
   #wait(source: string): Promise<void> {
-    const own = this.#waiting.get(source) ?? [];
-    if (own.length >= this.#perSource || (this.#count >= this.#total && !this.#makeRoom(own.length)))
+    const queue = this.#waiting.get(source) ?? [];
+    if (queue.length >= this.#perSource || (this.#count >= this.#total && !this.#makeRoom(queue.length)))
       throw new Failure('unavailable');
     this.#count++;
     return new Promise((start, reject) => {
-      own.push({ start, reject });
-      this.#waiting.set(source, own);
+      queue.push({ start, reject });
+      this.#waiting.set(source, queue);
     });
   }
 
   /** Gives up the newest task of the source with the most, if that source would still have more than `own`. */
-  #makeRoom(own: number): boolean {
+  #makeRoom(queued: number): boolean {
     const [source, longest] = [...this.#waiting].reduce((one, other) =>
       other[1].length > one[1].length ? other : one,
     );
-    if (longest.length <= own + 1) return false;
+    if (longest.length <= queued + 1) return false;
     longest.pop()?.reject(new Failure('unavailable'));
     if (longest.length === 0) this.#waiting.delete(source);
     this.#count--;

@@ -7,8 +7,8 @@ import {
   verifyRegistrationResponse,
 } from '@simplewebauthn/server';
 import { MINUTE, type Random } from '../../src/kernel/clock.ts';
-import { madeCredential, usedCredential } from './credential.ts';
-import type { RelyingParty } from './visitor.ts';
+import type { RelyingParty } from './client-context.ts';
+import { parseAssertion, parseRegistration } from './credential.ts';
 
 /** WebAuthn credentials (W3C WebAuthn Level 3), always with verification of the user: a finger, a face or a PIN. */
 
@@ -26,14 +26,14 @@ const ALGORITHMS = [-8, -7, -257];
 const CHALLENGE_BYTES = 32;
 const TIMEOUT_MS = 5 * MINUTE;
 
-const descriptorOf = ({ credential, transports }: Passkey) => ({ id: credential, transports: [...transports] });
+const toDescriptor = ({ credential, transports }: Passkey) => ({ id: credential, transports: [...transports] });
 
 /** What a browser needs to make a passkey; its challenge is to be kept. */
-export function creationOptions(
+export function buildCreationOptions(
   random: Random,
   relyingParty: RelyingParty,
   person: { readonly id: string; readonly email: string; readonly name: string },
-  present: readonly Passkey[],
+  existing: readonly Passkey[],
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
   return generateRegistrationOptions({
     rpName: relyingParty.name,
@@ -45,7 +45,7 @@ export function creationOptions(
     timeout: TIMEOUT_MS,
     attestationType: 'none',
     supportedAlgorithmIDs: ALGORITHMS,
-    excludeCredentials: present.map(descriptorOf),
+    excludeCredentials: existing.map(toDescriptor),
     authenticatorSelection: { residentKey: 'preferred', userVerification: 'required' },
   });
 }
@@ -56,10 +56,10 @@ export const newRequestOptions = (
   relyingParty: RelyingParty,
   passkeys: readonly Passkey[],
 ): Promise<PublicKeyCredentialRequestOptionsJSON> =>
-  requestOptions(new Uint8Array(random.bytes(CHALLENGE_BYTES)), relyingParty, passkeys);
+  buildRequestOptions(new Uint8Array(random.bytes(CHALLENGE_BYTES)), relyingParty, passkeys);
 
 /** Without passkeys the browser offers those that it finds for this site. */
-export function requestOptions(
+export function buildRequestOptions(
   challenge: Uint8Array,
   relyingParty: RelyingParty,
   passkeys: readonly Passkey[],
@@ -68,19 +68,19 @@ export function requestOptions(
     rpID: relyingParty.id,
     challenge: new Uint8Array(challenge),
     timeout: TIMEOUT_MS,
-    allowCredentials: passkeys.map(descriptorOf),
+    allowCredentials: passkeys.map(toDescriptor),
     userVerification: 'required',
   });
 }
 
 /** The passkey that a browser made, and its signature counter; undefined when anything about it is wrong. */
-export async function readNewPasskey(
+export async function verifyRegistration(
   response: unknown,
   { challenge, relyingParty, label }: { challenge: string; relyingParty: RelyingParty; label: string },
 ): Promise<{ passkey: Passkey; counter: number } | undefined> {
   try {
     const { verified, registrationInfo } = await verifyRegistrationResponse({
-      response: madeCredential(response),
+      response: parseRegistration(response),
       expectedChallenge: challenge,
       expectedOrigin: relyingParty.origin,
       expectedRPID: relyingParty.id,
@@ -89,8 +89,8 @@ export async function readNewPasskey(
     });
     if (!verified) return undefined;
     const { id, publicKey, counter, transports = [] } = registrationInfo.credential;
-    const known = { credential: id, publicKey: Buffer.from(publicKey).toString('base64url') };
-    return { passkey: { ...known, transports, label }, counter };
+    const passkey = { credential: id, publicKey: Buffer.from(publicKey).toString('base64url') };
+    return { passkey: { ...passkey, transports, label }, counter };
   } catch {
     // The library throws for everything that is wrong with what the browser sent, with texts that quote it.
     return undefined;
@@ -98,21 +98,21 @@ export async function readNewPasskey(
 }
 
 /** The id of the credential that a browser says it used. */
-export function credentialOf(response: unknown): string | undefined {
+export function findCredentialId(response: unknown): string | undefined {
   const id = (response as { id?: unknown } | null | undefined)?.id;
   return typeof id === 'string' ? id : undefined;
 }
 
 /** The new signature counter; undefined when the signature is not by this passkey over this challenge, or the counter is old. */
-export async function readSignature(
+export async function verifyAssertion(
   response: unknown,
-  of: { passkey: Passkey; counter: number; challenge: string; relyingParty: RelyingParty },
+  expected: { passkey: Passkey; counter: number; challenge: string; relyingParty: RelyingParty },
 ): Promise<number | undefined> {
-  const { passkey, counter, challenge, relyingParty } = of;
+  const { passkey, counter, challenge, relyingParty } = expected;
   const publicKey = new Uint8Array(Buffer.from(passkey.publicKey, 'base64url'));
   try {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-      response: usedCredential(response),
+      response: parseAssertion(response),
       expectedChallenge: challenge,
       expectedOrigin: relyingParty.origin,
       expectedRPID: relyingParty.id,

@@ -35,17 +35,17 @@ const found = async (secret: string): Promise<Session> => {
   return session;
 };
 const add = async (wrongs: Wrongs = {}, label = 'Laptop', secret = ana.grant.secret): Promise<void> => {
-  const { ownFactors } = fixture.parts;
-  const options = await ownFactors.passkeyOptions(await found(secret), CONSOLE);
+  const { factorManagement } = fixture.parts;
+  const options = await factorManagement.passkeyOptions(await found(secret), CONSOLE);
   const response = key.create(options, wrongs);
-  await ownFactors.confirmPasskey(await found(secret), { response, label }, CONSOLE, VISITOR);
+  await factorManagement.confirmPasskey(await found(secret), { response, label }, CONSOLE, VISITOR);
 };
-const password = async (): Promise<string> => (await fixture.parts.signIn.givePassword(ana, VISITOR)).secret;
+const password = async (): Promise<string> => (await fixture.parts.signIn.submitPassword(ana, VISITOR)).secret;
 const give = async (secret: string, response: unknown) =>
-  fixture.parts.signIn.giveFactor(await found(secret), { kind: 'passkey', response, relyingParty: CONSOLE }, VISITOR);
+  fixture.parts.signIn.submitFactor(await found(secret), { kind: 'passkey', response, relyingParty: CONSOLE }, VISITOR);
 const signIn = async (wrongs: Wrongs = {}) => {
   const secret = await password();
-  const options = await fixture.parts.signIn.challenge(await found(secret), CONSOLE);
+  const options = await fixture.parts.signIn.createChallenge(await found(secret), CONSOLE);
   return give(secret, key.get(options, wrongs));
 };
 
@@ -59,7 +59,7 @@ const WRONGS: Readonly<Record<string, Wrongs>> = {
 describe('a passkey', () => {
   test('is made by who is signed in, and then takes the place of a code', async () => {
     await add();
-    const { factors } = await fixture.parts.ownFactors.list(ana.id);
+    const { factors } = await fixture.parts.factorManagement.list(ana.id);
     assert.deepEqual(
       factors.map(({ kind, label }) => [kind, label]),
       [
@@ -70,7 +70,7 @@ describe('a passkey', () => {
     const { session } = await signIn();
     assert.equal(session.stage, 'signed-in');
     assert.equal(session.person, ana.id);
-    const used = (await fixture.parts.ownFactors.list(ana.id)).factors.find(({ kind }) => kind === 'passkey');
+    const used = (await fixture.parts.factorManagement.list(ana.id)).factors.find(({ kind }) => kind === 'passkey');
     assert.ok(used?.lastUsedAt !== undefined);
   });
 
@@ -86,10 +86,10 @@ describe('a passkey', () => {
   test('answers each challenge once', async () => {
     await add();
     const secret = await password();
-    const options = await fixture.parts.signIn.challenge(await found(secret), CONSOLE);
+    const options = await fixture.parts.signIn.createChallenge(await found(secret), CONSOLE);
     await assertFails('sign_in_refused', give(secret, key.get(options, { verified: false })));
     await assertFails('sign_in_refused', give(secret, key.get(options)));
-    const again = await fixture.parts.signIn.challenge(await found(secret), CONSOLE);
+    const again = await fixture.parts.signIn.createChallenge(await found(secret), CONSOLE);
     assert.notEqual(again.challenge, options.challenge);
     const response = key.get(again);
     const done = await Promise.allSettled([give(secret, response), give(secret, response)]);
@@ -99,8 +99,8 @@ describe('a passkey', () => {
   test('answers no challenge of another session', async () => {
     await add();
     const [one, other] = [await password(), await password()];
-    const options = await fixture.parts.signIn.challenge(await found(one), CONSOLE);
-    await fixture.parts.signIn.challenge(await found(other), CONSOLE);
+    const options = await fixture.parts.signIn.createChallenge(await found(one), CONSOLE);
+    await fixture.parts.signIn.createChallenge(await found(other), CONSOLE);
     await assertFails('sign_in_refused', give(other, key.get(options)));
   });
 
@@ -130,7 +130,7 @@ describe('a passkey', () => {
     const secret = await password();
     for (const response of [undefined, null, 'x', 7, {}, { id: 7 }, { id: 'x', rawId: 'x', response: {} }, []])
       await assertFails('sign_in_refused', give(secret, response));
-    const options = await fixture.parts.signIn.challenge(await found(secret), CONSOLE);
+    const options = await fixture.parts.signIn.createChallenge(await found(secret), CONSOLE);
     const real = key.get(options) as { response: object };
     await assertFails('sign_in_refused', give(secret, { ...real, response: { ...real.response, signature: 'AAAA' } }));
     await assertFails('sign_in_refused', give(secret, { ...real, response: null }));
@@ -140,20 +140,20 @@ describe('a passkey', () => {
   test('signs in alone, once for each challenge of ours, from wherever', async () => {
     await add();
     const { signIn: by } = fixture.parts;
-    const options = await by.passkeyChallenge(CONSOLE);
+    const options = await by.createPasskeyChallenge(CONSOLE);
     assert.deepEqual([options.allowCredentials, options.userVerification], [[], 'required']);
     const response = key.get(options);
     const abroad = { ...VISITOR, address: '198.51.100.4' };
     const done = await Promise.allSettled([
-      by.givePasskey(response, CONSOLE, abroad),
-      by.givePasskey(response, CONSOLE, abroad),
+      by.submitPasskey(response, CONSOLE, abroad),
+      by.submitPasskey(response, CONSOLE, abroad),
     ]);
     assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
-    await assertFails('sign_in_refused', by.givePasskey(response, CONSOLE, abroad));
-    const late = key.get(await by.passkeyChallenge(CONSOLE));
+    await assertFails('sign_in_refused', by.submitPasskey(response, CONSOLE, abroad));
+    const late = key.get(await by.createPasskeyChallenge(CONSOLE));
     fixture.advance(5 * MINUTE);
-    await assertFails('sign_in_refused', by.givePasskey(late, CONSOLE, abroad));
-    await by.givePasskey(key.get(await by.passkeyChallenge(CONSOLE)), CONSOLE, abroad);
+    await assertFails('sign_in_refused', by.submitPasskey(late, CONSOLE, abroad));
+    await by.submitPasskey(key.get(await by.createPasskeyChallenge(CONSOLE)), CONSOLE, abroad);
   });
 
   for (const [name, wrongs] of Object.entries({
@@ -163,40 +163,44 @@ describe('a passkey', () => {
   }))
     test(`alone ${name} is not taken`, async () => {
       await add();
-      const options = await fixture.parts.signIn.passkeyChallenge(CONSOLE);
+      const options = await fixture.parts.signIn.createPasskeyChallenge(CONSOLE);
       await assertFails(
         'sign_in_refused',
-        fixture.parts.signIn.givePasskey(key.get(options, wrongs), CONSOLE, VISITOR),
+        fixture.parts.signIn.submitPasskey(key.get(options, wrongs), CONSOLE, VISITOR),
       );
-      await fixture.parts.signIn.givePasskey(key.get(options), CONSOLE, VISITOR);
+      await fixture.parts.signIn.submitPasskey(key.get(options), CONSOLE, VISITOR);
     });
 
   test('alone of another person, or that says nothing, is none', async () => {
     const { signIn: by } = fixture.parts;
     const bob = await fixture.newPerson(OPERATOR);
     await add();
-    const options = await by.passkeyChallenge(CONSOLE);
+    const options = await by.createPasskeyChallenge(CONSOLE);
     const asBob = { user: Buffer.from(bob.id).toString('base64url') };
-    await assertFails('sign_in_refused', by.givePasskey(key.get(options, asBob), CONSOLE, VISITOR));
+    await assertFails('sign_in_refused', by.submitPasskey(key.get(options, asBob), CONSOLE, VISITOR));
     for (const response of [undefined, null, 'x', 7, {}, { response: {} }, { response: { userHandle: 'eA' } }])
-      await assertFails('sign_in_refused', by.givePasskey(response, CONSOLE, VISITOR));
+      await assertFails('sign_in_refused', by.submitPasskey(response, CONSOLE, VISITOR));
   });
 
   test('can be the first second factor of somebody who joins', async () => {
     const link = await fixture.parts.invitations.invite({ ...OPERATOR, email: 'k@example.com' }, OPERATOR, BY_TEST);
     const given = { secret: link.secret, name: 'Key', language: 'en', password: PASSWORD };
-    const { secret } = await fixture.parts.joining.begin(given, VISITOR);
-    const { joining } = fixture.parts;
+    const { secret } = await fixture.parts.enrollment.begin(given, VISITOR);
+    const { enrollment } = fixture.parts;
     const confirm = async (wrongs: Wrongs) => {
-      const options = await joining.passkeyOptions(await found(secret), CONSOLE);
+      const options = await enrollment.passkeyOptions(await found(secret), CONSOLE);
       const made = { response: key.create(options, wrongs), label: 'Phone' };
-      return joining.confirmPasskey(await found(secret), made, CONSOLE, VISITOR);
+      return enrollment.confirmPasskey(await found(secret), made, CONSOLE, VISITOR);
     };
     for (const wrongs of Object.values(WRONGS)) await assertFails('not_possible', confirm(wrongs));
     const { session, recoveryCodes } = await confirm({});
     assert.equal(recoveryCodes.length, 10);
     ana = { ...ana, id: session.person, email: 'k@example.com' };
-    assert.deepEqual(await fixture.parts.signIn.offered(session), { totp: false, passkeys: 1, recoveryCodes: 10 });
+    assert.deepEqual(await fixture.parts.signIn.availableFactors(session), {
+      totp: false,
+      passkeys: 1,
+      recoveryCodes: 10,
+    });
     await signIn();
   });
 

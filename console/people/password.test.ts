@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Failure } from '../../src/kernel/failure.ts';
-import { mustBeGoodPassword } from './password.ts';
+import { assertStrongPassword } from './password.ts';
 
 const ANA = { email: 'ana.lopez@shop.example', name: 'Ana López' };
 
 const refusal = async (password: string): Promise<string> => {
-  const error = await mustBeGoodPassword(password, ANA).then(
+  const error = await assertStrongPassword(password, ANA).then(
     () => undefined,
     (reason: unknown) => reason,
   );

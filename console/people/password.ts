@@ -2,23 +2,23 @@ import { type Failure, invalid } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 
 /** Of 0 to 4; 3 is "safely unguessable: moderate protection from offline slow-hash scenario". */
-const SCORE_AT_LEAST = 3;
+const MIN_SCORE = 3;
 
 /**
  * Characters that are judged. The time it takes grows with the square of the length and more, seconds for some texts, and
  * nothing else goes on meanwhile. What follows makes a good password no worse.
  */
-const JUDGED = 32;
+const JUDGED_CHARACTERS = 32;
 
 /** The same password, however the keyboard composes its characters. */
-export const passwordForm = (password: string): string => password.normalize('NFKC');
+export const normalizePassword = (password: string): string => password.normalize('NFKC');
 
-type Guesser = (password: string, words: string[]) => number;
+type StrengthEstimator = (password: string, words: string[]) => number;
 
-let guesser: Promise<Guesser> | undefined;
+let estimator: Promise<StrengthEstimator> | undefined;
 
 /** Megabytes of bad passwords, which only who sets one needs. */
-async function loadGuesser(): Promise<Guesser> {
+async function loadEstimator(): Promise<StrengthEstimator> {
   const { ZxcvbnFactory } = await import('@zxcvbn-ts/core');
   const { dictionary, adjacencyGraphs } = await import('@zxcvbn-ts/language-common');
   const factory = new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs });
@@ -26,27 +26,28 @@ async function loadGuesser(): Promise<Guesser> {
 }
 
 /** Throws `invalid_field` for a password that is too short, too long, or easy to guess for who knows whose it is. */
-export async function mustBeGoodPassword(password: string, of: { email: string; name: string }): Promise<void> {
+export async function assertStrongPassword(password: string, user: { email: string; name: string }): Promise<void> {
   const { passwordCharactersAtLeast: min, passwordCharacters: max } = LIMITS;
-  const form = passwordForm(password);
-  for (const text of [password, form])
+  const normalized = normalizePassword(password);
+  for (const text of [password, normalized])
     if ([...text].length < min || [...text].length > max)
       throw invalid('password', `expected ${min} to ${max} characters`);
-  guesser ??= loadGuesser();
-  const score = (await guesser)([...form].slice(0, JUDGED).join(''), [
+  estimator ??= loadEstimator();
+  const score = (await estimator)([...normalized].slice(0, JUDGED_CHARACTERS).join(''), [
     'cardvault',
-    ...wordsOf(of.email),
-    ...wordsOf(of.name),
+    ...listWords(user.email),
+    ...listWords(user.name),
   ]);
-  if (score < SCORE_AT_LEAST)
+  if (score < MIN_SCORE)
     throw invalid('password', 'expected a password that is harder to guess: longer, or less usual');
 }
 
 /** For a new password that does not differ from the present one (PCI DSS 8.3.7). */
-export const samePassword = (): Failure => invalid('password', 'this is the present password; choose a different one');
+export const unchangedPassword = (): Failure =>
+  invalid('password', 'this is the present password; choose a different one');
 
 /** A text, its words, and all of them in one; with and without the marks on letters. */
-function wordsOf(text: string): string[] {
+function listWords(text: string): string[] {
   const forms = [text, text.normalize('NFKD').replace(/\p{M}/gu, '')];
   const words = forms.flatMap((form) => {
     const parts = form.split(/[^\p{L}\p{N}]+/u);

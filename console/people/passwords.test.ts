@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { assertFails, openPeopleFixture, type PeopleFixture } from '../../test/fixtures/people-fixture.ts';
 import { type HashSource, Passwords } from './passwords.ts';
-import { digestFor } from './sealing.ts';
+import { computeDigest } from './sealing.ts';
 
 describe('hashes of passwords', () => {
   let fixture: PeopleFixture;
@@ -18,7 +18,7 @@ describe('hashes of passwords', () => {
   test('are argon2id with the parameters of OWASP, over a keyed digest of the password', async () => {
     const { tag, salt, ...parameters } = await passwords.hash('wide river 71 stones', 'network test');
     assert.deepEqual(parameters, { memory: 47_104, passes: 1, parallelism: 1 });
-    const message = await digestFor(fixture.core.keyring, 'password', 'wide river 71 stones');
+    const message = await computeDigest(fixture.core.keyring, 'password', 'wide river 71 stones');
     const nonce = Buffer.from(salt, 'base64');
     assert.equal(nonce.length, 16);
     const again = argon2Sync('argon2id', { message, nonce, ...parameters, tagLength: 32 });
@@ -32,20 +32,20 @@ describe('hashes of passwords', () => {
       await passwords.hash(composed, 'network test'),
     ];
     assert.notEqual(one.tag, other.tag);
-    assert.equal(await passwords.isRight(composed.normalize('NFD'), one, 'network test'), true);
-    assert.equal(await passwords.isRight('creme brulee 71', one, 'network test'), false);
-    assert.equal(await passwords.isRight(composed, { ...one, salt: other.salt }, 'network test'), false);
-    assert.equal(await passwords.isRight(composed, { ...one, tag: '' }, 'network test'), false);
-    assert.equal(await passwords.isRight(composed, undefined, 'network test'), false);
+    assert.equal(await passwords.verify(composed.normalize('NFD'), one, 'network test'), true);
+    assert.equal(await passwords.verify('creme brulee 71', one, 'network test'), false);
+    assert.equal(await passwords.verify(composed, { ...one, salt: other.salt }, 'network test'), false);
+    assert.equal(await passwords.verify(composed, { ...one, tag: '' }, 'network test'), false);
+    assert.equal(await passwords.verify(composed, undefined, 'network test'), false);
   });
 
   test('are checked with the parameters they were made with, which are seen to be old', async () => {
     const today = await passwords.hash('x', 'network test');
-    const message = await digestFor(fixture.core.keyring, 'password', 'x');
+    const message = await computeDigest(fixture.core.keyring, 'password', 'x');
     const old = { memory: 8192, passes: 2, parallelism: 1, salt: today.salt };
     const nonce = Buffer.from(old.salt, 'base64');
     const tag = argon2Sync('argon2id', { message, nonce, memory: 8192, passes: 2, parallelism: 1, tagLength: 32 });
-    assert.equal(await passwords.isRight('x', { ...old, tag: tag.toString('base64') }, 'network test'), true);
+    assert.equal(await passwords.verify('x', { ...old, tag: tag.toString('base64') }, 'network test'), true);
     assert.equal(passwords.isOutdated({ ...old, tag: '' }), true);
     assert.equal(passwords.isOutdated(today), false);
   });
@@ -54,12 +54,12 @@ describe('hashes of passwords', () => {
     const cheap = { memory: 8, passes: 1, parallelism: 1, salt: Buffer.alloc(16).toString('base64'), tag: '' };
     const most = LIMITS.concurrentPasswordHashes + LIMITS.queuedPasswordHashesPerSource;
     const all = await Promise.allSettled(
-      Array.from({ length: most + 3 }, () => passwords.isRight('x', cheap, 'network one')),
+      Array.from({ length: most + 3 }, () => passwords.verify('x', cheap, 'network one')),
     );
     const refused = all.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
     assert.equal(refused.length, 3);
     for (const reason of refused) await assertFails('unavailable', Promise.reject(reason));
-    assert.equal(await passwords.isRight('x', cheap, 'network one'), false, 'the places are free again');
+    assert.equal(await passwords.verify('x', cheap, 'network one'), false, 'the places are free again');
   });
 
   test('of one network do not delay those of another behind them', async () => {
@@ -68,7 +68,7 @@ describe('hashes of passwords', () => {
     const derive = (): Promise<Buffer<ArrayBuffer>> =>
       new Promise((resolve) => begun.push(() => resolve(Buffer.alloc(32))));
     const fair = new Passwords({ ...fixture.core, derive });
-    const ask = (source: HashSource) => fair.isRight('x', undefined, source).then(() => order.push(source));
+    const ask = (source: HashSource) => fair.verify('x', undefined, source).then(() => order.push(source));
     const all = [...Array.from({ length: 45 }, () => ask('network flood')), ask('network ana'), ask('network bob')];
     for (let index = 0; index < all.length; index++) {
       while (begun.length === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -86,10 +86,10 @@ describe('hashes of passwords', () => {
     const busy = new Passwords({ ...fixture.core, derive });
     const count = LIMITS.concurrentPasswordHashes + LIMITS.queuedPasswordHashes;
     const flood = Promise.all(
-      Array.from({ length: count }, (_, index) => busy.isRight('x', undefined, `network ${index}`)),
+      Array.from({ length: count }, (_, index) => busy.verify('x', undefined, `network ${index}`)),
     );
-    await assertFails('unavailable', busy.isRight('x', undefined, 'network late'));
-    const known = Promise.all([busy.isRight('x', undefined, 'browser ana'), busy.isRight('x', undefined, 'user bob')]);
+    await assertFails('unavailable', busy.verify('x', undefined, 'network late'));
+    const known = Promise.all([busy.verify('x', undefined, 'browser ana'), busy.verify('x', undefined, 'user bob')]);
     let isKnownDone = false;
     known.then(() => (isKnownDone = true));
     for (let made = 0; made < count + 2; made++) {

@@ -4,9 +4,9 @@ import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { Random } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { FairQueue } from './fair-queue.ts';
-import { passwordForm } from './password.ts';
+import { normalizePassword } from './password.ts';
 import type { PasswordHash } from './person.ts';
-import { digestFor } from './sealing.ts';
+import { computeDigest } from './sealing.ts';
 
 const argon2id = promisify(argon2).bind(undefined, 'argon2id');
 
@@ -33,8 +33,8 @@ export class Passwords {
   readonly #random: Random;
   readonly #derive: typeof argon2id;
   /** Apart: an attacker with thousands of networks delays no known browser and no signed-in user. */
-  readonly #ofNetworks = newQueue();
-  readonly #ofKnown = newQueue();
+  readonly #networkQueue = newQueue();
+  readonly #knownQueue = newQueue();
 
   /** `derive` computes the hash; absent: argon2id. */
   constructor(options: { keyring: Keyring; random: Random; derive?: typeof argon2id }) {
@@ -45,15 +45,15 @@ export class Passwords {
 
   /** Throws `unavailable` when too many wait. */
   async hash(password: string, source: HashSource): Promise<PasswordHash> {
-    const parameters = { ...PARAMETERS, salt: this.#bytes(SALT_BYTES) };
-    return { ...parameters, tag: (await this.#tagOf(password, parameters, source)).toString('base64') };
+    const parameters = { ...PARAMETERS, salt: this.#randomBase64(SALT_BYTES) };
+    return { ...parameters, tag: (await this.#computeTag(password, parameters, source)).toString('base64') };
   }
 
   /** Returns false, after as long a time, when there is no hash. Throws `unavailable` as `hash`. */
-  async isRight(password: string, stored: PasswordHash | undefined, source: HashSource): Promise<boolean> {
-    const hash = stored ?? { ...PARAMETERS, salt: this.#bytes(SALT_BYTES), tag: this.#bytes(TAG_BYTES) };
+  async verify(password: string, stored: PasswordHash | undefined, source: HashSource): Promise<boolean> {
+    const hash = stored ?? { ...PARAMETERS, salt: this.#randomBase64(SALT_BYTES), tag: this.#randomBase64(TAG_BYTES) };
     const expected = Buffer.from(hash.tag, 'base64');
-    const tag = await this.#tagOf(password, hash, source);
+    const tag = await this.#computeTag(password, hash, source);
     return expected.length === tag.length && timingSafeEqual(expected, tag) && stored !== undefined;
   }
 
@@ -63,19 +63,19 @@ export class Passwords {
     return memory !== now.memory || passes !== now.passes || parallelism !== now.parallelism;
   }
 
-  async #tagOf(
+  async #computeTag(
     password: string,
     { memory, passes, parallelism, salt }: Parameters,
     source: HashSource,
   ): Promise<Buffer> {
-    const message = await digestFor(this.#keyring, 'password', passwordForm(password));
+    const message = await computeDigest(this.#keyring, 'password', normalizePassword(password));
     const nonce = Buffer.from(salt, 'base64');
     const parameters = { message, nonce, memory, passes, parallelism, tagLength: TAG_BYTES };
-    const queue = source.startsWith('network ') ? this.#ofNetworks : this.#ofKnown;
+    const queue = source.startsWith('network ') ? this.#networkQueue : this.#knownQueue;
     return queue.run(source, () => this.#derive(parameters));
   }
 
-  #bytes(size: number): string {
+  #randomBase64(size: number): string {
     return Buffer.from(this.#random.bytes(size)).toString('base64');
   }
 }

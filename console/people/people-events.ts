@@ -2,7 +2,7 @@ import { type AuditAction, auditEntry, type Origin } from '../../src/audit/audit
 import type { Clock } from '../../src/kernel/clock.ts';
 import type { JournalEntry } from '../../src/storage/database.ts';
 
-interface About {
+interface EventDetails {
   readonly person?: string;
   /** Absent: `success`. */
   readonly outcome?: string;
@@ -17,7 +17,7 @@ export function personEvent(
   origin: Origin,
   action: AuditAction,
   account: string,
-  { person, outcome = 'success', targets = [], detail }: About,
+  { person, outcome = 'success', targets = [], detail }: EventDetails,
 ): JournalEntry {
   const all = person === undefined ? targets : [`person:${person}`, ...targets];
   return auditEntry(clock, origin, {
@@ -31,12 +31,12 @@ export function personEvent(
 }
 
 /** The same in the log of every account that the person belongs to; of who belongs to none, in that of the service. */
-export function eventInEach(
+export function eventPerAccount(
   clock: Clock,
   origin: Origin,
   action: AuditAction,
   memberships: readonly { readonly account: string }[],
-  about: About,
+  about: EventDetails,
 ): JournalEntry[] {
   const accounts = memberships.length === 0 ? [''] : memberships.map(({ account }) => account);
   return accounts.map((account) => personEvent(clock, origin, action, account, about));

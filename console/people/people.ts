@@ -1,53 +1,53 @@
 import type { Origin } from '../../src/audit/audit.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { commitAll } from '../../src/storage/database.ts';
-import { attemptInSession } from './attempt.ts';
-import { membershipsOf } from './membership-store.ts';
-import { mustBeGoodPassword, samePassword } from './password.ts';
+import { attemptProofInSession } from './authentication-attempt.ts';
+import { type ClientContext, personOrigin } from './client-context.ts';
+import { listMembershipsByPerson } from './membership-store.ts';
+import { assertStrongPassword, unchangedPassword } from './password.ts';
 import type { HashSource, Passwords } from './passwords.ts';
-import { eventInEach, personEvent } from './people-events.ts';
-import { type Person, readEmail, readLanguage, readPersonName } from './person.ts';
-import { changeEmail, findPerson, findPersonByEmail, updatePerson } from './person-store.ts';
-import type { Means } from './sealing.ts';
-import { mustBeAt, mustBeSteppedUp, type Session } from './session.ts';
+import { eventPerAccount, personEvent } from './people-events.ts';
+import { type Person, parseEmail, parseLanguage, parsePersonName } from './person.ts';
+import { findPerson, findPersonByEmail, updateEmail, updatePerson } from './person-store.ts';
+import type { PeopleDependencies } from './sealing.ts';
+import { assertStage, assertSteppedUp, type Session } from './session.ts';
 import { deleteOtherSessions, updateSession } from './session-store.ts';
 import { withNewPassword, withoutLocks } from './sign-in-state.ts';
 import { findSignInState, updateSignInState } from './sign-in-state-store.ts';
-import { originOf, type Visitor } from './visitor.ts';
 
 /** Of a person, for people. */
 export type Profile = Pick<Person, 'id' | 'email' | 'name' | 'language' | 'createdAt'>;
 
 /** Who may sign in to the console. */
 export class People {
-  readonly #means: Means;
+  readonly #dependencies: PeopleDependencies;
   readonly #passwords: Passwords;
 
-  constructor(means: Means & { readonly passwords: Passwords }) {
-    this.#means = means;
-    this.#passwords = means.passwords;
+  constructor(dependencies: PeopleDependencies & { readonly passwords: Passwords }) {
+    this.#dependencies = dependencies;
+    this.#passwords = dependencies.passwords;
   }
 
-  async profile(id: string): Promise<Profile | undefined> {
-    return profileOf(await findPerson(this.#means.database, this.#means.keyring, id));
+  async findProfile(id: string): Promise<Profile | undefined> {
+    return toOptionalProfile(await findPerson(this.#dependencies.database, this.#dependencies.keyring, id));
   }
 
   async findByEmail(email: string): Promise<Profile | undefined> {
-    return profileOf(await findPersonByEmail(this.#means.database, this.#means.keyring, email));
+    return toOptionalProfile(await findPersonByEmail(this.#dependencies.database, this.#dependencies.keyring, email));
   }
 
   /** Of oneself. Throws `invalid_field`. */
-  async edit(session: Session, given: { name?: string; language?: string }, visitor: Visitor): Promise<Profile> {
-    mustBeAt('signed-in', session);
-    const { database, keyring, clock } = this.#means;
-    const before = await this.#mustFind(session.person);
+  async edit(session: Session, input: { name?: string; language?: string }, client: ClientContext): Promise<Profile> {
+    assertStage('signed-in', session);
+    const { database, keyring, clock } = this.#dependencies;
+    const before = await this.#get(session.person);
     const changes = {
-      ...(given.name !== undefined && { name: readPersonName(given.name) }),
-      ...(given.language !== undefined && { language: readLanguage(given.language) }),
+      ...(input.name !== undefined && { name: parsePersonName(input.name) }),
+      ...(input.language !== undefined && { language: parseLanguage(input.language) }),
     };
     const { write, person } = await updatePerson(keyring, before, changes);
-    const about = { person: person.id, detail: { changed: Object.keys(changes).join(' ') } };
-    const journal = [personEvent(clock, originOf(person, visitor), 'person.edited', '', about)];
+    const details = { person: person.id, detail: { changed: Object.keys(changes).join(' ') } };
+    const journal = [personEvent(clock, personOrigin(person, client), 'person.edited', '', details)];
     if (!(await database.commit({ writes: [write], journal })).committed) throw new Failure('changed_meanwhile');
     return toProfile(person);
   }
@@ -59,18 +59,18 @@ export class People {
   async changePassword(
     session: Session,
     { current, next }: { current: string; next: string },
-    visitor: Visitor,
+    client: ClientContext,
   ): Promise<void> {
-    const { database, keyring, clock } = this.#means;
-    mustBeSteppedUp(session, clock());
-    const before = await this.#mustFind(session.person);
-    await mustBeGoodPassword(next, before);
-    const origin = originOf(before, visitor);
-    const queue: HashSource = `user ${before.id}`;
-    await attemptInSession(this.#means, { session, origin, isCounted: true }, async (person, present) => {
-      if (!(await this.#passwords.isRight(current, person.password, queue))) return { refusal: 'password_wrong' };
-      if (await this.#passwords.isRight(next, person.password, queue)) throw samePassword();
-      const { write } = await updatePerson(keyring, person, { password: await this.#passwords.hash(next, queue) });
+    const { database, keyring, clock } = this.#dependencies;
+    assertSteppedUp(session, clock());
+    const before = await this.#get(session.person);
+    await assertStrongPassword(next, before);
+    const origin = personOrigin(before, client);
+    const hashSource: HashSource = `user ${before.id}`;
+    await attemptProofInSession(this.#dependencies, { session, origin, isCounted: true }, async (person, present) => {
+      if (!(await this.#passwords.verify(current, person.password, hashSource))) return { failure: 'password_wrong' };
+      if (await this.#passwords.verify(next, person.password, hashSource)) throw unchangedPassword();
+      const { write } = await updatePerson(keyring, person, { password: await this.#passwords.hash(next, hashSource) });
       const state = await findSignInState(database, keyring, person.id);
       const stateWrites = state === undefined ? [] : [await updateSignInState(keyring, state, withNewPassword(state))];
       const { write: sessionWrite } = await updateSession(keyring, present, { failures: undefined });
@@ -88,31 +88,34 @@ export class People {
    * person, and so does a try with an address that somebody else has. Throws `step_up_required`, `invalid_field`, and
    * `not_possible` for such an address.
    */
-  async changeEmail(session: Session, given: string, visitor: Visitor): Promise<void> {
-    const { database, keyring, clock } = this.#means;
-    mustBeSteppedUp(session, clock());
-    const before = await this.#mustFind(session.person);
-    const email = readEmail(given);
+  async changeEmail(session: Session, input: string, client: ClientContext): Promise<void> {
+    const { database, keyring, clock } = this.#dependencies;
+    assertSteppedUp(session, clock());
+    const before = await this.#get(session.person);
+    const email = parseEmail(input);
     if (email === before.email) return;
-    const memberships = await membershipsOf(database, keyring, before.id);
-    const tell = (outcome: string) =>
-      eventInEach(clock, originOf(before, visitor), 'email.changed', memberships, { person: before.id, outcome });
-    const { writes } = await changeEmail(keyring, before, email);
-    const unit = { writes: [...writes, deleteOtherSessions(session)], journal: tell('success') };
+    const memberships = await listMembershipsByPerson(database, keyring, before.id);
+    const buildJournal = (outcome: string) =>
+      eventPerAccount(clock, personOrigin(before, client), 'email.changed', memberships, {
+        person: before.id,
+        outcome,
+      });
+    const { writes } = await updateEmail(keyring, before, email);
+    const unit = { writes: [...writes, deleteOtherSessions(session)], journal: buildJournal('success') };
     const outcome = await database.commit(unit);
     if (outcome.committed) return;
     if (outcome.write === 0) throw new Failure('changed_meanwhile');
-    await commitAll(database, { writes: [], journal: tell('taken') });
+    await commitAll(database, { writes: [], journal: buildJournal('taken') });
     throw new Failure('not_possible', { message: 'Somebody with this e-mail address is here already.' });
   }
 
   /** Ends all locks of a user. Throws `unknown_record`, and `not_possible` when their state was changed in the database. */
   async unlock(id: string, origin: Origin): Promise<void> {
-    const { database, keyring, clock } = this.#means;
+    const { database, keyring, clock } = this.#dependencies;
     const person = await findPerson(database, keyring, id);
     if (person === undefined) throw new Failure('unknown_record');
-    const memberships = await membershipsOf(database, keyring, id);
-    const journal = eventInEach(clock, origin, 'person.unlocked', memberships, { person: id });
+    const memberships = await listMembershipsByPerson(database, keyring, id);
+    const journal = eventPerAccount(clock, origin, 'person.unlocked', memberships, { person: id });
     const state = await findSignInState(database, keyring, id);
     if (state === undefined)
       throw new Failure('not_possible', {
@@ -122,14 +125,14 @@ export class People {
     if (!(await database.commit({ writes, journal })).committed) throw new Failure('changed_meanwhile');
   }
 
-  async #mustFind(id: string): Promise<Person> {
-    const person = await findPerson(this.#means.database, this.#means.keyring, id);
+  async #get(id: string): Promise<Person> {
+    const person = await findPerson(this.#dependencies.database, this.#dependencies.keyring, id);
     if (person === undefined) throw new Failure('not_signed_in');
     return person;
   }
 }
 
-const profileOf = (person: Person | undefined): Profile | undefined =>
+const toOptionalProfile = (person: Person | undefined): Profile | undefined =>
   person === undefined ? undefined : toProfile(person);
 
 const toProfile = ({ id, email, name, language, createdAt }: Person): Profile => ({

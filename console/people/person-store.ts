@@ -2,8 +2,8 @@ import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { EncryptionContext } from '../../src/crypto/seal.ts';
 import { blob, type Database, integer, type Row, text, type Write, write } from '../../src/storage/database.ts';
 import type { Person } from './person.ts';
-import { sameEmailForm } from './person.ts';
-import { digestFor, openRecord, placeIn, sealRecord } from './sealing.ts';
+import { normalizeEmail } from './person.ts';
+import { computeDigest, sealRecord, serviceContext, unsealRecord } from './sealing.ts';
 
 const COLUMNS = 'id, record, revision, created_at';
 const FIND = `select ${COLUMNS} from people where id = ?`;
@@ -11,33 +11,33 @@ const FIND_BY_EMAIL = `select ${COLUMNS} from people where email = ?`;
 const INSERT = `insert into people (id, email, record, revision, created_at) values (?, ?, ?, ?, ?)
   on conflict do nothing`;
 const UPDATE = 'update people set record = ?, revision = ? where id = ? and revision = ?';
-const HOLD = 'update people set revision = revision where id = ? and revision = ?';
+const LOCK = 'update people set revision = revision where id = ? and revision = ?';
 const DELETE = 'delete from people where id = ? and revision = ?';
 
 type Sealed = Pick<Person, 'email' | 'name' | 'language' | 'password'>;
 
-const placeOfRecord = ({ id, revision, createdAt }: Pick<Person, 'id' | 'revision' | 'createdAt'>): EncryptionContext =>
-  placeIn('people', id, String(revision), String(createdAt));
+const recordContext = ({ id, revision, createdAt }: Pick<Person, 'id' | 'revision' | 'createdAt'>): EncryptionContext =>
+  serviceContext('people', id, String(revision), String(createdAt));
 
 /** Nobody, also when their record was changed or moved in the database. */
 export const findPerson = async (database: Database, keyring: Keyring, id: string): Promise<Person | undefined> =>
-  readPerson(keyring, (await database.read(FIND, id))[0]);
+  unsealPerson(keyring, (await database.read(FIND, id))[0]);
 
 export async function findPersonByEmail(
   database: Database,
   keyring: Keyring,
   email: string,
 ): Promise<Person | undefined> {
-  const form = sameEmailForm(email);
-  const [row] = await database.read(FIND_BY_EMAIL, await digestFor(keyring, 'email', form));
-  const person = await readPerson(keyring, row);
-  return person !== undefined && sameEmailForm(person.email) === form ? person : undefined;
+  const normalized = normalizeEmail(email);
+  const [row] = await database.read(FIND_BY_EMAIL, await computeDigest(keyring, 'email', normalized));
+  const person = await unsealPerson(keyring, row);
+  return person !== undefined && normalizeEmail(person.email) === normalized ? person : undefined;
 }
 
 /** Conflicts when somebody has the e-mail address. */
 export async function insertPerson(keyring: Keyring, person: Person): Promise<Write> {
   const { id, revision, createdAt } = person;
-  const digest = await digestFor(keyring, 'email', sameEmailForm(person.email));
+  const digest = await computeDigest(keyring, 'email', normalizeEmail(person.email));
   const record = await sealPerson(keyring, person);
   return write(INSERT, [id, digest, record, revision, createdAt], 1);
 }
@@ -60,7 +60,7 @@ export const deletePerson = ({ id, revision }: Person): Write => write(DELETE, [
  * Another e-mail address. The first write conflicts when anything about the person has changed since they were read, the
  * second when somebody has the address: it is the insertion that tells, so that no two ever have the same.
  */
-export async function changeEmail(
+export async function updateEmail(
   keyring: Keyring,
   before: Person,
   email: string,
@@ -70,18 +70,18 @@ export async function changeEmail(
 }
 
 /** Changes nothing; conflicts when anything about the person has changed since they were read. */
-export const holdPerson = ({ id, revision }: Person): Write => write(HOLD, [id, revision], 1);
+export const lockPerson = ({ id, revision }: Person): Write => write(LOCK, [id, revision], 1);
 
 function sealPerson(keyring: Keyring, person: Person): Promise<Uint8Array> {
   const { email, name, language, password } = person;
   const sealed: Sealed = { email, name, language, password };
-  return sealRecord(keyring, placeOfRecord(person), sealed);
+  return sealRecord(keyring, recordContext(person), sealed);
 }
 
-async function readPerson(keyring: Keyring, row: Row | undefined): Promise<Person | undefined> {
+async function unsealPerson(keyring: Keyring, row: Row | undefined): Promise<Person | undefined> {
   if (row === undefined) return undefined;
-  const own = { id: text(row, 'id'), revision: integer(row, 'revision'), createdAt: integer(row, 'created_at') };
-  const sealed = await openRecord<Sealed>(keyring, placeOfRecord(own), blob(row, 'record'));
+  const columns = { id: text(row, 'id'), revision: integer(row, 'revision'), createdAt: integer(row, 'created_at') };
+  const sealed = await unsealRecord<Sealed>(keyring, recordContext(columns), blob(row, 'record'));
   if (sealed === undefined) return undefined;
-  return { ...own, ...sealed };
+  return { ...columns, ...sealed };
 }

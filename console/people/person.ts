@@ -29,7 +29,7 @@ export interface Person {
 /** Simple on purpose: whether an address is one, only a message to it shows. */
 const EMAIL = /^[^\s@"<>\\\p{Cc}]+@[^\s@"<>\\\p{Cc}]+\.[^\s@"<>\\\p{Cc}]+$/u;
 
-export function readEmail(text: string): string {
+export function parseEmail(text: string): string {
   const email = text.trim().normalize('NFC');
   if ([...email].length > LIMITS.emailCharacters || !EMAIL.test(email) || !email.isWellFormed())
     throw invalid('email', 'expected an e-mail address');
@@ -40,24 +40,24 @@ export function readEmail(text: string): string {
 }
 
 /** Their letters look alike, so that an address with a few of another script reads as somebody else's. */
-const ALIKE = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u];
+const CONFUSABLE_SCRIPTS = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u];
 
-const mixesScripts = (part: string): boolean => ALIKE.filter((script) => script.test(part)).length > 1;
+const mixesScripts = (part: string): boolean => CONFUSABLE_SCRIPTS.filter((script) => script.test(part)).length > 1;
 
 /** Addresses that differ in this only are the same. */
-export const sameEmailForm = (email: string): string => email.trim().toLowerCase().normalize('NFC');
+export const normalizeEmail = (email: string): string => email.trim().toLowerCase().normalize('NFC');
 
-export const readPersonName = (text: string): string => readLine(text, 'name', LIMITS.personNameCharacters);
+export const parsePersonName = (text: string): string => parseLine(text, 'name', LIMITS.personNameCharacters);
 
-export const readLabel = (text: string): string => readLine(text, 'label', LIMITS.factorLabelCharacters);
+export const parseLabel = (text: string): string => parseLine(text, 'label', LIMITS.factorLabelCharacters);
 
-export function readLanguage(text: string): Language {
+export function parseLanguage(text: string): Language {
   const language = LANGUAGES.find((each) => each === text);
   if (language === undefined) throw invalid('language', `expected one of ${LANGUAGES.join(', ')}`);
   return language;
 }
 
-function readLine(text: string, field: string, max: number): string {
+function parseLine(text: string, field: string, max: number): string {
   const line = text.trim();
   if (line === '' || [...line].length > max) throw invalid(field, `expected 1 to ${max} characters`);
   assertDisplayable(line, field);

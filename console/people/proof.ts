@@ -1,10 +1,10 @@
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { Write } from '../../src/storage/database.ts';
-import { type Factor, spendFactor } from './factor-store.ts';
-import { credentialOf, type Passkey, readSignature } from './passkey.ts';
-import { countUnused, findCode, isUsed, withUsed } from './recovery-codes.ts';
-import { totpStep } from './totp.ts';
-import type { RelyingParty } from './visitor.ts';
+import type { RelyingParty } from './client-context.ts';
+import { consumeFactor, type Factor } from './factor-store.ts';
+import { findCredentialId, type Passkey, verifyAssertion } from './passkey.ts';
+import { countUnused, isUsed, markUsed, matchRecoveryCode } from './recovery-codes.ts';
+import { findTotpStep } from './totp.ts';
 
 /** What somebody shows beside their password. */
 export type Proof =
@@ -13,25 +13,25 @@ export type Proof =
   | { readonly kind: 'passkey'; readonly response: unknown; readonly relyingParty: RelyingParty };
 
 /** Why a proof is none; for the audit log alone. */
-export type ProofRefusal = 'code_wrong' | 'code_used' | 'passkey_wrong';
+export type ProofFailure = 'code_wrong' | 'code_used' | 'passkey_wrong';
 
 /** Right, with what makes it good for this once; or why not. */
-export type Verdict = { readonly factor: Factor; readonly use: Write } | { readonly refusal: ProofRefusal };
+export type ProofResult = { readonly factor: Factor; readonly consumption: Write } | { readonly failure: ProofFailure };
 
 /** Which of the factors can be shown. */
-export interface Offered {
+export interface AvailableFactors {
   readonly totp: boolean;
   readonly passkeys: number;
   /** Unused ones. */
   readonly recoveryCodes: number;
 }
 
-export const passkeysOf = (factors: readonly Factor[]): Passkey[] =>
+export const listPasskeys = (factors: readonly Factor[]): Passkey[] =>
   factors.flatMap((factor) => (factor.kind === 'passkey' ? [factor.record] : []));
 
-export const offeredBy = (factors: readonly Factor[]): Offered => ({
+export const toAvailableFactors = (factors: readonly Factor[]): AvailableFactors => ({
   totp: factors.some(({ kind }) => kind === 'totp'),
-  passkeys: passkeysOf(factors).length,
+  passkeys: listPasskeys(factors).length,
   recoveryCodes: factors.reduce(
     (sum, factor) =>
       factor.kind === 'recovery-codes' ? sum + countUnused(factor.counter, factor.record.digests) : sum,
@@ -40,45 +40,50 @@ export const offeredBy = (factors: readonly Factor[]): Offered => ({
 });
 
 /** Judges a proof by the factors of the person. `challenge`: what a passkey has to sign. */
-export async function judge(
+export async function verifyProof(
   proof: Proof,
-  given: { keyring: Keyring; factors: readonly Factor[]; challenge: string | undefined; now: number },
-): Promise<Verdict> {
-  const { keyring, factors, now } = given;
-  if (proof.kind === 'totp') return judgeTotp(proof.code, keyring, factors, now);
-  if (proof.kind === 'passkey') return judgePasskey(proof, given);
+  context: { keyring: Keyring; factors: readonly Factor[]; challenge: string | undefined; now: number },
+): Promise<ProofResult> {
+  const { keyring, factors, now } = context;
+  if (proof.kind === 'totp') return verifyTotp(proof.code, keyring, factors, now);
+  if (proof.kind === 'passkey') return verifyPasskey(proof, context);
   for (const factor of factors) {
     if (factor.kind !== 'recovery-codes') continue;
-    const index = await findCode(keyring, factor.person, factor.record.digests, proof.code);
+    const index = await matchRecoveryCode(keyring, factor.person, factor.record.digests, proof.code);
     if (index === undefined) continue;
-    if (isUsed(factor.counter, index)) return { refusal: 'code_used' };
-    return { factor, use: await spendFactor(keyring, factor, withUsed(factor.counter, index), now) };
+    if (isUsed(factor.counter, index)) return { failure: 'code_used' };
+    return { factor, consumption: await consumeFactor(keyring, factor, markUsed(factor.counter, index), now) };
   }
-  return { refusal: 'code_wrong' };
+  return { failure: 'code_wrong' };
 }
 
-async function judgeTotp(code: string, keyring: Keyring, factors: readonly Factor[], now: number): Promise<Verdict> {
+async function verifyTotp(
+  code: string,
+  keyring: Keyring,
+  factors: readonly Factor[],
+  now: number,
+): Promise<ProofResult> {
   for (const factor of factors) {
     if (factor.kind !== 'totp') continue;
-    const step = totpStep(factor.record.secret, code, now);
+    const step = findTotpStep(factor.record.secret, code, now);
     if (step === undefined) continue;
     // Each code is good once (RFC 6238 5.2), and none before it any more.
-    if (step <= factor.counter) return { refusal: 'code_used' };
-    return { factor, use: await spendFactor(keyring, factor, step, now) };
+    if (step <= factor.counter) return { failure: 'code_used' };
+    return { factor, consumption: await consumeFactor(keyring, factor, step, now) };
   }
-  return { refusal: 'code_wrong' };
+  return { failure: 'code_wrong' };
 }
 
-async function judgePasskey(
+async function verifyPasskey(
   { response, relyingParty }: Extract<Proof, { kind: 'passkey' }>,
-  { keyring, factors, challenge, now }: Parameters<typeof judge>[1],
-): Promise<Verdict> {
-  const id = credentialOf(response);
+  { keyring, factors, challenge, now }: Parameters<typeof verifyProof>[1],
+): Promise<ProofResult> {
+  const id = findCredentialId(response);
   for (const factor of factors) {
     if (challenge === undefined || factor.kind !== 'passkey' || factor.record.credential !== id) continue;
-    const known = { passkey: factor.record, counter: factor.counter, challenge, relyingParty };
-    const counter = await readSignature(response, known);
-    if (counter !== undefined) return { factor, use: await spendFactor(keyring, factor, counter, now) };
+    const expected = { passkey: factor.record, counter: factor.counter, challenge, relyingParty };
+    const counter = await verifyAssertion(response, expected);
+    if (counter !== undefined) return { factor, consumption: await consumeFactor(keyring, factor, counter, now) };
   }
-  return { refusal: 'passkey_wrong' };
+  return { failure: 'passkey_wrong' };
 }

@@ -2,7 +2,7 @@ import { isSameDigest } from '../../src/crypto/fingerprint.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { Random } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { digestFor } from './sealing.ts';
+import { computeDigest } from './sealing.ts';
 
 /** Codes for who has lost their phone. Of the person they are made for, each is good once. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz123456789'; // 32 of them: no i, l, o and 0
@@ -18,25 +18,29 @@ export const newRecoveryCodes = (random: Random): string[] =>
   );
 
 /** However it was typed. */
-const formOf = (code: string): string => code.toLowerCase().replace(/[\s-]/g, '');
+const normalizeCode = (code: string): string => code.toLowerCase().replace(/[\s-]/g, '');
 
-export async function digestsOfCodes(keyring: Keyring, person: string, codes: readonly string[]): Promise<string[]> {
+export async function digestRecoveryCodes(
+  keyring: Keyring,
+  person: string,
+  codes: readonly string[],
+): Promise<string[]> {
   const digests: string[] = [];
-  for (const code of codes) digests.push(Buffer.from(await digestOf(keyring, person, code)).toString('hex'));
+  for (const code of codes) digests.push(Buffer.from(await digestCode(keyring, person, code)).toString('hex'));
   return digests;
 }
 
-const digestOf = (keyring: Keyring, person: string, code: string): Promise<Uint8Array> =>
-  digestFor(keyring, 'recovery code', person, formOf(code));
+const digestCode = (keyring: Keyring, person: string, code: string): Promise<Uint8Array> =>
+  computeDigest(keyring, 'recovery code', person, normalizeCode(code));
 
 /** Which of the codes it is, by its place among them; undefined when it is none. */
-export async function findCode(
+export async function matchRecoveryCode(
   keyring: Keyring,
   person: string,
   digests: readonly string[],
   code: string,
 ): Promise<number | undefined> {
-  const digest = await digestOf(keyring, person, code);
+  const digest = await digestCode(keyring, person, code);
   let found: number | undefined;
   for (const [index, known] of digests.entries()) if (isSameDigest(Buffer.from(known, 'hex'), digest)) found = index;
   return found;
@@ -45,7 +49,7 @@ export async function findCode(
 /** Which are used is one bit each, the first code the lowest. */
 export const isUsed = (used: number, index: number): boolean => (used & (1 << index)) !== 0;
 
-export const withUsed = (used: number, index: number): number => used | (1 << index);
+export const markUsed = (used: number, index: number): number => used | (1 << index);
 
 export const countUnused = (used: number, digests: readonly string[]): number =>
   digests.filter((_, index) => !isUsed(used, index)).length;

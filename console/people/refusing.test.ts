@@ -12,7 +12,7 @@ import {
   VISITOR,
   wrongCodeAt,
 } from '../../test/fixtures/people-fixture.ts';
-import { openPeople, type PeopleParts } from './open.ts';
+import { createPeopleServices, type PeopleServices } from './people-services.ts';
 
 const WRONG = 'not the one 12';
 
@@ -32,7 +32,7 @@ describe('a refusal', () => {
     for (const account of others) {
       const to = { account, role: 'owner', email: ana.email } as const;
       const link = await fixture.parts.invitations.invite(to, { account: '', role: 'operator' }, BY_TEST);
-      await fixture.parts.joining.accept(ana.grant.session, link.secret, VISITOR);
+      await fixture.parts.enrollment.accept(ana.grant.session, link.secret, VISITOR);
     }
   });
 
@@ -44,7 +44,7 @@ describe('a refusal', () => {
   const inEachAre = (lines: string[]) => accounts.map(() => lines);
 
   /** The same service, which writes down what it writes; behind the first unit nothing ever arrives. */
-  function watched(): { parts: PeopleParts; units: Unit[] } {
+  function watched(): { parts: PeopleServices; units: Unit[] } {
     const units: Unit[] = [];
     const { database: real } = fixture.core;
     const commit = (unit: Unit) => {
@@ -54,12 +54,12 @@ describe('a refusal', () => {
     const database = new Proxy(real, {
       get: (_, name) => (name === 'commit' ? commit : (real[name as keyof Database] as () => unknown).bind(real)),
     });
-    return { parts: openPeople({ ...fixture.core, database }), units };
+    return { parts: createPeopleServices({ ...fixture.core, database }), units };
   }
 
   const recordsBefore = async (email: string): Promise<number[]> => {
     const { parts, units } = watched();
-    await assertFails('sign_in_refused', parts.signIn.givePassword({ email, password: WRONG }, VISITOR));
+    await assertFails('sign_in_refused', parts.signIn.submitPassword({ email, password: WRONG }, VISITOR));
     return units.slice(0, 1).map(({ journal }) => journal?.length ?? 0);
   };
 
@@ -68,13 +68,13 @@ describe('a refusal', () => {
     const emails = ['nobody@example.com', bob.email, ana.email];
     for (const email of emails) assert.deepEqual(await recordsBefore(email), [1], email);
     for (let failures = 1; failures < LIMITS.signInFailures; failures++)
-      await assertFails('sign_in_refused', fixture.parts.signIn.givePassword({ ...ana, password: WRONG }, VISITOR));
+      await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword({ ...ana, password: WRONG }, VISITOR));
     assert.equal((await fixture.parts.team.member(accounts[0] ?? '', ana.id)).signIn, 'locked');
     assert.deepEqual(await recordsBefore(ana.email), [1]);
   });
 
   test('of a password is in the log of every account all the same', async () => {
-    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword({ ...ana, password: WRONG }, VISITOR));
+    await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword({ ...ana, password: WRONG }, VISITOR));
     // Whatever is committed after them is there after them.
     await fixture.newAccount();
     assert.deepEqual(await inEach(), inEachAre(['password_wrong']));
@@ -83,12 +83,12 @@ describe('a refusal', () => {
   test('of who is locked is in the log of each account once, and then as a number', async () => {
     const { parts } = fixture;
     const sessions = [];
-    for (let index = 0; index < 2; index++) sessions.push((await parts.signIn.givePassword(ana, VISITOR)).session);
+    for (let index = 0; index < 2; index++) sessions.push((await parts.signIn.submitPassword(ana, VISITOR)).session);
     const [session] = sessions;
     assert.ok(session !== undefined);
     const wrong = { kind: 'totp', code: wrongCodeAt(ana.totp, fixture.now()) } as const;
     for (let index = 0; index < LIMITS.signInFailures + 50; index++)
-      await assertFails('sign_in_refused', parts.signIn.giveFactor(session, wrong, VISITOR));
+      await assertFails('sign_in_refused', parts.signIn.submitFactor(session, wrong, VISITOR));
     const codes = new Array(LIMITS.signInFailures).fill('code_wrong');
     assert.deepEqual(await inEach(), inEachAre([...codes, 'person_locked']));
     fixture.advance(5 * MINUTE);
@@ -98,7 +98,7 @@ describe('a refusal', () => {
 
   test('of the password of who is locked is each time in the log of the service', async () => {
     for (let index = 0; index < LIMITS.signInFailures + 3; index++)
-      await assertFails('sign_in_refused', fixture.parts.signIn.givePassword({ ...ana, password: WRONG }, VISITOR));
+      await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword({ ...ana, password: WRONG }, VISITOR));
     await fixture.parts.repeats.flush({ all: true });
     const wrong = new Array(LIMITS.signInFailures).fill('password_wrong');
     assert.deepEqual(await inEach(), inEachAre([...wrong, 'person_locked', 'person_locked 2']));

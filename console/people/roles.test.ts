@@ -5,8 +5,8 @@ import {
   ACCOUNT_ROLES,
   CAPABILITIES,
   can,
-  fitsAccount,
   isRole,
+  isRoleValidFor,
   mayInvite,
   mayReset,
   OPERATOR,
@@ -18,7 +18,7 @@ import {
 const isRead = (capability: string): boolean => capability.endsWith(':read');
 const role = fc.constantFrom(...ROLE_NAMES);
 const account = fc.constantFrom('', 'acct_one', 'acct_two');
-const authority = fc.record({ account, role }).filter(fitsAccount);
+const authority = fc.record({ account, role }).filter(isRoleValidFor);
 
 describe('roles', () => {
   test('have capabilities of the list only, each once', () => {
@@ -83,7 +83,7 @@ describe('who may invite', () => {
   test('a role goes with an account of its kind only', () => {
     fc.assert(
       fc.property(authority, account, role, (by, to, as) => {
-        if (!fitsAccount({ account: to, role: as })) assert.equal(mayInvite(by, { account: to, role: as }), false);
+        if (!isRoleValidFor({ account: to, role: as })) assert.equal(mayInvite(by, { account: to, role: as }), false);
       }),
     );
   });

@@ -1,6 +1,6 @@
 /** What people may do. An account's people have one of its roles there; operators belong to no account. */
 
-const READS = [
+const READ_CAPABILITIES = [
   'overview:read',
   'onboarding:read',
   'keys:read',
@@ -14,7 +14,7 @@ const READS = [
 ] as const;
 
 export const CAPABILITIES = [
-  ...READS,
+  ...READ_CAPABILITIES,
   'keys:write',
   'tokens:delete',
   'captures:delete',
@@ -37,12 +37,12 @@ export const ROLE_NAMES = [...ACCOUNT_ROLES, 'operator'] as const;
 
 export type Role = (typeof ROLE_NAMES)[number];
 
-const OF_ACCOUNTS = CAPABILITIES.filter((capability) => capability !== 'operate');
-const OWNER_ALONE: readonly Capability[] = ['team:write', 'account:settings', 'activation:request'];
+const ACCOUNT_CAPABILITIES = CAPABILITIES.filter((capability) => capability !== 'operate');
+const OWNER_ONLY: readonly Capability[] = ['team:write', 'account:settings', 'activation:request'];
 
 export const ROLES: Readonly<Record<Role, readonly Capability[]>> = {
-  owner: OF_ACCOUNTS,
-  developer: OF_ACCOUNTS.filter((capability) => !OWNER_ALONE.includes(capability)),
+  owner: ACCOUNT_CAPABILITIES,
+  developer: ACCOUNT_CAPABILITIES.filter((capability) => !OWNER_ONLY.includes(capability)),
   analyst: [
     'overview:read',
     'onboarding:read',
@@ -53,7 +53,7 @@ export const ROLES: Readonly<Record<Role, readonly Capability[]>> = {
     'team:read',
     'approvals:read',
   ],
-  auditor: READS,
+  auditor: READ_CAPABILITIES,
   operator: ['operate'],
 };
 
@@ -71,15 +71,15 @@ export interface Authority {
 export const OPERATOR: Authority = { account: '', role: 'operator' };
 
 /** Operators have the account ''; every other account has the other roles. */
-export const fitsAccount = ({ account, role }: Authority): boolean => (account === '') === (role === 'operator');
+export const isRoleValidFor = ({ account, role }: Authority): boolean => (account === '') === (role === 'operator');
 
 /** The role of which an account always keeps somebody. */
-export const headOf = (account: string): Role => (account === '' ? 'operator' : 'owner');
+export const mandatoryRole = (account: string): Role => (account === '' ? 'operator' : 'owner');
 
 /** Operators let in other operators, and the owners who then let in everybody else of an account. */
 export function mayInvite(by: Authority, to: Authority): boolean {
-  if (!fitsAccount(to)) return false;
-  if (by.role === 'operator') return by.account === '' && to.role === headOf(to.account);
+  if (!isRoleValidFor(to)) return false;
+  if (by.role === 'operator') return by.account === '' && to.role === mandatoryRole(to.account);
   return by.account === to.account && can(by.role, 'team:write');
 }
 

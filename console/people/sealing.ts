@@ -8,7 +8,7 @@ import type { TrustedTime } from '../../src/kernel/time-guard.ts';
 import type { Database } from '../../src/storage/database.ts';
 
 /** What the use cases of people work with. */
-export interface Means {
+export interface PeopleDependencies {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly clock: Clock;
@@ -21,20 +21,20 @@ export interface Means {
 const SERVICE: KeyScope = { account: '', environment: 'service' };
 
 /** `parts` are all columns in clear that a record must not be seen with others of. */
-export const placeIn = (table: string, ...parts: readonly string[]): EncryptionContext =>
+export const serviceContext = (table: string, ...parts: readonly string[]): EncryptionContext =>
   encryptionContext('service', '', table, ...parts);
 
 export const sealRecord = (keyring: Keyring, place: EncryptionContext, record: object): Promise<Uint8Array> =>
   sealJson(keyring, SERVICE, 'people', place, record);
 
 /** Undefined when somebody changed or moved it in the database. */
-export const openRecord = <T extends object>(
+export const unsealRecord = <T extends object>(
   keyring: Keyring,
   place: EncryptionContext,
   sealed: Uint8Array,
 ): Promise<T | undefined> => unsealJson<T>(keyring, SERVICE, 'people', place, sealed);
 
-type Use =
+type DigestPurpose =
   | 'email'
   | 'password'
   | 'session'
@@ -46,9 +46,13 @@ type Use =
   | 'challenge';
 
 /** A keyed digest that is good for one use alone. */
-export async function digestFor(keyring: Keyring, use: Use, ...texts: readonly string[]): Promise<Uint8Array> {
+export async function computeDigest(
+  keyring: Keyring,
+  purpose: DigestPurpose,
+  ...texts: readonly string[]
+): Promise<Uint8Array> {
   const key = await keyring.digestKey({ ...SERVICE, purpose: 'people-digests' });
-  return new Uint8Array(keyedDigest(key, JSON.stringify([use, ...texts])));
+  return new Uint8Array(keyedDigest(key, JSON.stringify([purpose, ...texts])));
 }
 
 const SECRET_BYTES = 32;

@@ -9,7 +9,7 @@ import {
   type TestUser,
   VISITOR,
 } from '../../test/fixtures/people-fixture.ts';
-import { isCsrf, mustBeSteppedUp } from './session.ts';
+import { assertSteppedUp, isCsrfToken } from './session.ts';
 
 describe('sessions', () => {
   let fixture: PeopleFixture;
@@ -22,7 +22,7 @@ describe('sessions', () => {
   });
   after(() => fixture.stop());
 
-  const find = (secret: string, passive = false) => fixture.parts.sessions.find(secret, { passive });
+  const find = (secret: string, isPassive = false) => fixture.parts.sessions.find(secret, { isPassive });
   const rows = async (): Promise<number> =>
     integer((await fixture.core.database.read('select count(*) as n from sessions'))[0] ?? {}, 'n');
 
@@ -57,23 +57,23 @@ describe('sessions', () => {
   });
 
   test('between the factors end after 5 minutes', async () => {
-    const { session, secret } = await fixture.parts.signIn.givePassword(ana, VISITOR);
+    const { session, secret } = await fixture.parts.signIn.submitPassword(ana, VISITOR);
     fixture.advance(4 * MINUTE);
     assert.equal((await find(secret))?.stage, 'password-given');
     fixture.advance(MINUTE);
     assert.equal(await find(secret), undefined);
     const proof = { kind: 'totp', code: fixture.newCode(ana) } as const;
-    await assertFails('not_signed_in', fixture.parts.signIn.giveFactor(session, proof, VISITOR));
+    await assertFails('not_signed_in', fixture.parts.signIn.submitFactor(session, proof, VISITOR));
   });
 
   test('are seen at most every half minute', async () => {
     const { secret, session } = await fixture.signIn(ana);
     fixture.advance(20 * SECOND);
-    assert.equal((await find(secret))?.seenAt, session.seenAt);
+    assert.equal((await find(secret))?.lastActiveAt, session.lastActiveAt);
     fixture.advance(20 * SECOND);
-    const seen = (await find(secret))?.seenAt ?? 0;
-    assert.ok(seen >= session.seenAt + 40 * SECOND);
-    assert.equal((await find(secret, true))?.seenAt, seen);
+    const seen = (await find(secret))?.lastActiveAt ?? 0;
+    assert.ok(seen >= session.lastActiveAt + 40 * SECOND);
+    assert.equal((await find(secret, true))?.lastActiveAt, seen);
   });
 
   test('are not found by anything but the secret', async () => {
@@ -94,27 +94,27 @@ describe('sessions', () => {
 
   test('have a word of their own against forged requests', async () => {
     const [one, other] = [await fixture.signIn(ana), await fixture.signIn(ana)];
-    assert.equal(isCsrf(one.session, one.session.csrf), true);
+    assert.equal(isCsrfToken(one.session, one.session.csrf), true);
     for (const wrong of [undefined, '', other.session.csrf, one.secret, `${one.session.csrf} `])
-      assert.equal(isCsrf(one.session, wrong), false);
+      assert.equal(isCsrfToken(one.session, wrong), false);
     assert.equal((await find(one.secret))?.csrf, one.session.csrf);
   });
 
   test('count for stepping up when they are signed in, and then for 5 minutes', async () => {
-    const given = await fixture.parts.signIn.givePassword(ana, VISITOR);
-    assert.throws(() => mustBeSteppedUp(given.session, fixture.now()), /not signed in/);
+    const given = await fixture.parts.signIn.submitPassword(ana, VISITOR);
+    assert.throws(() => assertSteppedUp(given.session, fixture.now()), /not signed in/);
     const { session } = await fixture.signIn(ana);
-    mustBeSteppedUp(session, fixture.now());
-    assert.throws(() => mustBeSteppedUp(session, fixture.now() + 5 * MINUTE), /Confirm/);
+    assertSteppedUp(session, fixture.now());
+    assert.throws(() => assertSteppedUp(session, fixture.now() + 5 * MINUTE), /Confirm/);
   });
 
   test('of a person are listed, newest first, with browser and address, and ended one by one or together', async () => {
     fixture.advance(HOUR);
-    const visitor = { address: '198.51.100.4', userAgent: `Long/${'x'.repeat(300)}\u0000` };
+    const client = { address: '198.51.100.4', userAgent: `Long/${'x'.repeat(300)}\u0000` };
     const first = await fixture.signIn(ana);
-    const { session: given } = await fixture.parts.signIn.givePassword(ana, visitor);
+    const { session: given } = await fixture.parts.signIn.submitPassword(ana, client);
     const proof = { kind: 'totp', code: fixture.newCode(ana) } as const;
-    const second = await fixture.parts.signIn.giveFactor(given, proof, visitor);
+    const second = await fixture.parts.signIn.submitFactor(given, proof, client);
     const third = await fixture.signIn(ana);
     const bob = await fixture.newPerson({ account, role: 'analyst' });
     const listed = await fixture.parts.sessions.list(ana.id);
@@ -122,7 +122,7 @@ describe('sessions', () => {
       listed.map(({ id }) => id),
       [third, second, first].map(({ session }) => session.id),
     );
-    assert.equal(listed[1]?.address, visitor.address);
+    assert.equal(listed[1]?.address, client.address);
     assert.equal(listed[1]?.userAgent, `Long/${'x'.repeat(250)}`);
     await assertFails('unknown_record', fixture.parts.sessions.revoke(bob.grant.session, first.session.id, VISITOR));
     await fixture.parts.sessions.revoke(third.session, first.session.id, VISITOR);
@@ -140,7 +140,7 @@ describe('sessions', () => {
     while ((await fixture.parts.sessions.sweep(fixture.now())) > 0);
     assert.equal(await rows(), 0);
     const { secret } = await fixture.signIn(ana);
-    await fixture.parts.signIn.givePassword(ana, VISITOR);
+    await fixture.parts.signIn.submitPassword(ana, VISITOR);
     fixture.advance(6 * MINUTE);
     assert.equal(await fixture.parts.sessions.sweep(fixture.now()), 1);
     assert.ok(await find(secret));

@@ -10,7 +10,7 @@ import {
   type Write,
   write,
 } from '../../src/storage/database.ts';
-import { openRecord, placeIn, sealRecord } from './sealing.ts';
+import { sealRecord, serviceContext, unsealRecord } from './sealing.ts';
 import type { SignInState } from './sign-in-state.ts';
 
 /** A state as read; it is in the database as long as `sealed` is the same there. */
@@ -21,9 +21,9 @@ export interface StoredSignInState extends SignInState {
 
 const COLUMNS = 'person, record, last_sign_in_at, password_blocked_at, disabled_at';
 const FIND = `select ${COLUMNS} from sign_in_states where person = ?`;
-const OF_ACCOUNT = `select ${COLUMNS} from sign_in_states
+const LIST_BY_ACCOUNT = `select ${COLUMNS} from sign_in_states
   where person in (select person from memberships where account = ?)`;
-const INACTIVE = `select ${COLUMNS} from sign_in_states
+const LIST_INACTIVE = `select ${COLUMNS} from sign_in_states
   where disabled_at is null and last_sign_in_at <= ? and (last_sign_in_at, person) > (?, ?)
   order by last_sign_in_at, person limit ?`;
 const COUNT_INACTIVE = `select count(*) as number from sign_in_states
@@ -35,14 +35,14 @@ const REPLACE = `insert into sign_in_states (${COLUMNS}) values (?, ?, ?, ?, ?)
     password_blocked_at = excluded.password_blocked_at, disabled_at = excluded.disabled_at`;
 const UPDATE = `update sign_in_states
   set record = ?, last_sign_in_at = ?, password_blocked_at = ?, disabled_at = ? where person = ? and record = ?`;
-const HOLD = 'update sign_in_states set disabled_at = disabled_at where person = ? and record = ?';
+const LOCK = 'update sign_in_states set disabled_at = disabled_at where person = ? and record = ?';
 const DELETE = 'delete from sign_in_states where person = ?';
 
-type Bound = Pick<StoredSignInState, 'person' | 'lastSignInAt' | 'passwordBlockedAt' | 'disabledAt'>;
+type BoundColumns = Pick<StoredSignInState, 'person' | 'lastSignInAt' | 'passwordBlockedAt' | 'disabledAt'>;
 
 /** Binds the columns in clear: nothing can be enabled, unblocked or counted anew in the database. */
-const placeOfState = ({ person, lastSignInAt, passwordBlockedAt, disabledAt }: Bound): EncryptionContext =>
-  placeIn('sign_in_states', person, ...[lastSignInAt, passwordBlockedAt ?? '', disabledAt ?? ''].map(String));
+const recordContext = ({ person, lastSignInAt, passwordBlockedAt, disabledAt }: BoundColumns): EncryptionContext =>
+  serviceContext('sign_in_states', person, ...[lastSignInAt, passwordBlockedAt ?? '', disabledAt ?? ''].map(String));
 
 type Sealed = Omit<SignInState, 'lastSignInAt' | 'passwordBlockedAt' | 'disabledAt'>;
 
@@ -53,7 +53,7 @@ export async function findSignInState(
   person: string,
 ): Promise<StoredSignInState | undefined> {
   const [row] = await database.read(FIND, person);
-  return row === undefined ? undefined : readState(keyring, row);
+  return row === undefined ? undefined : unsealState(keyring, row);
 }
 
 /** Lists the states of an account's members, by their ids. */
@@ -63,8 +63,8 @@ export async function listSignInStates(
   account: string,
 ): Promise<ReadonlyMap<string, StoredSignInState>> {
   const states = new Map<string, StoredSignInState>();
-  for (const row of await database.read(OF_ACCOUNT, account)) {
-    const state = await readState(keyring, row);
+  for (const row of await database.read(LIST_BY_ACCOUNT, account)) {
+    const state = await unsealState(keyring, row);
     if (state !== undefined) states.set(state.person, state);
   }
   return states;
@@ -80,10 +80,10 @@ export async function listInactive(
   { before, after }: { readonly before: number; readonly after: Pick<StoredSignInState, 'lastSignInAt' | 'person'> },
   limit: number,
 ): Promise<{ readonly states: StoredSignInState[]; readonly next: typeof after | undefined }> {
-  const rows = await database.read(INACTIVE, before, after.lastSignInAt, after.person, limit);
+  const rows = await database.read(LIST_INACTIVE, before, after.lastSignInAt, after.person, limit);
   const states: StoredSignInState[] = [];
   for (const row of rows) {
-    const state = await readState(keyring, row);
+    const state = await unsealState(keyring, row);
     if (state !== undefined) states.push(state);
   }
   const last = rows.length < limit ? undefined : rows.at(-1);
@@ -101,7 +101,7 @@ export const countBlockedPasswords = async (database: Database): Promise<number>
 
 /** Writes the state of a new user, or of one whose credentials are reset. */
 export async function replaceSignInState(keyring: Keyring, person: string, state: SignInState): Promise<Write> {
-  return write(REPLACE, [person, ...(await valuesOf(keyring, person, state))], 1);
+  return write(REPLACE, [person, ...(await columnValues(keyring, person, state))], 1);
 }
 
 /** Conflicts when the state has changed since it was read. */
@@ -110,23 +110,23 @@ export async function updateSignInState(
   { person, sealed }: StoredSignInState,
   state: SignInState,
 ): Promise<Write> {
-  return write(UPDATE, [...(await valuesOf(keyring, person, state)), person, sealed], 1);
+  return write(UPDATE, [...(await columnValues(keyring, person, state)), person, sealed], 1);
 }
 
 /** Changes nothing; conflicts as `updateSignInState`. */
-export const holdSignInState = ({ person, sealed }: StoredSignInState): Write => write(HOLD, [person, sealed], 1);
+export const lockSignInState = ({ person, sealed }: StoredSignInState): Write => write(LOCK, [person, sealed], 1);
 
 export const deleteSignInState = (person: string): Write => write(DELETE, [person]);
 
-async function valuesOf(keyring: Keyring, person: string, state: SignInState) {
+async function columnValues(keyring: Keyring, person: string, state: SignInState) {
   const { networks, browsers, newNetworks, factorFailures, usedChallenges } = state;
   const { lastSignInAt, passwordBlockedAt, disabledAt } = state;
   const sealed: Sealed = { networks, browsers, newNetworks, factorFailures, usedChallenges };
-  const record = await sealRecord(keyring, placeOfState({ person, ...state }), sealed);
+  const record = await sealRecord(keyring, recordContext({ person, ...state }), sealed);
   return [record, lastSignInAt, passwordBlockedAt ?? null, disabledAt ?? null];
 }
 
-async function readState(keyring: Keyring, row: Row): Promise<StoredSignInState | undefined> {
+async function unsealState(keyring: Keyring, row: Row): Promise<StoredSignInState | undefined> {
   const bound = {
     person: text(row, 'person'),
     lastSignInAt: integer(row, 'last_sign_in_at'),
@@ -134,6 +134,6 @@ async function readState(keyring: Keyring, row: Row): Promise<StoredSignInState 
     disabledAt: integerOrNull(row, 'disabled_at'),
   };
   const sealed = blob(row, 'record');
-  const state = await openRecord<Sealed>(keyring, placeOfState(bound), sealed);
+  const state = await unsealRecord<Sealed>(keyring, recordContext(bound), sealed);
   return state === undefined ? undefined : { ...bound, ...state, sealed };
 }

@@ -89,7 +89,7 @@ describe('the state of sign-ins', () => {
     let state = fresh;
     for (let index = 0; index < 3000; index++) state = fail(state, stranger(index), START + index * SECOND);
     assert.equal(state.networks.length, LIMITS.failedNetworksPerUser + 1);
-    assert.ok(state.networks.some(({ key, signedInAt }) => key === HOME.network && signedInAt === START));
+    assert.ok(state.networks.some(({ id, signedInAt }) => id === HOME.network && signedInAt === START));
     for (let index = 0; index < 200; index++)
       state = recordSignIn(state, at(`198.51.100.${index}`, `browser-${index}`), START + HOUR + index);
     assert.equal(state.browsers.length, LIMITS.knownBrowsersPerUser);
@@ -129,11 +129,11 @@ describe('the state of sign-ins', () => {
   });
 
   test('takes a challenge once, and forgets it when it has ended', () => {
-    const used = { challenge: 'one', endsAt: START + MINUTE };
+    const used = { challenge: 'one', expiresAt: START + MINUTE };
     const state = consumeChallenge(fresh, used, START);
     assert.ok(state !== undefined);
     assert.equal(consumeChallenge(state, used, START + MINUTE - 1), undefined);
-    const next = consumeChallenge(state, { challenge: 'two', endsAt: START + 2 * MINUTE }, START + MINUTE);
+    const next = consumeChallenge(state, { challenge: 'two', expiresAt: START + 2 * MINUTE }, START + MINUTE);
     assert.deepEqual(
       next?.usedChallenges.map(({ challenge }) => challenge),
       ['two'],

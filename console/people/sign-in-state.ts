@@ -10,8 +10,8 @@ interface FailureCount {
 }
 
 /** A network or a browser. */
-interface Origin extends FailureCount {
-  readonly key: string;
+interface TrackedSource extends FailureCount {
+  readonly id: string;
   /** Absent for a network that the user never signed in from. */
   readonly signedInAt?: number;
 }
@@ -29,14 +29,14 @@ export interface Source {
  * `TrustedTime.steadyNow`: a clock that jumps must neither end locks nor make them last, nor make browsers unknown.
  */
 export interface SignInState {
-  readonly networks: readonly Origin[];
-  readonly browsers: readonly Origin[];
+  readonly networks: readonly TrackedSource[];
+  readonly browsers: readonly TrackedSource[];
   /** All networks together that the user has not signed in from. */
   readonly newNetworks: FailureCount;
   /** Wrong second factors after the right password, since the password was set. */
   readonly factorFailures: number;
   /** Challenges that passkeys signed without a password, and when they end. */
-  readonly usedChallenges: readonly { readonly challenge: string; readonly endsAt: number }[];
+  readonly usedChallenges: readonly { readonly challenge: string; readonly expiresAt: number }[];
   readonly lastSignInAt: number;
   /** The password is not accepted any more. */
   readonly passwordBlockedAt: number | undefined;
@@ -53,11 +53,11 @@ export const SIGN_IN_STATUSES = ['active', 'locked', 'password-blocked', 'disabl
 export type SignInStatus = (typeof SIGN_IN_STATUSES)[number];
 
 /** PCI DSS 8.3.4: 30 minutes at least. */
-const LOCKED_MS = 30 * MINUTE;
+const LOCK_MS = 30 * MINUTE;
 /** The first delay of new networks; each further failure doubles it, up to `LOCKED_MS`. */
 const FIRST_DELAY_MS = 30 * SECOND;
 /** Failures are forgotten when no other one follows. */
-const FAILURES_FORGOTTEN_MS = DAY;
+const FAILURE_TTL_MS = DAY;
 const NETWORK_KNOWN_MS = 90 * DAY;
 /** Milliseconds that a browser stays known after a sign-in. */
 export const BROWSER_KNOWN_MS = 180 * DAY;
@@ -104,16 +104,16 @@ export function countFailure(
 ): { readonly state: SignInState; readonly locked: LockScope | undefined } {
   const browser = findBrowser(state, source, now);
   if (browser !== undefined) {
-    const counted = { ...unlocked(browser), ...oneMore(browser, now, lockAfterLimit) };
+    const counted = { ...withoutFailures(browser), ...addFailure(browser, now, lockAfterLimit) };
     const locked = counted.lockedUntil === undefined ? undefined : 'browser';
-    return { state: { ...state, browsers: withOrigin(state.browsers, counted) }, locked };
+    return { state: { ...state, browsers: withSource(state.browsers, counted) }, locked };
   }
   const network = findNetwork(state, source);
-  const counted = { ...unlocked(network), ...oneMore(network, now, lockAfterLimit) };
-  const networks = boundNetworks(withOrigin(state.networks, counted), now);
+  const counted = { ...withoutFailures(network), ...addFailure(network, now, lockAfterLimit) };
+  const networks = boundNetworks(withSource(state.networks, counted), now);
   const locked = counted.lockedUntil === undefined ? undefined : 'network';
   if (isNetworkKnown(network, now)) return { state: { ...state, networks }, locked };
-  const newNetworks = oneMore(state.newNetworks, now, delayAfterLimit);
+  const newNetworks = addFailure(state.newNetworks, now, delayAfterLimit);
   const isFirstDelay = newNetworks.failures === LIMITS.signInFailures;
   return { state: { ...state, networks, newNetworks }, locked: isFirstDelay ? 'new-networks' : locked };
 }
@@ -131,11 +131,11 @@ export function countFactorFailure(state: SignInState, now: number): SignInState
  */
 export function recordSignIn(state: SignInState, source: Source, now: number, latest = now): SignInState {
   const wasKnown = isBrowserKnown(state, source, now) || isNetworkKnown(findNetwork(state, source), now);
-  const signedIn = (key: string): Origin => ({ ...NO_FAILURES, key, signedInAt: latest });
-  const browsers = source.browser === undefined ? state.browsers : withOrigin(state.browsers, signedIn(source.browser));
+  const signedIn = (id: string): TrackedSource => ({ ...NO_FAILURES, id, signedInAt: latest });
+  const browsers = source.browser === undefined ? state.browsers : withSource(state.browsers, signedIn(source.browser));
   return {
     ...state,
-    networks: boundNetworks(withOrigin(state.networks, signedIn(source.network)), now),
+    networks: boundNetworks(withSource(state.networks, signedIn(source.network)), now),
     browsers: newest(
       browsers.filter((browser) => isKnownWithin(browser, BROWSER_KNOWN_MS, now)),
       LIMITS.knownBrowsersPerUser,
@@ -148,8 +148,8 @@ export function recordSignIn(state: SignInState, source: Source, now: number, la
 /** Ends all locks, and forgets the failures that led to them; not those of second factors. */
 export const withoutLocks = (state: SignInState): SignInState => ({
   ...state,
-  networks: state.networks.filter(({ signedInAt }) => signedInAt !== undefined).map(unlocked),
-  browsers: state.browsers.map(unlocked),
+  networks: state.networks.filter(({ signedInAt }) => signedInAt !== undefined).map(withoutFailures),
+  browsers: state.browsers.map(withoutFailures),
   newNetworks: NO_FAILURES,
 });
 
@@ -163,10 +163,10 @@ export const withNewPassword = (state: SignInState): SignInState => ({
 /** Marks a challenge as used; undefined when it was used before. */
 export function consumeChallenge(
   state: SignInState,
-  used: { readonly challenge: string; readonly endsAt: number },
+  used: { readonly challenge: string; readonly expiresAt: number },
   now: number,
 ): SignInState | undefined {
-  const others = state.usedChallenges.filter(({ endsAt }) => endsAt > now);
+  const others = state.usedChallenges.filter(({ expiresAt }) => expiresAt > now);
   if (others.some(({ challenge }) => challenge === used.challenge)) return undefined;
   return { ...state, usedChallenges: [...others, used] };
 }
@@ -179,64 +179,62 @@ export function lockedUntil(state: SignInState, now: number): number | undefined
   return ends.length === 0 ? undefined : Math.max(...ends);
 }
 
-const unlocked = ({ key, signedInAt }: Origin): Origin => ({
+const withoutFailures = ({ id, signedInAt }: TrackedSource): TrackedSource => ({
   ...NO_FAILURES,
-  key,
+  id,
   ...(signedInAt !== undefined && { signedInAt }),
 });
 
 const isCountLocked = ({ lockedUntil: until }: FailureCount, now: number): boolean =>
   until !== undefined && now < until;
 
-const findBrowser = ({ browsers }: SignInState, { browser }: Source, now: number): Origin | undefined =>
-  browsers.find((each) => each.key === browser && isKnownWithin(each, BROWSER_KNOWN_MS, now));
+const findBrowser = ({ browsers }: SignInState, { browser }: Source, now: number): TrackedSource | undefined =>
+  browsers.find((each) => each.id === browser && isKnownWithin(each, BROWSER_KNOWN_MS, now));
 
-const findNetwork = ({ networks }: SignInState, { network: key }: Source): Origin =>
-  networks.find((each) => each.key === key) ?? { ...NO_FAILURES, key };
+const findNetwork = ({ networks }: SignInState, { network: id }: Source): TrackedSource =>
+  networks.find((each) => each.id === id) ?? { ...NO_FAILURES, id };
 
-const isNetworkKnown = (network: Origin, now: number): boolean => isKnownWithin(network, NETWORK_KNOWN_MS, now);
+const isNetworkKnown = (network: TrackedSource, now: number): boolean => isKnownWithin(network, NETWORK_KNOWN_MS, now);
 
-const isKnownWithin = ({ signedInAt }: Origin, period: number, now: number): boolean =>
+const isKnownWithin = ({ signedInAt }: TrackedSource, period: number, now: number): boolean =>
   signedInAt !== undefined && now < signedInAt + period;
 
 /** Failures begin anew after a lock of the limit has ended, and when the newest one is forgotten. */
-function oneMore(
+function addFailure(
   before: FailureCount,
   now: number,
   lockOf: (failures: number, now: number) => number | undefined,
 ): FailureCount {
   const until = lockOf(before.failures + 1, now);
   const hadLockOfLimit = lockOf === lockAfterLimit && before.lockedUntil !== undefined;
-  const isForgotten = now >= before.failedAt + FAILURES_FORGOTTEN_MS;
-  if (hadLockOfLimit || isForgotten) return { failures: 1, failedAt: now };
+  const isExpired = now >= before.failedAt + FAILURE_TTL_MS;
+  if (hadLockOfLimit || isExpired) return { failures: 1, failedAt: now };
   return { failures: before.failures + 1, failedAt: now, ...(until !== undefined && { lockedUntil: until }) };
 }
 
 const lockAfterLimit = (failures: number, now: number): number | undefined =>
-  failures >= LIMITS.signInFailures ? now + LOCKED_MS : undefined;
+  failures >= LIMITS.signInFailures ? now + LOCK_MS : undefined;
 
 /** Slows instead of locking: a distributed guess is left 48 attempts a day, and never ends the user's own attempts. */
 function delayAfterLimit(failures: number, now: number): number | undefined {
   const beyond = failures - LIMITS.signInFailures;
-  return beyond < 0 ? undefined : now + Math.min(LOCKED_MS, FIRST_DELAY_MS * 2 ** Math.min(beyond, 10));
+  return beyond < 0 ? undefined : now + Math.min(LOCK_MS, FIRST_DELAY_MS * 2 ** Math.min(beyond, 10));
 }
 
-const withOrigin = (all: readonly Origin[], one: Origin): Origin[] => [
-  ...all.filter(({ key }) => key !== one.key),
+const withSource = (all: readonly TrackedSource[], one: TrackedSource): TrackedSource[] => [
+  ...all.filter(({ id }) => id !== one.id),
   one,
 ];
 
 /** Failures from new networks must not displace the networks that are known, so that each kind has a bound of its own. */
-function boundNetworks(networks: readonly Origin[], now: number): Origin[] {
+function boundNetworks(networks: readonly TrackedSource[], now: number): TrackedSource[] {
   const known = networks.filter((network) => isNetworkKnown(network, now));
-  const failed = networks.filter(
-    (network) => !isNetworkKnown(network, now) && now < network.failedAt + FAILURES_FORGOTTEN_MS,
-  );
+  const failed = networks.filter((network) => !isNetworkKnown(network, now) && now < network.failedAt + FAILURE_TTL_MS);
   return [...newest(known, LIMITS.knownNetworksPerUser), ...newest(failed, LIMITS.failedNetworksPerUser)];
 }
 
 /** The newest are at the end. */
-const newest = (origins: readonly Origin[], most: number): Origin[] =>
-  [...origins].sort((one, other) => timeOf(one) - timeOf(other)).slice(-most);
+const newest = (origins: readonly TrackedSource[], max: number): TrackedSource[] =>
+  [...origins].sort((one, other) => timeOf(one) - timeOf(other)).slice(-max);
 
-const timeOf = ({ signedInAt = 0, failedAt }: Origin): number => Math.max(signedInAt, failedAt);
+const timeOf = ({ signedInAt = 0, failedAt }: TrackedSource): number => Math.max(signedInAt, failedAt);

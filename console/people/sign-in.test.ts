@@ -15,11 +15,11 @@ import {
   VISITOR,
   wrongCodeAt,
 } from '../../test/fixtures/people-fixture.ts';
+import type { ClientContext } from './client-context.ts';
 import { findPerson, updatePerson } from './person-store.ts';
-import { digestFor } from './sealing.ts';
+import { computeDigest } from './sealing.ts';
 import { isSteppedUp, type Session } from './session.ts';
 import { findSignInState, updateSignInState } from './sign-in-state-store.ts';
-import type { Visitor } from './visitor.ts';
 
 let fixture: PeopleFixture;
 let account: string;
@@ -34,10 +34,10 @@ beforeEach(async () => {
 });
 
 const password = (given: { email: string; password: string } = ana) =>
-  fixture.parts.signIn.givePassword(given, VISITOR);
+  fixture.parts.signIn.submitPassword(given, VISITOR);
 const wrongPassword = () => assertFails('sign_in_refused', password({ email: ana.email, password: 'not the one 12' }));
 const totp = (session: Session, code: string) =>
-  fixture.parts.signIn.giveFactor(session, { kind: 'totp', code }, VISITOR);
+  fixture.parts.signIn.submitFactor(session, { kind: 'totp', code }, VISITOR);
 const wrongCode = async () => {
   const { session } = await password();
   await assertFails('sign_in_refused', totp(session, wrongCodeAt(ana.totp, fixture.now())));
@@ -47,7 +47,11 @@ describe('signing in', () => {
   test('takes the password, however the e-mail address is written, and then a code', async () => {
     const { secret, session } = await password({ ...ana, email: ` ${ana.email.toUpperCase()}` });
     assert.equal(session.stage, 'password-given');
-    assert.deepEqual(await fixture.parts.signIn.offered(session), { totp: true, passkeys: 0, recoveryCodes: 10 });
+    assert.deepEqual(await fixture.parts.signIn.availableFactors(session), {
+      totp: true,
+      passkeys: 0,
+      recoveryCodes: 10,
+    });
     const grant = await totp(session, fixture.newCode(ana));
     assert.equal(grant.session.stage, 'signed-in');
     assert.equal(grant.session.person, ana.id);
@@ -102,7 +106,7 @@ describe('signing in', () => {
     const [code = ''] = other.recoveryCodes;
     await assertFails(
       'sign_in_refused',
-      fixture.parts.signIn.giveFactor(session, { kind: 'recovery-code', code }, VISITOR),
+      fixture.parts.signIn.submitFactor(session, { kind: 'recovery-code', code }, VISITOR),
     );
   });
 
@@ -111,7 +115,7 @@ describe('signing in', () => {
     const before = await findPerson(database, keyring, ana.id);
     assert.ok(before !== undefined);
     const old = { memory: 8192, passes: 1, parallelism: 1 };
-    const message = await digestFor(keyring, 'password', ana.password);
+    const message = await computeDigest(keyring, 'password', ana.password);
     const nonce = Buffer.from(before.password.salt, 'base64');
     const tag = argon2Sync('argon2id', { message, nonce, ...old, tagLength: 32 }).toString('base64');
     const { write } = await updatePerson(keyring, before, { password: { ...before.password, ...old, tag } });
@@ -150,31 +154,31 @@ describe('a code', () => {
     assert.equal(new Set(ana.recoveryCodes).size, 10);
     const give = async (text: string) => {
       const { session } = await password();
-      return fixture.parts.signIn.giveFactor(session, { kind: 'recovery-code', code: text }, VISITOR);
+      return fixture.parts.signIn.submitFactor(session, { kind: 'recovery-code', code: text }, VISITOR);
     };
     const done = await Promise.allSettled([give(code), give(code.toUpperCase().replaceAll('-', ' '))]);
     assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
     await assertFails('sign_in_refused', give(code));
     const { session } = await give(second);
-    assert.equal((await fixture.parts.signIn.offered(session)).recoveryCodes, 8);
+    assert.equal((await fixture.parts.signIn.availableFactors(session)).recoveryCodes, 8);
   });
 });
 
 const status = async () => (await fixture.parts.team.member(account, ana.id)).signIn;
 /** Somebody else, at an address of their own. */
-const stranger = (address: string): Visitor => ({ ...VISITOR, address });
-const wrongFrom = (visitor: Visitor) =>
-  assertFails('sign_in_refused', fixture.parts.signIn.givePassword({ ...ana, password: 'not the one 12' }, visitor));
+const stranger = (address: string): ClientContext => ({ ...VISITOR, address });
+const wrongFrom = (client: ClientContext) =>
+  assertFails('sign_in_refused', fixture.parts.signIn.submitPassword({ ...ana, password: 'not the one 12' }, client));
 /** All of a sign-in; returns the secret by which the browser is known. */
-const signInFrom = async (visitor: Visitor): Promise<Visitor> => {
-  const { session } = await fixture.parts.signIn.givePassword(ana, visitor);
+const signInFrom = async (client: ClientContext): Promise<ClientContext> => {
+  const { session } = await fixture.parts.signIn.submitPassword(ana, client);
   const proof = { kind: 'totp', code: fixture.newCode(ana) } as const;
-  const { browser } = await fixture.parts.signIn.giveFactor(session, proof, visitor);
+  const { browser } = await fixture.parts.signIn.submitFactor(session, proof, client);
   assert.ok(browser !== undefined);
-  return { ...visitor, browser };
+  return { ...client, browser };
 };
-const lock = async (visitor: Visitor): Promise<void> => {
-  for (let index = 0; index < LIMITS.signInFailures; index++) await wrongFrom(visitor);
+const lock = async (client: ClientContext): Promise<void> => {
+  for (let index = 0; index < LIMITS.signInFailures; index++) await wrongFrom(client);
 };
 
 describe('ten wrong passwords and codes in a row', () => {
@@ -243,7 +247,7 @@ describe('a stranger with wrong passwords', () => {
     for (let index = 0; index < 30; index++) await wrongFrom(stranger(`203.0.113.${index}`));
     await signInFrom(VISITOR);
     await lock(VISITOR);
-    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(ana, VISITOR));
+    await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword(ana, VISITOR));
     await signInFrom(known);
     await signInFrom({ ...known, address: '198.51.100.77' });
   });
@@ -254,9 +258,9 @@ describe('a stranger with wrong passwords', () => {
     for (let index = 0; index < LIMITS.signInFailures; index++)
       await assertFails(
         'sign_in_refused',
-        fixture.parts.signIn.givePassword({ ...bob, password: 'not the one 12' }, known),
+        fixture.parts.signIn.submitPassword({ ...bob, password: 'not the one 12' }, known),
       );
-    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(bob, known));
+    await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword(bob, known));
     await signInFrom(known);
   });
 
@@ -265,11 +269,11 @@ describe('a stranger with wrong passwords', () => {
     const locked = (await fixture.records(account)).find(({ action }) => action === 'person.locked');
     assert.deepEqual(locked?.detail, { scope: 'new-networks' });
     const abroad = stranger('198.51.100.1');
-    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(ana, abroad));
+    await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword(ana, abroad));
     fixture.advance(30 * SECOND);
     await wrongFrom(stranger('203.0.113.200'));
     fixture.advance(30 * SECOND);
-    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(ana, abroad));
+    await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword(ana, abroad));
     fixture.advance(30 * SECOND);
     await signInFrom(abroad);
     await signInFrom(stranger('198.51.100.2'));
@@ -277,10 +281,10 @@ describe('a stranger with wrong passwords', () => {
 
   test('keeps nobody out who has a passkey', async () => {
     const key = new Authenticator(CONSOLE.origin);
-    const options = await fixture.parts.ownFactors.passkeyOptions(ana.grant.session, CONSOLE);
+    const options = await fixture.parts.factorManagement.passkeyOptions(ana.grant.session, CONSOLE);
     const found = await fixture.parts.sessions.find(ana.grant.secret);
     assert.ok(found !== undefined);
-    await fixture.parts.ownFactors.confirmPasskey(
+    await fixture.parts.factorManagement.confirmPasskey(
       found,
       { response: key.create(options), label: 'Laptop' },
       CONSOLE,
@@ -288,15 +292,15 @@ describe('a stranger with wrong passwords', () => {
     );
     const { session } = await password();
     await lock(VISITOR);
-    const asked = await fixture.parts.signIn.challenge(session, CONSOLE);
+    const asked = await fixture.parts.signIn.createChallenge(session, CONSOLE);
     const halfway = { ...session, notes: { ...session.notes, challenge: asked.challenge } };
     const response = key.get(asked);
     const second = { kind: 'passkey', response, relyingParty: CONSOLE } as const;
-    assert.equal((await fixture.parts.signIn.giveFactor(halfway, second, VISITOR)).session.stage, 'signed-in');
+    assert.equal((await fixture.parts.signIn.submitFactor(halfway, second, VISITOR)).session.stage, 'signed-in');
     await lock(VISITOR);
     await assertFails('sign_in_refused', password());
-    const alone = key.get(await fixture.parts.signIn.passkeyChallenge(CONSOLE));
-    const { session: signedIn } = await fixture.parts.signIn.givePasskey(alone, CONSOLE, VISITOR);
+    const alone = key.get(await fixture.parts.signIn.createPasskeyChallenge(CONSOLE));
+    const { session: signedIn } = await fixture.parts.signIn.submitPasskey(alone, CONSOLE, VISITOR);
     assert.deepEqual([signedIn.stage, signedIn.person], ['signed-in', ana.id]);
     await password();
   });
@@ -327,11 +331,11 @@ describe('wrong second factors with the right password', () => {
     const by = { account, role: 'owner' } as const;
     const link = await fixture.parts.invitations.reset(ana.id, by, BY_TEST);
     const begin = (word: string) =>
-      fixture.parts.joining.begin({ secret: link.secret, language: 'en', password: word }, VISITOR);
+      fixture.parts.enrollment.begin({ secret: link.secret, language: 'en', password: word }, VISITOR);
     await assertFails('invalid_field', begin(ana.password), 'password');
     const { session } = await begin('another good one 55');
-    const { secret } = fixture.parts.joining.totp(session);
-    await fixture.parts.joining.confirmTotp(session, codeAt(secret, fixture.now()), VISITOR);
+    const { secret } = fixture.parts.enrollment.totp(session);
+    await fixture.parts.enrollment.confirmTotp(session, codeAt(secret, fixture.now()), VISITOR);
     assert.equal(await status(), 'active');
     await password({ ...ana, password: 'another good one 55' });
   });
@@ -398,12 +402,12 @@ describe('signing out', () => {
 });
 
 describe('a clock that jumps', () => {
-  const byRecovery = async (from: Visitor) => {
-    const { session } = await fixture.parts.signIn.givePassword(ana, from);
+  const byRecovery = async (from: ClientContext) => {
+    const { session } = await fixture.parts.signIn.submitPassword(ana, from);
     const [code = ''] = ana.recoveryCodes;
-    return fixture.parts.signIn.giveFactor(session, { kind: 'recovery-code', code }, from);
+    return fixture.parts.signIn.submitFactor(session, { kind: 'recovery-code', code }, from);
   };
-  const elsewhere: Visitor = { ...VISITOR, address: '198.51.100.9' };
+  const elsewhere: ClientContext = { ...VISITOR, address: '198.51.100.9' };
 
   test('ahead lets no lock last longer', async () => {
     fixture.jump(200 * HOUR);
@@ -420,12 +424,12 @@ describe('a clock that jumps', () => {
     const guess = () =>
       assertFails(
         'sign_in_refused',
-        fixture.parts.signIn.givePassword({ ...ana, password: 'not the one 12' }, stranger),
+        fixture.parts.signIn.submitPassword({ ...ana, password: 'not the one 12' }, stranger),
       );
     for (let index = 0; index < LIMITS.signInFailures; index++) await guess();
     fixture.jump(200 * DAY);
-    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(ana, stranger));
-    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(ana, elsewhere));
+    await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword(ana, stranger));
+    await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword(ana, elsewhere));
     await password();
     fixture.jump(-200 * DAY);
     await password();

@@ -1,29 +1,42 @@
 import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
 import { Failure } from '../../src/kernel/failure.ts';
 import type { JournalEntry, Write } from '../../src/storage/database.ts';
-import { attempt, attemptInSession, findPresent, refuse, type TrialMeans } from './attempt.ts';
-import { signedClaims } from './credential.ts';
-import { factorsOf } from './factor-store.ts';
-import { type Membership, membershipsOf } from './membership-store.ts';
-import { newRequestOptions, requestOptions } from './passkey.ts';
-import { newChallenge, readChallenge } from './passkey-challenge.ts';
+import {
+  type AuthenticationDependencies,
+  attemptProof,
+  attemptProofInSession,
+  rejectAttempt,
+  reloadSession,
+} from './authentication-attempt.ts';
+import {
+  anonymousOrigin,
+  browserSecret,
+  type ClientContext,
+  personOrigin,
+  type RelyingParty,
+  toSource,
+} from './client-context.ts';
+import { parseAssertionClaims } from './credential.ts';
+import { listFactorsByPerson } from './factor-store.ts';
+import { listMembershipsByPerson, type Membership } from './membership-store.ts';
+import { buildRequestOptions, newRequestOptions } from './passkey.ts';
+import { newChallenge, verifyChallenge } from './passkey-challenge.ts';
 import type { HashSource, Passwords } from './passwords.ts';
-import { eventInEach } from './people-events.ts';
+import { eventPerAccount } from './people-events.ts';
 import type { Person } from './person.ts';
 import { findPerson, findPersonByEmail, updatePerson } from './person-store.ts';
-import { judge, type Offered, offeredBy, type Proof, passkeysOf } from './proof.ts';
-import { isSignedIn, mustBeAt, type Session } from './session.ts';
-import { deleteOldest, deleteSession, endSession, updateSession } from './session-store.ts';
-import { type Grant, keepNotes, newSession, steppedUpSession } from './sessions.ts';
+import { type AvailableFactors, listPasskeys, type Proof, toAvailableFactors, verifyProof } from './proof.ts';
+import { assertStage, isSignedIn, type Session } from './session.ts';
+import { deleteOldestSessions, deleteSession, deleteSessionById, updateSession } from './session-store.ts';
+import { buildSession, buildSteppedUpSession, type IssuedSession, saveNotes } from './sessions.ts';
 import { consumeChallenge, isBrowserKnown, recordSignIn, type SignInState } from './sign-in-state.ts';
 import { findSignInState } from './sign-in-state-store.ts';
-import { browserOf, originOf, type RelyingParty, sourceOf, unknownOrigin, type Visitor } from './visitor.ts';
 
 /** A finished sign-in. */
-interface Entry {
+interface CompletedSignIn {
   readonly writes: readonly Write[];
   readonly journal: readonly JournalEntry[];
-  readonly value: Grant;
+  readonly value: IssuedSession;
   readonly state: SignInState;
 }
 
@@ -32,105 +45,112 @@ interface Entry {
  * its user. Whatever is wrong, the answer is `sign_in_refused`.
  */
 export class SignIn {
-  readonly #means: TrialMeans;
+  readonly #dependencies: AuthenticationDependencies;
   readonly #passwords: Passwords;
 
-  constructor(means: TrialMeans & { readonly passwords: Passwords }) {
-    this.#means = means;
-    this.#passwords = means.passwords;
+  constructor(dependencies: AuthenticationDependencies & { readonly passwords: Passwords }) {
+    this.#dependencies = dependencies;
+    this.#passwords = dependencies.passwords;
   }
 
   /** Throws `sign_in_refused`, and `unavailable` when too many passwords are being hashed. */
-  async givePassword(given: { email: string; password: string }, visitor: Visitor): Promise<Grant> {
-    const { database, keyring, time } = this.#means;
-    const found = await findPersonByEmail(database, keyring, given.email);
+  async submitPassword(input: { email: string; password: string }, client: ClientContext): Promise<IssuedSession> {
+    const { database, keyring, time } = this.#dependencies;
+    const found = await findPersonByEmail(database, keyring, input.email);
     // The same is read for an unknown user, so that the time tells nothing.
     const id = found?.id ?? '';
     const state = await findSignInState(database, keyring, id);
-    const source = await sourceOf(keyring, id, visitor);
+    const source = await toSource(keyring, id, client);
     const isKnown = state !== undefined && isBrowserKnown(state, source, time.steadyNow());
-    const queue: HashSource = isKnown ? `browser ${source.browser}` : `network ${source.network}`;
-    const reading = membershipsOf(database, keyring, id);
-    let [right, memberships] = await Promise.all([
-      this.#passwords.isRight(given.password, found?.password, queue),
+    const hashSource: HashSource = isKnown ? `browser ${source.browser}` : `network ${source.network}`;
+    const reading = listMembershipsByPerson(database, keyring, id);
+    let [isCorrect, memberships] = await Promise.all([
+      this.#passwords.verify(input.password, found?.password, hashSource),
       reading,
     ]);
-    const origin = unknownOrigin(visitor);
-    if (found === undefined) return refuse(this.#means, { origin, memberships }, 'person_unknown');
-    let judged = found.revision;
-    const known = { person: found, memberships, state };
-    return attempt(this.#means, { person: id, origin, source, shows: 'password', known }, async (person) => {
-      if (person.revision !== judged) right = await this.#passwords.isRight(given.password, person.password, queue);
-      judged = person.revision;
-      if (!right) return { refusal: 'password_wrong' };
-      const { write, ...grant } = await newSession(this.#means, {
-        person: person.id,
-        stage: 'password-given',
-        visitor,
-      });
-      const rehashed = await this.#rehashed(person, given.password, queue);
-      return { writes: [...rehashed, write, deleteOldest(grant.session)], journal: [], value: grant };
-    });
+    const origin = anonymousOrigin(client);
+    if (found === undefined) return rejectAttempt(this.#dependencies, { origin, memberships }, 'person_unknown');
+    let verifiedRevision = found.revision;
+    const records = { person: found, memberships, state };
+    return attemptProof(
+      this.#dependencies,
+      { person: id, origin, source, proofKind: 'password', records },
+      async (person) => {
+        if (person.revision !== verifiedRevision)
+          isCorrect = await this.#passwords.verify(input.password, person.password, hashSource);
+        verifiedRevision = person.revision;
+        if (!isCorrect) return { failure: 'password_wrong' };
+        const { write, ...grant } = await buildSession(this.#dependencies, {
+          person: person.id,
+          stage: 'password-given',
+          client,
+        });
+        const rehashed = await this.#rehash(person, input.password, hashSource);
+        return { writes: [...rehashed, write, deleteOldestSessions(grant.session)], journal: [], value: grant };
+      },
+    );
   }
 
   /** The second factors that the person has. */
-  async offered({ person }: Session): Promise<Offered> {
-    return offeredBy(await factorsOf(this.#means.database, this.#means.keyring, person));
+  async availableFactors({ person }: Session): Promise<AvailableFactors> {
+    return toAvailableFactors(
+      await listFactorsByPerson(this.#dependencies.database, this.#dependencies.keyring, person),
+    );
   }
 
   /** What the browser needs to use a passkey. Throws `not_possible` when the person has none. */
-  async challenge(session: Session, relyingParty: RelyingParty): Promise<PublicKeyCredentialRequestOptionsJSON> {
-    if (session.stage === 'joining') throw new Failure('not_signed_in');
+  async createChallenge(session: Session, relyingParty: RelyingParty): Promise<PublicKeyCredentialRequestOptionsJSON> {
+    if (session.stage === 'enrolling') throw new Failure('not_signed_in');
     if (session.stage === 'replaced') throw new Failure('changed_meanwhile');
-    const { database, keyring, random } = this.#means;
-    const passkeys = passkeysOf(await factorsOf(database, keyring, session.person));
+    const { database, keyring, random } = this.#dependencies;
+    const passkeys = listPasskeys(await listFactorsByPerson(database, keyring, session.person));
     if (passkeys.length === 0) throw new Failure('not_possible', { message: 'You have no passkey.' });
     const options = await newRequestOptions(random, relyingParty, passkeys);
-    await keepNotes(this.#means, session, { challenge: options.challenge });
+    await saveNotes(this.#dependencies, session, { challenge: options.challenge });
     return options;
   }
 
   /** The end of a sign-in. Throws `sign_in_refused`. */
-  async giveFactor(session: Session, proof: Proof, visitor: Visitor): Promise<Grant> {
-    mustBeAt('password-given', session);
-    const { database, keyring, clock } = this.#means;
-    const source = await sourceOf(keyring, session.person, visitor);
-    const shows = proof.kind === 'passkey' ? 'passkey' : 'code';
-    const trial = { person: session.person, origin: unknownOrigin(visitor), source, shows } as const;
-    return attempt(this.#means, trial, async (person, memberships, state) => {
-      const present = await findPresent(this.#means, session);
-      if (present === undefined) throw new Failure('not_signed_in');
-      const { challenge } = present.notes;
-      const factors = await factorsOf(database, keyring, person.id);
-      const verdict = await judge(proof, { keyring, factors, challenge, now: clock() });
-      if ('refusal' in verdict) return { ...verdict, writes: await this.#withoutChallenge(present, proof) };
-      const entry = await this.#enter({ person, memberships, state }, visitor, proof.kind);
-      return { ...entry, writes: [verdict.use, deleteSession(present), ...entry.writes] };
+  async submitFactor(session: Session, proof: Proof, client: ClientContext): Promise<IssuedSession> {
+    assertStage('password-given', session);
+    const { database, keyring, clock } = this.#dependencies;
+    const source = await toSource(keyring, session.person, client);
+    const proofKind = proof.kind === 'passkey' ? 'passkey' : 'code';
+    const attempt = { person: session.person, origin: anonymousOrigin(client), source, proofKind } as const;
+    return attemptProof(this.#dependencies, attempt, async (person, memberships, state) => {
+      const current = await reloadSession(this.#dependencies, session);
+      if (current === undefined) throw new Failure('not_signed_in');
+      const { challenge } = current.notes;
+      const factors = await listFactorsByPerson(database, keyring, person.id);
+      const result = await verifyProof(proof, { keyring, factors, challenge, now: clock() });
+      if ('failure' in result) return { ...result, writes: await this.#clearChallenge(current, proof) };
+      const completed = await this.#completeSignIn({ person, memberships, state }, client, proof.kind);
+      return { ...completed, writes: [result.consumption, deleteSession(current), ...completed.writes] };
     });
   }
 
   /** Returns what a browser needs to sign in with a passkey that it finds by itself; nothing is stored for it. */
-  async passkeyChallenge(relyingParty: RelyingParty): Promise<PublicKeyCredentialRequestOptionsJSON> {
-    return requestOptions(await newChallenge(this.#means), relyingParty, []);
+  async createPasskeyChallenge(relyingParty: RelyingParty): Promise<PublicKeyCredentialRequestOptionsJSON> {
+    return buildRequestOptions(await newChallenge(this.#dependencies), relyingParty, []);
   }
 
   /** Signs in with a passkey alone. No lock refuses it, because it cannot be guessed. Throws `sign_in_refused`. */
-  async givePasskey(response: unknown, relyingParty: RelyingParty, visitor: Visitor): Promise<Grant> {
-    const { database, keyring, clock, time } = this.#means;
-    const { user, challenge } = signedClaims(response);
-    const asked = await readChallenge(this.#means, challenge);
-    const source = await sourceOf(keyring, user, visitor);
-    const trial = { person: user, origin: unknownOrigin(visitor), source, shows: 'passkey' } as const;
-    return attempt(this.#means, trial, async (person, memberships, before) => {
-      if (asked === undefined) return { refusal: 'passkey_wrong' };
-      const state = consumeChallenge(before, asked, time.steadyNow());
-      if (state === undefined) return { refusal: 'code_used' };
-      const factors = await factorsOf(database, keyring, person.id);
+  async submitPasskey(response: unknown, relyingParty: RelyingParty, client: ClientContext): Promise<IssuedSession> {
+    const { database, keyring, clock, time } = this.#dependencies;
+    const { user, challenge } = parseAssertionClaims(response);
+    const issuedChallenge = await verifyChallenge(this.#dependencies, challenge);
+    const source = await toSource(keyring, user, client);
+    const attempt = { person: user, origin: anonymousOrigin(client), source, proofKind: 'passkey' } as const;
+    return attemptProof(this.#dependencies, attempt, async (person, memberships, before) => {
+      if (issuedChallenge === undefined) return { failure: 'passkey_wrong' };
+      const state = consumeChallenge(before, issuedChallenge, time.steadyNow());
+      if (state === undefined) return { failure: 'code_used' };
+      const factors = await listFactorsByPerson(database, keyring, person.id);
       const proof = { kind: 'passkey', response, relyingParty } as const;
-      const verdict = await judge(proof, { keyring, factors, challenge, now: clock() });
-      if ('refusal' in verdict) return verdict;
-      const entry = await this.#enter({ person, memberships, state }, visitor, 'passkey-alone');
-      return { ...entry, writes: [verdict.use, ...entry.writes] };
+      const result = await verifyProof(proof, { keyring, factors, challenge, now: clock() });
+      if ('failure' in result) return result;
+      const completed = await this.#completeSignIn({ person, memberships, state }, client, 'passkey-alone');
+      return { ...completed, writes: [result.consumption, ...completed.writes] };
     });
   }
 
@@ -138,67 +158,75 @@ export class SignIn {
    * Shows once more who is signed in; good for some minutes, and only with the secret that the session has from then on.
    * Throws `sign_in_refused`, and `changed_meanwhile` when the secret was replaced at the same moment.
    */
-  async stepUp(session: Session, proof: Proof, visitor: Visitor): Promise<Grant> {
-    mustBeAt('signed-in', session);
-    const { database, keyring, clock } = this.#means;
+  async stepUp(session: Session, proof: Proof, client: ClientContext): Promise<IssuedSession> {
+    assertStage('signed-in', session);
+    const { database, keyring, clock } = this.#dependencies;
     const known = await findPerson(database, keyring, session.person);
-    const origin = known === undefined ? unknownOrigin(visitor) : originOf(known, visitor);
+    const origin = known === undefined ? anonymousOrigin(client) : personOrigin(known, client);
     const isCounted = proof.kind !== 'passkey';
-    return attemptInSession(this.#means, { session, origin, isCounted }, async (person, present, memberships) => {
-      const factors = await factorsOf(database, keyring, person.id);
-      const { challenge } = present.notes;
-      const verdict = await judge(proof, { keyring, factors, challenge, now: clock() });
-      if ('refusal' in verdict) return verdict;
-      const { writes, ...grant } = await steppedUpSession(this.#means, present);
-      const about = { person: person.id, targets: [`session:${session.id}`], detail: { factor: proof.kind } };
-      const journal = eventInEach(clock, origin, 'person.stepped-up', memberships, about);
-      return { writes: [verdict.use, ...writes], journal, value: grant };
-    });
+    return attemptProofInSession(
+      this.#dependencies,
+      { session, origin, isCounted },
+      async (person, current, memberships) => {
+        const factors = await listFactorsByPerson(database, keyring, person.id);
+        const { challenge } = current.notes;
+        const result = await verifyProof(proof, { keyring, factors, challenge, now: clock() });
+        if ('failure' in result) return result;
+        const { writes, ...grant } = await buildSteppedUpSession(this.#dependencies, current);
+        const details = { person: person.id, targets: [`session:${session.id}`], detail: { factor: proof.kind } };
+        const journal = eventPerAccount(clock, origin, 'person.stepped-up', memberships, details);
+        return { writes: [result.consumption, ...writes], journal, value: grant };
+      },
+    );
   }
 
-  async signOut(session: Session, visitor: Visitor): Promise<void> {
-    const { database, keyring, clock } = this.#means;
+  async signOut(session: Session, client: ClientContext): Promise<void> {
+    const { database, keyring, clock } = this.#dependencies;
     const person = await findPerson(database, keyring, session.person);
     const isKnown = person !== undefined && isSignedIn(session);
-    const about = { person: session.person, targets: [`session:${session.id}`] };
-    const memberships = isKnown ? await membershipsOf(database, keyring, person.id) : [];
+    const details = { person: session.person, targets: [`session:${session.id}`] };
+    const memberships = isKnown ? await listMembershipsByPerson(database, keyring, person.id) : [];
     const journal = isKnown
-      ? eventInEach(clock, originOf(person, visitor), 'person.signed-out', memberships, about)
+      ? eventPerAccount(clock, personOrigin(person, client), 'person.signed-out', memberships, details)
       : [];
     // Who is not there any more need not be told that they have left.
-    await database.commit({ writes: endSession(session), journal });
+    await database.commit({ writes: deleteSessionById(session), journal });
   }
 
   /** A session that is signed in, and a browser and network that are known from then on. */
-  async #enter(
-    who: { readonly person: Person; readonly memberships: readonly Membership[]; readonly state: SignInState },
-    visitor: Visitor,
+  async #completeSignIn(
+    records: { readonly person: Person; readonly memberships: readonly Membership[]; readonly state: SignInState },
+    client: ClientContext,
     factor: string,
-  ): Promise<Entry> {
-    const { keyring, clock, time, random } = this.#means;
-    const { person, memberships } = who;
-    const browser = browserOf(random, visitor);
-    const source = await sourceOf(keyring, person.id, { ...visitor, browser });
-    const { write, ...grant } = await newSession(this.#means, { person: person.id, stage: 'signed-in', visitor });
-    const about = { person: person.id, targets: [`session:${grant.session.id}`], detail: { factor } };
+  ): Promise<CompletedSignIn> {
+    const { keyring, clock, time, random } = this.#dependencies;
+    const { person, memberships } = records;
+    const browser = browserSecret(random, client);
+    const source = await toSource(keyring, person.id, { ...client, browser });
+    const { write, ...grant } = await buildSession(this.#dependencies, {
+      person: person.id,
+      stage: 'signed-in',
+      client,
+    });
+    const details = { person: person.id, targets: [`session:${grant.session.id}`], detail: { factor } };
     return {
-      writes: [write, deleteOldest(grant.session)],
-      journal: eventInEach(clock, originOf(person, visitor), 'person.signed-in', memberships, about),
+      writes: [write, deleteOldestSessions(grant.session)],
+      journal: eventPerAccount(clock, personOrigin(person, client), 'person.signed-in', memberships, details),
       value: { ...grant, browser },
-      state: recordSignIn(who.state, source, time.steadyNow(), time.latestNow()),
+      state: recordSignIn(records.state, source, time.steadyNow(), time.latestNow()),
     };
   }
 
   /** A challenge is good for one try. */
-  async #withoutChallenge(session: Session, { kind }: Proof): Promise<Write[]> {
+  async #clearChallenge(session: Session, { kind }: Proof): Promise<Write[]> {
     if (kind !== 'passkey' || session.notes.challenge === undefined) return [];
-    return [(await updateSession(this.#means.keyring, session, { challenge: undefined })).write];
+    return [(await updateSession(this.#dependencies.keyring, session, { challenge: undefined })).write];
   }
 
   /** Replaces a hash that was made with other parameters than today's. */
-  async #rehashed(person: Person, password: string, queue: HashSource): Promise<Write[]> {
+  async #rehash(person: Person, password: string, hashSource: HashSource): Promise<Write[]> {
     if (!this.#passwords.isOutdated(person.password)) return [];
-    const changes = { password: await this.#passwords.hash(password, queue) };
-    return [(await updatePerson(this.#means.keyring, person, changes)).write];
+    const changes = { password: await this.#passwords.hash(password, hashSource) };
+    return [(await updatePerson(this.#dependencies.keyring, person, changes)).write];
   }
 }

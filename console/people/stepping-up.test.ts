@@ -11,7 +11,7 @@ import {
   VISITOR,
 } from '../../test/fixtures/people-fixture.ts';
 import { isSteppedUp } from './session.ts';
-import { newSession } from './sessions.ts';
+import { buildSession } from './sessions.ts';
 
 describe('stepping up', () => {
   let fixture: PeopleFixture;
@@ -36,7 +36,7 @@ describe('stepping up', () => {
     assert.notEqual(renewed.secret, old.secret);
     const found = await find(renewed.secret);
     assert.ok(found !== undefined && isSteppedUp(found, fixture.now()));
-    const kept = ['id', 'person', 'csrf', 'address', 'userAgent', 'createdAt', 'endsAt'] as const;
+    const kept = ['id', 'person', 'csrf', 'address', 'userAgent', 'createdAt', 'expiresAt'] as const;
     for (const name of kept) assert.equal(found[name], old.session[name], name);
     const listed = (await fixture.parts.sessions.list(ana.id)).filter(({ id }) => id === old.session.id);
     assert.equal(listed.length, 1);
@@ -115,10 +115,10 @@ describe('the sessions of a person', () => {
     const kept = [ana.grant];
     while (kept.length < LIMITS.sessionsPerPerson) {
       fixture.advance(SECOND);
-      const { write, ...grant } = await newSession(fixture.core, {
+      const { write, ...grant } = await buildSession(fixture.core, {
         person: ana.id,
         stage: 'signed-in',
-        visitor: VISITOR,
+        client: VISITOR,
       });
       await fixture.core.database.commit({ writes: [write] });
       kept.push(grant);

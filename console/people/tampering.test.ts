@@ -38,19 +38,19 @@ describe('a database that somebody else wrote to', () => {
     return value;
   };
   const password = ({ email, password: word }: TestUser) =>
-    fixture.parts.signIn.givePassword({ email, password: word }, VISITOR);
+    fixture.parts.signIn.submitPassword({ email, password: word }, VISITOR);
 
   test('gives nobody a role', async () => {
     const { team } = fixture.parts;
     const bob = await fixture.newPerson({ account, role: 'auditor' });
     await run("update memberships set role = 'owner' where account = ? and person = ?", account, bob.id);
-    assert.equal(await team.roleIn(account, bob.id), undefined);
+    assert.equal(await team.findRole(account, bob.id), undefined);
     await run('update memberships set account = ? where person = ?', account, mallory.id);
-    assert.equal(await team.roleIn(account, mallory.id), undefined);
+    assert.equal(await team.findRole(account, mallory.id), undefined);
     const seal = await column('select seal from memberships where person = ?', ana.id);
     const insert = 'insert into memberships (account, person, role, seal, created_at) values (?, ?, ?, ?, 1)';
     await run(insert, '', mallory.id, 'operator', seal);
-    assert.deepEqual(await team.membershipsOf(mallory.id), []);
+    assert.deepEqual(await team.listMembershipsOf(mallory.id), []);
     assert.deepEqual(
       (await team.members(account)).map(({ person }) => person),
       [ana.id],
@@ -73,9 +73,13 @@ describe('a database that somebody else wrote to', () => {
     await run('delete from factors where person = ?', ana.id);
     await run('update factors set person = ? where person = ?', ana.id, mallory.id);
     const { session } = await password(ana);
-    assert.deepEqual(await fixture.parts.signIn.offered(session), { totp: false, passkeys: 0, recoveryCodes: 0 });
+    assert.deepEqual(await fixture.parts.signIn.availableFactors(session), {
+      totp: false,
+      passkeys: 0,
+      recoveryCodes: 0,
+    });
     const proof = { kind: 'totp', code: fixture.newCode(mallory) } as const;
-    await assertFails('sign_in_refused', fixture.parts.signIn.giveFactor(session, proof, VISITOR));
+    await assertFails('sign_in_refused', fixture.parts.signIn.submitFactor(session, proof, VISITOR));
   });
 
   test('takes no session further, to nobody else, and to no later end', async () => {
@@ -107,7 +111,7 @@ describe('a database that somebody else wrote to', () => {
     const [recovery = ''] = ana.recoveryCodes;
     const give = async (kind: 'totp' | 'recovery-code', text: string) => {
       const { session } = await password(ana);
-      return fixture.parts.signIn.giveFactor(session, { kind, code: text }, VISITOR);
+      return fixture.parts.signIn.submitFactor(session, { kind, code: text }, VISITOR);
     };
     await give('totp', code);
     await give('recovery-code', recovery);
@@ -115,14 +119,18 @@ describe('a database that somebody else wrote to', () => {
     await assertFails('sign_in_refused', give('totp', code));
     await assertFails('sign_in_refused', give('recovery-code', recovery));
     const { session } = await password(ana);
-    assert.deepEqual(await fixture.parts.signIn.offered(session), { totp: false, passkeys: 0, recoveryCodes: 0 });
+    assert.deepEqual(await fixture.parts.signIn.availableFactors(session), {
+      totp: false,
+      passkeys: 0,
+      recoveryCodes: 0,
+    });
   });
 
   test('ends no lock, enables no user and unblocks no password: sign-ins are refused until a credential reset', async () => {
-    const { team, signIn, invitations, joining } = fixture.parts;
+    const { team, signIn, invitations, enrollment } = fixture.parts;
     const wrong = { email: ana.email, password: 'not the one 12' };
     for (let index = 0; index < LIMITS.signInFailures; index++)
-      await assertFails('sign_in_refused', signIn.givePassword(wrong, VISITOR));
+      await assertFails('sign_in_refused', signIn.submitPassword(wrong, VISITOR));
     const read = 'select record, last_sign_in_at from sign_in_states where person = ?';
     const [own] = await fixture.core.database.read(read, ana.id);
     const [other] = await fixture.core.database.read(read, mallory.id);
@@ -137,7 +145,7 @@ describe('a database that somebody else wrote to', () => {
     for (const [sql, ...values] of changes) {
       await run(sql, ...values);
       assert.equal((await team.member(account, ana.id)).signIn, 'altered', sql);
-      await assertFails('sign_in_refused', signIn.givePassword(ana, { ...VISITOR, address: '203.0.113.1' }));
+      await assertFails('sign_in_refused', signIn.submitPassword(ana, { ...VISITOR, address: '203.0.113.1' }));
       await assertFails('not_possible', fixture.parts.people.unlock(ana.id, BY_TEST));
       await run(restore, own['record'] ?? null, own['last_sign_in_at'] ?? null, ana.id);
     }
@@ -146,24 +154,24 @@ describe('a database that somebody else wrote to', () => {
     assert.ok(refused.includes('state_altered'));
     const link = await invitations.reset(ana.id, { account, role: 'owner' }, BY_TEST);
     const given = { secret: link.secret, language: 'en', password: 'another good one 55' };
-    const { session } = await joining.begin(given, VISITOR);
-    const { secret } = joining.totp(session);
-    await joining.confirmTotp(session, codeAt(secret, fixture.now()), VISITOR);
+    const { session } = await enrollment.begin(given, VISITOR);
+    const { secret } = enrollment.totp(session);
+    await enrollment.confirmTotp(session, codeAt(secret, fixture.now()), VISITOR);
     assert.equal((await team.member(account, ana.id)).signIn, 'active');
-    await signIn.givePassword({ ...ana, password: given.password }, VISITOR);
+    await signIn.submitPassword({ ...ana, password: given.password }, VISITOR);
   });
 
   test('makes no factor older, which would let its holder decide what was asked for before', async () => {
     await run('update factors set created_at = created_at - 1 where person = ?', ana.id);
     const { session } = await password(ana);
-    assert.equal((await fixture.parts.signIn.offered(session)).totp, false);
+    assert.equal((await fixture.parts.signIn.availableFactors(session)).totp, false);
   });
 
   test('makes no member older', async () => {
     await run('update memberships set created_at = created_at - 1 where person = ?', ana.id);
-    assert.equal(await fixture.parts.team.roleIn(account, ana.id), undefined);
+    assert.equal(await fixture.parts.team.findRole(account, ana.id), undefined);
     await run('update memberships set created_at = created_at + 1 where person = ?', ana.id);
-    assert.equal(await fixture.parts.team.roleIn(account, ana.id), 'owner');
+    assert.equal(await fixture.parts.team.findRole(account, ana.id), 'owner');
   });
 
   test('continues no session after the time without activity', async () => {
@@ -171,7 +179,7 @@ describe('a database that somebody else wrote to', () => {
     fixture.advance(16 * MINUTE);
     await run('update sessions set seen_at = ? where person = ?', fixture.now(), ana.id);
     assert.equal(await fixture.parts.sessions.find(secret), undefined);
-    assert.equal((await fixture.parts.sessions.lastSeenIn(account)).get(ana.id), undefined);
+    assert.equal((await fixture.parts.sessions.listLastActivity(account)).get(ana.id), undefined);
   });
 
   test('is not sealed again by a change: a changed row stays invalid', async () => {
@@ -183,7 +191,7 @@ describe('a database that somebody else wrote to', () => {
   });
 
   test('makes no link good for another account, another person, or longer', async () => {
-    const { invitations, joining } = fixture.parts;
+    const { invitations, enrollment } = fixture.parts;
     const changes: [string, ...Value[]][] = [
       ["update invitations set account = '' where id = ?"],
       ['update invitations set account = ? where id = ?', account],
@@ -193,9 +201,9 @@ describe('a database that somebody else wrote to', () => {
     for (const [sql, ...values] of changes) {
       const to = { account: await fixture.newAccount(), role: 'owner', email: 'x@example.com' } as const;
       const link = await invitations.invite(to, OPERATOR, BY_TEST);
-      await joining.look(link.secret);
+      await enrollment.showInvitation(link.secret);
       await run(sql, ...values, link.id);
-      await assertFails('not_possible', joining.look(link.secret));
+      await assertFails('not_possible', enrollment.showInvitation(link.secret));
       await run('delete from invitations');
     }
   });

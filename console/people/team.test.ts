@@ -32,10 +32,10 @@ describe('a team', () => {
     const bob = await fixture.newPerson({ account, role: 'auditor' });
     const { team } = fixture.parts;
     await team.changeRole(account, bob.id, 'developer', BY_TEST);
-    assert.equal(await team.roleIn(account, bob.id), 'developer');
+    assert.equal(await team.findRole(account, bob.id), 'developer');
     await assertFails('invalid_field', team.changeRole(account, bob.id, 'operator', BY_TEST), 'role');
     await team.remove(account, bob.id, BY_TEST);
-    assert.equal(await team.roleIn(account, bob.id), undefined);
+    assert.equal(await team.findRole(account, bob.id), undefined);
     await assertFails('unknown_record', team.remove(account, bob.id, BY_TEST));
     await assertFails('unknown_record', team.changeRole(account, bob.id, 'owner', BY_TEST));
     const [changed] = (await fixture.records(account)).filter(({ action }) => action === 'membership.changed');
@@ -101,8 +101,8 @@ describe('a team', () => {
   test('is no team of another account', async () => {
     const [one, other] = [await fixture.newAccount(), await fixture.newAccount()];
     const ana = await fixture.newPerson({ account: one, role: 'owner' });
-    assert.equal(await fixture.parts.team.roleIn(other, ana.id), undefined);
-    assert.equal(await fixture.parts.team.roleIn('', ana.id), undefined);
+    assert.equal(await fixture.parts.team.findRole(other, ana.id), undefined);
+    assert.equal(await fixture.parts.team.findRole('', ana.id), undefined);
     await assertFails('unknown_record', fixture.parts.team.remove(other, ana.id, BY_TEST));
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Secret } from 'otpauth';
 import { systemRandom } from '../../src/crypto/random.ts';
-import { newTotpSecret, totpEnrolment, totpStep } from './totp.ts';
+import { buildTotpEnrollment, findTotpStep, newTotpSecret } from './totp.ts';
 
 /** RFC 6238, appendix B, SHA-1: seconds and the 8-digit code, of which apps show the last 6. */
 const VECTORS: readonly (readonly [number, string])[] = [
@@ -18,30 +18,30 @@ const RFC_SECRET = Secret.fromLatin1('12345678901234567890').base32;
 describe('codes of authenticator apps', () => {
   test('are those of RFC 6238', () => {
     for (const [seconds, code] of VECTORS)
-      assert.equal(totpStep(RFC_SECRET, code.slice(2), seconds * 1000), Math.floor(seconds / 30), code);
+      assert.equal(findTotpStep(RFC_SECRET, code.slice(2), seconds * 1000), Math.floor(seconds / 30), code);
   });
 
   test('are good in their step, the one before and the one after, and no longer', () => {
     const [seconds, code] = [1_234_567_890, '005924'];
     const step = seconds / 30;
     const taken = [-61, -31, -30, -1, 0, 29, 30, 59, 60, 61].map((later) =>
-      totpStep(RFC_SECRET, code, (seconds + later) * 1000),
+      findTotpStep(RFC_SECRET, code, (seconds + later) * 1000),
     );
     assert.deepEqual(taken, [undefined, undefined, step, step, step, step, step, step, undefined, undefined]);
   });
 
   test('are six digits, with blanks as apps show them', () => {
     const at = 1_234_567_890_000;
-    assert.equal(totpStep(RFC_SECRET, '005 924', at), at / 30_000);
+    assert.equal(findTotpStep(RFC_SECRET, '005 924', at), at / 30_000);
     for (const wrong of ['', '5924', '89005924', '005925', '00592４', '-05924', '0x5924', '1e5924'])
-      assert.equal(totpStep(RFC_SECRET, wrong, at), undefined, wrong);
+      assert.equal(findTotpStep(RFC_SECRET, wrong, at), undefined, wrong);
   });
 
   test('come of 160 random bits, and name service and person to the app', () => {
     const secret = newTotpSecret(systemRandom());
     assert.match(secret, /^[A-Z2-7]{32}$/);
     assert.notEqual(secret, newTotpSecret(systemRandom()));
-    const uri = new URL(totpEnrolment(secret, 'ana@example.com').uri);
+    const uri = new URL(buildTotpEnrollment(secret, 'ana@example.com').uri);
     assert.equal(uri.protocol, 'otpauth:');
     assert.equal(decodeURIComponent(uri.pathname), '/cardvault:ana@example.com');
     assert.equal(uri.searchParams.get('secret'), secret);

@@ -6,13 +6,13 @@ import { type Random, SECOND } from '../../src/kernel/clock.ts';
  * The code of the step before and after is taken too (RFC 6238 5.2).
  */
 const PERIOD_MS = 30 * SECOND;
-const FORM = { algorithm: 'SHA1', digits: 6 } as const;
-const STEPS_EITHER_SIDE = 1;
+const CODE_FORMAT = { algorithm: 'SHA1', digits: 6 } as const;
+const STEP_TOLERANCE = 1;
 /** As long as the hash (RFC 4226 4). */
 const SECRET_BYTES = 20;
 
 /** What an app is given. */
-export interface TotpEnrolment {
+export interface TotpEnrollment {
   /** Base32. */
   readonly secret: string;
   /** `otpauth://…`, for a QR code. */
@@ -22,17 +22,17 @@ export interface TotpEnrolment {
 export const newTotpSecret = (random: Random): string =>
   new Secret({ buffer: new Uint8Array(random.bytes(SECRET_BYTES)).buffer }).base32;
 
-export const totpEnrolment = (secret: string, email: string): TotpEnrolment => ({
+export const buildTotpEnrollment = (secret: string, email: string): TotpEnrollment => ({
   secret,
-  uri: new TOTP({ issuer: 'cardvault', label: email, secret: Secret.fromBase32(secret), ...FORM }).toString(),
+  uri: new TOTP({ issuer: 'cardvault', label: email, secret: Secret.fromBase32(secret), ...CODE_FORMAT }).toString(),
 });
 
 /** The time step whose code this is; undefined when it is none of now. */
-export function totpStep(secret: string, code: string, now: number): number | undefined {
+export function findTotpStep(secret: string, code: string, now: number): number | undefined {
   const token = code.replace(/\s/g, '');
   if (!/^[0-9]{6}$/.test(token)) return undefined;
   const counter = Math.floor(now / PERIOD_MS);
-  const found = { token, secret: Secret.fromBase32(secret), counter, window: STEPS_EITHER_SIDE, ...FORM };
+  const found = { token, secret: Secret.fromBase32(secret), counter, window: STEP_TOLERANCE, ...CODE_FORMAT };
   const delta = HOTP.validate(found);
   return delta === null ? undefined : counter + delta;
 }

@@ -8,24 +8,24 @@ import { PaymentQueries } from '../../src/payments/payment-queries.ts';
 import type { Statistics } from '../../src/storage/statistics.ts';
 import { Totals } from '../../src/storage/totals.ts';
 import { TokenListing } from '../../src/vault/token-listing.ts';
-import { changesOf } from './changes.ts';
+import { listApprovableChanges } from './approvable-changes.ts';
 import { Dispatcher, type DispatchOptions } from './dispatch.ts';
 import { Guards } from './guards.ts';
-import { Overviews } from './overviews.ts';
 import type { ConsoleServices } from './route.ts';
 import { routes } from './routes.ts';
+import { UsageOverview } from './usage-overview.ts';
 
 /** Where the addresses of the console's pages begin; all of them are the one page that the browser fills. */
 export const PAGES = ['/', '/sign-in', '/join', '/profile', '/a', '/operator'] as const;
 
 /** What the service shares with the console. */
-type Parts = Omit<
+type ConsoleDependencies = Omit<
   ConsoleServices,
   | 'changes'
   | 'dualControlQuestion'
   | 'requests'
   | 'totals'
-  | 'overviews'
+  | 'usageOverview'
   | 'tokenListing'
   | 'captureListing'
   | 'paymentListing'
@@ -33,22 +33,25 @@ type Parts = Omit<
 > & { readonly statistics: Statistics; readonly sadKeys: SadKeys };
 
 /** Everything that the console's interface serves. */
-export function consoleRoutes(parts: Parts, options: Omit<DispatchOptions, 'services'>): GuardedRoute[] {
-  const { database, keyring, sadKeys, clock, statistics } = parts;
+export function consoleRoutes(
+  dependencies: ConsoleDependencies,
+  options: Omit<DispatchOptions, 'services'>,
+): GuardedRoute[] {
+  const { database, keyring, sadKeys, clock, statistics } = dependencies;
   const paymentListing = new PaymentQueries({ database, keyring, clock });
   const services: ConsoleServices = {
-    ...parts,
-    changes: changesOf(routes),
-    dualControlQuestion: new DualControlQuestion(parts),
-    requests: new ActivationRequests({ ...parts, processors: parts.activations.processors }),
+    ...dependencies,
+    changes: listApprovableChanges(routes),
+    dualControlQuestion: new DualControlQuestion(dependencies),
+    requests: new ActivationRequests({ ...dependencies, processors: dependencies.activations.processors }),
     totals: new Totals({ database, clock }),
     tokenListing: new TokenListing({ database, keyring }),
     captureListing: new CaptureListing({ database, keyring, sadKeys, clock }),
     paymentListing,
-    overviews: new Overviews({ statistics, paymentListing, clock }),
+    usageOverview: new UsageOverview({ statistics, paymentListing, clock }),
     auditReading: new AuditReading({ database }),
   };
   const dispatcher = new Dispatcher({ services, ...options });
-  const guards = new Guards({ sessions: parts.people.sessions, consoleUrl: options.consoleUrl });
+  const guards = new Guards({ sessions: dependencies.people.sessions, consoleUrl: options.consoleUrl });
   return routes.map((route) => ({ ...dispatcher.jsonRoute(route), ...guards.of(route.definition) }));
 }

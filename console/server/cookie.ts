@@ -9,10 +9,10 @@ import { BROWSER_KNOWN_MS } from '../people/sign-in-state.ts';
  */
 const SESSION = '__Host-cardvault-session';
 const BROWSER = '__Host-cardvault-browser';
-const TRAITS = 'Path=/; Secure; HttpOnly; SameSite=Strict';
+const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Strict';
 
 /** Undefined when there is none, or two: then somebody planted one. */
-function readOne(header: string | undefined, name: string): string | undefined {
+function parseCookie(header: string | undefined, name: string): string | undefined {
   const values = (header ?? '')
     .split(';')
     .map((part) => part.trim())
@@ -21,13 +21,13 @@ function readOne(header: string | undefined, name: string): string | undefined {
   return values.length === 1 && /^[\w-]{1,128}$/.test(values[0] ?? '') ? values[0] : undefined;
 }
 
-export const readCookie = (header: string | undefined): string | undefined => readOne(header, SESSION);
+export const parseSessionCookie = (header: string | undefined): string | undefined => parseCookie(header, SESSION);
 
-export const readBrowserCookie = (header: string | undefined): string | undefined => readOne(header, BROWSER);
+export const parseBrowserCookie = (header: string | undefined): string | undefined => parseCookie(header, BROWSER);
 
-export const cookieOf = (secret: string): string => `${SESSION}=${secret}; ${TRAITS}`;
+export const formatSessionCookie = (secret: string): string => `${SESSION}=${secret}; ${ATTRIBUTES}`;
 
-export const browserCookieOf = (secret: string): string =>
-  `${BROWSER}=${secret}; Max-Age=${BROWSER_KNOWN_MS / SECOND}; ${TRAITS}`;
+export const formatBrowserCookie = (secret: string): string =>
+  `${BROWSER}=${secret}; Max-Age=${BROWSER_KNOWN_MS / SECOND}; ${ATTRIBUTES}`;
 
-export const NO_COOKIE = `${SESSION}=; Max-Age=0; ${TRAITS}`;
+export const EXPIRED_SESSION_COOKIE = `${SESSION}=; Max-Age=0; ${ATTRIBUTES}`;

@@ -8,32 +8,38 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 import { subscriberNetwork } from '../../src/kernel/network.ts';
 import { OperatorError } from '../../src/kernel/operator-error.ts';
 import { StorageError } from '../../src/storage/database.ts';
+import { type ClientContext, personOrigin } from '../people/client-context.ts';
 import type { Profile } from '../people/people.ts';
 import { can, type Role } from '../people/roles.ts';
-import { isCsrf, mustBeAt, mustBeSteppedUp, type Session } from '../people/session.ts';
-import { originOf, type Visitor } from '../people/visitor.ts';
+import { assertStage, assertSteppedUp, isCsrfToken, type Session } from '../people/session.ts';
 import type { Definition } from '../wire/definition.ts';
 import { changeEmail, changePassword } from '../wire/profile.ts';
-import { browserCookieOf, cookieOf, NO_COOKIE, readBrowserCookie, readCookie } from './cookie.ts';
-import { readQuery } from './reading.ts';
-import type { Call, ConsoleServices, Route, Visit } from './route.ts';
-import { originOfConsole } from './same-site.ts';
-import { mustNotBeSuspended } from './suspended.ts';
-import { isId } from './typed.ts';
-import { UnderWay } from './under-way.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
+import {
+  EXPIRED_SESSION_COOKIE,
+  formatBrowserCookie,
+  formatSessionCookie,
+  parseBrowserCookie,
+  parseSessionCookie,
+} from './cookie.ts';
+import { parseQuery } from './query.ts';
+import type { ConsoleCall, ConsoleServices, PublicCall, Route } from './route.ts';
+import { assertSameOrigin } from './same-origin.ts';
+import { assertNotSuspended } from './suspended.ts';
+import { isId } from './user-input.ts';
 
 const RELYING_PARTY_NAME = 'cardvault';
 /** Ways in that can be tried without a session. */
-const GUESSABLE = new Set(['anybody', 'signing-in', 'joining']);
+const CREDENTIAL_ACCESS = new Set(['public', 'signing-in', 'enrolling']);
 /** Passwords are hashed there, or it is told whether an address is known, which nobody may ask for without end. */
-const COSTLY: ReadonlySet<string> = new Set([changePassword.path, changeEmail.path]);
+const RATE_LIMITED_PATHS: ReadonlySet<string> = new Set([changePassword.path, changeEmail.path]);
 
 export interface DispatchOptions {
   readonly services: ConsoleServices;
   /** As the operator set it; absent: whatever host the browser names. */
   readonly consoleUrl: string | undefined;
   /** Tries to sign in, a minute and address; 0 is no limit. */
-  readonly triesPerMinute: number;
+  readonly attemptsPerMinute: number;
 }
 
 /** The cookies that the response sets. */
@@ -42,31 +48,31 @@ interface Cookies {
   browser?: string;
 }
 
-type Access = Pick<Call<unknown, unknown>, 'session' | 'person' | 'origin' | 'account' | 'role'>;
+type CallerAccess = Pick<ConsoleCall<unknown, unknown>, 'session' | 'person' | 'origin' | 'account' | 'role'>;
 
 /** Carries out the calls of the console: who is it, may they, what do they want, who else has to agree. */
 export class Dispatcher {
   readonly #services: ConsoleServices;
   readonly #consoleUrl: string | undefined;
-  readonly #tries: TokenBuckets | undefined;
+  readonly #attempts: TokenBuckets | undefined;
   /** Of each person. */
   readonly #calls: TokenBuckets;
-  readonly #underWay = new UnderWay(LIMITS.concurrentCallsPerUser);
+  readonly #concurrency = new ConcurrencyLimit(LIMITS.concurrentCallsPerUser);
 
-  constructor({ services, consoleUrl, triesPerMinute }: DispatchOptions) {
+  constructor({ services, consoleUrl, attemptsPerMinute }: DispatchOptions) {
     this.#services = services;
     this.#consoleUrl = consoleUrl;
-    this.#tries = triesPerMinute > 0 ? tokenBucketsPerMinute(services.clock, triesPerMinute) : undefined;
+    this.#attempts = attemptsPerMinute > 0 ? tokenBucketsPerMinute(services.clock, attemptsPerMinute) : undefined;
     this.#calls = tokenBucketsPerMinute(services.clock, LIMITS.callsPerMinute);
   }
 
   jsonRoute(route: Route): JsonRoute {
     const { method, path, data } = route.definition;
     const write = createJsonWriter(data.schema);
-    return { method, path, handle: (request) => this.#answer(route, request, write) };
+    return { method, path, handle: (request) => this.#respond(route, request, write) };
   }
 
-  async #answer(route: Route, request: RawRequest, write: (data: unknown) => string): Promise<RawResponse> {
+  async #respond(route: Route, request: RawRequest, write: (data: unknown) => string): Promise<RawResponse> {
     const cookies: Cookies = {};
     try {
       const call = await this.#call(route.definition, request, cookies);
@@ -74,105 +80,109 @@ export class Dispatcher {
         const { type, name, lines } = await route.stream(call);
         return { type, headers: { 'content-disposition': `attachment; filename="${name}"` }, body: lines };
       }
-      const data = (await this.#forApproval(route, call)) ?? (await route.handle(call));
+      const data = (await this.#requestApproval(route, call)) ?? (await route.handle(call));
       const lines = [cookies.session, cookies.browser].filter((line) => line !== undefined);
       return { body: write(data), ...(lines.length > 0 && { headers: { 'set-cookie': lines } }) };
     } catch (error) {
-      throw refusalOf(error);
+      throw toFailure(error);
     }
   }
 
-  async #call(definition: Definition, request: RawRequest, cookies: Cookies): Promise<Call<unknown, unknown>> {
+  async #call(definition: Definition, request: RawRequest, cookies: Cookies): Promise<ConsoleCall<unknown, unknown>> {
     const services = this.#services;
-    const consoleOrigin = originOfConsole(provenanceOf(definition.method, request), this.#consoleUrl);
-    const visitor: Visitor = {
+    const consoleOrigin = assertSameOrigin(toOriginHeaders(definition.method, request), this.#consoleUrl);
+    const client: ClientContext = {
       address: request.address,
       userAgent: request.header('user-agent') ?? '',
-      browser: readBrowserCookie(request.header('cookie')),
+      browser: parseBrowserCookie(request.header('cookie')),
       requestId: request.requestId,
     };
-    this.#countTry(definition, visitor);
-    const passive = request.header('x-passive') !== undefined;
-    const session = await services.people.sessions.find(readCookie(request.header('cookie')), { passive });
-    if (session !== undefined) this.#countCall(session, request);
-    const access = await this.#admit(definition, request, session, visitor);
+    this.#limitAttempts(definition, client);
+    const isPassive = request.header('x-passive') !== undefined;
+    const session = await services.people.sessions.find(parseSessionCookie(request.header('cookie')), { isPassive });
+    if (session !== undefined) this.#limitCalls(session, request);
+    const access = await this.#authorizeCall(definition, request, session, client);
     const account = access?.account ?? '';
     const { body } = parseBody(definition, request.body);
-    const visit: Visit<unknown, unknown> = {
+    const visit: PublicCall<unknown, unknown> = {
       services,
-      visitor,
+      client,
       relyingParty: { id: new URL(consoleOrigin).hostname, name: RELYING_PARTY_NAME, origin: consoleOrigin },
       params: request.params,
-      query: readQuery(definition.query, request.query),
+      query: parseQuery(definition.query, request.query),
       body,
       now: services.clock(),
       session,
-      follow: ({ secret, browser }) => {
-        cookies.session = cookieOf(secret);
-        if (browser !== undefined) cookies.browser = browserCookieOf(browser);
+      setSessionCookie: ({ secret, browser }) => {
+        cookies.session = formatSessionCookie(secret);
+        if (browser !== undefined) cookies.browser = formatBrowserCookie(browser);
       },
-      forget: () => {
-        cookies.session = NO_COOKIE;
+      clearSessionCookie: () => {
+        cookies.session = EXPIRED_SESSION_COOKIE;
       },
     };
     const { environment } = request.params;
     const tenant: Tenant = { account, environment: environment as Environment };
-    return { ...visit, ...access, account, tenant } as Call<unknown, unknown>;
+    return { ...visit, ...access, account, tenant } as ConsoleCall<unknown, unknown>;
   }
 
   /** Without a body nothing is guessed; so whoever may not try any more still signs out. */
-  #countTry(definition: Definition, { address }: Visitor): void {
+  #limitAttempts(definition: Definition, { address }: ClientContext): void {
     const { access, method, body } = definition;
-    const isTry = (GUESSABLE.has(access) && method !== 'GET' && body !== undefined) || COSTLY.has(definition.path);
-    if (!isTry) return;
-    if (this.#tries?.take(subscriberNetwork(address)).allowed === false) throw new Failure('rate_limited');
+    const isAttempt =
+      (CREDENTIAL_ACCESS.has(access) && method !== 'GET' && body !== undefined) ||
+      RATE_LIMITED_PATHS.has(definition.path);
+    if (!isAttempt) return;
+    if (this.#attempts?.take(subscriberNetwork(address)).allowed === false) throw new Failure('rate_limited');
   }
 
   /** What is not sent yet is in memory, also when nobody reads it; so it counts until then. Throws `rate_limited`. */
-  #countCall({ person }: Session, request: RawRequest): void {
+  #limitCalls({ person }: Session, request: RawRequest): void {
     if (!this.#calls.take(person).allowed) throw new Failure('rate_limited');
-    request.onFinished(this.#underWay.begin(person));
+    request.onFinished(this.#concurrency.acquire(person));
   }
 
   /** Undefined for who need not be known. Throws `not_signed_in`, `cross_site`, `unknown_record`, `not_allowed`, `step_up_required`. */
-  async #admit(
+  async #authorizeCall(
     definition: Definition,
     request: RawRequest,
     session: Session | undefined,
-    visitor: Visitor,
-  ): Promise<Access | undefined> {
+    client: ClientContext,
+  ): Promise<CallerAccess | undefined> {
     const { access, method, stepUp } = definition;
-    if (access === 'anybody') return undefined;
+    if (access === 'public') return undefined;
     const stage = STAGES[access] ?? 'signed-in';
     if (session === undefined) throw new Failure('not_signed_in');
-    mustBeAt(stage, session);
-    if (method !== 'GET' && !isCsrf(session, request.header('x-csrf-token'))) throw new Failure('cross_site');
+    assertStage(stage, session);
+    if (method !== 'GET' && !isCsrfToken(session, request.header('x-csrf-token'))) throw new Failure('cross_site');
     if (stage !== 'signed-in') return undefined;
     // What is no id names no record, and a database may choke on it.
     if (!Object.values(request.params).every(isId)) throw new Failure('unknown_record');
-    const person = await this.#services.people.people.profile(session.person);
+    const person = await this.#services.people.people.findProfile(session.person);
     if (person === undefined) throw new Failure('not_signed_in');
-    const { account, role } = await this.#place(definition, request, person, visitor);
-    await mustNotBeSuspended(definition, { services: this.#services, account });
-    if (stepUp === true) mustBeSteppedUp(session, this.#services.clock());
-    return { session, person, origin: originOf(person, visitor), account, role };
+    const { account, role } = await this.#resolveScope(definition, request, person, client);
+    await assertNotSuspended(definition, { services: this.#services, account });
+    if (stepUp === true) assertSteppedUp(session, this.#services.clock());
+    return { session, person, origin: personOrigin(person, client), account, role };
   }
 
   /** The account and the role that the person acts in. What is not theirs does not exist for them. */
-  async #place(
+  async #resolveScope(
     { access, path }: Definition,
     { params }: RawRequest,
     person: Profile,
-    visitor: Visitor,
+    client: ClientContext,
   ): Promise<{ account: string; role: Role | undefined }> {
     if (access === 'person') return { account: '', role: undefined };
     const account = access === 'operate' ? '' : (params['account'] ?? '');
     const role =
-      access !== 'operate' && account === '' ? undefined : await this.#services.people.team.roleIn(account, person.id);
-    const isAllowed = role !== undefined && access !== 'anybody' && can(role, access as Parameters<typeof can>[1]);
+      access !== 'operate' && account === ''
+        ? undefined
+        : await this.#services.people.team.findRole(account, person.id);
+    const isAllowed = role !== undefined && access !== 'public' && can(role, access as Parameters<typeof can>[1]);
     if (!isAllowed) {
       // Whoever is no member must not be able to fill another account's log.
-      await this.#refused(path, role === undefined ? '' : account, person, visitor);
+      await this.#recordDenied(path, role === undefined ? '' : account, person, client);
       throw new Failure(role === undefined && access !== 'operate' ? 'unknown_record' : 'not_allowed');
     }
     if (path.includes(':environment') && !ENVIRONMENTS.some((name) => name === params['environment']))
@@ -181,22 +191,22 @@ export class Dispatcher {
   }
 
   /** The first one is on record at once, and how many come after it. */
-  #refused(route: string, account: string, person: Profile, visitor: Visitor): Promise<void> {
+  #recordDenied(route: string, account: string, person: Profile, client: ClientContext): Promise<void> {
     const { clock, people } = this.#services;
     const event = { action: 'access.denied', outcome: 'role', account, environment: '' } as const;
     const entries = (times?: number) => [
-      auditEntry(clock, originOf(person, visitor), {
+      auditEntry(clock, personOrigin(person, client), {
         ...event,
         detail: { route, ...(times !== undefined && { times }) },
       }),
     ];
-    return people.repeats.note([event.action, person.id, visitor.address, account, route], entries);
+    return people.repeats.note([event.action, person.id, client.address, account, route], entries);
   }
 
   /** The answer of a change that has to wait for a second person; undefined when it need not. */
-  async #forApproval(
-    { definition: { byTwo: action }, summary }: Route,
-    call: Call<unknown, unknown>,
+  async #requestApproval(
+    { definition: { dualControl: action }, summary }: Route,
+    call: ConsoleCall<unknown, unknown>,
   ): Promise<{ approval: string; result: null } | undefined> {
     const { environment = 'production' } = call.params;
     if (action === undefined || environment !== 'production') return undefined;
@@ -204,15 +214,15 @@ export class Dispatcher {
     if (!(await approvals.isRequired(call.account))) return undefined;
     const lines = (await summary?.(call)) ?? [];
     // As it was understood: what else the body held is nothing that anybody agrees to.
-    const asked = { params: call.params, body: call.body === undefined ? '' : JSON.stringify(call.body) };
-    const approval = await approvals.request(call, { environment, action, summary: lines, call: asked });
+    const requestedCall = { params: call.params, body: call.body === undefined ? '' : JSON.stringify(call.body) };
+    const approval = await approvals.request(call, { environment, action, summary: lines, call: requestedCall });
     return { approval, result: null };
   }
 }
 
-const STAGES: Readonly<Record<string, Session['stage']>> = { 'signing-in': 'password-given', joining: 'joining' };
+const STAGES: Readonly<Record<string, Session['stage']>> = { 'signing-in': 'password-given', enrolling: 'enrolling' };
 
-const provenanceOf = (method: string, request: RawRequest) => ({
+const toOriginHeaders = (method: string, request: RawRequest) => ({
   method,
   host: request.header('host'),
   origin: request.header('origin'),
@@ -220,7 +230,7 @@ const provenanceOf = (method: string, request: RawRequest) => ({
 });
 
 /** What the use cases say to operators is for people here too; it names what cannot be done, and no values. */
-function refusalOf(error: unknown): unknown {
+function toFailure(error: unknown): unknown {
   if (error instanceof StorageError || !(error instanceof OperatorError)) return error;
   return new Failure('not_possible', { message: error.message, cause: error });
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DAY } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { checksOf } from './health.ts';
+import { runHealthChecks } from './health.ts';
 
 const NOW = Date.UTC(2027, 0, 1);
 const WELL = {
@@ -10,7 +10,7 @@ const WELL = {
   isReady: true,
   isLogSealed: true,
   waitingWrites: 0,
-  doubtfulPayments: 0,
+  inDoubtPayments: 0,
   inactiveUsers: 0,
   blockedPasswords: 0,
   isTimeTrusted: true,
@@ -20,8 +20,8 @@ const WELL = {
   coreDumps: false,
 };
 
-const states = (changed: Partial<Parameters<typeof checksOf>[0]>): string[] =>
-  checksOf({ ...WELL, ...changed }).map(({ state }) => state);
+const states = (changed: Partial<Parameters<typeof runHealthChecks>[0]>): string[] =>
+  runHealthChecks({ ...WELL, ...changed }).map(({ state }) => state);
 const at = (index: number, state: string): string[] => states({}).with(index, state);
 
 describe('health', () => {
@@ -42,7 +42,7 @@ describe('health', () => {
     ['one that has ended, and another near its end', { proxyEnds: [NOW + 1, NOW] }, at(5, 'bad')],
     ['core dumps that are allowed', { coreDumps: true }, at(10, 'warning')],
     ['core dumps only where the system says', { coreDumps: undefined }, states({}).slice(0, 10)],
-    ['a payment in doubt', { doubtfulPayments: 1 }, at(6, 'warning')],
+    ['a payment in doubt', { inDoubtPayments: 1 }, at(6, 'warning')],
     ['a clock that is not trusted', { isTimeTrusted: false }, at(9, 'bad')],
     ['users who are away and stay enabled', { inactiveUsers: 1 }, at(7, 'warning')],
     ['a password that is blocked', { blockedPasswords: 1 }, at(8, 'warning')],
@@ -51,11 +51,11 @@ describe('health', () => {
 
   test('counts what it is about', () => {
     const waitingWrites = LIMITS.queuedUnits / 2;
-    const found = checksOf({
+    const found = runHealthChecks({
       ...WELL,
       alteredRows: 2,
       waitingWrites,
-      doubtfulPayments: 3,
+      inDoubtPayments: 3,
       inactiveUsers: 2,
       proxyEnds: [NOW, NOW, NOW + 1],
     });

@@ -32,10 +32,10 @@ export const FINDINGS = {
   'dumps-on': 'A crash of the service can write its memory, with keys and card numbers, to a file.',
 } as const;
 
-type Finding = keyof typeof FINDINGS;
+type HealthFinding = keyof typeof FINDINGS;
 
-export interface Check {
-  readonly finding: Finding;
+export interface HealthCheck {
+  readonly finding: HealthFinding;
   readonly state: 'good' | 'warning' | 'bad';
   /** How many of what the finding is about; 0 where it counts nothing. */
   readonly count: number;
@@ -45,13 +45,13 @@ export interface Check {
   readonly endsAt: number | undefined;
 }
 
-interface Vitals {
+interface HealthInputs {
   readonly now: number;
   readonly isReady: boolean;
   /** The newest heads of the audit log are sealed with our key; undefined while they cannot be read. */
   readonly isLogSealed: boolean | undefined;
   readonly waitingWrites: number;
-  readonly doubtfulPayments: number;
+  readonly inDoubtPayments: number;
   /** Enabled, though they did not sign in for 90 days. */
   readonly inactiveUsers: number;
   readonly blockedPasswords: number;
@@ -67,27 +67,27 @@ interface Vitals {
 }
 
 /** Before a certificate ends. */
-const WARNED_MS = 30 * DAY;
+const CERTIFICATE_WARNING_MS = 30 * DAY;
 /** A part of the queue of writes that shows a slow disk, and not only a busy second. */
-const BUSY_PART = 0.1;
+const QUEUE_WARNING_SHARE = 0.1;
 
-export const checksOf = (vitals: Vitals): Check[] => [
-  database(vitals),
-  auditLog(vitals),
-  rows(vitals),
-  writes(vitals),
-  certificate(vitals),
-  proxyCertificates(vitals),
-  payments(vitals),
-  users(vitals),
-  passwords(vitals),
-  time(vitals),
-  ...coreDumps(vitals),
+export const runHealthChecks = (inputs: HealthInputs): HealthCheck[] => [
+  database(inputs),
+  auditLog(inputs),
+  rows(inputs),
+  writes(inputs),
+  certificate(inputs),
+  proxyCertificates(inputs),
+  payments(inputs),
+  users(inputs),
+  passwords(inputs),
+  time(inputs),
+  ...coreDumps(inputs),
 ];
 
-type Numbers = Partial<Pick<Check, 'count' | 'limit' | 'endsAt'>>;
+type Numbers = Partial<Pick<HealthCheck, 'count' | 'limit' | 'endsAt'>>;
 
-const check = (finding: Finding, state: Check['state'], numbers: Numbers = {}): Check => ({
+const check = (finding: HealthFinding, state: HealthCheck['state'], numbers: Numbers = {}): HealthCheck => ({
   finding,
   state,
   count: 0,
@@ -96,29 +96,29 @@ const check = (finding: Finding, state: Check['state'], numbers: Numbers = {}): 
   ...numbers,
 });
 
-const database = ({ isReady }: Vitals): Check =>
+const database = ({ isReady }: HealthInputs): HealthCheck =>
   isReady ? check('database-works', 'good') : check('database-fails', 'bad');
 
-function auditLog({ isLogSealed }: Vitals): Check {
+function auditLog({ isLogSealed }: HealthInputs): HealthCheck {
   if (isLogSealed === undefined) return check('log-unreadable', 'bad');
   return isLogSealed ? check('log-sealed', 'good') : check('log-broken', 'bad');
 }
 
-const rows = ({ alteredRows: count }: Vitals): Check =>
+const rows = ({ alteredRows: count }: HealthInputs): HealthCheck =>
   count === 0 ? check('rows-sealed', 'good') : check('rows-altered', 'bad', { count });
 
-function writes({ waitingWrites: count }: Vitals): Check {
+function writes({ waitingWrites: count }: HealthInputs): HealthCheck {
   const limit = LIMITS.queuedUnits;
-  return check('writes-wait', count > limit * BUSY_PART ? 'warning' : 'good', { count, limit });
+  return check('writes-wait', count > limit * QUEUE_WARNING_SHARE ? 'warning' : 'good', { count, limit });
 }
 
-function certificate({ certificateEnd: endsAt, now }: Vitals): Check {
+function certificate({ certificateEnd: endsAt, now }: HealthInputs): HealthCheck {
   if (endsAt === undefined) return check('certificate-unknown', 'warning');
   if (endsAt <= now) return check('certificate-ended', 'bad', { endsAt });
   return check('certificate-ends', isNear(endsAt, now) ? 'warning' : 'good', { endsAt });
 }
 
-function proxyCertificates({ proxyEnds, now }: Vitals): Check {
+function proxyCertificates({ proxyEnds, now }: HealthInputs): HealthCheck {
   const ended = proxyEnds.filter((end) => end <= now).length;
   const near = proxyEnds.filter((end) => isNear(end, now)).length;
   if (ended > 0) return check('proxies-ended', 'bad', { count: ended });
@@ -126,21 +126,21 @@ function proxyCertificates({ proxyEnds, now }: Vitals): Check {
   return check(proxyEnds.length === 0 ? 'proxies-none' : 'proxies-good', 'good');
 }
 
-const payments = ({ doubtfulPayments: count }: Vitals): Check =>
+const payments = ({ inDoubtPayments: count }: HealthInputs): HealthCheck =>
   count === 0 ? check('payments-known', 'good') : check('payments-doubtful', 'warning', { count });
 
-const time = ({ isTimeTrusted }: Vitals): Check =>
+const time = ({ isTimeTrusted }: HealthInputs): HealthCheck =>
   isTimeTrusted ? check('time-trusted', 'good') : check('time-untrusted', 'bad');
 
-const coreDumps = ({ coreDumps: allowed }: Vitals): Check[] => {
+const coreDumps = ({ coreDumps: allowed }: HealthInputs): HealthCheck[] => {
   if (allowed === undefined) return [];
   return [allowed ? check('dumps-on', 'warning') : check('dumps-off', 'good')];
 };
 
-const users = ({ inactiveUsers: count }: Vitals): Check =>
+const users = ({ inactiveUsers: count }: HealthInputs): HealthCheck =>
   count === 0 ? check('users-active', 'good') : check('users-inactive', 'warning', { count });
 
-const passwords = ({ blockedPasswords: count }: Vitals): Check =>
+const passwords = ({ blockedPasswords: count }: HealthInputs): HealthCheck =>
   count === 0 ? check('passwords-accepted', 'good') : check('passwords-blocked', 'warning', { count });
 
-const isNear = (end: number, now: number): boolean => end > now && end - now < WARNED_MS;
+const isNear = (end: number, now: number): boolean => end > now && end - now < CERTIFICATE_WARNING_MS;

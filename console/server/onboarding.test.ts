@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AuthenticAccount } from '../../src/accounts/account.ts';
 import type { ActivationRequest, RequestStatus } from '../../src/payments/activation-request-store.ts';
-import { type Facts, shownStatus, stepsOf } from './onboarding.ts';
+import { effectiveStatus, listOnboardingSteps, type OnboardingFacts } from './onboarding.ts';
 
 const ACCOUNT: AuthenticAccount = {
   isTampered: false,
@@ -15,27 +15,27 @@ const ACCOUNT: AuthenticAccount = {
   revision: 1,
 };
 
-const NEW: Facts = {
+const NEW: OnboardingFacts = {
   account: ACCOUNT,
   keys: new Map(),
   requests: [],
   owner: undefined,
-  paymentsIn: new Set(),
-  tried: { call: false, token: false, capture: false, payment: false },
+  findPayments: new Set(),
+  hasTried: { call: false, token: false, capture: false, payment: false },
 };
 
 const requestOf = (status: RequestStatus, decidedAt?: number): ActivationRequest =>
   ({ status, decidedAt }) as ActivationRequest;
 
 /** State and time of one step. */
-const step = (name: string, changed: Partial<Facts>) => {
-  const found = stepsOf({ ...NEW, ...changed }).find((each) => each.step === name);
+const step = (name: string, changed: Partial<OnboardingFacts>) => {
+  const found = listOnboardingSteps({ ...NEW, ...changed }).find((each) => each.step === name);
   return [found?.state, found?.at];
 };
 
 describe('onboarding', () => {
   test('begins with nothing done', () =>
-    assert.deepEqual([...new Set(stepsOf(NEW).map(({ state }) => state))], ['open']));
+    assert.deepEqual([...new Set(listOnboardingSteps(NEW).map(({ state }) => state))], ['open']));
 
   test('the account is configured once its owner has joined', () =>
     assert.deepEqual(step('account_configured', { owner: 7 }), ['done', 7]));
@@ -55,15 +55,15 @@ describe('onboarding', () => {
     assert.deepEqual(of(requestOf('requested')), ['waiting', undefined]);
     assert.deepEqual(of(requestOf('declined', 9)), ['open', undefined]);
     assert.deepEqual(of(requestOf('requested'), requestOf('approved', 9)), ['done', 9]);
-    assert.deepEqual(step('activation_requested', { paymentsIn: new Set(['sandbox']) }), ['done', undefined]);
+    assert.deepEqual(step('activation_requested', { findPayments: new Set(['sandbox']) }), ['done', undefined]);
   });
 
   test('the sandbox is tested by a call that made something, and stays so when payments are enabled later', () => {
-    const tried = (...names: (keyof Facts['tried'])[]) => ({
-      tried: { ...NEW.tried, ...Object.fromEntries(names.map((name) => [name, true])) },
+    const tried = (...names: (keyof OnboardingFacts['hasTried'])[]) => ({
+      hasTried: { ...NEW.hasTried, ...Object.fromEntries(names.map((name) => [name, true])) },
     });
     const sandbox = { paymentsIn: new Set(['sandbox'] as const) };
-    const state = (changed: Partial<Facts>) => step('sandbox_tested', changed)[0];
+    const state = (changed: Partial<OnboardingFacts>) => step('sandbox_tested', changed)[0];
     assert.equal(state(tried('call')), 'open');
     assert.equal(state(tried('token')), 'open');
     assert.equal(state(tried('call', 'token')), 'done');
@@ -83,7 +83,8 @@ describe('onboarding', () => {
   });
 
   test('an account with a production key is shown as live only once the key was used', () => {
-    const shown = (status: Facts['account']['status'], isUsed: boolean) => shownStatus({ ...ACCOUNT, status }, isUsed);
+    const shown = (status: OnboardingFacts['account']['status'], isUsed: boolean) =>
+      effectiveStatus({ ...ACCOUNT, status }, isUsed);
     assert.deepEqual([shown('live', false), shown('live', true)], ['sandbox', 'live']);
     assert.deepEqual([shown('suspended', true), shown('onboarding', false)], ['suspended', 'onboarding']);
   });

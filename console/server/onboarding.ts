@@ -6,17 +6,17 @@ import type { STEPS } from '../wire/onboarding.ts';
 
 /** How far an account is on its way to live payments, told by what is there. */
 
-type Step = (typeof STEPS)[number];
+type OnboardingStep = (typeof STEPS)[number];
 
-export interface Facts {
+export interface OnboardingFacts {
   readonly account: Account;
   readonly keys: ReadonlyMap<Environment, KeyProgress>;
   readonly requests: readonly ActivationRequest[];
   /** When the first owner joined; undefined while there is none. */
   readonly owner: number | undefined;
-  readonly paymentsIn: ReadonlySet<Environment>;
+  readonly findPayments: ReadonlySet<Environment>;
   /** In the sandbox, at any time. */
-  readonly tried: {
+  readonly hasTried: {
     readonly call: boolean;
     readonly token: boolean;
     readonly capture: boolean;
@@ -24,8 +24,8 @@ export interface Facts {
   };
 }
 
-interface StepState {
-  readonly step: Step;
+interface OnboardingStepState {
+  readonly step: OnboardingStep;
   /** `waiting`: somebody else has to act. */
   readonly state: 'done' | 'waiting' | 'open';
   /** When it was done, where that is known. */
@@ -33,12 +33,12 @@ interface StepState {
 }
 
 /** A production key alone makes nothing live: its first call does. */
-export const shownStatus = ({ status }: Account, isProductionUsed: boolean): AccountStatus =>
+export const effectiveStatus = ({ status }: Account, isProductionUsed: boolean): AccountStatus =>
   status === 'live' && !isProductionUsed ? 'sandbox' : status;
 
-export function stepsOf(facts: Facts): StepState[] {
+export function listOnboardingSteps(facts: OnboardingFacts): OnboardingStepState[] {
   const { account, owner, keys } = facts;
-  const isLive = shownStatus(account, keys.get('production')?.isUsed === true) === 'live';
+  const isLive = effectiveStatus(account, keys.get('production')?.isUsed === true) === 'live';
   return [
     doneWhen('account_configured', owner !== undefined, owner),
     keyStep('sandbox_key', facts, 'sandbox'),
@@ -49,15 +49,15 @@ export function stepsOf(facts: Facts): StepState[] {
   ];
 }
 
-const doneWhen = (step: Step, isDone: boolean, at: number | undefined): StepState =>
+const doneWhen = (step: OnboardingStep, isDone: boolean, at: number | undefined): OnboardingStepState =>
   isDone ? { step, state: 'done', at } : { step, state: 'open', at: undefined };
 
-function keyStep(step: Step, { keys }: Facts, environment: Environment): StepState {
+function keyStep(step: OnboardingStep, { keys }: OnboardingFacts, environment: Environment): OnboardingStepState {
   const madeAt = keys.get(environment)?.madeAt;
   return doneWhen(step, madeAt !== undefined, madeAt);
 }
 
-function activation({ requests, paymentsIn }: Facts): StepState {
+function activation({ requests, findPayments: paymentsIn }: OnboardingFacts): OnboardingStepState {
   const approved = requests.findLast(({ status }) => status === 'approved');
   if (approved !== undefined || paymentsIn.size > 0)
     return { step: 'activation_requested', state: 'done', at: approved?.decidedAt };
@@ -66,4 +66,5 @@ function activation({ requests, paymentsIn }: Facts): StepState {
 }
 
 /** A payment is no part of it: enabling payments later must not undo what was done. */
-const isTested = ({ tried }: Facts): boolean => tried.call && (tried.token || tried.capture || tried.payment);
+const isTested = ({ hasTried }: OnboardingFacts): boolean =>
+  hasTried.call && (hasTried.token || hasTried.capture || hasTried.payment);

@@ -3,7 +3,7 @@ import type { Tenant } from '../../src/kernel/environment.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import type { StoredEnableRequest } from '../../src/payments/payment-activations.ts';
 import { fromRequestedBody } from '../../src/proxy/configurations.ts';
-import { saidAs } from './refusals.ts';
+import { translateErrors } from './error-translation.ts';
 import type { ConsoleServices } from './route.ts';
 
 type Services = Pick<ConsoleServices, 'activations' | 'configurations' | 'requests'>;
@@ -31,15 +31,17 @@ export async function executeOperatorChange(services: Services, execution: Execu
   const { action, account, environment } = execution.approval;
   if (!Object.hasOwn(EXECUTE, action))
     throw new Failure('not_possible', { message: 'This change does not exist any more.' });
-  await saidAs({}, () => EXECUTE[action as RestrictedChange['action']](services, { account, environment }, execution));
+  await translateErrors({}, () =>
+    EXECUTE[action as RestrictedChange['action']](services, { account, environment }, execution),
+  );
 }
 
 /** Returns the result of an operator's change, or the id of the approval that it waits for. */
-export async function resultOrApproval<T>(
+export async function toResultOrApproval<T>(
   act: () => Promise<T>,
 ): Promise<{ approval: null; result: T } | { approval: string; result: null }> {
   try {
-    return { approval: null, result: await saidAs({}, act) };
+    return { approval: null, result: await translateErrors({}, act) };
   } catch (error) {
     if (error instanceof ApprovalRequired) return { approval: error.approval, result: null };
     throw error;

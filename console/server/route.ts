@@ -22,14 +22,14 @@ import type { Driver } from '../../src/storage/database.ts';
 import type { Totals } from '../../src/storage/totals.ts';
 import type { TokenListing } from '../../src/vault/token-listing.ts';
 import type { Vault } from '../../src/vault/vault.ts';
-import type { PeopleParts } from '../people/open.ts';
+import type { ClientContext, RelyingParty } from '../people/client-context.ts';
 import type { Profile } from '../people/people.ts';
+import type { PeopleServices } from '../people/people-services.ts';
 import type { Role } from '../people/roles.ts';
 import type { Session } from '../people/session.ts';
-import type { Grant } from '../people/sessions.ts';
-import type { RelyingParty, Visitor } from '../people/visitor.ts';
+import type { IssuedSession } from '../people/sessions.ts';
 import type { Definition } from '../wire/definition.ts';
-import type { Overviews } from './overviews.ts';
+import type { UsageOverview } from './usage-overview.ts';
 
 /** What routes work with. */
 export interface ConsoleServices {
@@ -39,7 +39,7 @@ export interface ConsoleServices {
   readonly clock: Clock;
   readonly time: TimeGuard;
   readonly random: Random;
-  readonly people: PeopleParts;
+  readonly people: PeopleServices;
   readonly accounts: Accounts;
   readonly approvals: Approvals;
   readonly dualControlQuestion: DualControlQuestion;
@@ -50,43 +50,48 @@ export interface ConsoleServices {
   readonly captures: Captures;
   readonly payments: Payments;
   readonly proxy: PayloadProxy;
-  readonly overviews: Overviews;
+  readonly usageOverview: UsageOverview;
   readonly totals: Totals;
   readonly tokenListing: TokenListing;
   readonly captureListing: CaptureListing;
   readonly paymentListing: PaymentQueries;
   readonly auditReading: AuditReading;
-  readonly about: About;
+  readonly serviceInfo: ServiceInfo;
   /** Changes that can take two people, by their word in `byTwo`. */
-  readonly changes: ReadonlyMap<string, Change>;
+  readonly changes: ReadonlyMap<string, ApprovableChange>;
 }
 
 /** A change that is carried out after somebody agreed. */
-export interface Change {
+export interface ApprovableChange {
   readonly definition: Definition;
   /** Does it, with what was asked for then; answers what the definition declares. */
-  run(call: Call<unknown, unknown>, asked: RequestedCall, environment: Environment, consent: Consent): Promise<Json>;
+  execute(
+    call: ConsoleCall<unknown, unknown>,
+    requestedCall: RequestedCall,
+    environment: Environment,
+    consent: Consent,
+  ): Promise<Json>;
 }
 
 /** What the console tells of the service itself. */
-export interface About {
+export interface ServiceInfo {
   readonly version: string;
   /** Where the interface is reached; known once the listeners listen. */
-  urlOf(environment: Environment): string;
+  apiUrl(environment: Environment): string;
   readonly startedAt: number;
   readonly isShared: boolean;
   /** True when a crash may leave the memory in a file; undefined where the system does not say. */
   readonly coreDumps: boolean | undefined;
   /** For clients to trust: the certificate of the authority that was made here, PEM. */
-  authority(): string | undefined;
+  caCertificate(): string | undefined;
   /** When the certificate of the listeners ends; undefined when it cannot be read. */
   certificateEnd(): number | undefined;
 }
 
 /** A request, whoever it comes from. */
-export interface Visit<Body, Query> {
+export interface PublicCall<Body, Query> {
   readonly services: ConsoleServices;
-  readonly visitor: Visitor;
+  readonly client: ClientContext;
   readonly relyingParty: RelyingParty;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
@@ -96,13 +101,13 @@ export interface Visit<Body, Query> {
   /** At any stage; absent for nobody. */
   readonly session: Session | undefined;
   /** The cookie follows the new stage of the sign-in. */
-  follow(grant: Grant): void;
+  setSessionCookie(grant: IssuedSession): void;
   /** The cookie is taken back. */
-  forget(): void;
+  clearSessionCookie(): void;
 }
 
 /** A request of somebody who is signed in, and may do this where the path says. */
-export interface Call<Body, Query> extends Visit<Body, Query> {
+export interface ConsoleCall<Body, Query> extends PublicCall<Body, Query> {
   readonly session: Session;
   readonly person: Profile;
   /** For the audit log. */
@@ -120,41 +125,41 @@ export interface Call<Body, Query> extends Visit<Body, Query> {
 /** A line of the console's interface: what it is, and what it does. */
 export interface Route {
   readonly definition: Definition;
-  /** For `anybody`, `signing-in` and `joining` a `Visit`, else a `Call`. */
-  handle(call: Call<unknown, unknown>): Promise<unknown>;
+  /** For `public`, `signing-in` and `enrolling` a `Visit`, else a `Call`. */
+  handle(call: ConsoleCall<unknown, unknown>): Promise<unknown>;
   /**
    * For `byTwo`: what the second person is told that it would do. Made when it is asked for, so it refuses what could not be
    * done. Absent: nothing but its word.
    */
-  summary?(call: Call<unknown, unknown>): Promise<readonly SummaryLine[]>;
+  summary?(call: ConsoleCall<unknown, unknown>): Promise<readonly SummaryLine[]>;
   /** Lines instead of one answer. */
-  stream?(call: Call<unknown, unknown>): Promise<Streamed>;
+  stream?(call: ConsoleCall<unknown, unknown>): Promise<StreamedFile>;
 }
 
 /** What a browser is to save as a file. */
-export interface Streamed {
+export interface StreamedFile {
   readonly type: string;
   readonly name: string;
   readonly lines: AsyncIterable<string>;
 }
 
-/** For definitions with the access `anybody`, `signing-in` or `joining`. */
-export const visitRoute = <Body, Query, Data>(
+/** For definitions with the access `public`, `signing-in` or `enrolling`. */
+export const publicRoute = <Body, Query, Data>(
   definition: Definition<Body, Query, Data>,
-  handle: (visit: Visit<Body, Query>) => Promise<Data>,
+  handle: (call: PublicCall<Body, Query>) => Promise<Data>,
 ): Route => ({ definition, handle }) as unknown as Route;
 
 /** Keeps the types of one route together, then forgets them, so that all stand in one array. */
 export const route = <Body, Query, Data>(
   definition: Definition<Body, Query, Data>,
-  handle: (call: Call<Body, Query>) => Promise<Data>,
-  summary?: (call: Call<Body, Query>) => Promise<readonly SummaryLine[]>,
+  handle: (call: ConsoleCall<Body, Query>) => Promise<Data>,
+  summary?: (call: ConsoleCall<Body, Query>) => Promise<readonly SummaryLine[]>,
 ): Route => ({ definition, handle, ...(summary !== undefined && { summary }) }) as unknown as Route;
 
 export const streamRoute = <Body, Query>(
   definition: Definition<Body, Query, string>,
-  stream: (call: Call<Body, Query>) => Promise<Streamed>,
+  stream: (call: ConsoleCall<Body, Query>) => Promise<StreamedFile>,
 ): Route => ({ definition, handle: () => Promise.resolve(''), stream }) as unknown as Route;
 
 /** The answer of a change that needed no second person, or had its consent. */
-export const carriedOut = <T>(result: T): { approval: null; result: T } => ({ approval: null, result });
+export const executed = <T>(result: T): { approval: null; result: T } => ({ approval: null, result });

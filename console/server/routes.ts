@@ -2,7 +2,7 @@ import type { Route } from './route.ts';
 import { approvalRoutes } from './routes/approvals.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { captureRoutes } from './routes/captures.ts';
-import { joiningRoutes } from './routes/joining.ts';
+import { enrollmentRoutes } from './routes/enrollment.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { onboardingRoutes } from './routes/onboarding.ts';
 import { operatorAccountRoutes } from './routes/operator-accounts.ts';
@@ -11,8 +11,8 @@ import { operatorPaymentRoutes } from './routes/operator-payments.ts';
 import { operatorServiceRoutes } from './routes/operator-service.ts';
 import { operatorTeamRoutes } from './routes/operator-team.ts';
 import { overviewRoutes } from './routes/overview.ts';
+import { paymentOperationRoutes } from './routes/payment-operations.ts';
 import { paymentRoutes } from './routes/payments.ts';
-import { paymentByHandRoutes } from './routes/payments-by-hand.ts';
 import { profileRoutes } from './routes/profile.ts';
 import { proxyRoutes } from './routes/proxy.ts';
 import { sessionRoutes } from './routes/session.ts';
@@ -23,7 +23,7 @@ import { workbenchRoutes } from './routes/workbench.ts';
 /** Every line of the console's interface. */
 export const routes: readonly Route[] = [
   ...sessionRoutes,
-  ...joiningRoutes,
+  ...enrollmentRoutes,
   ...profileRoutes,
   ...onboardingRoutes,
   ...keyRoutes,
@@ -37,7 +37,7 @@ export const routes: readonly Route[] = [
   ...tokenRoutes,
   ...captureRoutes,
   ...paymentRoutes,
-  ...paymentByHandRoutes,
+  ...paymentOperationRoutes,
   ...proxyRoutes,
   ...workbenchRoutes,
   ...auditRoutes,

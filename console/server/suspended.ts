@@ -1,18 +1,21 @@
 import { Failure } from '../../src/kernel/failure.ts';
 import type { Definition } from '../wire/definition.ts';
-import type { Call } from './route.ts';
+import type { ConsoleCall } from './route.ts';
 
-type Place = Pick<Call<unknown, unknown>, 'services'> & { readonly account: string };
+type AccountScope = Pick<ConsoleCall<unknown, unknown>, 'services'> & { readonly account: string };
 
-export const isSuspended = async ({ services, account }: Place): Promise<boolean> =>
+export const isSuspended = async ({ services, account }: AccountScope): Promise<boolean> =>
   (await services.accounts.find(account))?.status === 'suspended';
 
 /**
  * Keys of a suspended account do nothing, and its people read, and take access away: whatever makes or widens access, changes
  * records and settings, or moves money, waits until it is resumed. Throws `not_possible`.
  */
-export async function mustNotBeSuspended({ method, evenSuspended }: Definition, place: Place): Promise<void> {
+export async function assertNotSuspended(
+  { method, allowedWhileSuspended: evenSuspended }: Definition,
+  scope: AccountScope,
+): Promise<void> {
   // What concerns no account goes on, and so do operators.
-  if (method === 'GET' || evenSuspended === true || place.account === '') return;
-  if (await isSuspended(place)) throw new Failure('not_possible', { message: 'The account is suspended.' });
+  if (method === 'GET' || evenSuspended === true || scope.account === '') return;
+  if (await isSuspended(scope)) throw new Failure('not_possible', { message: 'The account is suspended.' });
 }

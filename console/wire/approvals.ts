@@ -6,7 +6,7 @@ import { define, done, orNull } from './definition.ts';
 /** Changes in production by two people, and what an account sets for itself. */
 
 /** The answer of a change that may have to wait for a second person: exactly one of the two is there. */
-export const approvalOr = <T>(field: Field<T>) =>
+export const resultOrApproval = <T>(field: Field<T>) =>
   object({
     approval: output.nullableText('Id of the request for approval; then nothing was changed'),
     result: orNull(field),
@@ -62,7 +62,7 @@ export const decline = define({
   method: 'POST',
   path: '/api/accounts/:account/approvals/:id/decline',
   access: 'approvals:decide',
-  evenSuspended: true,
+  allowedWhileSuspended: true,
   data: object({ done }),
 });
 
@@ -70,12 +70,12 @@ export const withdrawApproval = define({
   method: 'DELETE',
   path: '/api/accounts/:account/approvals/:id',
   access: 'approvals:read',
-  evenSuspended: true,
+  allowedWhileSuspended: true,
   data: object({ done }),
 });
 
 /** Who asked does it, once it was approved; the answer is that of the call itself. */
-export const carryOut = define({
+export const executeApproval = define({
   method: 'POST',
   path: '/api/accounts/:account/approvals/:id/carry-out',
   access: 'approvals:read',
@@ -83,12 +83,12 @@ export const carryOut = define({
   data: object({ action: output.text('What was done'), result: output.json('The answer of the call itself') }),
 });
 
-const question = '/api/accounts/:account/dual-control-question';
+const dualControlQuestionPath = '/api/accounts/:account/dual-control-question';
 
 /** Asked once a second person may approve changes, until it is decided. */
 export const showDualControlQuestion = define({
   method: 'GET',
-  path: question,
+  path: dualControlQuestionPath,
   access: 'account:settings',
   data: object({
     is_asked: output.bool('Whether production changes take two people has not been decided, and can be'),
@@ -98,7 +98,7 @@ export const showDualControlQuestion = define({
 
 export const answerDualControlQuestion = define({
   method: 'POST',
-  path: question,
+  path: dualControlQuestionPath,
   access: 'account:settings',
   stepUp: true,
   body: object({ dual_control: bool('Changes in production take two people from now on') }),
@@ -106,12 +106,12 @@ export const answerDualControlQuestion = define({
 });
 
 /** Switching it off is itself a change that takes two. */
-export const setProductionByTwo = define({
+export const setDualControl = define({
   method: 'POST',
   path: '/api/accounts/:account/settings/production-by-two',
   access: 'account:settings',
   stepUp: true,
-  byTwo: 'account.settings',
-  body: object({ production_by_two: bool('Changes in production take two people') }),
-  data: approvalOr(object({ production_by_two: output.bool('As it is now') })),
+  dualControl: 'account.settings',
+  body: object({ dual_control: bool('Changes in production take two people') }),
+  data: resultOrApproval(object({ dual_control: output.bool('As it is now') })),
 });

@@ -4,16 +4,16 @@ import { define } from './definition.ts';
 
 /** The audit log. */
 
-const text = (what: string) => optional(plainText(LIMITS.auditFilterCharacters, what));
+const filterText = (what: string) => optional(plainText(LIMITS.auditFilterCharacters, what));
 
 const filter = {
-  action: text('Action, or its beginning, as key.'),
-  actor: text('Id or name of who acted'),
-  target: text('Id of a record'),
-  outcome: text('success, or why not'),
-  environment: text('production, sandbox, or none for what belongs to neither'),
-  from: text('ISO 8601, from then on'),
-  to: text('ISO 8601, before'),
+  action: filterText('Action, or its beginning, as key.'),
+  actor: filterText('Id or name of who acted'),
+  target: filterText('Id of a record'),
+  outcome: filterText('success, or why not'),
+  environment: filterText('production, sandbox, or none for what belongs to neither'),
+  from: filterText('ISO 8601, from then on'),
+  to: filterText('ISO 8601, before'),
   cursor: optional(anyString('Where the page before ended')),
 };
 
@@ -53,7 +53,7 @@ export const listAudit = define({
   method: 'POST',
   path: '/api/accounts/:account/audit/search',
   access: 'audit:read',
-  evenSuspended: true,
+  allowedWhileSuspended: true,
   body: object(filter),
   data: page,
 });
@@ -62,7 +62,7 @@ export const verifyAudit = define({
   method: 'POST',
   path: '/api/accounts/:account/audit/verify',
   access: 'audit:read',
-  evenSuspended: true,
+  allowedWhileSuspended: true,
   data: verification,
 });
 
@@ -75,15 +75,15 @@ export const exportAudit = define({
 });
 
 /** account absent: records of no account. */
-export const listAuditOfService = define({
+export const listServiceAudit = define({
   method: 'POST',
   path: '/api/operator/audit/search',
   access: 'operate',
-  body: object({ ...filter, account: text('Id of an account; absent: records of no account') }),
+  body: object({ ...filter, account: filterText('Id of an account; absent: records of no account') }),
   data: page,
 });
 
-export const verifyAuditOfService = define({
+export const verifyServiceAudit = define({
   method: 'POST',
   path: '/api/operator/audit/verify',
   access: 'operate',
@@ -91,10 +91,10 @@ export const verifyAuditOfService = define({
 });
 
 /** Of everything, or of one account. */
-export const exportAuditOfService = define({
+export const exportServiceAudit = define({
   method: 'GET',
   path: '/api/operator/audit/export',
   access: 'operate',
-  query: object({ account: text('Id of an account; absent: everything') }),
+  query: object({ account: filterText('Id of an account; absent: everything') }),
   data: output.text('application/x-ndjson'),
 });

@@ -8,11 +8,11 @@ import type { Capability } from '../people/roles.ts';
  */
 
 /**
- * Who may call: `anybody`; `signing-in`, who has given a password and not yet a second factor; `joining`, who follows an
+ * Who may call: `public`; `signing-in`, who has given a password and not yet a second factor; `enrolling`, who follows an
  * invitation and has no second factor yet; `person`, anybody signed in; else whoever has the capability in the account of the path, or
  * `operate`.
  */
-type Access = 'anybody' | 'signing-in' | 'joining' | 'person' | Capability;
+type Access = 'public' | 'signing-in' | 'enrolling' | 'person' | Capability;
 
 export interface Definition<Body = unknown, Query = unknown, Data = unknown> {
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -25,14 +25,14 @@ export interface Definition<Body = unknown, Query = unknown, Data = unknown> {
    * In production, where the account wants that, it waits for a second person; so does what concerns no environment. A word
    * for what it is.
    */
-  readonly byTwo?: string;
+  readonly dualControl?: string;
   /**
    * Works while the account is suspended, as whatever reads (GET) does: it looks something up, or takes access away. All other
    * changes are refused then.
    */
-  readonly evenSuspended?: true;
+  readonly allowedWhileSuspended?: true;
   /** The body may be longer than those of other calls. Read only from who is signed in. */
-  readonly longBody?: true;
+  readonly largeBody?: true;
   readonly body?: Field<Body>;
   readonly query?: Field<Query>;
   readonly data: Field<Data>;

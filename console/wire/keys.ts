@@ -1,12 +1,12 @@
 import { PERMISSIONS } from '../../src/accounts/permission.ts';
 import { integer, list, object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { approvalOr } from './approvals.ts';
+import { resultOrApproval } from './approvals.ts';
 import { define } from './definition.ts';
 
 /** API keys. */
 
-const shownTraits = {
+const keyFields = {
   id: output.text('Id'),
   name: output.text('Name'),
   description: output.text('Description'),
@@ -25,19 +25,19 @@ const shownTraits = {
 };
 
 const listedKey = object({
-  ...shownTraits,
+  ...keyFields,
   networks: output.integer('From how many addresses and networks it may be used'),
 });
 
 const key = object({
-  ...shownTraits,
+  ...keyFields,
   allow_list: output.list(
     object({ cidr: output.text('Address or network'), note: output.text('Why it is there') }),
     'Where it may be used from',
   ),
 });
 
-const traits = {
+const attributes = {
   name: plainText(LIMITS.apiKeyNameCharacters, 'Name'),
   description: optional(plainText(LIMITS.apiKeyDescriptionCharacters, 'Description')),
   permissions: list(oneOf(PERMISSIONS, 'One'), { min: 1, max: PERMISSIONS.length }),
@@ -78,10 +78,10 @@ export const createKey = define({
   path: keys,
   access: 'keys:write',
   stepUp: true,
-  byTwo: 'key.create',
-  longBody: true,
-  body: object(traits),
-  data: approvalOr(issued),
+  dualControl: 'key.create',
+  largeBody: true,
+  body: object(attributes),
+  data: resultOrApproval(issued),
 });
 
 /** All traits as they are to be. */
@@ -90,10 +90,10 @@ export const editKey = define({
   path: `${keys}/:id`,
   access: 'keys:write',
   stepUp: true,
-  byTwo: 'key.edit',
-  longBody: true,
-  body: object({ ...traits, revision: integer({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'As it was read') }),
-  data: approvalOr(object({ key })),
+  dualControl: 'key.edit',
+  largeBody: true,
+  body: object({ ...attributes, revision: integer({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'As it was read') }),
+  data: resultOrApproval(object({ key })),
 });
 
 export const rotateKey = define({
@@ -101,9 +101,9 @@ export const rotateKey = define({
   path: `${keys}/:id/rotate`,
   access: 'keys:write',
   stepUp: true,
-  byTwo: 'key.rotate',
+  dualControl: 'key.rotate',
   body: object({ overlap_minutes: integer({ min: 0, max: LIMITS.overlapMinutes }, 'How long the old key stays good') }),
-  data: approvalOr(issued),
+  data: resultOrApproval(issued),
 });
 
 /** Never waits for a second person: a key that leaked has to end at once. */
@@ -112,6 +112,6 @@ export const revokeKey = define({
   path: `${keys}/:id/revoke`,
   access: 'keys:write',
   stepUp: true,
-  evenSuspended: true,
+  allowedWhileSuspended: true,
   data: object({ key }),
 });

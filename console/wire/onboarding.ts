@@ -87,7 +87,7 @@ export const withdrawActivationRequest = define({
   method: 'DELETE',
   path: '/api/accounts/:account/activation-requests/:id',
   access: 'activation:request',
-  evenSuspended: true,
+  allowedWhileSuspended: true,
   data: object({ done }),
 });
 

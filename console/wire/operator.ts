@@ -2,7 +2,7 @@ import { STATUSES } from '../../src/accounts/account.ts';
 import { bool, list, object, optional, output, plainText } from '../../src/http/fields.ts';
 import { ENVIRONMENTS } from '../../src/kernel/environment.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { approvalOr } from './approvals.ts';
+import { resultOrApproval } from './approvals.ts';
 import { define, done, orNull } from './definition.ts';
 
 /** What operators look after. They see no token, capture or payment of an account beyond what is in doubt. */
@@ -99,7 +99,7 @@ export const resumeAccount = define({
   data: object({ done }),
 });
 
-const given = {
+const enableFields = {
   processor: plainText(LIMITS.processorNameCharacters, 'Which processor'),
   settings: optional(
     list(
@@ -119,9 +119,9 @@ export const enablePayments = define({
   path: '/api/operator/accounts/:id/payments/:where',
   access: 'operate',
   stepUp: true,
-  longBody: true,
-  body: object(given),
-  data: approvalOr(object({ payments })),
+  largeBody: true,
+  body: object(enableFields),
+  data: resultOrApproval(object({ payments })),
 });
 
 export const disablePayments = define({
@@ -129,7 +129,7 @@ export const disablePayments = define({
   path: '/api/operator/accounts/:id/payments/:where',
   access: 'operate',
   stepUp: true,
-  data: approvalOr(object({ done })),
+  data: resultOrApproval(object({ done })),
 });
 
 /** Enables payments and answers the request. */
@@ -138,9 +138,12 @@ export const approveActivation = define({
   path: '/api/operator/accounts/:id/activation-requests/:request/approve',
   access: 'operate',
   stepUp: true,
-  longBody: true,
-  body: object({ ...given, answer: optional(plainText(LIMITS.noteCharacters, 'What the merchant should know')) }),
-  data: approvalOr(object({ done })),
+  largeBody: true,
+  body: object({
+    ...enableFields,
+    answer: optional(plainText(LIMITS.noteCharacters, 'What the merchant should know')),
+  }),
+  data: resultOrApproval(object({ done })),
 });
 
 export const declineActivation = define({

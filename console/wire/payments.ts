@@ -10,7 +10,7 @@ import {
 } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { STATUSES } from '../../src/payments/transitions.ts';
-import { approvalOr } from './approvals.ts';
+import { resultOrApproval } from './approvals.ts';
 import { define, orNull } from './definition.ts';
 
 /** Payments. Amounts are decimal text in the currency's places, as 12.50. */
@@ -48,7 +48,7 @@ export const listPayments = define({
   method: 'POST',
   path: '/api/accounts/:account/:environment/payments/search',
   access: 'payments:read',
-  evenSuspended: true,
+  allowedWhileSuspended: true,
   body: object({
     status: optional(oneOf(STATUSES, 'Status')),
     type: optional(oneOf(PAYMENT_TYPES, 'Type')),
@@ -105,7 +105,7 @@ const payment = object({
     refundable: output.text('What can be refunded'),
   }),
   /** Goes along with an operation, so that nothing is done twice. */
-  seen: output.integer('Operations begun so far'),
+  expected_operations: output.integer('Operations begun so far'),
 });
 
 export const showPayment = define({
@@ -115,40 +115,40 @@ export const showPayment = define({
   data: payment,
 });
 
-const asked = {
-  seen: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'As it was read'),
+const operationFields = {
+  expected_operations: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'As it was read'),
   reference_code: text('Reference'),
 };
 const amount = optionalNotNull(plainText(LIMITS.referenceCodeCharacters, 'As 12.50; absent: all that is left'));
 
 const path = '/api/accounts/:account/:environment/payments/:id';
 
-export const captureByHand = define({
+export const capturePaymentManually = define({
   method: 'POST',
   path: `${path}/capture`,
   access: 'payments:operate',
   stepUp: true,
-  byTwo: 'payment.capture',
-  body: object({ ...asked, amount }),
-  data: approvalOr(payment),
+  dualControl: 'payment.capture',
+  body: object({ ...operationFields, amount }),
+  data: resultOrApproval(payment),
 });
 
-export const refundByHand = define({
+export const refundPaymentManually = define({
   method: 'POST',
   path: `${path}/refund`,
   access: 'payments:operate',
   stepUp: true,
-  byTwo: 'payment.refund',
-  body: object({ ...asked, amount }),
-  data: approvalOr(payment),
+  dualControl: 'payment.refund',
+  body: object({ ...operationFields, amount }),
+  data: resultOrApproval(payment),
 });
 
-export const voidByHand = define({
+export const voidPaymentManually = define({
   method: 'POST',
   path: `${path}/void`,
   access: 'payments:operate',
   stepUp: true,
-  byTwo: 'payment.void',
-  body: object(asked),
-  data: approvalOr(payment),
+  dualControl: 'payment.void',
+  body: object(operationFields),
+  data: resultOrApproval(payment),
 });

@@ -114,7 +114,7 @@ export const removeFactor = define({
   data: object({ done }),
 });
 
-export const makeRecoveryCodes = define({
+export const createRecoveryCodes = define({
   method: 'POST',
   path: '/api/profile/recovery-codes',
   access: 'person',
@@ -122,14 +122,14 @@ export const makeRecoveryCodes = define({
   data: object({ recovery_codes: output.texts('Each is good once; those from before are not any more') }),
 });
 
-export const endSession = define({
+export const revokeSession = define({
   method: 'DELETE',
   path: '/api/profile/sessions/:id',
   access: 'person',
   data: object({ done }),
 });
 
-export const endOtherSessions = define({
+export const revokeOtherSessions = define({
   method: 'DELETE',
   path: '/api/profile/sessions',
   access: 'person',

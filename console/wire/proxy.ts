@@ -1,6 +1,6 @@
 import { anyText, integer, list, object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { approvalOr } from './approvals.ts';
+import { resultOrApproval } from './approvals.ts';
 import { define, done, orNull } from './definition.ts';
 
 /** Keys, certificate and settings of the proxy, and a place to try payloads in the sandbox. */
@@ -57,8 +57,8 @@ export const configureProxy = define({
   path,
   access: 'proxy:write',
   stepUp: true,
-  byTwo: 'proxy.configure',
-  longBody: true,
+  dualControl: 'proxy.configure',
+  largeBody: true,
   body: object({
     processor_public_key: file('PEM, JWK or base64 of DER'),
     merchant_private_key: file('PEM, JWK or base64 of DER'),
@@ -75,7 +75,7 @@ export const configureProxy = define({
     ),
     overlap_minutes: optional(integer({ min: 0, max: LIMITS.overlapMinutes }, 'How long what is in use stays in use')),
   }),
-  data: approvalOr(configuration),
+  data: resultOrApproval(configuration),
 });
 
 export const removeProxy = define({
@@ -83,8 +83,8 @@ export const removeProxy = define({
   path,
   access: 'proxy:write',
   stepUp: true,
-  byTwo: 'proxy.remove',
-  data: approvalOr(object({ done })),
+  dualControl: 'proxy.remove',
+  data: resultOrApproval(object({ done })),
 });
 
 /** In the sandbox only. A payload that is refused is an answer, not a failure. */
@@ -92,7 +92,7 @@ export const tryPayload = define({
   method: 'POST',
   path: '/api/accounts/:account/workbench',
   access: 'workbench:use',
-  longBody: true,
+  largeBody: true,
   body: object({
     kind: oneOf(['jose', 'wssec', 'hash'] as const, 'Which endpoint'),
     hash_type: optional(oneOf(['SHA256', 'SHA384', 'SHA512'] as const, 'For hash')),

@@ -1,6 +1,6 @@
 import { anyString, object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { approvalOr } from './approvals.ts';
+import { resultOrApproval } from './approvals.ts';
 import { define, done, orNull } from './definition.ts';
 
 /** Tokens and captures. Card numbers as first six and last four only. */
@@ -28,7 +28,7 @@ export const listTokens = define({
   method: 'POST',
   path: '/api/accounts/:account/:environment/tokens/search',
   access: 'tokens:read',
-  evenSuspended: true,
+  allowedWhileSuspended: true,
   body: object({
     by: optional(oneOf(TOKEN_SEARCHES, 'What to look for; all when absent')),
     value: optional(plainText(LIMITS.tagCharacters, 'The token, the tag, four digits, or six to eight')),
@@ -49,8 +49,8 @@ export const deleteToken = define({
   path: '/api/accounts/:account/:environment/tokens/:token',
   access: 'tokens:delete',
   stepUp: true,
-  byTwo: 'token.delete',
-  data: approvalOr(object({ done })),
+  dualControl: 'token.delete',
+  data: resultOrApproval(object({ done })),
 });
 
 const capture = {

@@ -27,7 +27,7 @@ const membership = object({
   status: output.oneOf(STATUSES, 'How far it is'),
   role: output.oneOf(ROLE_NAMES, 'What the person is there'),
   capabilities: output.list(output.oneOf(CAPABILITIES, 'One'), 'What the person may do there'),
-  production_by_two: output.bool('Changes in production take two people'),
+  dual_control: output.bool('Changes in production take two people'),
 });
 
 export const session = object({
@@ -49,9 +49,9 @@ export const session = object({
 export const showSession = define({
   method: 'GET',
   path: '/api/session',
-  access: 'anybody',
+  access: 'public',
   data: object({
-    stage: output.oneOf(['nobody', 'password-given', 'joining', 'signed-in'] as const, 'How far the sign-in is'),
+    stage: output.oneOf(['nobody', 'password-given', 'enrolling', 'signed-in'] as const, 'How far the sign-in is'),
     methods: output.list(
       output.oneOf(['totp', 'passkey', 'recovery'] as const, 'One'),
       'Second factors to choose from',
@@ -72,7 +72,7 @@ export const showSession = define({
 export const signIn = define({
   method: 'POST',
   path: '/api/sign-in',
-  access: 'anybody',
+  access: 'public',
   body: object({ email, password: secret('Password') }),
   data: object({
     methods: output.list(output.oneOf(['totp', 'passkey', 'recovery'] as const, 'One'), 'To go on with'),
@@ -104,30 +104,30 @@ export const signInByPasskey = define({
 });
 
 /** A passkey alone, without e-mail address and password: the browser offers those that it has for this site. */
-export const beginPasskeyAlone = define({
+export const beginPasskeyOnly = define({
   method: 'POST',
   path: '/api/sign-in/passkey-alone/options',
-  access: 'anybody',
+  access: 'public',
   data: passkeyOptions,
 });
 
-export const signInByPasskeyAlone = define({
+export const signInByPasskeyOnly = define({
   method: 'POST',
   path: '/api/sign-in/passkey-alone',
-  access: 'anybody',
+  access: 'public',
   body: object({ credential }),
   data: session,
 });
 
 /** At any stage, with the token of the session if there is one; nobody signs out in vain. */
-export const signOut = define({ method: 'POST', path: '/api/sign-out', access: 'anybody', data: object({ done }) });
+export const signOut = define({ method: 'POST', path: '/api/sign-out', access: 'public', data: object({ done }) });
 
 const invitation = secret('The secret of the link, behind its #');
 
-export const lookAtInvitation = define({
+export const showInvitation = define({
   method: 'POST',
   path: '/api/invitations/look',
-  access: 'anybody',
+  access: 'public',
   body: object({ invitation }),
   data: object({
     kind: output.oneOf(['invite', 'reset'] as const, 'To join, or to have a new password and second factor'),
@@ -145,10 +145,10 @@ export const totp = object({
 });
 
 /** A new person, or one whose password and second factor are replaced: password first. */
-export const join = define({
+export const enroll = define({
   method: 'POST',
   path: '/api/joining',
-  access: 'anybody',
+  access: 'public',
   body: object({
     invitation,
     name: optional(plainText(LIMITS.nameCharacters, 'Name; needed by who is new')),
@@ -159,32 +159,32 @@ export const join = define({
   data: object({ totp, csrf_token: csrfToken }),
 });
 
-const joined = object({
+const completedEnrollment = object({
   recovery_codes: output.texts('Each is good once; shown this one time'),
   session,
 });
 
-export const joinByTotp = define({
+export const enrollByTotp = define({
   method: 'POST',
   path: '/api/joining/totp',
-  access: 'joining',
+  access: 'enrolling',
   body: object({ code }),
-  data: joined,
+  data: completedEnrollment,
 });
 
-export const beginPasskeyJoining = define({
+export const beginPasskeyEnrollment = define({
   method: 'POST',
   path: '/api/joining/passkey/options',
-  access: 'joining',
+  access: 'enrolling',
   data: passkeyOptions,
 });
 
-export const joinByPasskey = define({
+export const enrollByPasskey = define({
   method: 'POST',
   path: '/api/joining/passkey',
-  access: 'joining',
+  access: 'enrolling',
   body: object({ credential, label: optional(label) }),
-  data: joined,
+  data: completedEnrollment,
 });
 
 /** Somebody who is signed in joins another account. */

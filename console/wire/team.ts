@@ -2,7 +2,7 @@ import { object, oneOf, optionalNotNull, output, plainText } from '../../src/htt
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { ACCOUNT_ROLES, ROLE_NAMES } from '../people/roles.ts';
 import { SIGN_IN_STATUSES } from '../people/sign-in-state.ts';
-import { approvalOr } from './approvals.ts';
+import { resultOrApproval } from './approvals.ts';
 import { define, done, orNull } from './definition.ts';
 
 /** The people of an account, of the operators, and invitations. */
@@ -62,16 +62,16 @@ export const inviteToTeam = define({
   path: '/api/accounts/:account/team/invitations',
   access: 'team:write',
   stepUp: true,
-  byTwo: 'team.invite',
+  dualControl: 'team.invite',
   body: object({ email, role: oneOf(ACCOUNT_ROLES, 'Role') }),
-  data: approvalOr(link),
+  data: resultOrApproval(link),
 });
 
-export const withdrawInvitation = define({
+export const revokeInvitation = define({
   method: 'DELETE',
   path: '/api/accounts/:account/team/invitations/:id',
   access: 'team:write',
-  evenSuspended: true,
+  allowedWhileSuspended: true,
   data: object({ done }),
 });
 
@@ -80,9 +80,9 @@ export const changeRole = define({
   path: '/api/accounts/:account/team/:person',
   access: 'team:write',
   stepUp: true,
-  byTwo: 'team.change-role',
+  dualControl: 'team.change-role',
   body: object({ role: oneOf(ACCOUNT_ROLES, 'Role') }),
-  data: approvalOr(object({ done })),
+  data: resultOrApproval(object({ done })),
 });
 
 export const removeFromTeam = define({
@@ -90,18 +90,18 @@ export const removeFromTeam = define({
   path: '/api/accounts/:account/team/:person',
   access: 'team:write',
   stepUp: true,
-  evenSuspended: true,
+  allowedWhileSuspended: true,
   data: object({ done }),
 });
 
 /** A new password and second factor for who lost them. */
-export const resetPerson = define({
+export const resetMember = define({
   method: 'POST',
   path: '/api/accounts/:account/team/:person/reset',
   access: 'team:write',
   stepUp: true,
-  byTwo: 'team.reset',
-  data: approvalOr(link),
+  dualControl: 'team.reset',
+  data: resultOrApproval(link),
 });
 
 export const showOperators = define({ method: 'GET', path: '/api/operator/team', access: 'operate', data: team });
@@ -115,7 +115,7 @@ export const inviteOperator = define({
   data: link,
 });
 
-export const withdrawOperatorInvitation = define({
+export const revokeOperatorInvitation = define({
   method: 'DELETE',
   path: '/api/operator/team/invitations/:id',
   access: 'operate',
@@ -140,7 +140,7 @@ export const resetOperator = define({
 });
 
 /** The people of an account, for operators. */
-export const showTeamOf = define({
+export const showAccountTeam = define({
   method: 'GET',
   path: '/api/operator/accounts/:id/team',
   access: 'operate',
@@ -157,14 +157,14 @@ export const inviteOwner = define({
   data: link,
 });
 
-export const withdrawInvitationOf = define({
+export const revokeAccountInvitation = define({
   method: 'DELETE',
   path: '/api/operator/accounts/:id/team/invitations/:invitation',
   access: 'operate',
   data: object({ done }),
 });
 
-export const resetPersonOf = define({
+export const resetAccountMember = define({
   method: 'POST',
   path: '/api/operator/accounts/:id/team/:person/reset',
   access: 'operate',

@@ -54,8 +54,8 @@ interface ApprovalRequest {
 export interface Approvers {
   /** Returns the ids of the members who may approve changes at present. */
   listApprovers(account: string): Promise<readonly string[]>;
-  /** As `Team.settledSince`. */
-  settledSince(account: string, person: string): Promise<number | undefined>;
+  /** As `Team.memberWithFactorsSince`. */
+  memberWithFactorsSince(account: string, person: string): Promise<number | undefined>;
 }
 
 /** Writes and records that are committed together with a change, or not at all. */
@@ -238,7 +238,7 @@ export class Approvals {
     if (approval.requestedBy === person.id)
       throw new Failure('not_allowed', { message: 'Somebody else has to decide this.' });
     this.#assertStatus('waiting', approval);
-    if (isOlderThan(approval, await this.#approvers.settledSince(account, person.id)))
+    if (isOlderThan(approval, await this.#approvers.memberWithFactorsSince(account, person.id)))
       throw new Failure('not_allowed', { message: CAME_LATER });
     if (verdict === 'approved' && approval.operator !== undefined)
       return this.#execution(approval, approval.operator, { account, person, origin });

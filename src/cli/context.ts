@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import type { PeopleParts } from '../../console/people/open.ts';
+import type { PeopleServices } from '../../console/people/people-services.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Approvals } from '../accounts/approvals.ts';
 import type { Actor, Origin } from '../audit/audit.ts';
@@ -21,7 +21,7 @@ export interface Core {
   /** Seals the journal. */
   readonly journalKey: KeyObject;
   readonly accounts: Accounts;
-  readonly people: PeopleParts;
+  readonly people: PeopleServices;
   readonly approvals: Approvals;
   readonly configurations: Configurations;
   readonly activations: PaymentActivations;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Link } from '../../console/people/invitations.ts';
+import type { InvitationLink } from '../../console/people/invitations.ts';
 import type { Profile } from '../../console/people/people.ts';
 import { OPERATOR } from '../../console/people/roles.ts';
 import type { Member } from '../../console/people/team.ts';
@@ -33,7 +33,8 @@ const UNKNOWN_PORT_NOTE =
   'It goes behind the address of the console, which the service tells when it starts: CARDVAULT_CONSOLE_PORT is 0.';
 
 /** What a browser opens: the secret is behind the `#`, so that no server and no log sees it. */
-export const formatJoinUrl = (console: string, { secret }: Pick<Link, 'secret'>): string => `${console}/join#${secret}`;
+export const formatJoinUrl = (console: string, { secret }: Pick<InvitationLink, 'secret'>): string =>
+  `${console}/join#${secret}`;
 
 const toView = ({ person, name, email, signIn, createdAt }: Member) => ({
   id: person,
@@ -104,9 +105,9 @@ export function operatorCommands(program: Command, tools: CliContext): void {
   );
 }
 
-async function invite({ people }: Core, email: string | undefined, by: Origin): Promise<Link> {
+async function invite({ people }: Core, email: string | undefined, by: Origin): Promise<InvitationLink> {
   const known = email === undefined ? undefined : await people.people.findByEmail(email);
-  if (known !== undefined && (await people.team.roleIn(OPERATOR.account, known.id)) !== undefined)
+  if (known !== undefined && (await people.team.findRole(OPERATOR.account, known.id)) !== undefined)
     return people.invitations.reset(known.id, OPERATOR, by);
   const to = { ...OPERATOR, ...(email !== undefined && { email }) };
   return people.invitations.invite(to, OPERATOR, by);

@@ -57,7 +57,7 @@ type FirstOperator = { readonly url: string } | { readonly file: string } | 'inv
 async function inviteFirstOperator(tools: CliContext, running: RunningService): Promise<FirstOperator> {
   const { invitations, team } = running.core.people;
   const file = join(tools.paths().dataDirectory, INVITATION_FILE);
-  const link = await invitations.firstOperator({ actor: { type: 'service' } });
+  const link = await invitations.inviteFirstOperator({ actor: { type: 'service' } });
   if (link !== undefined) return deliverInvitation(tools, formatJoinUrl(consoleUrlOf(tools, running), link), file);
   if (!(await team.hasOperator())) return 'invited';
   rmSync(file, { force: true });

@@ -44,14 +44,14 @@ const STEP_MS = 30 * SECOND;
 /** Follows an invitation, without the detour over pages. */
 export async function newMember(service: TestService, newcomer: Newcomer): Promise<Member> {
   const { account, role, name, email, language = 'en' } = newcomer;
-  const { invitations, joining } = service.core.people;
+  const { invitations, enrollment } = service.core.people;
   const by = role === 'owner' || role === 'operator' ? OPERATOR : ({ account, role: 'owner' } as const);
   const origin = { actor: { type: 'operator', name: 'Irene Castillo' } } as const;
   const { secret } = await invitations.invite({ account, role, email }, by, origin);
-  const begun = await joining.begin({ secret, name, language, password: PASSWORD }, VISITOR);
-  const { secret: totpSecret } = joining.totp(begun.session);
+  const begun = await enrollment.begin({ secret, name, language, password: PASSWORD }, VISITOR);
+  const { secret: totpSecret } = enrollment.totp(begun.session);
   const at = service.now();
-  const grant = await joining.confirmTotp(begun.session, totp(totpSecret, at), VISITOR);
+  const grant = await enrollment.confirmTotp(begun.session, totp(totpSecret, at), VISITOR);
   const who = { id: begun.session.person, name, email, password: PASSWORD, totpSecret };
   return memberOf(service, who, { secret: grant.secret, csrf: grant.session.csrf, at });
 }

@@ -77,7 +77,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
   }
 
   part('the first operator follows the link of the start screen, and joins with an authenticator app', async () => {
-    const first = await service.core.people.invitations.firstOperator({ actor: { type: 'service' } });
+    const first = await service.core.people.invitations.inviteFirstOperator({ actor: { type: 'service' } });
     assert.ok(first);
     const { page } = operator;
     await followLink(page, formatJoinUrl(browser.origin, first), {

@@ -1,8 +1,8 @@
-import { approve, carryOut, decline, listApprovals } from '../../console/wire/approvals.ts';
+import { approve, decline, executeApproval, listApprovals } from '../../console/wire/approvals.ts';
 import { createKey } from '../../console/wire/keys.ts';
 import { requestActivation, showOnboarding } from '../../console/wire/onboarding.ts';
 import { approveActivation, declineActivation } from '../../console/wire/operator.ts';
-import { captureByHand, refundByHand } from '../../console/wire/payments.ts';
+import { capturePaymentManually, refundPaymentManually } from '../../console/wire/payments.ts';
 import { configureProxy } from '../../console/wire/proxy.ts';
 import { inviteToTeam } from '../../console/wire/team.ts';
 import type { Permission } from '../../src/accounts/permission.ts';
@@ -184,7 +184,10 @@ async function workOfToday(service: TestService, operator: Member, workers: Work
     merchant_private_key: privatePem(newKeyPair()),
     overlap_minutes: 1440,
   });
-  await developer.call(captureByHand, tenant('sandbox', { id: payments.get('HB-1018') }), { seen: 1, amount: '61.30' });
+  await developer.call(capturePaymentManually, tenant('sandbox', { id: payments.get('HB-1018') }), {
+    expected_operations: 1,
+    amount: '61.30',
+  });
   for (const [email, role] of [
     ['lena', 'analyst'],
     ['marc', 'developer'],
@@ -218,9 +221,13 @@ async function changesByTwo({
     (await person.call(createKey, tenant, traits(name))).approval;
   const given = await ask(developer, 'Till 3');
   await owner.call(approve, { account, id: given });
-  await developer.call(carryOut, { account, id: given });
+  await developer.call(executeApproval, { account, id: given });
   await owner.call(decline, { account, id: await ask(developer, 'Everything, to try') });
   await ask(developer, 'Till 4');
-  await owner.call(refundByHand, { ...tenant, id: productionPayment }, { seen: 1, amount: '7.90' });
+  await owner.call(
+    refundPaymentManually,
+    { ...tenant, id: productionPayment },
+    { expected_operations: 1, amount: '7.90' },
+  );
   await owner.call(listApprovals, { account });
 }

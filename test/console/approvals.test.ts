@@ -3,10 +3,10 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { routes } from '../../console/server/routes.ts';
 import {
   approve,
-  carryOut,
   decline,
+  executeApproval,
   listApprovals,
-  setProductionByTwo,
+  setDualControl,
   showApproval,
   withdrawApproval,
 } from '../../console/wire/approvals.ts';
@@ -62,7 +62,9 @@ describe('a change in production that takes two', () => {
     assert.equal(await keysMade(), 0);
     assert.equal((await ben.call(approve, { params: of(id) })).status, 200);
     assert.equal(await keysMade(), 0);
-    const [first, second] = await Promise.all([ana, ana].map((client) => client.call(carryOut, { params: of(id) })));
+    const [first, second] = await Promise.all(
+      [ana, ana].map((client) => client.call(executeApproval, { params: of(id) })),
+    );
     const answers = [first, second].sort((one, other) => (one?.status ?? 0) - (other?.status ?? 0));
     assert.deepEqual(
       answers.map((answer) => answer?.status),
@@ -73,7 +75,7 @@ describe('a change in production that takes two', () => {
     assert.equal(key.name, 'till');
     assert.equal((await service.call('GET', '/v1/account', { key: secret, environment: 'production' })).status, 200);
     assert.equal(await keysMade(), 1);
-    assert.equal((await ana.call(carryOut, { params: of(id) })).status, 409);
+    assert.equal((await ana.call(executeApproval, { params: of(id) })).status, 409);
   });
 
   test('shows what it would do, and to whom it is to decide', async () => {
@@ -188,7 +190,7 @@ describe('a change in production that takes two', () => {
     const sandbox = await ana.call(createKey, { params: { account, environment: 'sandbox' }, body: TRAITS });
     assert.equal(sandbox.json.approval, null);
     const other = await newPerson(service, await service.newAccount(), 'owner');
-    const [theirs] = await service.core.people.team.membershipsOf(other.id);
+    const [theirs] = await service.core.people.team.listMembershipsOf(other.id);
     const params = { account: theirs?.account ?? '', environment: 'production' };
     assert.equal((await other.call(createKey, { params, body: TRAITS })).json.approval, null);
     const { id } = await service.newKey(account, { environment: 'production' });
@@ -196,7 +198,7 @@ describe('a change in production that takes two', () => {
   });
 
   test('is every one that says so', async () => {
-    const byTwo = routes.map(({ definition }) => definition.byTwo).filter((word) => word !== undefined);
+    const byTwo = routes.map(({ definition }) => definition.dualControl).filter((word) => word !== undefined);
     assert.deepEqual(byTwo.sort(), [
       'account.settings',
       'key.create',
@@ -234,7 +236,7 @@ describe('deciding', () => {
   test('a no is a no', async () => {
     const id = await ask(ana);
     await ben.call(decline, { params: of(id) });
-    const answer = await ana.call(carryOut, { params: of(id) });
+    const answer = await ana.call(executeApproval, { params: of(id) });
     assert.deepEqual([answer.status, answer.json.code], [409, 'changed_meanwhile']);
     const [shown] = await listed(ana);
     assert.deepEqual([shown.status, shown.decided_by], ['declined', 'Ben']);
@@ -244,9 +246,9 @@ describe('deciding', () => {
   test('of another account is deciding about nothing', async () => {
     const id = await ask(ana);
     const stranger = await newPerson(service, await service.newAccount(), 'owner');
-    const [theirs] = await service.core.people.team.membershipsOf(stranger.id);
+    const [theirs] = await service.core.people.team.listMembershipsOf(stranger.id);
     const params = { account: theirs?.account ?? '', id };
-    for (const call of [approve, decline, withdrawApproval, carryOut])
+    for (const call of [approve, decline, withdrawApproval, executeApproval])
       assert.equal((await stranger.call(call, { params })).status, 404);
   });
 });
@@ -254,9 +256,9 @@ describe('deciding', () => {
 describe('carrying out', () => {
   test('needs the consent first, and is for who asked alone', async () => {
     const id = await ask(ana);
-    assert.equal((await ana.call(carryOut, { params: of(id) })).status, 409);
+    assert.equal((await ana.call(executeApproval, { params: of(id) })).status, 409);
     await ben.call(approve, { params: of(id) });
-    const answer = await ben.call(carryOut, { params: of(id) });
+    const answer = await ben.call(executeApproval, { params: of(id) });
     assert.deepEqual([answer.status, answer.json.code], [403, 'not_allowed']);
     assert.equal(await keysMade(), 0);
   });
@@ -265,10 +267,10 @@ describe('carrying out', () => {
     const id = await ask(ben);
     await ana.call(approve, { params: of(id) });
     await service.core.people.team.changeRole(account, ben.id, 'analyst', OPERATOR);
-    assert.equal((await ben.call(carryOut, { params: of(id) })).status, 403);
+    assert.equal((await ben.call(executeApproval, { params: of(id) })).status, 403);
     await joinAccount(ben, await service.newAccount(), 'auditor');
     await service.core.people.team.remove(account, ben.id, OPERATOR);
-    assert.equal((await ben.call(carryOut, { params: of(id) })).status, 404);
+    assert.equal((await ben.call(executeApproval, { params: of(id) })).status, 404);
     assert.equal(await keysMade(), 0);
   });
 
@@ -276,7 +278,7 @@ describe('carrying out', () => {
     const id = await ask(ana);
     await ben.call(approve, { params: of(id) });
     await service.core.people.team.changeRole(account, ben.id, 'auditor', OPERATOR);
-    assert.equal((await ana.call(carryOut, { params: of(id) })).json.code, 'not_possible');
+    assert.equal((await ana.call(executeApproval, { params: of(id) })).json.code, 'not_possible');
     assert.equal(await keysMade(), 0);
   });
 
@@ -287,7 +289,7 @@ describe('carrying out', () => {
     const id = asked.json.approval;
     await ben.call(approve, { params: of(id) });
     await service.core.accounts.editKey(key.id, { name: 'meanwhile' }, OPERATOR);
-    const answer = await ana.call(carryOut, { params: of(id) });
+    const answer = await ana.call(executeApproval, { params: of(id) });
     assert.deepEqual([answer.status, answer.json.code], [409, 'changed_meanwhile']);
     assert.equal((await listed(ana))[0].status, 'done');
     assert.equal((await service.core.accounts.key(key.id)).name, 'meanwhile');
@@ -307,7 +309,7 @@ describe('carrying out', () => {
     const lines = new Map(shown.summary.map(({ name, value }: { name: string; value: string }) => [name, value]));
     assert.deepEqual([lines.get('key'), lines.get('name')], ['old name', 'new name']);
     await ben.call(approve, { params: of(json.approval) });
-    const answer = await ana.call(carryOut, { params: of(json.approval) });
+    const answer = await ana.call(executeApproval, { params: of(json.approval) });
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.json.result.key.name, 'new name');
     const list = await ana.call(listKeys, { params: production() });
@@ -342,7 +344,7 @@ describe('what is kept', () => {
     await ben.call(approve, { params: of(id) });
     const sql = 'update approvals set call = (select call from approvals where id = ?) where id = ?';
     await service.core.database.commit({ writes: [{ sql, rows: [[other, id]] }] });
-    assert.equal((await ana.call(carryOut, { params: of(id) })).status, 409);
+    assert.equal((await ana.call(executeApproval, { params: of(id) })).status, 409);
     assert.equal(await keysMade(), 0);
   });
 
@@ -371,7 +373,7 @@ describe('what is kept', () => {
     const id = await ask(ana);
     const sql = "update approvals set status = 'approved', decided_by = ? where id = ?";
     await service.core.database.commit({ writes: [{ sql, rows: [[ben.id, id]] }] });
-    assert.equal((await ana.call(carryOut, { params: of(id) })).status, 404);
+    assert.equal((await ana.call(executeApproval, { params: of(id) })).status, 404);
     assert.equal(await keysMade(), 0);
   });
 
@@ -408,7 +410,7 @@ describe('what is kept', () => {
     const id = await ask(ana, { ...TRAITS, junk: 'x'.repeat(100_000) });
     assert.ok((await size()) < 10_000);
     await ben.call(approve, { params: of(id) });
-    assert.equal((await ana.call(carryOut, { params: of(id) })).json.result.key.name, 'till');
+    assert.equal((await ana.call(executeApproval, { params: of(id) })).json.result.key.name, 'till');
     const note = 'n'.repeat(LIMITS.allowListNoteCharacters);
     const long = Array.from({ length: LIMITS.allowListEntries }, () => ({ cidr: '127.0.0.1', note }));
     const answer = await ana.call(createKey, { params: production(), body: { ...TRAITS, allow_list: long } });
@@ -419,7 +421,7 @@ describe('what is kept', () => {
   test('is in the audit log, step by step', async () => {
     const id = await ask(ana);
     await ben.call(approve, { params: of(id) });
-    await ana.call(carryOut, { params: of(id) });
+    await ana.call(executeApproval, { params: of(id) });
     const steps = (await recorded()).filter(({ targets }) => targets?.includes(`approval:${id}`));
     assert.deepEqual(
       steps.map(({ action, actor, detail }) => [action, actor.name, detail.change]),
@@ -434,15 +436,15 @@ describe('what is kept', () => {
 
 describe('the setting itself', () => {
   const set = (client: UserClient, isOn: boolean) =>
-    client.call(setProductionByTwo, { params: { account }, body: { production_by_two: isOn } });
+    client.call(setDualControl, { params: { account }, body: { dual_control: isOn } });
 
   test('is switched off by two', async () => {
     const asked = await set(ana, false);
     assert.deepEqual([typeof asked.json.approval, asked.json.result], ['string', null]);
     assert.equal((await service.core.accounts.get(account)).dualControl, true);
     await ben.call(approve, { params: of(asked.json.approval) });
-    const answer = await ana.call(carryOut, { params: of(asked.json.approval) });
-    assert.deepEqual(answer.json, { action: 'account.settings', result: { production_by_two: false } });
+    const answer = await ana.call(executeApproval, { params: of(asked.json.approval) });
+    assert.deepEqual(answer.json, { action: 'account.settings', result: { dual_control: false } });
     assert.equal((await service.core.accounts.get(account)).dualControl, false);
     const [event] = (await recorded()).filter(({ action }) => action === 'account.edited').slice(-1);
     assert.deepEqual([event?.actor.name, event?.detail], ['Ana', { dual_control: 'no' }]);
@@ -454,7 +456,7 @@ describe('the setting itself', () => {
     const alone = await set(ana, true);
     assert.deepEqual([alone.status, alone.json.code], [400, 'not_possible']);
     await service.core.people.team.changeRole(account, ben.id, 'developer', OPERATOR);
-    assert.deepEqual((await set(ana, true)).json, { approval: null, result: { production_by_two: true } });
+    assert.deepEqual((await set(ana, true)).json, { approval: null, result: { dual_control: true } });
     assert.equal((await service.core.accounts.get(account)).dualControl, true);
   });
 });
@@ -472,7 +474,7 @@ describe('after a day', () => {
     const late = await signIn(ana);
     const shown = async () => (await late.call(listApprovals, { params: { account } })).json.approvals[0];
     assert.equal((await shown()).status, 'expired');
-    assert.equal((await late.call(carryOut, { params: of(id) })).status, 409);
+    assert.equal((await late.call(executeApproval, { params: of(id) })).status, 409);
     assert.equal((await late.call(withdrawApproval, { params: of(id) })).status, 409);
     const approvals = service.core.approvals;
     await approvals.sweep(service.now());

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { beginLook } from '../../console/server/looks.ts';
-import { oneAtATime } from '../../console/server/verifying.ts';
+import { acquireAuditRead } from '../../console/server/audit-read-limit.ts';
+import { withVerificationLock } from '../../console/server/verification-lock.ts';
 import {
   exportAudit,
-  exportAuditOfService,
+  exportServiceAudit,
   listAudit,
-  listAuditOfService,
+  listServiceAudit,
   verifyAudit,
-  verifyAuditOfService,
+  verifyServiceAudit,
 } from '../../console/wire/audit.ts';
 import { exportedRecord } from '../../src/audit/exported.ts';
 import { exportJournal } from '../../src/audit/verify.ts';
@@ -109,7 +109,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     for (const [field, sent, body] of wrong) {
       assertRefused(await desk.call(listAudit, { body }), 'invalid_field', field, sent);
       const params = { account: desk.account };
-      const answer = await operator.call(listAuditOfService, { body: { ...body, ...params } });
+      const answer = await operator.call(listServiceAudit, { body: { ...body, ...params } });
       assertRefused(answer, 'invalid_field', field, sent);
     }
   });
@@ -141,12 +141,12 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
       ),
     );
     const listed = async (body: object): Promise<string[]> =>
-      successData(await operator.call(listAuditOfService, { body })).records.map(({ action }: Shown) => action);
+      successData(await operator.call(listServiceAudit, { body })).records.map(({ action }: Shown) => action);
     const own = await listed({});
     assert.ok(own.includes('service.initialised') && !own.includes('capture.deleted'));
     assert.deepEqual(await listed({ account: desk.account }), await actions({}));
-    assertUnknown(await operator.call(listAuditOfService, { body: { account: 'acct_none' } }));
-    for (const definition of [listAuditOfService, verifyAuditOfService, exportAuditOfService])
+    assertUnknown(await operator.call(listServiceAudit, { body: { account: 'acct_none' } }));
+    for (const definition of [listServiceAudit, verifyServiceAudit, exportServiceAudit])
       assertRefused(await desk.call(definition, { body: {} }), 'not_allowed');
   });
 
@@ -162,10 +162,10 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     assert.equal(own.headers['content-disposition'], `attachment; filename="audit-${desk.account}-${day}.ndjson"`);
     assert.equal(own.text, await linesOf(desk.account));
     assert.ok(own.text.includes('capture.deleted'));
-    const all = await operator.call(exportAuditOfService);
+    const all = await operator.call(exportServiceAudit);
     assert.equal(all.headers['content-disposition'], `attachment; filename="audit-service-${day}.ndjson"`);
     assert.equal(all.text, await linesOf());
-    const one = await operator.call(exportAuditOfService, { query: { account: desk.account } });
+    const one = await operator.call(exportServiceAudit, { query: { account: desk.account } });
     assert.equal(one.text, await linesOf(desk.account));
   });
 
@@ -201,17 +201,17 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
 
   test('operators who look at an account are on record there, too, and what is no account is on record nowhere', async () => {
     const account = await service.newAccount();
-    const look = async (body: object) => successData(await operator.call(listAuditOfService, { body }));
+    const look = async (body: object) => successData(await operator.call(listServiceAudit, { body }));
     const exported = async (query: Record<string, string>): Promise<string> =>
-      String((await operator.call(exportAuditOfService, { query })).headers['content-disposition']);
+      String((await operator.call(exportServiceAudit, { query })).headers['content-disposition']);
     await look({ account });
     await exported({ account });
     for (const odd of [VISA, 'acct_none', 'a"; filename=ü']) {
-      const refused = await operator.call(exportAuditOfService, { query: { account: odd } });
+      const refused = await operator.call(exportServiceAudit, { query: { account: odd } });
       assertUnknown(refused);
       assert.equal(refused.headers['content-disposition'], undefined);
     }
-    assertUnknown(await operator.call(listAuditOfService, { body: { account: VISA, target: VISA } }));
+    assertUnknown(await operator.call(listServiceAudit, { body: { account: VISA, target: VISA } }));
     await exported({});
     const own = (what: string): string => `${operator.id} ${what}`;
     assert.deepEqual(await seenIn(account), [own(`audit.read ${account} -`), own(`audit.exported ${account} -`)]);
@@ -232,7 +232,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     assert.ok(auditor !== undefined && other !== undefined);
     const { core } = service;
     const one = { services: { database: core.database }, person: { id: auditor.person.id } };
-    const ends = Array.from({ length: LIMITS.auditReadsPerUser }, () => beginLook(one as never));
+    const ends = Array.from({ length: LIMITS.auditReadsPerUser }, () => acquireAuditRead(one as never));
     const statuses = (who: AccountUser): Promise<number[]> =>
       Promise.all(
         [listAudit, exportAudit, verifyAudit].map(async (each) => (await who.call(each, { body: {} })).status),
@@ -248,32 +248,32 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
   test('one verification runs at a time, whoever asks, and the next one when it has ended', async () => {
     const { database } = service.core;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const busy = oneAtATime(database, () => promise);
+    const busy = withVerificationLock(database, () => promise);
     await assert.rejects(
-      oneAtATime(database, () => assert.fail('a second one ran')),
+      withVerificationLock(database, () => assert.fail('a second one ran')),
       (error) => error instanceof Failure && error.code === 'unavailable',
     );
     resolve();
     await busy;
     await assert.rejects(
-      oneAtATime(database, () => Promise.reject(new Error('broken'))),
+      withVerificationLock(database, () => Promise.reject(new Error('broken'))),
       /broken/,
     );
-    assert.equal(await oneAtATime(database, () => Promise.resolve(7)), 7);
+    assert.equal(await withVerificationLock(database, () => Promise.resolve(7)), 7);
   });
 
   test('verifying tells that all is in order, and where the first fault lies', async () => {
     const good = successData(await desk.call(verifyAudit));
     assert.deepEqual([good.ok, good.fault], [true, null]);
     assert.ok(good.records >= (await records()).length);
-    assert.equal(successData(await operator.call(verifyAuditOfService)).ok, true);
+    assert.equal(successData(await operator.call(verifyServiceAudit)).ok, true);
 
     await service.core.database.commit({
       writes: [
         { sql: "update journal set record = 'no JSON' where account = ? and sequence = 1", rows: [[desk.account]] },
       ],
     });
-    for (const answer of [await desk.call(verifyAudit), await operator.call(verifyAuditOfService)]) {
+    for (const answer of [await desk.call(verifyAudit), await operator.call(verifyServiceAudit)]) {
       const { ok, fault } = successData(answer);
       assert.equal(ok, false);
       assert.match(fault, new RegExp(`account ${desk.account}, lane [0-9]+, record 1: changed`));

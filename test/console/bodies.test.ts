@@ -14,8 +14,8 @@ const definitions = routes.map(({ definition }) => definition);
 const lineOf = ({ method, path }: Definition): string => `${method} ${path}`;
 const MADE_UP = `__Host-cardvault-session=${'A'.repeat(43)}`;
 /** Tries are counted, so they are read; and `anybody` is nobody. */
-const askedFirst = definitions.filter(({ access }) => !['anybody', 'signing-in', 'joining'].includes(access));
-const long = definitions.filter(({ longBody }) => longBody === true);
+const askedFirst = definitions.filter(({ access }) => !['public', 'signing-in', 'enrolling'].includes(access));
+const long = definitions.filter(({ largeBody: longBody }) => longBody === true);
 
 let service: TestService;
 let owner: UserClient;
@@ -89,13 +89,13 @@ describe('a body that is too large', () => {
 
   test('is told by its length, for each call by its own limit', async () => {
     for (const definition of definitions.filter(({ method }) => method !== 'GET')) {
-      const limit = definition.longBody === true ? LIMITS.bodyBytes : LIMITS.consoleBodyBytes;
+      const limit = definition.largeBody === true ? LIMITS.bodyBytes : LIMITS.consoleBodyBytes;
       await assertTooLarge(definition, limit + 1);
     }
   });
 
   test('is none that its fields allow, an answer of a passkey included', () => {
-    const short = definitions.filter(({ body, longBody }) => body !== undefined && longBody !== true);
+    const short = definitions.filter(({ body, largeBody: longBody }) => body !== undefined && longBody !== true);
     assert.ok(short.some(({ path }) => path === addPasskey.path));
     for (const definition of short) {
       const most = mostBytes(definition.body?.schema as Schema);

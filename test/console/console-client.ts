@@ -98,16 +98,16 @@ let people = 0;
  * ''.
  */
 export async function newPerson(service: TestService, account: string, role: Role, name?: string): Promise<UserClient> {
-  const { invitations, joining } = service.core.people;
+  const { invitations, enrollment } = service.core.people;
   const number = ++people;
   const email = `person${number}@example.com`;
   // Whoever has a command line may invite heads; other roles come from an owner.
   const by = role === 'owner' || role === 'operator' ? OPERATOR : ({ account, role: 'owner' } as const);
   const link = await invitations.invite({ account, role, email }, by, ORIGIN);
   const own = { name: name ?? `Person ${number}`, password: PASSWORD, language: 'en' };
-  const { session } = await joining.begin({ secret: link.secret, ...own }, VISITOR);
-  const { secret: totpSecret } = joining.totp(session);
-  const joined = await joining.confirmTotp(session, totp(totpSecret, service.now()), VISITOR);
+  const { session } = await enrollment.begin({ secret: link.secret, ...own }, VISITOR);
+  const { secret: totpSecret } = enrollment.totp(session);
+  const joined = await enrollment.confirmTotp(session, totp(totpSecret, service.now()), VISITOR);
   const { recoveryCodes } = joined;
   const known = { id: session.person, email, name: own.name, password: PASSWORD, totpSecret, recoveryCodes };
   return withCodes(newClient(service), known, { cookie: joined.secret, csrf: joined.session.csrf });
@@ -115,12 +115,12 @@ export async function newPerson(service: TestService, account: string, role: Rol
 
 /** Somebody who is here already becomes a member of another account, too. */
 export async function joinAccount(person: UserClient, account: string, role: Role): Promise<void> {
-  const { invitations, joining, sessions } = person.service.core.people;
+  const { invitations, enrollment, sessions } = person.service.core.people;
   const by = role === 'owner' ? OPERATOR : ({ account, role: 'owner' } as const);
   const link = await invitations.invite({ account, role, email: person.email }, by, ORIGIN);
   const session = await sessions.find(person.cookie?.slice(COOKIE.length + 1));
   if (session === undefined) throw new Error('not signed in');
-  await joining.accept(session, link.secret, VISITOR);
+  await enrollment.accept(session, link.secret, VISITOR);
 }
 
 const COOKIE = '__Host-cardvault-session';

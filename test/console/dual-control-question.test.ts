@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import {
-  answerDualControlQuestion,
-  setProductionByTwo,
-  showDualControlQuestion,
-} from '../../console/wire/approvals.ts';
+import { answerDualControlQuestion, setDualControl, showDualControlQuestion } from '../../console/wire/approvals.ts';
 import type { Permission } from '../../src/accounts/permission.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { assertRefused, successData } from './account-user.ts';
@@ -92,7 +88,7 @@ describe('the question whether changes in production take two people', () => {
 
   test('is decided by the setting as well', async () => {
     await joinAccount(ben, account, 'owner');
-    successData(await ana.call(setProductionByTwo, { ...params(), body: { production_by_two: true } }));
+    successData(await ana.call(setDualControl, { ...params(), body: { dual_control: true } }));
     await service.core.accounts.setDualControl(account, false, { actor: { type: 'operator' } });
     assert.equal((await question()).is_asked, false);
   });

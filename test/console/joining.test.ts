@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
   acceptInvitation,
-  beginPasskeyJoining,
-  join,
-  joinByPasskey,
-  joinByTotp,
-  lookAtInvitation,
+  beginPasskeyEnrollment,
+  enroll,
+  enrollByPasskey,
+  enrollByTotp,
+  showInvitation,
   showSession,
 } from '../../console/wire/session.ts';
-import { inviteToTeam, resetPerson } from '../../console/wire/team.ts';
+import { inviteToTeam, resetMember } from '../../console/wire/team.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { totp } from '../fixtures/totp.ts';
 import { executedResult } from './account-user.ts';
@@ -39,7 +39,7 @@ describe('an invitation', () => {
   test('tells what it is for, and brings a new person in', async () => {
     const invitation = await invited('eva@example.com');
     const client = newClient(service);
-    const look = await client.call(lookAtInvitation, { body: { invitation } });
+    const look = await client.call(showInvitation, { body: { invitation } });
     assert.deepEqual(
       { ...look.json, expires_at: undefined },
       {
@@ -51,14 +51,14 @@ describe('an invitation', () => {
         expires_at: undefined,
       },
     );
-    const begun = await client.call(join, { body: { invitation, name: 'Eva', password: PASSWORD, language: 'es' } });
+    const begun = await client.call(enroll, { body: { invitation, name: 'Eva', password: PASSWORD, language: 'es' } });
     assert.equal(begun.status, 200, begun.text);
     assert.match(begun.json.totp.uri, /^otpauth:\/\/totp\//);
     client.csrf = begun.json.csrf_token;
-    assert.equal((await client.call(showSession)).json.stage, 'joining');
-    const wrong = await client.call(joinByTotp, { body: { code: '000000' } });
+    assert.equal((await client.call(showSession)).json.stage, 'enrolling');
+    const wrong = await client.call(enrollByTotp, { body: { code: '000000' } });
     assert.deepEqual([wrong.status, wrong.json.field], [400, 'code']);
-    const joined = await client.call(joinByTotp, { body: { code: totp(begun.json.totp.secret, service.now()) } });
+    const joined = await client.call(enrollByTotp, { body: { code: totp(begun.json.totp.secret, service.now()) } });
     assert.equal(joined.status, 200, joined.text);
     assert.equal(joined.json.recovery_codes.length, 10);
     assert.equal(joined.json.session.person.language, 'es');
@@ -66,14 +66,14 @@ describe('an invitation', () => {
       joined.json.session.memberships.map((each: { account: string; role: string }) => [each.account, each.role]),
       [[account, 'developer']],
     );
-    const again = await newClient(service).call(lookAtInvitation, { body: { invitation } });
+    const again = await newClient(service).call(showInvitation, { body: { invitation } });
     assert.deepEqual([again.status, again.json.code], [400, 'not_possible']);
   });
 
   test('wants a password that is hard to guess, and never repeats it', async () => {
     const invitation = await invited('leo@example.com');
     const body = { invitation, name: 'Leo', password: 'password1234' };
-    const answer = await newClient(service).call(join, { body });
+    const answer = await newClient(service).call(enroll, { body });
     assert.deepEqual([answer.status, answer.json.field], [400, 'password']);
     assert.ok(!answer.text.includes('password1234'));
   });
@@ -81,19 +81,19 @@ describe('an invitation', () => {
   test('offers passkeys, and takes none that was not made for it', async () => {
     const invitation = await invited('pia@example.com');
     const client = newClient(service);
-    const begun = await client.call(join, { body: { invitation, name: 'Pia', password: PASSWORD } });
+    const begun = await client.call(enroll, { body: { invitation, name: 'Pia', password: PASSWORD } });
     client.csrf = begun.json.csrf_token;
-    const { json } = await client.call(beginPasskeyJoining);
+    const { json } = await client.call(beginPasskeyEnrollment);
     assert.equal(json.options.rp.id, 'localhost');
-    const answer = await client.call(joinByPasskey, { body: { credential: { id: 'made-up', response: {} } } });
+    const answer = await client.call(enrollByPasskey, { body: { credential: { id: 'made-up', response: {} } } });
     assert.deepEqual([answer.status, answer.json.code], [400, 'not_possible']);
-    assert.equal((await client.call(showSession)).json.stage, 'joining');
+    assert.equal((await client.call(showSession)).json.stage, 'enrolling');
   });
 
   test('is accepted by somebody who is here already, and by nobody else', async () => {
     const other = await newPerson(service, await service.newAccount('Other'), 'analyst');
     const invitation = await invited(other.email, 'auditor');
-    assert.equal((await newClient(service).call(lookAtInvitation, { body: { invitation } })).json.is_known, true);
+    assert.equal((await newClient(service).call(showInvitation, { body: { invitation } })).json.is_known, true);
     const stranger = await newPerson(service, await service.newAccount('Third'), 'owner');
     const refused = await stranger.call(acceptInvitation, { body: { invitation } });
     assert.deepEqual([refused.status, refused.json.code], [400, 'not_possible']);
@@ -104,11 +104,11 @@ describe('an invitation', () => {
 
   test('that was made up is refused as one that is too old', async () => {
     const body = { invitation: 'A'.repeat(43) };
-    const answer = await newClient(service).call(lookAtInvitation, { body });
+    const answer = await newClient(service).call(showInvitation, { body });
     assert.deepEqual([answer.status, answer.json.code], [400, 'not_possible']);
     const invitation = await invited('ida@example.com');
     service.advance(3 * 86_400_000);
-    const old = await newClient(service).call(lookAtInvitation, { body: { invitation } });
+    const old = await newClient(service).call(showInvitation, { body: { invitation } });
     assert.equal(old.text, answer.text);
   });
 });
@@ -117,16 +117,16 @@ describe('a link for a new way in', () => {
   test('replaces password and second factor, and ends what was open', async () => {
     const head = await newPerson(service, account, 'owner');
     const lost = await newPerson(service, account, 'analyst', 'Lost');
-    const link = await head.call(resetPerson, { params: { account, person: lost.id } });
+    const link = await head.call(resetMember, { params: { account, person: lost.id } });
     const [, invitation = ''] = executedResult(link).url.split('#');
     const client = newClient(service);
-    const look = await client.call(lookAtInvitation, { body: { invitation } });
+    const look = await client.call(showInvitation, { body: { invitation } });
     assert.deepEqual([look.json.kind, look.json.email, look.json.role], ['reset', lost.email, null]);
     const next = 'a whole new password 4 me';
-    const begun = await client.call(join, { body: { invitation, password: next } });
+    const begun = await client.call(enroll, { body: { invitation, password: next } });
     client.csrf = begun.json.csrf_token;
     const { secret } = begun.json.totp;
-    assert.equal((await client.call(joinByTotp, { body: { code: totp(secret, service.now()) } })).status, 200);
+    assert.equal((await client.call(enrollByTotp, { body: { code: totp(secret, service.now()) } })).status, 200);
     assert.equal((await lost.call(showSession)).json.stage, 'nobody');
     await assert.rejects(signIn(lost));
     assert.ok(await signIn({ ...lost, password: next, code: () => nextCode(secret) }));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { approve, carryOut, decline, listApprovals, showApproval } from '../../console/wire/approvals.ts';
+import { approve, decline, executeApproval, listApprovals, showApproval } from '../../console/wire/approvals.ts';
 import { requestActivation, showOnboarding, withdrawActivationRequest } from '../../console/wire/onboarding.ts';
 import { approveActivation, disablePayments, enablePayments } from '../../console/wire/operator.ts';
 import { ApprovalRequired, Approvals } from '../../src/accounts/approvals.ts';
@@ -199,7 +199,7 @@ describe('an operator in the console', () => {
     const body = { processor: 'simulator', force: true };
     const { approval } = successData(await operator.call(enablePayments, { params: where(), body }));
     assertRefused(await operator.call(approve, of(approval)), 'not_allowed');
-    assertRefused(await operator.call(carryOut, of(approval)), 'not_possible');
+    assertRefused(await operator.call(executeApproval, of(approval)), 'not_possible');
     assert.equal(await isEnabled(), false);
     await service.core.people.team.remove(account, operator.id, BY_TEST);
   });

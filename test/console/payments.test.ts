@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { approve, carryOut, listApprovals, setProductionByTwo } from '../../console/wire/approvals.ts';
+import { approve, executeApproval, listApprovals, setDualControl } from '../../console/wire/approvals.ts';
 import { listAudit } from '../../console/wire/audit.ts';
-import { captureByHand, listPayments, refundByHand, showPayment, voidByHand } from '../../console/wire/payments.ts';
+import {
+  capturePaymentManually,
+  listPayments,
+  refundPaymentManually,
+  showPayment,
+  voidPaymentManually,
+} from '../../console/wire/payments.ts';
 import { tryPayload } from '../../console/wire/proxy.ts';
 import { deleteCapture, deleteToken, showCapture, showToken } from '../../console/wire/records.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
@@ -141,7 +147,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
   describe('a payment', () => {
     test('tells what was done, and what can be done', async () => {
       const id = await merchant.opened('authorization', { reference: 'A-7' });
-      const { operations, can, seen, ...payment } = await shown(id);
+      const { operations, can, expected_operations: expected, ...payment } = await shown(id);
       assert.deepEqual(can, {
         capture: true,
         capture_in_parts: true,
@@ -150,7 +156,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         capturable: '125.50',
         refundable: '0.00',
       });
-      assert.equal(seen, 1);
+      assert.equal(expected, 1);
       const { authorized_amount, collected_amount, refunded_amount } = payment;
       assert.deepEqual([authorized_amount, collected_amount, refunded_amount], ['125.50', '0.00', '0.00']);
       assert.ok(Date.parse(payment.expires_at) > service.now());
@@ -204,9 +210,9 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         { account: own.account, environment: 'sandbox' },
         { actor: { type: 'operator' } },
       );
-      const { can, seen } = successData(await other.call(showPayment, { params: { id } }));
+      const { can, expected_operations } = successData(await other.call(showPayment, { params: { id } }));
       assert.deepEqual([can.capture, can.void, can.capturable], [false, false, '0.00']);
-      const answer = await other.call(captureByHand, { params: { id }, body: { seen } });
+      const answer = await other.call(capturePaymentManually, { params: { id }, body: { expected_operations } });
       assertRefused(answer, 'not_possible');
       assert.match(answer.json.message, /not enabled/);
     });
@@ -222,8 +228,8 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     const { can, status } = successData(await other.call(showPayment, { params: { id } }));
     assert.deepEqual([status, can.capture, can.void], ['Authorized', false, false]);
     const answers = [
-      await other.call(captureByHand, { params: { id }, body: { seen: 1 } }),
-      await other.call(voidByHand, { params: { id }, body: { seen: 1 } }),
+      await other.call(capturePaymentManually, { params: { id }, body: { expected_operations: 1 } }),
+      await other.call(voidPaymentManually, { params: { id }, body: { expected_operations: 1 } }),
       await other.call(deleteToken, { params: { token } }),
       await other.call(deleteCapture, { params: { id: capture } }),
       await other.call(tryPayload, { body: { kind: 'hash', hash_type: 'SHA256', payload: 'x' } }),
@@ -240,17 +246,28 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     test('captured in part, then refunded in parts: each answers the payment as it is then', async () => {
       const id = await merchant.opened();
       await desk.person.stepUp();
-      const act = async (definition: typeof captureByHand, body: object) =>
+      const act = async (definition: typeof capturePaymentManually, body: object) =>
         executedResult(await desk.call(definition, { params: { id }, body }));
-      const captured = await act(captureByHand, { seen: 1, amount: '100.00', reference_code: 'hand' });
-      assert.deepEqual([captured.status, captured.collected_amount, captured.seen], ['Collected', '100.00', 2]);
+      const captured = await act(capturePaymentManually, {
+        expected_operations: 1,
+        amount: '100.00',
+        reference_code: 'hand',
+      });
+      assert.deepEqual(
+        [captured.status, captured.collected_amount, captured.expected_operations],
+        ['Collected', '100.00', 2],
+      );
       assert.equal(captured.operations[1].reference_code, 'hand');
-      const part = await act(refundByHand, { seen: 2, amount: '40.5' });
+      const part = await act(refundPaymentManually, { expected_operations: 2, amount: '40.5' });
       assert.deepEqual([part.refunded_amount, part.can.refundable, part.refund], ['40.50', '59.50', 'part']);
-      const rest = await act(refundByHand, { seen: 3 });
+      const rest = await act(refundPaymentManually, { expected_operations: 3 });
       assert.deepEqual([rest.refunded_amount, rest.can.refund, rest.can.refundable], ['100.00', false, '0.00']);
       assert.equal(rest.refund, 'whole');
-      assertRefused(await desk.call(refundByHand, { params: { id }, body: { seen: 4 } }), 'payment_state', 'id');
+      assertRefused(
+        await desk.call(refundPaymentManually, { params: { id }, body: { expected_operations: 4 } }),
+        'payment_state',
+        'id',
+      );
       const { records } = successData(
         await desk.call(listAudit, { body: { target: `payment:${id}`, actor: desk.person.id } }),
       );
@@ -260,16 +277,18 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     test('voided', async () => {
       const id = await merchant.opened();
       await desk.person.stepUp();
-      const voided = executedResult(await desk.call(voidByHand, { params: { id }, body: { seen: 1 } }));
+      const voided = executedResult(
+        await desk.call(voidPaymentManually, { params: { id }, body: { expected_operations: 1 } }),
+      );
       assert.deepEqual([voided.status, voided.can.void], ['Voided', false]);
     });
 
     test('done once, however often it is sent', async () => {
       const id = await merchant.opened('payment');
       await desk.person.stepUp();
-      const body = { seen: 1, amount: '1.00' };
+      const body = { expected_operations: 1, amount: '1.00' };
       const answers = await Promise.all(
-        Array.from({ length: 4 }, () => desk.call(refundByHand, { params: { id }, body })),
+        Array.from({ length: 4 }, () => desk.call(refundPaymentManually, { params: { id }, body })),
       );
       const codes = answers.map(({ status, json }) => (status === 200 ? 'done' : json.code));
       assert.deepEqual(
@@ -277,7 +296,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         ['done'],
       );
       for (const code of codes) assert.ok(['done', 'changed_meanwhile', 'operation_in_progress'].includes(code), code);
-      assertRefused(await desk.call(refundByHand, { params: { id }, body }), 'changed_meanwhile');
+      assertRefused(await desk.call(refundPaymentManually, { params: { id }, body }), 'changed_meanwhile');
       assert.equal((await shown(id)).refunded_amount, '1.00');
     });
 
@@ -285,10 +304,12 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       const own = await newMerchant(service, { 'timeout-ms': '1000' });
       const other = await newAccountUser(service, own.account);
       const id = await own.opened('authorization', { words: '_capture_timeout' });
-      const result = executedResult(await other.call(captureByHand, { params: { id }, body: { seen: 1 } }));
+      const result = executedResult(
+        await other.call(capturePaymentManually, { params: { id }, body: { expected_operations: 1 } }),
+      );
       assert.deepEqual([result.is_doubtful, result.operations[1].state, result.can.void], [true, 'in_progress', false]);
       assert.deepEqual(await found({ doubtful: 'yes' }, other), [id]);
-      const again = await other.call(captureByHand, { params: { id }, body: { seen: 2 } });
+      const again = await other.call(capturePaymentManually, { params: { id }, body: { expected_operations: 2 } });
       assertRefused(again, 'operation_in_progress');
     });
 
@@ -299,33 +320,40 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       const amounts = [null, '', '125.51', '0', '0.00', '-1', '1.005', 'all', '1e1'];
       for (const amount of amounts) {
         for (const [definition, of] of [
-          [captureByHand, id],
-          [refundByHand, paid],
+          [capturePaymentManually, id],
+          [refundPaymentManually, paid],
         ] as const)
           assertRefused(
-            await desk.call(definition, { params: { id: of }, body: { seen: 1, amount } }),
+            await desk.call(definition, { params: { id: of }, body: { expected_operations: 1, amount } }),
             'invalid_field',
             'amount',
             amount !== null && amount.length > 3 ? amount : undefined,
           );
       }
-      assertRefused(await desk.call(captureByHand, { params: { id }, body: {} }), 'invalid_field', 'seen');
-      assert.equal((await shown(id)).seen, 1);
+      assertRefused(
+        await desk.call(capturePaymentManually, { params: { id }, body: {} }),
+        'invalid_field',
+        'expected_operations',
+      );
+      assert.equal((await shown(id)).expected_operations, 1);
     });
 
     test('takes the second factor', async () => {
       const id = await merchant.opened();
       service.advance(6 * MINUTE);
-      for (const definition of [captureByHand, refundByHand, voidByHand])
-        assertRefused(await desk.call(definition, { params: { id }, body: { seen: 1 } }), 'step_up_required');
+      for (const definition of [capturePaymentManually, refundPaymentManually, voidPaymentManually])
+        assertRefused(
+          await desk.call(definition, { params: { id }, body: { expected_operations: 1 } }),
+          'step_up_required',
+        );
     });
 
     test('a payment of another account, of the other environment, or of nobody is unknown, and stays', async () => {
       const id = await merchant.opened();
       const stranger = await newAccountUser(service, (await newMerchant(service)).account);
       await desk.person.stepUp();
-      for (const definition of [showPayment, captureByHand, voidByHand, refundByHand]) {
-        const body = definition === showPayment ? {} : { body: { seen: 1 } };
+      for (const definition of [showPayment, capturePaymentManually, voidPaymentManually, refundPaymentManually]) {
+        const body = definition === showPayment ? {} : { body: { expected_operations: 1 } };
         const ways = [{ id }, { id, account: desk.account }, { id: 'aaaaaaaaaaaaaaaaaaaaaaaaa' }, { id: VISA }];
         for (const params of ways) assertUnknown(await stranger.call(definition, { params, ...body }));
       }
@@ -347,14 +375,20 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         await newAccountUser(service, account, { environment: 'production' }),
       ];
       await owner.person.stepUp();
-      executedResult(await owner.call(setProductionByTwo, { body: { production_by_two: true } }));
+      executedResult(await owner.call(setDualControl, { body: { dual_control: true } }));
       assertRefused(
-        await owner.call(refundByHand, { params: { id }, body: { seen: 1, amount: '999' } }),
+        await owner.call(refundPaymentManually, { params: { id }, body: { expected_operations: 1, amount: '999' } }),
         'invalid_field',
         'amount',
       );
-      assertRefused(await owner.call(voidByHand, { params: { id }, body: { seen: 1 } }), 'payment_state', 'id');
-      const asked = successData(await owner.call(refundByHand, { params: { id }, body: { seen: 1 } }));
+      assertRefused(
+        await owner.call(voidPaymentManually, { params: { id }, body: { expected_operations: 1 } }),
+        'payment_state',
+        'id',
+      );
+      const asked = successData(
+        await owner.call(refundPaymentManually, { params: { id }, body: { expected_operations: 1 } }),
+      );
       const [waiting] = successData(await second.call(listApprovals)).approvals;
       assert.deepEqual(waiting.summary, [
         { name: 'payment', value: id },
@@ -363,7 +397,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       ]);
       await second.person.stepUp();
       successData(await second.call(approve, { params: { id: asked.approval } }));
-      successData(await owner.call(carryOut, { params: { id: asked.approval } }));
+      successData(await owner.call(executeApproval, { params: { id: asked.approval } }));
       const payment = successData(await owner.call(showPayment, { params: { id } }));
       assert.deepEqual([payment.refunded_amount, payment.operations.length], ['125.50', 2]);
     });

@@ -7,12 +7,12 @@ import {
   beginTotp,
   changeEmail,
   changePassword,
+  createRecoveryCodes,
   editProfile,
-  endOtherSessions,
-  endSession,
-  makeRecoveryCodes,
   removeFactor,
   renamePasskey,
+  revokeOtherSessions,
+  revokeSession,
   showProfile,
 } from '../../console/wire/profile.ts';
 import { showSession } from '../../console/wire/session.ts';
@@ -135,7 +135,7 @@ describe('second factors', () => {
   });
 
   test('new recovery codes take the place of the old ones', async () => {
-    const { json } = await ana.call(makeRecoveryCodes);
+    const { json } = await ana.call(createRecoveryCodes);
     assert.equal(json.recovery_codes.length, 10);
     assert.equal((await ana.call(showProfile)).json.recovery_codes_left, 10);
     assert.ok(!json.recovery_codes.includes(ana.recoveryCodes[0]));
@@ -171,10 +171,10 @@ describe('sessions', () => {
     const person = await newPerson(service, await service.newAccount(), 'owner');
     const [first, second] = [await signIn(person), await signIn(person)];
     const own = (await second.call(showProfile)).json.sessions[0].id;
-    assert.equal((await ana.call(endSession, { params: { id: own } })).status, 404);
-    assert.equal((await first.call(endSession, { params: { id: own } })).status, 200);
+    assert.equal((await ana.call(revokeSession, { params: { id: own } })).status, 404);
+    assert.equal((await first.call(revokeSession, { params: { id: own } })).status, 200);
     assert.deepEqual([await stageOf(first), await stageOf(second)], ['signed-in', 'nobody']);
-    assert.equal((await first.call(endOtherSessions)).status, 200);
+    assert.equal((await first.call(revokeOtherSessions)).status, 200);
     assert.deepEqual([await stageOf(first), await stageOf(person)], ['signed-in', 'nobody']);
   });
 });

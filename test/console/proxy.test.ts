@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { approve, carryOut, listApprovals, setProductionByTwo } from '../../console/wire/approvals.ts';
+import { approve, executeApproval, listApprovals, setDualControl } from '../../console/wire/approvals.ts';
 import { listAudit } from '../../console/wire/audit.ts';
 import { configureProxy, removeProxy, showProxy } from '../../console/wire/proxy.ts';
 import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
@@ -225,7 +225,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
       await newAccountUser(service, account, { environment }),
     ];
     await owner.person.stepUp();
-    executedResult(await owner.call(setProductionByTwo, { body: { production_by_two: true } }));
+    executedResult(await owner.call(setDualControl, { body: { dual_control: true } }));
     const settings = [
       { name: 'jose.payload', value: 'plain' },
       { name: 'wssec.username', value: 'shop' },
@@ -249,7 +249,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     assert.ok(!list.text.includes(SECRET) && !list.text.includes('PRIVATE KEY'));
     await second.person.stepUp();
     successData(await second.call(approve, { params: { id: asked.approval } }));
-    successData(await owner.call(carryOut, { params: { id: asked.approval } }));
+    successData(await owner.call(executeApproval, { params: { id: asked.approval } }));
     const shown = successData(await owner.call(showProxy));
     assert.equal(shown.merchant_private_keys[0].fingerprint, keyFingerprint(MERCHANT.publicKey));
     // What goes is told as well: nobody agrees to it unseen.

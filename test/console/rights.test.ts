@@ -46,12 +46,12 @@ describe('the lines of the interface', () => {
   });
 
   test('read without changing when they are GET, and never need the second factor for that', () => {
-    for (const { method, stepUp, byTwo } of definitions)
-      if (method === 'GET') assert.deepEqual([stepUp, byTwo], [undefined, undefined]);
+    for (const { method, stepUp, dualControl } of definitions)
+      if (method === 'GET') assert.deepEqual([stepUp, dualControl], [undefined, undefined]);
   });
 
   test('that take two people need the second factor, and answer an approval or a result', () => {
-    for (const definition of definitions.filter(({ byTwo }) => byTwo !== undefined)) {
+    for (const definition of definitions.filter(({ dualControl }) => dualControl !== undefined)) {
       assert.equal(definition.stepUp, true, lineOf(definition));
       const properties = Object.keys((definition.data.schema as { properties: object }).properties);
       assert.deepEqual(properties, ['approval', 'result'], lineOf(definition));
@@ -65,7 +65,7 @@ describe('the lines of the interface', () => {
 });
 
 describe('nobody', () => {
-  for (const definition of definitions.filter(({ access }) => access !== 'anybody'))
+  for (const definition of definitions.filter(({ access }) => access !== 'public'))
     test(`is not let in to ${lineOf(definition)}`, async () => {
       const answer = await newClient(service).send(definition.method, pathOf(definition, { params: paramsOf() }));
       assert.deepEqual([answer.status, answer.json.code], [401, 'not_signed_in']);
@@ -78,7 +78,7 @@ describe('who has only given a password', () => {
     const client = newClient(service);
     const given = await client.send('POST', '/api/sign-in', { email: person.email, password: person.password });
     client.csrf = given.json.csrf_token;
-    for (const definition of definitions.filter(({ access }) => !['anybody', 'signing-in'].includes(access))) {
+    for (const definition of definitions.filter(({ access }) => !['public', 'signing-in'].includes(access))) {
       const answer = await client.call(definition, { params: paramsOf() });
       assert.deepEqual([answer.status, answer.json.code], [401, 'not_signed_in'], lineOf(definition));
     }

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Role } from '../../console/people/roles.ts';
-import { approve, carryOut, decline, listApprovals, setProductionByTwo } from '../../console/wire/approvals.ts';
+import { approve, decline, executeApproval, listApprovals, setDualControl } from '../../console/wire/approvals.ts';
 import { createKey, revokeKey, rotateKey } from '../../console/wire/keys.ts';
 import { addPasskey, beginPasskey, editProfile } from '../../console/wire/profile.ts';
-import { acceptInvitation, join, joinByTotp, lookAtInvitation } from '../../console/wire/session.ts';
+import { acceptInvitation, enroll, enrollByTotp, showInvitation } from '../../console/wire/session.ts';
 import {
   changeRole,
   inviteOwner,
   inviteToTeam,
   removeFromTeam,
-  resetPerson,
-  resetPersonOf,
+  resetAccountMember,
+  resetMember,
+  revokeInvitation,
   showTeam,
-  withdrawInvitation,
 } from '../../console/wire/team.ts';
 import { newKey } from '../../src/accounts/new-key.ts';
 import { commitAll } from '../../src/storage/database.ts';
@@ -74,9 +74,11 @@ async function follow(invitation: string, name?: string): Promise<ConsoleClient>
   const client = newClient(service);
   // A credential reset takes another password than the present one.
   const own = name === undefined ? { password: `${PASSWORD} and more` } : { password: PASSWORD, name };
-  const begun = successData(await client.call(join, { body: { invitation, ...own } }));
+  const begun = successData(await client.call(enroll, { body: { invitation, ...own } }));
   client.csrf = begun.csrf_token;
-  const joined = successData(await client.call(joinByTotp, { body: { code: totp(begun.totp.secret, service.now()) } }));
+  const joined = successData(
+    await client.call(enrollByTotp, { body: { code: totp(begun.totp.secret, service.now()) } }),
+  );
   client.csrf = joined.session.csrf_token;
   return client;
 }
@@ -90,12 +92,12 @@ async function assertCameLater(client: ConsoleClient, id: string): Promise<void>
     assert.match(answer.json.message, /^This was asked for before you came/);
   }
   assert.equal((await shown(client, id)).status, 'waiting');
-  assertRefused(await ana.call(carryOut, of(id)), 'changed_meanwhile');
+  assertRefused(await ana.call(executeApproval, of(id)), 'changed_meanwhile');
 }
 
 describe('a second person', () => {
   const role = async (person: UserClient): Promise<Role | undefined> =>
-    service.core.people.team.roleIn(account, person.id);
+    service.core.people.team.findRole(account, person.id);
 
   test('is not let in, raised or taken over by one alone', async () => {
     const { people } = service.core;
@@ -103,7 +105,7 @@ describe('a second person', () => {
     waits(
       await ana.call(inviteToTeam, { params: { account }, body: { email: 'ana+2@example.com', role: 'developer' } }),
     );
-    waits(await ana.call(resetPerson, whom(ben)));
+    waits(await ana.call(resetMember, whom(ben)));
     waits(await ana.call(changeRole, { ...whom(aud), body: { role: 'developer' } }));
     assert.deepEqual(await people.invitations.list(account), []);
     assert.equal(await role(aud), 'auditor');
@@ -121,10 +123,8 @@ describe('a second person', () => {
       { name: 'role', value: 'developer' },
     ]);
     successData(await ben.call(approve, of(id)));
-    const { result } = successData(await ana.call(carryOut, of(id)));
-    const look = successData(
-      await newClient(service).call(lookAtInvitation, { body: { invitation: secretOf(result) } }),
-    );
+    const { result } = successData(await ana.call(executeApproval, of(id)));
+    const look = successData(await newClient(service).call(showInvitation, { body: { invitation: secretOf(result) } }));
     assert.deepEqual([look.email, look.role], ['cleo@example.com', 'developer']);
     await follow(secretOf(result), 'Cleo');
     assert.equal((await service.core.people.team.members(account)).length, 4);
@@ -139,22 +139,20 @@ describe('a second person', () => {
       { name: 'role', value: 'developer' },
     ]);
     successData(await ben.call(approve, of(id)));
-    assert.deepEqual(successData(await ana.call(carryOut, of(id))).result, { done: true });
+    assert.deepEqual(successData(await ana.call(executeApproval, of(id))).result, { done: true });
     assert.equal(await role(aud), 'developer');
   });
 
   test('gets a new way in by two', async () => {
-    const id = waits(await ana.call(resetPerson, whom(aud)));
+    const id = waits(await ana.call(resetMember, whom(aud)));
     assert.deepEqual((await shown(ben, id)).summary, [
       { name: 'person', value: 'Aud' },
       { name: 'email', value: aud.email },
       { name: 'role', value: 'auditor' },
     ]);
     successData(await ben.call(approve, of(id)));
-    const { result } = successData(await ana.call(carryOut, of(id)));
-    const look = successData(
-      await newClient(service).call(lookAtInvitation, { body: { invitation: secretOf(result) } }),
-    );
+    const { result } = successData(await ana.call(executeApproval, of(id)));
+    const look = successData(await newClient(service).call(showInvitation, { body: { invitation: secretOf(result) } }));
     assert.deepEqual([look.kind, look.email], ['reset', aud.email]);
   });
 
@@ -166,12 +164,12 @@ describe('a second person', () => {
     assertRefused(bad, 'invalid_field', 'email', 'no address');
     const nobody = { params: { account, person: 'person_00000000000000' } };
     assertUnknown(
-      await ana.call(resetPerson, nobody),
-      await ana.call(resetPerson, whom(operator)),
+      await ana.call(resetMember, nobody),
+      await ana.call(resetMember, whom(operator)),
       await ana.call(changeRole, { ...nobody, body: { role: 'owner' } }),
     );
     await joinAccount(aud, await service.newAccount(), 'analyst');
-    assertRefused(await ana.call(resetPerson, whom(aud)), 'not_allowed');
+    assertRefused(await ana.call(resetMember, whom(aud)), 'not_allowed');
     assert.deepEqual(successData(await ana.call(listApprovals, { params })).approvals, []);
   });
 
@@ -181,7 +179,7 @@ describe('a second person', () => {
       { account, role: 'owner' },
       BY_TEST,
     );
-    successData(await ana.call(withdrawInvitation, of(invitation.id)));
+    successData(await ana.call(revokeInvitation, of(invitation.id)));
     successData(await ana.call(removeFromTeam, whom(aud)));
     assert.equal(await role(aud), undefined);
     const key = await service.newKey(account, { environment: 'production' });
@@ -202,7 +200,7 @@ describe('who came after something was asked for', () => {
     const next = await askForKey();
     assert.equal((await shown(late, next)).may_decide, true);
     successData(await late.call(approve, of(next)));
-    successData(await ana.call(carryOut, of(next)));
+    successData(await ana.call(executeApproval, of(next)));
   });
 
   test('nor does who was somewhere else before', async () => {
@@ -215,7 +213,7 @@ describe('who came after something was asked for', () => {
 
   test('nor does who got a new way in, from an operator too', async () => {
     const id = await askForKey();
-    const { url } = successData(await operator.call(resetPersonOf, { params: { id: account, person: ben.id } }));
+    const { url } = successData(await operator.call(resetAccountMember, { params: { id: account, person: ben.id } }));
     const taken = await follow(secretOf({ url }));
     await assertCameLater(taken, id);
     assert.equal((await shown(taken, await askForKey())).may_decide, true);
@@ -228,7 +226,7 @@ describe('who came after something was asked for', () => {
     successData(await ben.call(addPasskey, { body: { credential, label: 'Laptop' } }));
     assert.equal((await shown(ben, id)).may_decide, true);
     successData(await ben.call(approve, of(id)));
-    successData(await ana.call(carryOut, of(id)));
+    successData(await ana.call(executeApproval, of(id)));
   });
 });
 
@@ -237,17 +235,17 @@ describe('links that one person made', () => {
     await service.core.accounts.setDualControl(account, false, BY_TEST);
     const body = { email: 'ana+2@example.com', role: 'developer' };
     const link = secretOf(executedResult(await ana.call(inviteToTeam, { params: { account }, body })));
-    const reset = secretOf(executedResult(await ana.call(resetPerson, whom(ben))));
+    const reset = secretOf(executedResult(await ana.call(resetMember, whom(ben))));
     const begun = newClient(service);
     const joining = { invitation: link, password: PASSWORD, name: 'Ana too' };
-    const { csrf_token: word, totp: app } = successData(await begun.call(join, { body: joining }));
+    const { csrf_token: word, totp: app } = successData(await begun.call(enroll, { body: joining }));
     begun.csrf = word;
-    executedResult(await ana.call(setProductionByTwo, { params: { account }, body: { production_by_two: true } }));
+    executedResult(await ana.call(setDualControl, { params: { account }, body: { dual_control: true } }));
     assert.deepEqual(successData(await ana.call(showTeam, { params: { account } })).invitations, []);
     for (const invitation of [link, reset])
-      assertRefused(await newClient(service).call(lookAtInvitation, { body: { invitation } }), 'not_possible');
+      assertRefused(await newClient(service).call(showInvitation, { body: { invitation } }), 'not_possible');
     const code = totp(app.secret, service.now());
-    assertRefused(await begun.call(joinByTotp, { body: { code } }), 'not_possible');
+    assertRefused(await begun.call(enrollByTotp, { body: { code } }), 'not_possible');
     const rows = await service.core.database.read('select record from journal where account = ?', account);
     const actions = rows.map((row) => JSON.parse(String(row['record'])).action);
     assert.equal(actions.filter((action) => action === 'invitation.revoked').length, 2);
@@ -314,7 +312,7 @@ describe('without the rule', () => {
     assert.deepEqual(executedResult(await ana.call(changeRole, { ...whom(aud), body: { role: 'analyst' } })), {
       done: true,
     });
-    assert.ok(secretOf(executedResult(await ana.call(resetPerson, whom(aud)))).length > 40);
+    assert.ok(secretOf(executedResult(await ana.call(resetMember, whom(aud)))).length > 40);
     assert.equal(successData(await ana.call(showTeam, { params: { account } })).invitations.length, 2);
   });
 });

@@ -4,10 +4,10 @@ import { ROLES } from '../../console/people/roles.ts';
 import { createKey, listKeys } from '../../console/wire/keys.ts';
 import { changeEmail, changePassword } from '../../console/wire/profile.ts';
 import {
-  beginPasskeyAlone,
+  beginPasskeyOnly,
   showSession,
   signInByCode,
-  signInByPasskeyAlone,
+  signInByPasskeyOnly,
   signIn as signInCall,
   signOut,
   stepUpByCode,
@@ -75,7 +75,7 @@ describe('signing in', () => {
         status: 'onboarding',
         role: 'owner',
         capabilities: [...ROLES.owner],
-        production_by_two: false,
+        dual_control: false,
       },
     ]);
     assert.equal(json.session.is_operator, false);
@@ -216,7 +216,7 @@ describe('stepping up', () => {
 describe('a stranger with wrong passwords', () => {
   test('refuses neither the step-up of who is signed in, nor the browser they signed in with, nor a passkey', async () => {
     const eva = await newPerson(service, account, 'developer', 'Eva');
-    const { signIn: by, ownFactors, sessions } = service.core.people;
+    const { signIn: by, factorManagement, sessions } = service.core.people;
     const visitor = { address: '127.0.0.1', userAgent: 'test' };
     const origin = `https://localhost:${service.ports.console}`;
     const relyingParty = { id: 'localhost', name: 'cardvault', origin };
@@ -226,15 +226,15 @@ describe('a stranger with wrong passwords', () => {
       return session;
     };
     const key = new Authenticator(origin);
-    const options = await ownFactors.passkeyOptions(await found(), relyingParty);
+    const options = await factorManagement.passkeyOptions(await found(), relyingParty);
     const made = { response: key.create(options), label: 'Laptop' };
-    await ownFactors.confirmPasskey(await found(), made, relyingParty, visitor);
+    await factorManagement.confirmPasskey(await found(), made, relyingParty, visitor);
     const client = await signIn(eva);
     const [name, secret] = client.browser?.split('=') ?? [];
     assert.equal(name, '__Host-cardvault-browser');
     const wrong = { email: eva.email, password: 'not the password at all' };
     for (let index = 0; index < LIMITS.signInFailures; index++)
-      await assert.rejects(by.givePassword(wrong, visitor), { code: 'sign_in_refused' });
+      await assert.rejects(by.submitPassword(wrong, visitor), { code: 'sign_in_refused' });
 
     const locked = await password(newClient(service), { email: eva.email, password: eva.password });
     assert.deepEqual([locked.status, locked.json.code], [403, 'sign_in_refused']);
@@ -243,13 +243,13 @@ describe('a stranger with wrong passwords', () => {
     const known = Object.assign(newClient(service), { browser: client.browser });
     assert.equal((await password(known, { email: eva.email, password: eva.password })).status, 200);
     const other = newClient(service);
-    const asked = await other.call(beginPasskeyAlone);
+    const asked = await other.call(beginPasskeyOnly);
     assert.equal(other.cookie, undefined, 'nothing is kept for a visitor who has shown nothing');
     const credential = key.get(asked.json.options);
-    const entered = await other.call(signInByPasskeyAlone, { body: { credential } });
+    const entered = await other.call(signInByPasskeyOnly, { body: { credential } });
     assert.equal(entered.status, 200, entered.text);
     assert.equal(entered.json.person.email, eva.email);
-    assert.equal((await newClient(service).call(signInByPasskeyAlone, { body: { credential } })).status, 403);
+    assert.equal((await newClient(service).call(signInByPasskeyOnly, { body: { credential } })).status, 403);
     const [, own = ''] = other.browser?.split('=') ?? [];
     assert.ok(own.length === 43 && own !== secret);
     for (const word of [secret ?? '', own]) assert.ok(!service.log.join('\n').includes(word));

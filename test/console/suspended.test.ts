@@ -5,7 +5,7 @@ import { routes } from '../../console/server/routes.ts';
 import type { Definition } from '../../console/wire/definition.ts';
 import { revokeKey } from '../../console/wire/keys.ts';
 import { editProfile } from '../../console/wire/profile.ts';
-import { inviteOwner, removeFromTeam, withdrawInvitation } from '../../console/wire/team.ts';
+import { inviteOwner, removeFromTeam, revokeInvitation } from '../../console/wire/team.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { successData } from './account-user.ts';
 import { newPerson, type UserClient } from './console-client.ts';
@@ -80,7 +80,7 @@ describe('the people of a suspended account', () => {
     await service.core.accounts.suspend(account, OPERATOR);
     const production = { account, environment: 'production', id: key.id };
     assert.equal(successData(await owner.call(revokeKey, { params: production })).key.state, 'revoked');
-    successData(await owner.call(withdrawInvitation, { params: { account, id: link.id } }));
+    successData(await owner.call(revokeInvitation, { params: { account, id: link.id } }));
     successData(await owner.call(removeFromTeam, { params: { account, person: other.id } }));
   });
 

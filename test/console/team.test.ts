@@ -7,15 +7,15 @@ import {
   inviteToTeam,
   removeFromTeam,
   removeOperator,
+  resetAccountMember,
+  resetMember,
   resetOperator,
-  resetPerson,
-  resetPersonOf,
+  revokeAccountInvitation,
+  revokeInvitation,
+  revokeOperatorInvitation,
+  showAccountTeam,
   showOperators,
   showTeam,
-  showTeamOf,
-  withdrawInvitation,
-  withdrawInvitationOf,
-  withdrawOperatorInvitation,
 } from '../../console/wire/team.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { assertRefused, executedResult } from './account-user.ts';
@@ -73,26 +73,26 @@ describe('a team', () => {
     assert.deepEqual(executedResult(await owner.call(changeRole, { params, body: { role: 'analyst' } })), {
       done: true,
     });
-    assert.equal(await service.core.people.team.roleIn(account, person.id), 'analyst');
+    assert.equal(await service.core.people.team.findRole(account, person.id), 'analyst');
     const last = await owner.call(changeRole, { params: { account, person: owner.id }, body: { role: 'auditor' } });
     assert.deepEqual(codeOf(last), [400, 'not_possible']);
     const none = await owner.call(changeRole, { params, body: { role: 'operator' } });
     assert.deepEqual([none.status, none.json.field], [400, 'role']);
     assert.equal((await owner.call(removeFromTeam, { params })).status, 200);
-    assert.equal(await service.core.people.team.roleIn(account, person.id), undefined);
+    assert.equal(await service.core.people.team.findRole(account, person.id), undefined);
     await assert.rejects(signIn(person), /sign_in_refused/);
   });
 
   test('reaches nobody of another account', async () => {
     const params = { account, person: stranger.id };
     const none = { account, person: 'person_00000000000000' };
-    for (const definition of [changeRole, removeFromTeam, resetPerson]) {
+    for (const definition of [changeRole, removeFromTeam, resetMember]) {
       const body = definition.body === undefined ? {} : { body: { role: 'auditor' } };
       const answer = await owner.call(definition, { params, ...body });
       assert.deepEqual(codeOf(answer), [404, 'unknown_record']);
       assert.equal(answer.text, (await owner.call(definition, { params: none, ...body })).text);
     }
-    assert.equal(await service.core.people.team.roleIn(other, stranger.id), 'owner');
+    assert.equal(await service.core.people.team.findRole(other, stranger.id), 'owner');
   });
 
   test('gives no way in to somebody who belongs to another account, too', async () => {
@@ -100,9 +100,9 @@ describe('a team', () => {
     await joinAccount(both, other, 'auditor');
     const { people } = await team();
     assert.equal(people.find(({ id }: { id: string }) => id === both.id).may_reset, false);
-    const answer = await owner.call(resetPerson, { params: { account, person: both.id } });
+    const answer = await owner.call(resetMember, { params: { account, person: both.id } });
     assert.deepEqual(codeOf(answer), [403, 'not_allowed']);
-    const helped = await operator.call(resetPersonOf, { params: { id: account, person: both.id } });
+    const helped = await operator.call(resetAccountMember, { params: { id: account, person: both.id } });
     assert.equal(helped.status, 200, helped.text);
   });
 });
@@ -116,24 +116,24 @@ describe('invitations', () => {
     assert.ok(secret.length > 40 && !shown.text.includes(secret));
     const [invitation] = shown.json.invitations;
     assert.deepEqual([invitation.email, invitation.role, invitation.invited_by], [email, 'analyst', 'Ana']);
-    const stolen = await stranger.call(withdrawInvitation, { params: { account: other, id: invitation.id } });
+    const stolen = await stranger.call(revokeInvitation, { params: { account: other, id: invitation.id } });
     assert.deepEqual(codeOf(stolen), [404, 'unknown_record']);
     const params = { account, id: invitation.id };
-    assert.equal((await owner.call(withdrawInvitation, { params })).status, 200);
-    assert.equal((await owner.call(withdrawInvitation, { params })).status, 404);
+    assert.equal((await owner.call(revokeInvitation, { params })).status, 200);
+    assert.equal((await owner.call(revokeInvitation, { params })).status, 404);
   });
 
   test('to a new way in are listed with whose it is, one for each person', async () => {
     const person = await newPerson(service, account, 'auditor', 'Lola');
     const params = { account, person: person.id };
-    executedResult(await owner.call(resetPerson, { params }));
-    const { url } = executedResult(await owner.call(resetPerson, { params }));
+    executedResult(await owner.call(resetMember, { params }));
+    const { url } = executedResult(await owner.call(resetMember, { params }));
     const own = (await team()).invitations;
     assert.deepEqual(
       own.map((each: Record<string, unknown>) => [each['person'], each['email'], each['role']]),
       [['Lola', person.email, null]],
     );
-    const helped = await operator.call(resetPersonOf, { params: { id: account, person: person.id } });
+    const helped = await operator.call(resetAccountMember, { params: { id: account, person: person.id } });
     assert.notEqual(helped.json.url, url);
     assert.deepEqual((await team()).invitations, [], 'the newer one, of an operator, has taken its place');
     const { invitations } = (await operator.call(showOperators)).json;
@@ -166,7 +166,7 @@ describe('invitations', () => {
     for (const email of ['\u0430\u043d\u043d\u0430@example.com', 'jos\u00e9@b\u00fccher.example'])
       executedResult(await owner.call(inviteToTeam, { params, body: { email, role: 'analyst' } }));
     const { invitations } = await team();
-    for (const { id } of invitations) await owner.call(withdrawInvitation, { params: { account, id } });
+    for (const { id } of invitations) await owner.call(revokeInvitation, { params: { account, id } });
   });
 });
 
@@ -180,7 +180,7 @@ describe('operators', () => {
       [[operator.id, 'operator']],
     );
     const id = json.invitations.find(({ email }: { email: string }) => email === 'second@example.com').id;
-    assert.equal((await operator.call(withdrawOperatorInvitation, { params: { id } })).status, 200);
+    assert.equal((await operator.call(revokeOperatorInvitation, { params: { id } })).status, 200);
     const last = await operator.call(removeOperator, { params: { person: operator.id } });
     assert.deepEqual(codeOf(last), [400, 'not_possible']);
     const second = await newPerson(service, '', 'operator');
@@ -191,7 +191,7 @@ describe('operators', () => {
   });
 
   test('see the people of an account, invite its owner, and help its people', async () => {
-    const { json } = await operator.call(showTeamOf, { params: { id: account } });
+    const { json } = await operator.call(showAccountTeam, { params: { id: account } });
     assert.ok(json.people.some(({ id }: { id: string }) => id === owner.id));
     const body = { email: 'owner.two@example.com' };
     for (const role of [null, '']) {
@@ -200,14 +200,14 @@ describe('operators', () => {
     }
     const invited = await operator.call(inviteOwner, { params: { id: account }, body });
     assert.equal(invited.status, 200, invited.text);
-    const [invitation] = (await operator.call(showTeamOf, { params: { id: account } })).json.invitations.slice(-1);
+    const [invitation] = (await operator.call(showAccountTeam, { params: { id: account } })).json.invitations.slice(-1);
     assert.deepEqual([invitation.email, invitation.role, invitation.invited_by], [body.email, 'owner', 'Olga']);
     const params = { id: account, invitation: invitation.id };
-    assert.equal((await operator.call(withdrawInvitationOf, { params: { ...params, id: other } })).status, 404);
-    assert.equal((await operator.call(withdrawInvitationOf, { params })).status, 200);
-    const elsewhere = await operator.call(resetPersonOf, { params: { id: other, person: developer.id } });
+    assert.equal((await operator.call(revokeAccountInvitation, { params: { ...params, id: other } })).status, 404);
+    assert.equal((await operator.call(revokeAccountInvitation, { params })).status, 200);
+    const elsewhere = await operator.call(resetAccountMember, { params: { id: other, person: developer.id } });
     assert.deepEqual(codeOf(elsewhere), [404, 'unknown_record']);
-    for (const definition of [showTeamOf, inviteOwner])
+    for (const definition of [showAccountTeam, inviteOwner])
       assert.equal(
         (await operator.call(definition, { params: { id: 'acct_0000000000' }, ...(definition.body && { body }) }))
           .status,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { approve, carryOut, listApprovals, setProductionByTwo } from '../../console/wire/approvals.ts';
+import { approve, executeApproval, listApprovals, setDualControl } from '../../console/wire/approvals.ts';
 import { listAudit } from '../../console/wire/audit.ts';
 import { deleteToken, listTokens, showToken } from '../../console/wire/records.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
@@ -171,7 +171,7 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
       await newAccountUser(service, caller.account, { environment: 'production' }),
     ];
     await owner.person.stepUp();
-    executedResult(await owner.call(setProductionByTwo, { body: { production_by_two: true } }));
+    executedResult(await owner.call(setDualControl, { body: { dual_control: true } }));
     assertUnknown(await owner.call(deleteToken, { params: { token: `${own}0` } }));
     const asked = successData(await owner.call(deleteToken, { params: { token: own } }));
     assert.equal(asked.result, null);
@@ -183,7 +183,7 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     ]);
     await second.person.stepUp();
     successData(await second.call(approve, { params: { id: asked.approval } }));
-    successData(await owner.call(carryOut, { params: { id: asked.approval } }));
+    successData(await owner.call(executeApproval, { params: { id: asked.approval } }));
     assertUnknown(await owner.call(showToken, { params: { token: own } }));
   });
 });

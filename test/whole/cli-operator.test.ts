@@ -41,9 +41,9 @@ describe('cardvault operator', () => {
   const joinBy = (url: string, more: { email?: string; name?: string } = {}) =>
     withVault(async ({ people }) => {
       const given = { secret: secretOf(url), name: 'Olga', language: 'en', password: PASSWORD, ...more };
-      const { session } = await people.joining.begin(given, VISITOR);
-      const { secret } = people.joining.totp(session);
-      return people.joining.confirmTotp(session, codeAt(secret, now()), VISITOR);
+      const { session } = await people.enrollment.begin(given, VISITOR);
+      const { secret } = people.enrollment.totp(session);
+      return people.enrollment.confirmTotp(session, codeAt(secret, now()), VISITOR);
     });
 
   test('invites before the service ever ran, and whoever opens the link says who they are', async () => {
@@ -85,7 +85,7 @@ describe('cardvault operator', () => {
     const lasts = Date.parse(again.json.expires_at) - now();
     assert.ok(lasts > 23 * HOUR && lasts <= 24 * HOUR);
     const kinds = await withVault(
-      async ({ people }) => (await people.joining.look(secretOf(again.json.invitation))).kind,
+      async ({ people }) => (await people.enrollment.showInvitation(secretOf(again.json.invitation))).kind,
     );
     assert.equal(kinds, 'reset');
     const other = await run('invite', '--email', 'otto@example.com');
@@ -98,7 +98,9 @@ describe('cardvault operator', () => {
   test('unlocks who was locked', async () => {
     await withVault(async ({ people }) => {
       for (let index = 0; index < 10; index++)
-        await people.signIn.givePassword({ email: 'otto@example.com', password: 'no' }, VISITOR).catch(() => undefined);
+        await people.signIn
+          .submitPassword({ email: 'otto@example.com', password: 'no' }, VISITOR)
+          .catch(() => undefined);
     });
     assert.match((await run('list')).out, / locked .*otto@/);
     assert.equal((await run('unlock', 'otto@example.com')).code, 0);

@@ -127,9 +127,9 @@ describe('serve', () => {
     );
     try {
       const given = { secret: link.trim().split('#')[1] ?? '', name: 'Olga', language: 'en', password: PASSWORD };
-      const { session } = await core.people.joining.begin({ ...given, email: 'olga@example.com' }, VISITOR);
-      const { secret } = core.people.joining.totp(session);
-      await core.people.joining.confirmTotp(session, codeAt(secret, Date.now()), VISITOR);
+      const { session } = await core.people.enrollment.begin({ ...given, email: 'olga@example.com' }, VISITOR);
+      const { secret } = core.people.enrollment.totp(session);
+      await core.people.enrollment.confirmTotp(session, codeAt(secret, Date.now()), VISITOR);
     } finally {
       await core.close();
     }

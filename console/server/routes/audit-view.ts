@@ -9,9 +9,9 @@ import { ENVIRONMENTS, type Environment } from '../../../src/kernel/environment.
 import { Failure, invalid } from '../../../src/kernel/failure.ts';
 import { commitAll, type Database } from '../../../src/storage/database.ts';
 import type { listAudit } from '../../wire/audit.ts';
-import { beginLook, lookedAt } from '../looks.ts';
-import type { Call, Streamed } from '../route.ts';
-import { isId, typedTime } from '../typed.ts';
+import { acquireAuditRead, withAuditRead } from '../audit-read-limit.ts';
+import type { ConsoleCall, StreamedFile } from '../route.ts';
+import { isId, parseTimeInput } from '../user-input.ts';
 
 /** What the audit log of an account and that of the service have in common. */
 
@@ -21,22 +21,22 @@ type Search = ValueOf<NonNullable<typeof listAudit.body>>;
  * A page of an account's log, or with '' of the service's; who reads it is on record first. Throws `invalid_field`,
  * `unknown_record` and `rate_limited`.
  */
-export const readLog = (call: Call<unknown, unknown>, account: string, search: Search) =>
-  lookedAt(call, () => pageOf(call, account, search));
+export const readLog = (call: ConsoleCall<unknown, unknown>, account: string, search: Search) =>
+  withAuditRead(call, () => readPage(call, account, search));
 
-async function pageOf(call: Call<unknown, unknown>, account: string, search: Search) {
+async function readPage(call: ConsoleCall<unknown, unknown>, account: string, search: Search) {
   const { services } = call;
   const { cursor, ...given } = search;
-  const filter = filterOf(search);
-  const seen = await seenBy(call, account);
+  const filter = parseFilter(search);
+  const seen = await resolveScope(call, account);
   const names = Object.keys(given).filter((name) => given[name as keyof typeof given] !== undefined);
   const filters = names.filter((name) => name !== 'account').sort();
   await services.auditReading.readers.note(services.clock, call, seen, filters);
-  return shownPage(await services.auditReading.read(account, filter, cursor));
+  return toPageView(await services.auditReading.read(account, filter, cursor));
 }
 
 /** Undefined is everything. An operator may have asked for anything, which has no place in the log: throws `unknown_record`. */
-async function seenBy({ services }: Call<unknown, unknown>, account: string | undefined): Promise<Seen> {
+async function resolveScope({ services }: ConsoleCall<unknown, unknown>, account: string | undefined): Promise<Seen> {
   if (account === undefined) return 'everything';
   const isThere = account === '' || (isId(account) && (await services.accounts.find(account)) !== undefined);
   if (!isThere) throw new Failure('unknown_record');
@@ -44,18 +44,18 @@ async function seenBy({ services }: Call<unknown, unknown>, account: string | un
 }
 
 /** Throws `invalid_field`. */
-const filterOf = ({ action, actor, target, outcome, environment, from, to }: Search): AuditFilter => ({
-  actions: action === undefined ? undefined : actionsOf(action),
+const parseFilter = ({ action, actor, target, outcome, environment, from, to }: Search): AuditFilter => ({
+  actions: action === undefined ? undefined : parseActions(action),
   actor,
   target,
   outcome,
-  environment: environment === undefined ? undefined : environmentOf(environment),
-  from: typedTime(from, 'from'),
-  to: typedTime(to, 'to'),
+  environment: environment === undefined ? undefined : parseEnvironment(environment),
+  from: parseTimeInput(from, 'from'),
+  to: parseTimeInput(to, 'to'),
 });
 
 /** One, or with a dot at the end all that begin so. */
-function actionsOf(text: string): string[] {
+function parseActions(text: string): string[] {
   const actions = AUDIT_ACTIONS.filter((action) => action === text || (text.endsWith('.') && action.startsWith(text)));
   if (actions.length === 0) throw invalid('action', 'expected an action, or the beginning of some, as key.');
   return actions;
@@ -63,20 +63,20 @@ function actionsOf(text: string): string[] {
 
 const NONE = 'none';
 
-function environmentOf(text: string): Environment | '' {
+function parseEnvironment(text: string): Environment | '' {
   if (text === NONE) return '';
   const environment = ENVIRONMENTS.find((name) => name === text);
   if (environment === undefined) throw invalid('environment', `expected ${[...ENVIRONMENTS, NONE].join(', ')}`);
   return environment;
 }
 
-const shownPage = ({ items, cursor, lookedUntil }: AuditPage) => ({
-  records: items.map(shownRecord),
+const toPageView = ({ items, cursor, lookedUntil }: AuditPage) => ({
+  records: items.map(toRecordView),
   next: cursor ?? null,
   looked_back_to: timeOrNull(lookedUntil),
 });
 
-function shownRecord({ lane, sequence, at, environment, record, hash }: ReadRecord) {
+function toRecordView({ lane, sequence, at, environment, record, hash }: ReadRecord) {
   return {
     lane,
     sequence,
@@ -92,56 +92,59 @@ function shownRecord({ lane, sequence, at, environment, record, hash }: ReadReco
     address: record?.address ?? null,
     request_id: record?.request_id ?? null,
     targets: record?.targets ?? [],
-    detail: detailOf(record),
+    detail: toDetailView(record),
     hash,
   };
 }
 
-const detailOf = (record: AuditRecord | undefined) =>
+const toDetailView = (record: AuditRecord | undefined) =>
   Object.entries(record?.detail ?? {}).map(([name, value]) => ({
     name,
     value: Array.isArray(value) ? value.join(', ') : String(value),
   }));
 
-export const shownVerification = ({ ok, records, fault }: Verification) => ({ ok, records, fault: fault ?? null });
+export const toVerificationView = ({ ok, records, fault }: Verification) => ({ ok, records, fault: fault ?? null });
 
 /**
  * As `cardvault audit export` prints it, of one account; absent: everything. That it was exported is on record before the
  * first line leaves (PCI DSS 10.2.1.3). Throws `unknown_record` and `rate_limited`.
  */
-export async function exportOf(call: Call<unknown, unknown>, account: string | undefined): Promise<Streamed> {
-  const seen = await seenBy(call, account);
-  const lines = exported(call, seen, account);
+export async function exportLog(
+  call: ConsoleCall<unknown, unknown>,
+  account: string | undefined,
+): Promise<StreamedFile> {
+  const seen = await resolveScope(call, account);
+  const lines = streamExport(call, seen, account);
   // Up to where it is on record; from then on the look ends with the lines, however they end.
   await lines.next();
   const name = `audit-${account || 'service'}-${iso8601(call.now).slice(0, 'YYYY-MM-DD'.length)}.ndjson`;
   return { type: 'application/x-ndjson; charset=utf-8', name, lines };
 }
 
-async function* exported(
-  call: Call<unknown, unknown>,
+async function* streamExport(
+  call: ConsoleCall<unknown, unknown>,
   seen: Seen,
   account: string | undefined,
 ): AsyncGenerator<string> {
   const { clock, database } = call.services;
-  const end = beginLook(call);
+  const end = acquireAuditRead(call);
   try {
     await commitAll(database, { writes: [], journal: seenEntries(clock, 'audit.exported', call, seen) });
     yield '';
-    yield* linesOf(database, account);
+    yield* streamLines(database, account);
   } finally {
     end();
   }
 }
 
 /** Characters; a write for each line would take most of the time. */
-const SENT_AT_ONCE = 64 * 1024;
+const CHUNK_CHARACTERS = 64 * 1024;
 
-async function* linesOf(database: Database, account: string | undefined): AsyncGenerator<string> {
+async function* streamLines(database: Database, account: string | undefined): AsyncGenerator<string> {
   let lines = '';
   for await (const link of exportJournal(database, account)) {
     lines += `${exportedRecord(link)}\n`;
-    if (lines.length < SENT_AT_ONCE) continue;
+    if (lines.length < CHUNK_CHARACTERS) continue;
     yield lines;
     lines = '';
   }

@@ -2,29 +2,29 @@ import type { CaptureDetail, ListedCapture } from '../../../src/captures/capture
 import { iso8601 } from '../../../src/kernel/clock.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import { deleteCapture, listCaptures, showCapture } from '../../wire/records.ts';
-import { saidAs } from '../refusals.ts';
+import { translateErrors } from '../error-translation.ts';
 import { type Route, route } from '../route.ts';
 
 export const captureRoutes: readonly Route[] = [
   route(listCaptures, async ({ services: { captureListing }, tenant, query }) => {
     const { items, cursor } = await captureListing.list(tenant, query.cursor);
-    return { captures: items.map(shown), next: cursor ?? null };
+    return { captures: items.map(toCaptureView), next: cursor ?? null };
   }),
 
   route(showCapture, async ({ services: { captureListing }, tenant, params }) => {
-    const found = await saidAs({}, () => captureListing.detail(tenant, params['id'] ?? ''));
+    const found = await translateErrors({}, () => captureListing.detail(tenant, params['id'] ?? ''));
     if (found === undefined) throw new Failure('unknown_record');
-    return { ...shown(found), additional_info: additionalInfoOf(found) };
+    return { ...toCaptureView(found), additional_info: formatAdditionalInfo(found) };
   }),
 
   route(deleteCapture, async (call) => {
     const { services, tenant, params, origin } = call;
-    await saidAs({}, () => services.captures.delete(tenant, params['id'] ?? '', { origin }));
+    await translateErrors({}, () => services.captures.delete(tenant, params['id'] ?? '', { origin }));
     return { done: true };
   }),
 ];
 
-const shown = ({ id, card, hasSad, amount, currency, createdAt, expiresAt }: ListedCapture) => ({
+const toCaptureView = ({ id, card, hasSad, amount, currency, createdAt, expiresAt }: ListedCapture) => ({
   id,
   card: card?.truncated ?? null,
   has_sad: hasSad,
@@ -38,5 +38,5 @@ const shown = ({ id, card, hasSad, amount, currency, createdAt, expiresAt }: Lis
 const INDENT = 2;
 
 /** Numbers in it stay as they were written. */
-const additionalInfoOf = ({ additionalInfo }: CaptureDetail): string | null =>
+const formatAdditionalInfo = ({ additionalInfo }: CaptureDetail): string | null =>
   Object.keys(additionalInfo).length === 0 ? null : JSON.stringify(additionalInfo, undefined, INDENT);

@@ -10,53 +10,53 @@ import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
 import { Failure, invalid } from '../../../src/kernel/failure.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
 import { createKey, editKey, listKeys, revokeKey, rotateKey, showKey } from '../../wire/keys.ts';
-import { type Call, carriedOut, type Route, route } from '../route.ts';
-import { typedTime } from '../typed.ts';
+import { type ConsoleCall, executed, type Route, route } from '../route.ts';
+import { parseTimeInput } from '../user-input.ts';
 
-type AnyCall = Call<unknown, unknown>;
+type AnyCall = ConsoleCall<unknown, unknown>;
 
-type TraitsBody = ValueOf<NonNullable<typeof createKey.body>>;
+type AttributesBody = ValueOf<NonNullable<typeof createKey.body>>;
 
 export const keyRoutes: readonly Route[] = [
-  route(listKeys, async ({ services, tenant, now, visitor }) => {
+  route(listKeys, async ({ services, tenant, now, client }) => {
     const keys = await services.accounts.keysIn(tenant);
     return {
-      keys: keys.map((key) => ({ ...traitsView(key, now), networks: key.networks })),
-      your_address: visitor.address,
+      keys: keys.map((key) => ({ ...toListedKeyView(key, now), networks: key.networks })),
+      your_address: client.address,
     };
   }),
 
-  route(showKey, async (call) => ({ key: keyView(await storedKey(call), call.now) })),
+  route(showKey, async (call) => ({ key: toKeyView(await getKey(call), call.now) })),
 
   route(
     createKey,
     async ({ services, account, tenant, body, origin, now }) => {
-      const traits = traitsOf(body, now);
-      const { key, secret } = await services.accounts.createKey(account, tenant.environment, traits, origin);
-      return carriedOut({ key: keyView(key, now), secret });
+      const attributes = parseAttributes(body, now);
+      const { key, secret } = await services.accounts.createKey(account, tenant.environment, attributes, origin);
+      return executed({ key: toKeyView(key, now), secret });
     },
-    async ({ body, now }) => traitLines(traitsOf(body, now)),
+    async ({ body, now }) => summarizeAttributes(parseAttributes(body, now)),
   ),
 
   route(
     editKey,
     async (call) => {
       const { services, body, origin, now } = call;
-      const key = await ownKey(call);
-      const changes = changed(key, traitsOf(body, now, key.expiresAt));
+      const key = await getAuthenticKey(call);
+      const changes = changedAttributes(key, parseAttributes(body, now, key.expiresAt));
       if (Object.keys(changes).length === 0 && key.revision === body.revision)
-        return carriedOut({ key: keyView(key, now) });
+        return executed({ key: toKeyView(key, now) });
       const edited = await services.accounts.editKey(key.id, changes, origin, {
         account: key.account,
         seen: body.revision,
       });
-      return carriedOut({ key: keyView(edited, now) });
+      return executed({ key: toKeyView(edited, now) });
     },
     async (call) => {
-      const key = await ownKey(call);
+      const key = await getAuthenticKey(call);
       if (key.revision !== call.body.revision) throw new Failure('changed_meanwhile');
-      const changes = changed(key, traitsOf(call.body, call.now, key.expiresAt));
-      return [...keyLines(key), ...traitLines(changes)];
+      const changes = changedAttributes(key, parseAttributes(call.body, call.now, key.expiresAt));
+      return [...summarizeKey(key), ...summarizeAttributes(changes)];
     },
   ),
 
@@ -64,52 +64,52 @@ export const keyRoutes: readonly Route[] = [
     rotateKey,
     async (call) => {
       const { services, body, origin, now } = call;
-      const old = await ownKey(call);
+      const old = await getAuthenticKey(call);
       const { key, secret } = await services.accounts.rotateKey(old.id, body.overlap_minutes, origin, old.account);
-      return carriedOut({ key: keyView(key, now), secret });
+      return executed({ key: toKeyView(key, now), secret });
     },
     async (call) => [
-      ...keyLines(await ownKey(call)),
+      ...summarizeKey(await getAuthenticKey(call)),
       { name: 'overlap_minutes', value: String(call.body.overlap_minutes) },
     ],
   ),
 
   route(revokeKey, async (call) => {
     const { services, account, origin, now } = call;
-    const { id } = await storedKey(call);
-    return { key: keyView(await services.accounts.revokeKey(id, origin, account), now) };
+    const { id } = await getKey(call);
+    return { key: toKeyView(await services.accounts.revokeKey(id, origin, account), now) };
   }),
 ];
 
 /** The key of the path. A key of another account or environment does not exist for the caller. Throws `unknown_record`. */
-async function storedKey({ services, tenant, params }: AnyCall): Promise<StoredKey> {
+async function getKey({ services, tenant, params }: AnyCall): Promise<StoredKey> {
   const key = await services.accounts.keyIn(tenant, params['id'] ?? '');
   if (key === undefined) throw new Failure('unknown_record');
   return key;
 }
 
 /** The key of the path, to be changed. Throws `unknown_record`, and `not_possible` when its row was altered. */
-async function ownKey(call: AnyCall): Promise<ApiKey> {
-  const key = await storedKey(call);
+async function getAuthenticKey(call: AnyCall): Promise<ApiKey> {
+  const key = await getKey(call);
   if (key.isTampered) throw new Failure('not_possible', { message: KEY_ALTERED });
   return key;
 }
 
 /** Throws `invalid_field`. `present`: an end that may stay though it is over. */
-function traitsOf(body: TraitsBody, now: number, present?: number): KeyTraits {
-  const expiresAt = typedTime(body.expires_at, 'expires_at');
+function parseAttributes(body: AttributesBody, now: number, present?: number): KeyTraits {
+  const expiresAt = parseTimeInput(body.expires_at, 'expires_at');
   if (expiresAt !== undefined && expiresAt <= now && expiresAt !== present)
     throw invalid('expires_at', 'expected a time in the future');
   return {
     name: body.name,
     description: body.description ?? '',
     permissions: PERMISSIONS.filter((permission) => body.permissions.includes(permission)),
-    allowList: body.allow_list.map(({ cidr, note }, index) => network(cidr, note, index)),
+    allowList: body.allow_list.map(({ cidr, note }, index) => parseNetwork(cidr, note, index)),
     expiresAt,
   };
 }
 
-function network(text: string, note: string | undefined, index: number): AllowedNetwork {
+function parseNetwork(text: string, note: string | undefined, index: number): AllowedNetwork {
   const cidr = readCidr(text);
   if (cidr === undefined)
     throw invalid(`allow_list[${index}].cidr`, 'expected an address or CIDR network, as 203.0.113.7 or 2001:db8::/32');
@@ -117,35 +117,35 @@ function network(text: string, note: string | undefined, index: number): Allowed
 }
 
 /** What is not as it was: the audit log names what was changed. */
-const changed = (key: ApiKey, traits: KeyTraits): Partial<KeyTraits> =>
+const changedAttributes = (key: ApiKey, attributes: KeyTraits): Partial<KeyTraits> =>
   Object.fromEntries(
-    Object.entries(traits).filter(
+    Object.entries(attributes).filter(
       ([name, value]) =>
-        JSON.stringify(inOrder(name, value)) !== JSON.stringify(inOrder(name, key[name as keyof KeyTraits])),
+        JSON.stringify(toComparable(name, value)) !== JSON.stringify(toComparable(name, key[name as keyof KeyTraits])),
     ),
   );
 
 /** Permissions are a set. */
-const inOrder = (name: string, value: unknown): unknown =>
+const toComparable = (name: string, value: unknown): unknown =>
   name === 'permissions' ? [...(value as readonly string[])].sort() : value;
 
-const keyLines = ({ name, prefix }: ApiKey): SummaryLine[] =>
+const summarizeKey = ({ name, prefix }: ApiKey): SummaryLine[] =>
   toSummaryLines([
     ['key', name],
     ['prefix', prefix],
   ]);
 
 /** Throws what making or changing it would throw. */
-const traitLines = (traits: Partial<KeyTraits>): SummaryLine[] => {
-  mustBeReadableIn(traits);
-  const { name, description, permissions, allowList } = traits;
-  const hasEnd = Object.hasOwn(traits, 'expiresAt');
+const summarizeAttributes = (attributes: Partial<KeyTraits>): SummaryLine[] => {
+  mustBeReadableIn(attributes);
+  const { name, description, permissions, allowList } = attributes;
+  const hasEnd = Object.hasOwn(attributes, 'expiresAt');
   return toSummaryLines([
     ['name', name],
     ['description', description],
     ['permissions', permissions?.join(', ')],
-    ...(allowList === undefined ? [] : networkLines(allowList)),
-    ['expires_at', hasEnd ? (timeOrNull(traits.expiresAt) ?? 'never') : undefined],
+    ...(allowList === undefined ? [] : summarizeNetworks(allowList)),
+    ['expires_at', hasEnd ? (timeOrNull(attributes.expiresAt) ?? 'never') : undefined],
   ]);
 };
 
@@ -153,14 +153,14 @@ const traitLines = (traits: Partial<KeyTraits>): SummaryLine[] => {
 const NETWORK_LINES = 92;
 
 /** Every network, in as many lines as that takes: to what was cut off, nobody could agree. */
-function networkLines(networks: readonly AllowedNetwork[]): [string, string][] {
-  const noted = packed(networks.map(({ cidr, note }) => (note === '' ? cidr : `${cidr} (${note})`)));
-  const lines = noted.length <= NETWORK_LINES ? noted : packed(networks.map(({ cidr }) => cidr));
+function summarizeNetworks(networks: readonly AllowedNetwork[]): [string, string][] {
+  const withNotes = packLines(networks.map(({ cidr, note }) => (note === '' ? cidr : `${cidr} (${note})`)));
+  const lines = withNotes.length <= NETWORK_LINES ? withNotes : packLines(networks.map(({ cidr }) => cidr));
   return lines.map((line, index) => [index === 0 ? 'allow_list' : `allow_list ${index + 1}`, line]);
 }
 
 /** Texts one after the other, in lines that are not too long to be told. */
-function packed(texts: readonly string[]): string[] {
+function packLines(texts: readonly string[]): string[] {
   const lines: string[] = [];
   for (const text of texts) {
     const line = lines.length === 0 ? text : `${lines.at(-1)}, ${text}`;
@@ -170,9 +170,9 @@ function packed(texts: readonly string[]): string[] {
   return lines.length === 0 ? [''] : lines;
 }
 
-const keyView = (key: StoredKey, now: number) => ({ ...traitsView(key, now), allow_list: key.allowList });
+const toKeyView = (key: StoredKey, now: number) => ({ ...toListedKeyView(key, now), allow_list: key.allowList });
 
-function traitsView(key: Omit<ApiKey, 'allowList'> | Omit<TamperedKey, 'allowList'>, now: number) {
+function toListedKeyView(key: Omit<ApiKey, 'allowList'> | Omit<TamperedKey, 'allowList'>, now: number) {
   const state = keyState(key, now);
   return {
     id: key.id,

@@ -8,28 +8,28 @@ import type { ActivationRequest } from '../../../src/payments/activation-request
 import { SIMULATOR } from '../../../src/payments/payment-activations.ts';
 import { TOKENS_MADE } from '../../../src/vault/vault.ts';
 import { requestActivation, showOnboarding, withdrawActivationRequest } from '../../wire/onboarding.ts';
-import { wasCounted } from '../figures-store.ts';
-import { type Facts, shownStatus, stepsOf } from '../onboarding.ts';
-import { type Call, type Route, route } from '../route.ts';
-import { CAPTURES_MADE } from '../tally.ts';
+import { hasCounted } from '../account-figures-store.ts';
+import { effectiveStatus, listOnboardingSteps, type OnboardingFacts } from '../onboarding.ts';
+import { type ConsoleCall, type Route, route } from '../route.ts';
+import { CAPTURES_CREATED } from '../usage-summary.ts';
 
-type AnyCall = Call<unknown, unknown>;
+type AnyCall = ConsoleCall<unknown, unknown>;
 
 export const onboardingRoutes: readonly Route[] = [
   route(showOnboarding, async (call) => {
     const { services } = call;
-    const account = await mustFindAccount(call);
+    const account = await getAccount(call);
     const requests = await services.requests.list(account.id);
-    const payments = await Promise.all(ENVIRONMENTS.map((environment) => paymentsIn(call, environment)));
-    const facts = await factsOf(call, account, requests, payments);
+    const payments = await Promise.all(ENVIRONMENTS.map((environment) => findPayments(call, environment)));
+    const facts = await loadFacts(call, account, requests, payments);
     const { id, name, createdAt } = account;
-    const status = shownStatus(account, facts.keys.get('production')?.isUsed === true);
+    const status = effectiveStatus(account, facts.keys.get('production')?.isUsed === true);
     return {
       account: { id, name, status, created_at: iso8601(createdAt) },
-      steps: stepsOf(facts).map(({ step, state, at }) => ({ step, state, at: timeOrNull(at) })),
-      tried: facts.tried,
+      steps: listOnboardingSteps(facts).map(({ step, state, at }) => ({ step, state, at: timeOrNull(at) })),
+      tried: facts.hasTried,
       payments,
-      requests: requests.map(requestView),
+      requests: requests.map(toRequestView),
       processors: services.activations.processors.map((each) => ({ name: each, is_simulator: each === SIMULATOR })),
     };
   }),
@@ -52,7 +52,7 @@ export const onboardingRoutes: readonly Route[] = [
   }),
 ];
 
-export const requestView = (request: ActivationRequest) => ({
+export const toRequestView = (request: ActivationRequest) => ({
   id: request.id,
   environment: request.environment,
   processor: request.processor,
@@ -65,38 +65,38 @@ export const requestView = (request: ActivationRequest) => ({
   decided_at: timeOrNull(request.decidedAt),
 });
 
-async function mustFindAccount({ services, account: id }: AnyCall): Promise<Account> {
+async function getAccount({ services, account: id }: AnyCall): Promise<Account> {
   const account = await services.accounts.find(id);
   if (account === undefined) throw new Failure('unknown_record');
   return account;
 }
 
-async function paymentsIn({ services, account }: AnyCall, environment: Environment) {
+async function findPayments({ services, account }: AnyCall, environment: Environment) {
   const enabled = await services.activations.enabledProcessor({ account, environment });
   return { environment, enabled: enabled !== undefined, processor: enabled?.name ?? null };
 }
 
-async function factsOf(
+async function loadFacts(
   { services, account: id }: AnyCall,
   account: Account,
   requests: readonly ActivationRequest[],
   payments: readonly { readonly environment: Environment; readonly enabled: boolean }[],
-): Promise<Facts> {
+): Promise<OnboardingFacts> {
   const keys = await keyProgress(services.database, id);
-  const members = await services.people.team.membershipsIn(id);
+  const members = await services.people.team.listMemberships(id);
   const sandbox = await services.totals.of({ account: id, environment: 'sandbox' });
   // Records end and are deleted; what was counted stays.
-  const wasMade = (name: string) => wasCounted(services.database, id, 'sandbox', name);
+  const hasCreated = (name: string) => hasCounted(services.database, id, 'sandbox', name);
   return {
     account,
     keys,
     requests,
     owner: members.find(({ role }) => role === 'owner')?.createdAt,
-    paymentsIn: new Set(payments.filter(({ enabled }) => enabled).map(({ environment }) => environment)),
-    tried: {
+    findPayments: new Set(payments.filter(({ enabled }) => enabled).map(({ environment }) => environment)),
+    hasTried: {
       call: keys.get('sandbox')?.isUsed === true,
-      token: sandbox.tokens > 0 || (await wasMade(TOKENS_MADE)),
-      capture: sandbox.captures > 0 || (await wasMade(CAPTURES_MADE)),
+      token: sandbox.tokens > 0 || (await hasCreated(TOKENS_MADE)),
+      capture: sandbox.captures > 0 || (await hasCreated(CAPTURES_CREATED)),
       payment: sandbox.payments > 0,
     },
   };

@@ -2,7 +2,7 @@ import type { Account } from '../../../src/accounts/account.ts';
 import { iso8601 } from '../../../src/kernel/clock.ts';
 import { ENVIRONMENTS, type Environment, type Tenant } from '../../../src/kernel/environment.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
-import { readEmail } from '../../people/person.ts';
+import { parseEmail } from '../../people/person.ts';
 import {
   createAccount,
   disablePayments,
@@ -13,67 +13,67 @@ import {
   showAccount,
   suspendAccount,
 } from '../../wire/operator.ts';
-import { type Figures, readFigures, tenantName } from '../figures-store.ts';
-import { shownStatus } from '../onboarding.ts';
-import { resultOrApproval } from '../operator-changes.ts';
-import { saidAs } from '../refusals.ts';
-import { type Call, type Route, route } from '../route.ts';
-import { enablingOf, settingView } from './operator-payments.ts';
-import { invite, linkView } from './team.ts';
+import { type AccountFigures, loadAccountFigures, tenantName } from '../account-figures-store.ts';
+import { translateErrors } from '../error-translation.ts';
+import { effectiveStatus } from '../onboarding.ts';
+import { toResultOrApproval } from '../operator-changes.ts';
+import { type ConsoleCall, type Route, route } from '../route.ts';
+import { parseEnabling, toSettingView } from './operator-payments.ts';
+import { invite, toLinkView } from './team.ts';
 
-type AnyCall = Call<unknown, unknown>;
+type AnyCall = ConsoleCall<unknown, unknown>;
 
 export const operatorAccountRoutes: readonly Route[] = [
   route(listAccounts, async ({ services, now }) => {
-    const figures = await readFigures(services.database, services.keyring, now);
-    return { accounts: (await services.accounts.list()).reverse().map((account) => accountView(account, figures)) };
+    const figures = await loadAccountFigures(services.database, services.keyring, now);
+    return { accounts: (await services.accounts.list()).reverse().map((account) => toAccountView(account, figures)) };
   }),
 
   route(createAccount, async (call) => {
     const { services, body, origin } = call;
     const { owner_email: email } = body;
-    return saidAs({ email: 'owner_email' }, async () => {
+    return translateErrors({ email: 'owner_email' }, async () => {
       // Before there is an account that nobody could get into.
-      if (email !== undefined) readEmail(email);
+      if (email !== undefined) parseEmail(email);
       const { id } = await services.accounts.create(body.name, origin);
       if (email === undefined) return { id, invitation: null };
-      return { id, invitation: linkView(call, await invite(call, { account: id, role: 'owner', email })) };
+      return { id, invitation: toLinkView(call, await invite(call, { account: id, role: 'owner', email })) };
     });
   }),
 
   route(showAccount, async (call) => {
-    const account = await accountOfPath(call);
-    const figures = await readFigures(call.services.database, call.services.keyring, call.now);
-    const payments = ENVIRONMENTS.map((environment) => paymentsView(call, { account: account.id, environment }));
-    return { account: accountView(account, figures), payments: await Promise.all(payments) };
+    const account = await getAccountOfPath(call);
+    const figures = await loadAccountFigures(call.services.database, call.services.keyring, call.now);
+    const payments = ENVIRONMENTS.map((environment) => loadPaymentsView(call, { account: account.id, environment }));
+    return { account: toAccountView(account, figures), payments: await Promise.all(payments) };
   }),
 
   route(suspendAccount, async (call) => {
-    await call.services.accounts.suspend((await accountOfPath(call)).id, call.origin);
+    await call.services.accounts.suspend((await getAccountOfPath(call)).id, call.origin);
     return { done: true };
   }),
 
   route(sealAccount, async (call) => {
-    await call.services.accounts.suspend((await accountOfPath(call)).id, call.origin, call.body.name);
+    await call.services.accounts.suspend((await getAccountOfPath(call)).id, call.origin, call.body.name);
     return { done: true };
   }),
 
   route(resumeAccount, async (call) => {
-    await call.services.accounts.resume((await accountOfPath(call)).id, call.origin);
+    await call.services.accounts.resume((await getAccountOfPath(call)).id, call.origin);
     return { done: true };
   }),
 
   route(enablePayments, async (call) => {
-    const tenant = await tenantOfPath(call);
-    return resultOrApproval(async () => {
-      await call.services.activations.enable(tenant, enablingOf(call.body), call.origin);
-      return { payments: await paymentsView(call, tenant) };
+    const tenant = await getTenantOfPath(call);
+    return toResultOrApproval(async () => {
+      await call.services.activations.enable(tenant, parseEnabling(call.body), call.origin);
+      return { payments: await loadPaymentsView(call, tenant) };
     });
   }),
 
   route(disablePayments, async (call) => {
-    const tenant = await tenantOfPath(call);
-    return resultOrApproval(async () => {
+    const tenant = await getTenantOfPath(call);
+    return toResultOrApproval(async () => {
       await call.services.activations.disable(tenant, call.origin);
       return { done: true };
     });
@@ -81,19 +81,19 @@ export const operatorAccountRoutes: readonly Route[] = [
 ];
 
 /** Throws `unknown_record`. */
-export async function accountOfPath({ services, params }: AnyCall): Promise<Account> {
+export async function getAccountOfPath({ services, params }: AnyCall): Promise<Account> {
   const account = await services.accounts.find(params['id'] ?? '');
   if (account === undefined) throw new Failure('unknown_record');
   return account;
 }
 
-async function tenantOfPath(call: AnyCall): Promise<Tenant> {
+async function getTenantOfPath(call: AnyCall): Promise<Tenant> {
   const environment = ENVIRONMENTS.find((name) => name === call.params['where']);
   if (environment === undefined) throw new Failure('unknown_record');
-  return { account: (await accountOfPath(call)).id, environment };
+  return { account: (await getAccountOfPath(call)).id, environment };
 }
 
-function accountView(account: Account, figures: Figures) {
+function toAccountView(account: Account, figures: AccountFigures) {
   const { id, name, createdAt, isTampered } = account;
   const keys = (environment: Environment): number => figures.keys.get(tenantName(id, environment)) ?? 0;
   const processor = (environment: Environment): string | null =>
@@ -101,7 +101,7 @@ function accountView(account: Account, figures: Figures) {
   return {
     id,
     name,
-    status: shownStatus(account, figures.usedInProduction.has(id)),
+    status: effectiveStatus(account, figures.usedInProduction.has(id)),
     is_altered: isTampered,
     created_at: iso8601(createdAt),
     people: figures.people.get(id) ?? 0,
@@ -113,13 +113,13 @@ function accountView(account: Account, figures: Figures) {
   };
 }
 
-async function paymentsView({ services }: AnyCall, tenant: Tenant) {
+async function loadPaymentsView({ services }: AnyCall, tenant: Tenant) {
   const { processor, settings, isAltered } = await services.activations.describe(tenant);
   return {
     environment: tenant.environment,
     enabled: processor !== undefined,
     processor: processor ?? null,
     is_altered: isAltered,
-    settings: settings.map(settingView),
+    settings: settings.map(toSettingView),
   };
 }

@@ -1,18 +1,18 @@
 import { verifyJournal } from '../../../src/audit/verify.ts';
-import { exportAuditOfService, listAuditOfService, verifyAuditOfService } from '../../wire/audit.ts';
-import { lookedAt } from '../looks.ts';
+import { exportServiceAudit, listServiceAudit, verifyServiceAudit } from '../../wire/audit.ts';
+import { withAuditRead } from '../audit-read-limit.ts';
 import { type Route, route, streamRoute } from '../route.ts';
-import { oneAtATime } from '../verifying.ts';
-import { exportOf, readLog, shownVerification } from './audit-view.ts';
+import { withVerificationLock } from '../verification-lock.ts';
+import { exportLog, readLog, toVerificationView } from './audit-view.ts';
 
 export const operatorAuditRoutes: readonly Route[] = [
-  route(listAuditOfService, (call) => readLog(call, call.body.account ?? '', call.body)),
+  route(listServiceAudit, (call) => readLog(call, call.body.account ?? '', call.body)),
 
-  route(verifyAuditOfService, async (call) => {
+  route(verifyServiceAudit, async (call) => {
     const { database, journalKey } = call.services;
-    const verify = () => oneAtATime(database, () => verifyJournal(database, journalKey));
-    return shownVerification(await lookedAt(call, verify));
+    const verify = () => withVerificationLock(database, () => verifyJournal(database, journalKey));
+    return toVerificationView(await withAuditRead(call, verify));
   }),
 
-  streamRoute(exportAuditOfService, (call) => exportOf(call, call.query.account)),
+  streamRoute(exportServiceAudit, (call) => exportLog(call, call.query.account)),
 ];

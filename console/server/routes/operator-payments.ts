@@ -7,24 +7,24 @@ import { listInDoubtPayments } from '../../../src/payments/payment-store.ts';
 import type { SettingView } from '../../../src/payments/settings.ts';
 import { listActivationRequests } from '../../wire/onboarding.ts';
 import { approveActivation, declineActivation, type enablePayments, listProcessors } from '../../wire/operator.ts';
-import { readFigures } from '../figures-store.ts';
-import { resultOrApproval } from '../operator-changes.ts';
-import { type Call, type Route, route } from '../route.ts';
-import { typedSettings } from '../typed.ts';
-import { requestView } from './onboarding.ts';
+import { loadAccountFigures } from '../account-figures-store.ts';
+import { toResultOrApproval } from '../operator-changes.ts';
+import { type ConsoleCall, type Route, route } from '../route.ts';
+import { parseSettingInput } from '../user-input.ts';
+import { toRequestView } from './onboarding.ts';
 
-type AnyCall = Call<unknown, unknown>;
+type AnyCall = ConsoleCall<unknown, unknown>;
 type Enabling = ValueOf<NonNullable<typeof enablePayments.body>>;
 
 export const operatorPaymentRoutes: readonly Route[] = [
   route(listActivationRequests, async ({ services }) => {
-    const names = await namesOf(services);
+    const names = await listAccountNames(services);
     const requests = await services.requests.listAll();
     return {
       requests: requests.map((request) => ({
         account: request.account,
         account_name: names.get(request.account) ?? '',
-        request: requestView(request),
+        request: toRequestView(request),
       })),
     };
   }),
@@ -33,13 +33,13 @@ export const operatorPaymentRoutes: readonly Route[] = [
     const { services, body, origin } = call;
     const { answer = '' } = body;
     assertDisplayable(answer, 'answer');
-    const request = await requestOfPath(call);
+    const request = await findRequestOfPath(call);
     const { account, environment } = request;
     // In one unit, so that nobody withdraws what was enabled: when it fails, the request waits as before.
     const along = await services.requests.buildDecision(request, 'approved', answer, call);
     const more = { along, answered: { id: request.id, answer } };
-    return resultOrApproval(async () => {
-      await services.activations.enable({ account, environment }, enablingOf(body), origin, more);
+    return toResultOrApproval(async () => {
+      await services.activations.enable({ account, environment }, parseEnabling(body), origin, more);
       return { done: true };
     });
   }),
@@ -47,49 +47,47 @@ export const operatorPaymentRoutes: readonly Route[] = [
   route(declineActivation, async (call) => {
     const { answer } = call.body;
     assertDisplayable(answer, 'answer');
-    await call.services.requests.decide(await requestOfPath(call), 'declined', answer, call);
+    await call.services.requests.decide(await findRequestOfPath(call), 'declined', answer, call);
     return { done: true };
   }),
 
   route(listProcessors, async ({ services, now }) => {
-    const { processors } = await readFigures(services.database, services.keyring, now);
-    const names = await namesOf(services);
-    const doubtful = await listInDoubtPayments(services.database, services.keyring);
+    const { processors } = await loadAccountFigures(services.database, services.keyring, now);
+    const names = await listAccountNames(services);
+    const inDoubt = await listInDoubtPayments(services.database, services.keyring);
     return {
       processors: services.activations.processors.map((name) => ({
         name,
         is_simulator: name === SIMULATOR,
-        settings: services.activations.listSettings(name).map(settingView),
-        sandbox_accounts: countIn(processors, 'sandbox', name),
-        production_accounts: countIn(processors, 'production', name),
+        settings: services.activations.listSettings(name).map(toSettingView),
+        sandbox_accounts: countAccounts(processors, 'sandbox', name),
+        production_accounts: countAccounts(processors, 'production', name),
       })),
-      doubtful: doubtful.map(
-        ({ tenant, id, processor, operationInProgress: operation, status, schedule, createdAt, payment }) => ({
-          ...tenant,
-          account_name: names.get(tenant.account) ?? '',
-          id,
-          processor,
-          operation: operation ?? null,
-          status,
-          since: iso8601(schedule.inDoubtSince ?? createdAt),
-          problem: payment?.lastProblem ?? null,
-        }),
-      ),
+      doubtful: inDoubt.map(({ tenant, id, processor, operationInProgress, status, schedule, createdAt, payment }) => ({
+        ...tenant,
+        account_name: names.get(tenant.account) ?? '',
+        id,
+        processor,
+        operation: operationInProgress ?? null,
+        status,
+        since: iso8601(schedule.inDoubtSince ?? createdAt),
+        problem: payment?.lastProblem ?? null,
+      })),
     };
   }),
 ];
 
-const requestOfPath = ({ services, params }: AnyCall) =>
+const findRequestOfPath = ({ services, params }: AnyCall) =>
   services.requests.getPending(params['id'] ?? '', params['request'] ?? '');
 
 /** What an operator gave, for `Activations`. Throws `invalid_field`. */
-export const enablingOf = ({ processor, settings = [], force = false }: Enabling) => ({
+export const parseEnabling = ({ processor, settings = [], force = false }: Enabling) => ({
   processor,
   force,
-  settings: typedSettings(settings),
+  settings: parseSettingInput(settings),
 });
 
-export const settingView = (setting: SettingView) => ({
+export const toSettingView = (setting: SettingView) => ({
   name: setting.name,
   about: setting.description,
   value: setting.value ?? null,
@@ -101,8 +99,8 @@ export const settingView = (setting: SettingView) => ({
 });
 
 /** Of all accounts, by their ids. */
-export const namesOf = async ({ accounts }: AnyCall['services']): Promise<ReadonlyMap<string, string>> =>
+export const listAccountNames = async ({ accounts }: AnyCall['services']): Promise<ReadonlyMap<string, string>> =>
   new Map((await accounts.list()).map(({ id, name }) => [id, name]));
 
-const countIn = (processors: ReadonlyMap<string, string>, environment: Environment, name: string): number =>
+const countAccounts = (processors: ReadonlyMap<string, string>, environment: Environment, name: string): number =>
   [...processors].filter(([place, processor]) => processor === name && place.startsWith(`${environment}/`)).length;

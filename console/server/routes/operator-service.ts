@@ -6,19 +6,19 @@ import { countInDoubt } from '../../../src/payments/payment-store.ts';
 import { headIsSealed } from '../../../src/storage/journal.ts';
 import { listWrappedKeys } from '../../../src/storage/key-store.ts';
 import { schemaVersion } from '../../../src/storage/migrate.ts';
-import { INACTIVE_MS } from '../../people/inactivity.ts';
+import { INACTIVE_MS } from '../../people/inactive-users.ts';
 import { countBlockedPasswords, countInactive } from '../../people/sign-in-state-store.ts';
 import { showHealth, showKeyring } from '../../wire/operator.ts';
-import { checksOf, FINDINGS } from '../health.ts';
+import { FINDINGS, runHealthChecks } from '../health.ts';
 import { type ConsoleServices, type Route, route } from '../route.ts';
-import { namesOf } from './operator-payments.ts';
+import { listAccountNames } from './operator-payments.ts';
 
 const MIB = 2 ** 20;
 
 export const operatorServiceRoutes: readonly Route[] = [
   route(showKeyring, async ({ services }) => ({
     // In the order of versions, so that the newest of each comes last.
-    keys: [...newestOf(await listWrappedKeys(services.database))].map((key) => ({
+    keys: [...listNewest(await listWrappedKeys(services.database))].map((key) => ({
       account: key.account,
       environment: key.environment,
       purpose: key.purpose,
@@ -30,41 +30,41 @@ export const operatorServiceRoutes: readonly Route[] = [
   })),
 
   route(showHealth, async ({ services, now }) => {
-    const { about, database, time } = services;
+    const { serviceInfo, database, time } = services;
     const isReady = await database.isAlive();
-    const doubtfulPayments = await countInDoubt(database);
+    const inDoubtPayments = await countInDoubt(database);
     const counts = await new AlteredRows(services).counts();
     const alteredRows = [...counts.values()].reduce((sum, count) => sum + count, 0);
-    const proxyCertificates = await proxyCertificatesOf(services);
-    const certificateEnd = about.certificateEnd();
+    const proxyCertificates = await listProxyCertificates(services);
+    const certificateEnd = serviceInfo.certificateEnd();
     const isTimeTrusted = time.read().distrust === undefined;
-    const vitals = {
+    const inputs = {
       now,
       isReady,
       isTimeTrusted,
-      doubtfulPayments,
+      inDoubtPayments,
       alteredRows,
       inactiveUsers: await countInactive(database, now - INACTIVE_MS),
       blockedPasswords: await countBlockedPasswords(database),
       certificateEnd,
       waitingWrites: database.waiting,
-      coreDumps: about.coreDumps,
+      coreDumps: serviceInfo.coreDumps,
     };
     const proxyEnds = proxyCertificates.map(({ end }) => end);
     return {
       ready: isReady,
-      version: about.version,
+      version: serviceInfo.version,
       node: process.version,
-      database: about.isShared ? 'postgres' : 'sqlite',
+      database: serviceInfo.isShared ? 'postgres' : 'sqlite',
       schema: await schemaVersion(database),
-      started_at: iso8601(about.startedAt),
+      started_at: iso8601(serviceInfo.startedAt),
       now: iso8601(now),
       waiting_writes: database.waiting,
       memory_mib: Math.round(process.memoryUsage().rss / MIB),
-      doubtful_payments: doubtfulPayments,
+      doubtful_payments: inDoubtPayments,
       certificate_expires_at: timeOrNull(certificateEnd),
       proxy_certificates: proxyCertificates.map(({ end, ...each }) => ({ ...each, expires_at: iso8601(end) })),
-      checks: checksOf({ ...vitals, proxyEnds, isLogSealed: await isLogSealed(services) }).map(
+      checks: runHealthChecks({ ...inputs, proxyEnds, isLogSealed: await isLogSealed(services) }).map(
         ({ endsAt, ...check }) => ({ ...check, ends_at: timeOrNull(endsAt), text: FINDINGS[check.finding] }),
       ),
     };
@@ -72,12 +72,12 @@ export const operatorServiceRoutes: readonly Route[] = [
 ];
 
 /** Of each scope and purpose. */
-const newestOf = <T extends { account: string; environment: string; purpose: string }>(keys: readonly T[]) =>
+const listNewest = <T extends { account: string; environment: string; purpose: string }>(keys: readonly T[]) =>
   new Map(keys.map((key) => [`${key.environment}/${key.account}/${key.purpose}`, key])).values();
 
 /** The next to end first. */
-async function proxyCertificatesOf(services: ConsoleServices) {
-  const names = await namesOf(services);
+async function listProxyCertificates(services: ConsoleServices) {
+  const names = await listAccountNames(services);
   return (await services.configurations.certificateEnds())
     .map(({ account, environment, certificate: which, at: end }) => ({
       account,

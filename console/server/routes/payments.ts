@@ -7,11 +7,11 @@ import { AMOUNT_EXPECTED } from '../../../src/payments/payment.ts';
 import type { PaymentFilter } from '../../../src/payments/payment-filter.ts';
 import type { ListedPayment } from '../../../src/payments/payment-store.ts';
 import { listPayments, showPayment } from '../../wire/payments.ts';
-import { saidAs } from '../refusals.ts';
-import { type Call, type Route, route } from '../route.ts';
-import { isId, typedTime } from '../typed.ts';
-import { paymentOf } from './payment-found.ts';
-import { listedPayment, shownPayment } from './payment-view.ts';
+import { translateErrors } from '../error-translation.ts';
+import { type ConsoleCall, type Route, route } from '../route.ts';
+import { isId, parseTimeInput } from '../user-input.ts';
+import { loadPayment } from './load-payment.ts';
+import { toListedPayment, toPaymentView } from './payment-view.ts';
 
 type Search = ValueOf<NonNullable<typeof listPayments.body>>;
 
@@ -19,25 +19,21 @@ export const paymentRoutes: readonly Route[] = [
   route(listPayments, async (call) => {
     const { services, tenant, body } = call;
     if (body.id !== undefined)
-      return { payments: (await withId(call, body.id)).map(listedPayment), next: null, looked_back_to: null };
-    const {
-      items,
-      cursor,
-      searchedUntil: lookedUntil,
-    } = await services.paymentListing.list(tenant, filterOf(body), body.cursor);
-    return { payments: items.map(listedPayment), next: cursor ?? null, looked_back_to: timeOrNull(lookedUntil) };
+      return { payments: (await findById(call, body.id)).map(toListedPayment), next: null, looked_back_to: null };
+    const { items, cursor, searchedUntil } = await services.paymentListing.list(tenant, parseFilter(body), body.cursor);
+    return { payments: items.map(toListedPayment), next: cursor ?? null, looked_back_to: timeOrNull(searchedUntil) };
   }),
 
-  route(showPayment, async (call) => shownPayment(...(await paymentOf(call)))),
+  route(showPayment, async (call) => toPaymentView(...(await loadPayment(call)))),
 ];
 
-async function withId(
-  { services, tenant }: Pick<Call<unknown, unknown>, 'services' | 'tenant'>,
+async function findById(
+  { services, tenant }: Pick<ConsoleCall<unknown, unknown>, 'services' | 'tenant'>,
   id: string,
 ): Promise<ListedPayment[]> {
   if (!isId(id)) return [];
   try {
-    const { payment, inDoubtSince } = await saidAs({}, () => services.paymentListing.detail(tenant, id));
+    const { payment, inDoubtSince } = await translateErrors({}, () => services.paymentListing.detail(tenant, id));
     return [{ ...payment, inDoubtSince, payment }];
   } catch (error) {
     if (error instanceof Failure && error.code === 'unknown_record') return [];
@@ -46,7 +42,7 @@ async function withId(
 }
 
 /** Throws `invalid_field`. */
-function filterOf(body: Search): PaymentFilter {
+function parseFilter(body: Search): PaymentFilter {
   const { status, type, processor, reference_code: referenceCode, last_four: lastFour } = body;
   const currency = body.currency === undefined ? undefined : parseCurrency(body.currency);
   if (body.currency !== undefined && currency === undefined) throw invalid('currency', 'expected a code of ISO 4217');
@@ -62,7 +58,7 @@ function filterOf(body: Search): PaymentFilter {
     referenceCode,
     lastFour,
     isInDoubt: body.doubtful === 'yes' ? true : undefined,
-    from: typedTime(body.from, 'from'),
-    to: typedTime(body.to, 'to'),
+    from: parseTimeInput(body.from, 'from'),
+    to: parseTimeInput(body.to, 'to'),
   };
 }

@@ -1,6 +1,6 @@
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
 import type { Json } from '../../../src/kernel/json.ts';
-import type { FactorView } from '../../people/own-factors.ts';
+import type { FactorView } from '../../people/factor-management.ts';
 import type { Session } from '../../people/session.ts';
 import {
   addPasskey,
@@ -9,91 +9,93 @@ import {
   beginTotp,
   changeEmail,
   changePassword,
+  createRecoveryCodes,
   editProfile,
-  endOtherSessions,
-  endSession,
-  makeRecoveryCodes,
   removeFactor,
   renamePasskey,
+  revokeOtherSessions,
+  revokeSession,
   showProfile,
 } from '../../wire/profile.ts';
 import { type Route, route } from '../route.ts';
-import { sessionView } from './session.ts';
+import { loadSessionView } from './session.ts';
 
 export const profileRoutes: readonly Route[] = [
   route(showProfile, async ({ services: { people }, session, person }) => {
-    const { factors, recoveryCodes } = await people.ownFactors.list(person.id);
+    const { factors, recoveryCodes } = await people.factorManagement.list(person.id);
     const sessions = await people.sessions.list(person.id);
     const others = sessions.filter(({ id }) => id !== session.id);
     return {
-      factors: factors.map(factorView),
+      factors: factors.map(toFactorView),
       recovery_codes_left: recoveryCodes,
-      sessions: [placeView(session, true), ...others.map((each) => placeView(each, false))],
+      sessions: [toSessionView(session, true), ...others.map((each) => toSessionView(each, false))],
     };
   }),
 
   route(editProfile, async (call) => {
     const { name, language } = call.body;
     const changes = { ...(name !== undefined && { name }), ...(language !== undefined && { language }) };
-    await call.services.people.people.edit(call.session, changes, call.visitor);
-    return sessionView(call, call.session);
+    await call.services.people.people.edit(call.session, changes, call.client);
+    return loadSessionView(call, call.session);
   }),
 
   route(changeEmail, async (call) => {
-    await call.services.people.people.changeEmail(call.session, call.body.email, call.visitor);
-    return sessionView(call, call.session);
+    await call.services.people.people.changeEmail(call.session, call.body.email, call.client);
+    return loadSessionView(call, call.session);
   }),
 
-  route(changePassword, async ({ services: { people }, session, visitor, body }) => {
-    await people.people.changePassword(session, { current: body.current, next: body.password }, visitor);
+  route(changePassword, async ({ services: { people }, session, client, body }) => {
+    await people.people.changePassword(session, { current: body.current, next: body.password }, client);
     return { done: true };
   }),
 
-  route(beginTotp, async ({ services: { people }, session }) => ({ totp: await people.ownFactors.beginTotp(session) })),
+  route(beginTotp, async ({ services: { people }, session }) => ({
+    totp: await people.factorManagement.beginTotp(session),
+  })),
 
-  route(addTotp, async ({ services: { people }, session, visitor, body }) => {
-    await people.ownFactors.confirmTotp(session, body.code, visitor);
+  route(addTotp, async ({ services: { people }, session, client, body }) => {
+    await people.factorManagement.confirmTotp(session, body.code, client);
     return { done: true };
   }),
 
   route(beginPasskey, async ({ services: { people }, session, relyingParty }) => {
-    const options = await people.ownFactors.passkeyOptions(session, relyingParty);
+    const options = await people.factorManagement.passkeyOptions(session, relyingParty);
     return { options: options as unknown as Json };
   }),
 
-  route(addPasskey, async ({ services: { people }, session, visitor, relyingParty, body }) => {
-    const made = { response: body.credential, label: body.label };
-    await people.ownFactors.confirmPasskey(session, made, relyingParty, visitor);
+  route(addPasskey, async ({ services: { people }, session, client, relyingParty, body }) => {
+    const registration = { response: body.credential, label: body.label };
+    await people.factorManagement.confirmPasskey(session, registration, relyingParty, client);
     return { done: true };
   }),
 
-  route(renamePasskey, async ({ services: { people }, session, visitor, params, body }) => {
-    await people.ownFactors.rename(session, params['id'] ?? '', body.label, visitor);
+  route(renamePasskey, async ({ services: { people }, session, client, params, body }) => {
+    await people.factorManagement.rename(session, params['id'] ?? '', body.label, client);
     return { done: true };
   }),
 
-  route(removeFactor, async ({ services: { people }, session, visitor, params }) => {
-    await people.ownFactors.remove(session, params['id'] ?? '', visitor);
+  route(removeFactor, async ({ services: { people }, session, client, params }) => {
+    await people.factorManagement.remove(session, params['id'] ?? '', client);
     return { done: true };
   }),
 
-  route(makeRecoveryCodes, async ({ services: { people }, session, visitor }) => ({
-    recovery_codes: await people.ownFactors.newRecoveryCodes(session, visitor),
+  route(createRecoveryCodes, async ({ services: { people }, session, client }) => ({
+    recovery_codes: await people.factorManagement.newRecoveryCodes(session, client),
   })),
 
-  route(endSession, async ({ services: { people }, session, visitor, params, forget }) => {
-    await people.sessions.revoke(session, params['id'] ?? '', visitor);
-    if (params['id'] === session.id) forget();
+  route(revokeSession, async ({ services: { people }, session, client, params, clearSessionCookie }) => {
+    await people.sessions.revoke(session, params['id'] ?? '', client);
+    if (params['id'] === session.id) clearSessionCookie();
     return { done: true };
   }),
 
-  route(endOtherSessions, async ({ services: { people }, session, visitor }) => {
-    await people.sessions.revokeOthers(session, visitor);
+  route(revokeOtherSessions, async ({ services: { people }, session, client }) => {
+    await people.sessions.revokeOthers(session, client);
     return { done: true };
   }),
 ];
 
-const factorView = ({ id, kind, label, createdAt, lastUsedAt }: FactorView) => ({
+const toFactorView = ({ id, kind, label, createdAt, lastUsedAt }: FactorView) => ({
   id,
   kind,
   label,
@@ -101,11 +103,11 @@ const factorView = ({ id, kind, label, createdAt, lastUsedAt }: FactorView) => (
   last_used_at: timeOrNull(lastUsedAt),
 });
 
-const placeView = ({ id, address, userAgent, createdAt, seenAt }: Session, isCurrent: boolean) => ({
+const toSessionView = ({ id, address, userAgent, createdAt, lastActiveAt }: Session, isCurrent: boolean) => ({
   id,
   is_current: isCurrent,
   address,
   agent: userAgent,
   created_at: iso8601(createdAt),
-  seen_at: iso8601(seenAt),
+  seen_at: iso8601(lastActiveAt),
 });

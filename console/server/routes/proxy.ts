@@ -5,42 +5,47 @@ import type { Changes } from '../../../src/proxy/configurations.ts';
 import { describeConfiguration } from '../../../src/proxy/description.ts';
 import { settingsTable } from '../../../src/proxy/settings.ts';
 import { configureProxy, removeProxy, showProxy } from '../../wire/proxy.ts';
-import { saidAs } from '../refusals.ts';
-import { carriedOut, type Route, route } from '../route.ts';
-import { typedSettings } from '../typed.ts';
+import { translateErrors } from '../error-translation.ts';
+import { executed, type Route, route } from '../route.ts';
+import { parseSettingInput } from '../user-input.ts';
 
 export const proxyRoutes: readonly Route[] = [
   route(showProxy, async ({ services: { configurations }, tenant, now }) =>
-    shown(await saidAs({}, () => configurations.get(tenant)), now),
+    toConfigurationView(await translateErrors({}, () => configurations.get(tenant)), now),
   ),
 
   route(
     configureProxy,
     async ({ services: { configurations }, tenant, body, origin, now, consent }) => {
-      const changes = changesOf(body);
+      const changes = parseChanges(body);
       const right = { consent, isMember: true };
-      return carriedOut(shown(await saidAs({}, () => configurations.configure(tenant, changes, origin, right)), now));
+      return executed(
+        toConfigurationView(
+          await translateErrors({}, () => configurations.configure(tenant, changes, origin, right)),
+          now,
+        ),
+      );
     },
     async ({ services: { configurations }, tenant, body }) =>
-      saidAs({}, () => configurations.preview(tenant, changesOf(body))),
+      translateErrors({}, () => configurations.preview(tenant, parseChanges(body))),
   ),
 
   route(removeProxy, async ({ services: { configurations }, tenant, origin, consent }) => {
     await configurations.remove(tenant, origin, { consent, isMember: true });
-    return carriedOut({ done: true });
+    return executed({ done: true });
   }),
 ];
 
 type Body = ValueOf<NonNullable<typeof configureProxy.body>>;
 
 /** Throws `invalid_field`, `not_possible`. */
-function changesOf(body: Body): Changes {
+function parseChanges(body: Body): Changes {
   const files = {
-    processorPublicKey: bytesOf(body.processor_public_key),
-    merchantPrivateKey: bytesOf(body.merchant_private_key),
-    merchantCertificate: bytesOf(body.merchant_certificate),
+    processorPublicKey: toBytes(body.processor_public_key),
+    merchantPrivateKey: toBytes(body.merchant_private_key),
+    merchantCertificate: toBytes(body.merchant_certificate),
   };
-  const settings = typedSettings(body.settings ?? []);
+  const settings = parseSettingInput(body.settings ?? []);
   const isEmpty = Object.keys(settings).length === 0 && Object.values(files).every((each) => each === undefined);
   if (isEmpty)
     throw new Failure('not_possible', {
@@ -50,18 +55,18 @@ function changesOf(body: Body): Changes {
 }
 
 /** As a file on disk would hold it. */
-const bytesOf = (text: string | undefined): Uint8Array | undefined =>
+const toBytes = (text: string | undefined): Uint8Array | undefined =>
   text === undefined ? undefined : Buffer.from(text, 'utf8');
 
-function shown(configuration: Configuration, now: number) {
+function toConfigurationView(configuration: Configuration, now: number) {
   const { processor_public_key, merchant_private_key, merchant_certificate } = describeConfiguration(
     configuration,
     now,
   );
   return {
-    processor_public_keys: inOrder(processor_public_key),
-    merchant_private_keys: inOrder(merchant_private_key),
-    merchant_certificates: inOrder(merchant_certificate),
+    processor_public_keys: listVersions(processor_public_key),
+    merchant_private_keys: listVersions(merchant_private_key),
+    merchant_certificates: listVersions(merchant_certificate),
     settings: settingsTable(configuration.settings).map(({ isSet, value, fallback, isSecret, ...setting }) => ({
       ...setting,
       is_set: isSet,
@@ -75,11 +80,11 @@ function shown(configuration: Configuration, now: number) {
 type Dated<T> = Omit<T, 'next'> & { readonly from: string | null };
 
 /** What is in use, then what waits. */
-function inOrder<T extends { readonly next: (Omit<T, 'next'> & { readonly from: string }) | null }>(
+function listVersions<T extends { readonly next: (Omit<T, 'next'> & { readonly from: string }) | null }>(
   described: T | null,
 ): Dated<T>[] {
   if (described === null) return [];
   const { next, ...current } = described;
-  const inUse = { ...current, from: null };
-  return next === null ? [inUse] : [inUse, next];
+  const active = { ...current, from: null };
+  return next === null ? [active] : [active, next];
 }

@@ -5,113 +5,113 @@ import { Failure } from '../../../src/kernel/failure.ts';
 import type { Json } from '../../../src/kernel/json.ts';
 import type { Membership } from '../../people/membership-store.ts';
 import type { Profile } from '../../people/people.ts';
-import type { Offered, Proof } from '../../people/proof.ts';
+import type { AvailableFactors, Proof } from '../../people/proof.ts';
 import { OPERATOR, ROLES } from '../../people/roles.ts';
-import { IDLE_MS, isSignedIn, type Session, type Stage, steppedUpUntil } from '../../people/session.ts';
-import type { Grant } from '../../people/sessions.ts';
+import { IDLE_MS, isSignedIn, type Session, type SessionStage, steppedUpUntil } from '../../people/session.ts';
+import type { IssuedSession } from '../../people/sessions.ts';
 import {
-  beginPasskeyAlone,
+  beginPasskeyOnly,
   beginPasskeySignIn,
   beginPasskeyStepUp,
   showSession,
   signIn,
   signInByCode,
   signInByPasskey,
-  signInByPasskeyAlone,
+  signInByPasskeyOnly,
   signOut,
   stepUpByCode,
   stepUpByPasskey,
 } from '../../wire/session.ts';
-import { shownStatus } from '../onboarding.ts';
-import { type ConsoleServices, type Route, route, type Visit, visitRoute } from '../route.ts';
+import { effectiveStatus } from '../onboarding.ts';
+import { type ConsoleServices, type PublicCall, publicRoute, type Route, route } from '../route.ts';
 
-type AnyVisit = Visit<unknown, unknown>;
+type AnyPublicCall = PublicCall<unknown, unknown>;
 
 export const sessionRoutes: readonly Route[] = [
-  visitRoute(showSession, async (visit) => {
-    const { services, session } = visit;
-    const { about } = services;
+  publicRoute(showSession, async (call) => {
+    const { services, session } = call;
+    const { serviceInfo } = services;
     return {
-      stage: shownStage(session),
-      methods: session === undefined || session.stage === 'joining' ? [] : await methodsOf(services, session),
+      stage: toStageView(session),
+      methods: session === undefined || session.stage === 'enrolling' ? [] : await listMethods(services, session),
       csrf_token: session?.csrf ?? null,
-      session: session !== undefined && isSignedIn(session) ? await sessionView(visit, session) : null,
-      environments: ENVIRONMENTS.map((name) => ({ name, url: about.urlOf(name) })),
-      authority: about.authority() ?? null,
-      version: about.version,
+      session: session !== undefined && isSignedIn(session) ? await loadSessionView(call, session) : null,
+      environments: ENVIRONMENTS.map((name) => ({ name, url: serviceInfo.apiUrl(name) })),
+      authority: serviceInfo.caCertificate() ?? null,
+      version: serviceInfo.version,
     };
   }),
 
-  visitRoute(signIn, async ({ services, body, visitor, follow }) => {
-    const grant = await services.people.signIn.givePassword(body, visitor);
-    follow(grant);
-    return { methods: await methodsOf(services, grant.session), csrf_token: grant.session.csrf };
+  publicRoute(signIn, async ({ services, body, client, setSessionCookie }) => {
+    const issued = await services.people.signIn.submitPassword(body, client);
+    setSessionCookie(issued);
+    return { methods: await listMethods(services, issued.session), csrf_token: issued.session.csrf };
   }),
 
-  visitRoute(signInByCode, (visit) => signedIn(visit, proofOf(visit.body.code))),
+  publicRoute(signInByCode, (call) => completeSignIn(call, toProof(call.body.code))),
 
-  visitRoute(beginPasskeySignIn, async (visit) => challenge(visit)),
+  publicRoute(beginPasskeySignIn, async (call) => createChallenge(call)),
 
-  visitRoute(signInByPasskey, (visit) => signedIn(visit, passkeyProof(visit, visit.body.credential))),
+  publicRoute(signInByPasskey, (call) => completeSignIn(call, toPasskeyProof(call, call.body.credential))),
 
-  visitRoute(beginPasskeyAlone, async ({ services, relyingParty }) => {
-    const options = await services.people.signIn.passkeyChallenge(relyingParty);
+  publicRoute(beginPasskeyOnly, async ({ services, relyingParty }) => {
+    const options = await services.people.signIn.createPasskeyChallenge(relyingParty);
     return { options: options as unknown as Json };
   }),
 
-  visitRoute(signInByPasskeyAlone, async (visit) => {
-    const { services, relyingParty, visitor, body } = visit;
-    return enter(visit, await services.people.signIn.givePasskey(body.credential, relyingParty, visitor));
+  publicRoute(signInByPasskeyOnly, async (call) => {
+    const { services, relyingParty, client, body } = call;
+    return startSession(call, await services.people.signIn.submitPasskey(body.credential, relyingParty, client));
   }),
 
-  visitRoute(signOut, async ({ services, session, visitor, forget }) => {
-    if (session !== undefined) await services.people.signIn.signOut(session, visitor);
-    forget();
+  publicRoute(signOut, async ({ services, session, client, clearSessionCookie }) => {
+    if (session !== undefined) await services.people.signIn.signOut(session, client);
+    clearSessionCookie();
     return { done: true };
   }),
 
-  route(stepUpByCode, (call) => steppedUp(call, proofOf(call.body.code))),
+  route(stepUpByCode, (call) => completeStepUp(call, toProof(call.body.code))),
 
-  route(beginPasskeyStepUp, async (call) => challenge(call)),
+  route(beginPasskeyStepUp, async (call) => createChallenge(call)),
 
-  route(stepUpByPasskey, (call) => steppedUp(call, passkeyProof(call, call.body.credential))),
+  route(stepUpByPasskey, (call) => completeStepUp(call, toPasskeyProof(call, call.body.credential))),
 ];
 
 /** Codes of apps are digits alone, recovery codes never. */
-const proofOf = (code: string): Proof => ({
+const toProof = (code: string): Proof => ({
   kind: /^[0-9\s]+$/.test(code) ? 'totp' : 'recovery-code',
   code,
 });
 
-const passkeyProof = ({ relyingParty }: AnyVisit, response: unknown): Proof => ({
+const toPasskeyProof = ({ relyingParty }: AnyPublicCall, response: unknown): Proof => ({
   kind: 'passkey',
   response,
   relyingParty,
 });
 
-async function signedIn(visit: AnyVisit, proof: Proof) {
-  const { services, visitor } = visit;
-  const grant = await services.people.signIn.giveFactor(mustBeThere(visit), proof, visitor);
-  return enter(visit, grant);
+async function completeSignIn(call: AnyPublicCall, proof: Proof) {
+  const { services, client } = call;
+  const issued = await services.people.signIn.submitFactor(assertSession(call), proof, client);
+  return startSession(call, issued);
 }
 
-async function steppedUp(visit: AnyVisit, proof: Proof) {
-  const { services, visitor } = visit;
-  return enter(visit, await services.people.signIn.stepUp(mustBeThere(visit), proof, visitor));
+async function completeStepUp(call: AnyPublicCall, proof: Proof) {
+  const { services, client } = call;
+  return startSession(call, await services.people.signIn.stepUp(assertSession(call), proof, client));
 }
 
 /** Nobody need know of the seconds in which an old secret is still good. */
-const shownStage = (session: Session | undefined): Exclude<Stage, 'replaced'> | 'nobody' =>
+const toStageView = (session: Session | undefined): Exclude<SessionStage, 'replaced'> | 'nobody' =>
   session === undefined ? 'nobody' : session.stage === 'replaced' ? 'signed-in' : session.stage;
 
-async function challenge(visit: AnyVisit) {
-  const { services, relyingParty } = visit;
-  const options = await services.people.signIn.challenge(mustBeThere(visit), relyingParty);
+async function createChallenge(call: AnyPublicCall) {
+  const { services, relyingParty } = call;
+  const options = await services.people.signIn.createChallenge(assertSession(call), relyingParty);
   return { options: options as unknown as Json };
 }
 
-async function methodsOf({ people }: ConsoleServices, session: Session) {
-  const { totp, passkeys, recoveryCodes }: Offered = await people.signIn.offered(session);
+async function listMethods({ people }: ConsoleServices, session: Session) {
+  const { totp, passkeys, recoveryCodes }: AvailableFactors = await people.signIn.availableFactors(session);
   return [
     ...(totp ? (['totp'] as const) : []),
     ...(passkeys > 0 ? (['passkey'] as const) : []),
@@ -120,43 +120,43 @@ async function methodsOf({ people }: ConsoleServices, session: Session) {
 }
 
 /** The session of a visit at a stage that needs one. */
-export function mustBeThere({ session }: AnyVisit): Session {
+export function assertSession({ session }: AnyPublicCall): Session {
   if (session === undefined) throw new Failure('not_signed_in');
   return session;
 }
 
 /** The browser goes on with the secret of a new stage; returns what it is told of the session. */
-export function enter(visit: AnyVisit, grant: Grant) {
-  visit.follow(grant);
-  return sessionView(visit, grant.session);
+export function startSession(call: AnyPublicCall, issued: IssuedSession) {
+  call.setSessionCookie(issued);
+  return loadSessionView(call, issued.session);
 }
 
 /** Of somebody who is signed in: who they are, and what they may do where. */
-export async function sessionView({ services, now }: AnyVisit, session: Session) {
+export async function loadSessionView({ services, now }: AnyPublicCall, session: Session) {
   const { people, team } = services.people;
-  const person = await people.profile(session.person);
+  const person = await people.findProfile(session.person);
   if (person === undefined) throw new Failure('not_signed_in');
-  const memberships = await team.membershipsOf(person.id);
+  const memberships = await team.listMembershipsOf(person.id);
   return {
-    person: personView(person),
+    person: toPersonView(person),
     is_operator: memberships.some(({ account }) => account === OPERATOR.account),
-    memberships: await membershipViews(services, memberships),
+    memberships: await listMembershipViews(services, memberships),
     csrf_token: session.csrf,
     idle_seconds: IDLE_MS / SECOND,
-    ends_at: iso8601(session.endsAt),
+    ends_at: iso8601(session.expiresAt),
     stepped_up_until: timeOrNull(steppedUpUntil(session, now)),
   };
 }
 
-const personView = ({ id, name, email, language }: Profile) => ({ id, name, email, language });
+const toPersonView = ({ id, name, email, language }: Profile) => ({ id, name, email, language });
 
-async function membershipViews({ accounts, database }: ConsoleServices, memberships: readonly Membership[]) {
+async function listMembershipViews({ accounts, database }: ConsoleServices, memberships: readonly Membership[]) {
   const views = memberships.map(async ({ account: id, role }) => {
     const account = id === OPERATOR.account ? undefined : await accounts.find(id);
     if (account === undefined) return [];
     const { name, dualControl } = account;
-    const status = shownStatus(account, (await keyProgress(database, id)).get('production')?.isUsed === true);
-    return [{ account: id, name, status, role, capabilities: ROLES[role], production_by_two: dualControl }];
+    const status = effectiveStatus(account, (await keyProgress(database, id)).get('production')?.isUsed === true);
+    return [{ account: id, name, status, role, capabilities: ROLES[role], dual_control: dualControl }];
   });
   return (await Promise.all(views)).flat();
 }

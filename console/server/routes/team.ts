@@ -2,36 +2,29 @@ import { toSummaryLines } from '../../../src/accounts/approval-summary.ts';
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import type { Invitation } from '../../people/invitation-store.ts';
-import type { Link } from '../../people/invitations.ts';
+import type { InvitationLink } from '../../people/invitations.ts';
 import { type Authority, mayReset } from '../../people/roles.ts';
 import type { Member } from '../../people/team.ts';
-import {
-  changeRole,
-  inviteToTeam,
-  removeFromTeam,
-  resetPerson,
-  showTeam,
-  withdrawInvitation,
-} from '../../wire/team.ts';
-import { type Call, carriedOut, type Route, route } from '../route.ts';
+import { changeRole, inviteToTeam, removeFromTeam, resetMember, revokeInvitation, showTeam } from '../../wire/team.ts';
+import { type ConsoleCall, executed, type Route, route } from '../route.ts';
 
-type AnyCall = Call<unknown, unknown>;
+type AnyCall = ConsoleCall<unknown, unknown>;
 
 export const teamRoutes: readonly Route[] = [
-  route(showTeam, (call) => teamView(call, call.account)),
+  route(showTeam, (call) => loadTeamView(call, call.account)),
 
   route(
     inviteToTeam,
-    async (call) => carriedOut(linkView(call, await invite(call, { account: call.account, ...call.body }))),
+    async (call) => executed(toLinkView(call, await invite(call, { account: call.account, ...call.body }))),
     async (call) => {
       const { services, account, body } = call;
       const to = { account, ...body };
-      const email = await services.people.invitations.checked(to, authorityOf(call));
+      const email = await services.people.invitations.validateInvitation(to, getAuthority(call));
       return toSummaryLines(Object.entries({ email, role: to.role }));
     },
   ),
 
-  route(withdrawInvitation, async ({ services: { people }, account, params, origin }) => {
+  route(revokeInvitation, async ({ services: { people }, account, params, origin }) => {
     await people.invitations.revoke(account, params['id'] ?? '', origin);
     return { done: true };
   }),
@@ -40,10 +33,10 @@ export const teamRoutes: readonly Route[] = [
     changeRole,
     async ({ services: { people }, account, params, body, origin }) => {
       await people.team.changeRole(account, params['person'] ?? '', body.role, origin);
-      return carriedOut({ done: true });
+      return executed({ done: true });
     },
     async (call) => {
-      const { name, email, role } = await memberOf(call);
+      const { name, email, role } = await getMemberOfPath(call);
       return toSummaryLines(Object.entries({ person: name, email, role_now: role, role: call.body.role }));
     },
   ),
@@ -54,22 +47,22 @@ export const teamRoutes: readonly Route[] = [
   }),
 
   route(
-    resetPerson,
-    async (call) => carriedOut(linkView(call, await resetMember(call, call.account))),
+    resetMember,
+    async (call) => executed(toLinkView(call, await createResetLink(call, call.account))),
     async (call) => {
-      const { person, name, email, role } = await memberOf(call);
-      await call.services.people.invitations.mustBeResettable(person, authorityOf(call));
+      const { person, name, email, role } = await getMemberOfPath(call);
+      await call.services.people.invitations.assertResettable(person, getAuthority(call));
       return toSummaryLines(Object.entries({ person: name, email, role }));
     },
   ),
 ];
 
 /** The one in the path. Throws `unknown_record`. */
-const memberOf = ({ services, account, params }: AnyCall): Promise<Member> =>
+const getMemberOfPath = ({ services, account, params }: AnyCall): Promise<Member> =>
   services.people.team.member(account, params['person'] ?? '');
 
 /** In whose name the caller acts. */
-const authorityOf = ({ account, role }: AnyCall): Authority => {
+const getAuthority = ({ account, role }: AnyCall): Authority => {
   if (role === undefined) throw new Failure('not_allowed');
   return { account, role };
 };
@@ -77,38 +70,38 @@ const authorityOf = ({ account, role }: AnyCall): Authority => {
 export const invite = (
   call: AnyCall,
   to: { readonly account: string; readonly role: Authority['role']; readonly email: string },
-): Promise<Link> => {
+): Promise<InvitationLink> => {
   const { account, role, email } = to;
-  return call.services.people.invitations.invite({ account, role, email }, authorityOf(call), call.origin);
+  return call.services.people.invitations.invite({ account, role, email }, getAuthority(call), call.origin);
 };
 
 /** A new way in for the person of the path, who has to be a member. Throws `unknown_record`, `not_allowed`. */
-export async function resetMember(call: AnyCall, account: string): Promise<Link> {
+export async function createResetLink(call: AnyCall, account: string): Promise<InvitationLink> {
   const { services, params, origin } = call;
   const { team, invitations } = services.people;
   const person = params['person'] ?? '';
-  if ((await team.roleIn(account, person)) === undefined) throw new Failure('unknown_record');
-  return invitations.reset(person, authorityOf(call), origin);
+  if ((await team.findRole(account, person)) === undefined) throw new Failure('unknown_record');
+  return invitations.reset(person, getAuthority(call), origin);
 }
 
 /** Where the caller reaches the console, who it is passed on to does too. */
-export const linkView = ({ relyingParty }: AnyCall, { secret, expiresAt }: Link) => ({
+export const toLinkView = ({ relyingParty }: AnyCall, { secret, expiresAt }: InvitationLink) => ({
   url: `${relyingParty.origin}/join#${secret}`,
   expires_at: iso8601(expiresAt),
 });
 
 /** The people of an account, and those who were invited. */
-export async function teamView(call: AnyCall, account: string) {
+export async function loadTeamView(call: AnyCall, account: string) {
   const { team, invitations } = call.services.people;
   const members = await team.members(account);
-  const seen = await call.services.people.sessions.lastSeenIn(account);
+  const lastActivity = await call.services.people.sessions.listLastActivity(account);
   return {
-    people: await Promise.all(members.map((member) => memberView(call, member, seen.get(member.person)))),
-    invitations: await Promise.all((await invitations.list(account)).map((each) => invitationView(call, each))),
+    people: await Promise.all(members.map((member) => loadMemberView(call, member, lastActivity.get(member.person)))),
+    invitations: await Promise.all((await invitations.list(account)).map((each) => loadInvitationView(call, each))),
   };
 }
 
-async function memberView(call: AnyCall, member: Member, seenAt: number | undefined) {
+async function loadMemberView(call: AnyCall, member: Member, seenAt: number | undefined) {
   const { person, name, email, role, signIn, lockedUntil, createdAt } = member;
   const { team } = call.services.people;
   return {
@@ -119,20 +112,23 @@ async function memberView(call: AnyCall, member: Member, seenAt: number | undefi
     is_you: person === call.person.id,
     sign_in: signIn,
     locked_until: timeOrNull(lockedUntil),
-    may_reset: mayReset(authorityOf(call), await team.membershipsOf(person)),
+    may_reset: mayReset(getAuthority(call), await team.listMembershipsOf(person)),
     last_seen_at: timeOrNull(seenAt),
     joined_at: iso8601(createdAt),
   };
 }
 
-async function invitationView(call: AnyCall, { id, email, person, role, by, createdAt, expiresAt }: Invitation) {
-  const whose = person === undefined ? undefined : await call.services.people.people.profile(person);
+async function loadInvitationView(
+  call: AnyCall,
+  { id, email, person, role, inviterName, createdAt, expiresAt }: Invitation,
+) {
+  const whose = person === undefined ? undefined : await call.services.people.people.findProfile(person);
   return {
     id,
     email: whose?.email ?? email ?? null,
     person: whose?.name ?? null,
     role: role ?? null,
-    invited_by: by ?? '',
+    invited_by: inviterName ?? '',
     created_at: iso8601(createdAt),
     expires_at: iso8601(expiresAt),
   };

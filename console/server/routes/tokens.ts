@@ -6,8 +6,8 @@ import { truncatePans } from '../../../src/kernel/pan.ts';
 import type { ListedToken } from '../../../src/vault/token-listing.ts';
 import type { TokenSearch } from '../../../src/vault/token-search.ts';
 import { deleteToken, listTokens, showToken, type TOKEN_SEARCHES } from '../../wire/records.ts';
-import { saidAs } from '../refusals.ts';
-import { type Call, carriedOut, type Route, route } from '../route.ts';
+import { translateErrors } from '../error-translation.ts';
+import { type ConsoleCall, executed, type Route, route } from '../route.ts';
 
 const SEARCHES: Readonly<Record<(typeof TOKEN_SEARCHES)[number], TokenSearch['by']>> = {
   token: 'token',
@@ -16,18 +16,18 @@ const SEARCHES: Readonly<Record<(typeof TOKEN_SEARCHES)[number], TokenSearch['by
   bin: 'bin',
 };
 
-const NAMES = { text: 'value' };
+const FIELD_NAMES = { text: 'value' };
 
 export const tokenRoutes: readonly Route[] = [
   route(listTokens, async ({ services: { tokenListing }, tenant, body }) => {
-    const search = searchOf(body);
-    const { items, cursor } = await saidAs(NAMES, () =>
+    const search = parseSearch(body);
+    const { items, cursor } = await translateErrors(FIELD_NAMES, () =>
       search === undefined ? tokenListing.list(tenant, body.cursor) : tokenListing.search(tenant, search, body.cursor),
     );
-    return { tokens: items.map(shown), next: cursor ?? null };
+    return { tokens: items.map(toTokenView), next: cursor ?? null };
   }),
 
-  route(showToken, async (call) => shown(await tokenOf(call))),
+  route(showToken, async (call) => toTokenView(await getTokenOfPath(call))),
 
   route(
     deleteToken,
@@ -35,21 +35,21 @@ export const tokenRoutes: readonly Route[] = [
       const { services, tenant, params, origin } = call;
       const [deletion] = await services.vault.delete(tenant, [params['token'] ?? ''], { origin });
       if (deletion?.deleted !== true) throw new Failure('unknown_record');
-      return carriedOut({ done: true });
+      return executed({ done: true });
     },
     async (call) => {
-      const { token, details } = await tokenOf(call);
+      const { token, details } = await getTokenOfPath(call);
       return toSummaryLines(Object.entries({ token, card: details?.truncated }));
     },
   ),
 ];
 
 /** The one in the path. Throws `unknown_record`. */
-async function tokenOf({
+async function getTokenOfPath({
   services: { tokenListing },
   tenant,
   params,
-}: Pick<Call<unknown, unknown>, 'services' | 'tenant' | 'params'>): Promise<ListedToken> {
+}: Pick<ConsoleCall<unknown, unknown>, 'services' | 'tenant' | 'params'>): Promise<ListedToken> {
   const { items } = await tokenListing.search(tenant, { by: 'token', text: params['token'] ?? '' });
   const [found] = items;
   if (found === undefined) throw new Failure('unknown_record');
@@ -57,7 +57,7 @@ async function tokenOf({
 }
 
 /** Undefined for all. Throws `invalid_field`. */
-function searchOf({
+function parseSearch({
   by,
   value,
 }: {
@@ -70,7 +70,7 @@ function searchOf({
   return { by: SEARCHES[by], text: value };
 }
 
-const shown = ({ token, scheme, isPersistent, createdAt, details }: ListedToken) => ({
+const toTokenView = ({ token, scheme, isPersistent, createdAt, details }: ListedToken) => ({
   token,
   card: details?.truncated ?? '',
   scheme,

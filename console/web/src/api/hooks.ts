@@ -93,7 +93,7 @@ export function useChange<Body, Data>(definition: Definition<Body, undefined, Da
         return await call(definition, args);
       } catch (error) {
         if (!(error instanceof CallError) || error.code !== 'step_up_required') throw error;
-        await stepUp(definition.byTwo);
+        await stepUp(definition.dualControl);
         return call(definition, args);
       }
     },

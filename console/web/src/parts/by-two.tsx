@@ -5,8 +5,8 @@ import { useMembership, useTenant } from '../session/tenant.ts';
 
 /** Do changes in the environment of the address wait for a second person? */
 export function useByTwo(): boolean {
-  const { production_by_two } = useMembership();
-  return useTenant().environment === 'production' && production_by_two;
+  const { dual_control } = useMembership();
+  return useTenant().environment === 'production' && dual_control;
 }
 
 /** Said before somebody asks for what will not happen at once. */

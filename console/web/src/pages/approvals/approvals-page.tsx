@@ -75,7 +75,7 @@ function Lists({ open, past }: { readonly open: readonly Approval[]; readonly pa
 
 function Nothing() {
   const { t } = useTranslation('approvals');
-  const { account, production_by_two: isOn, capabilities } = useMembership();
+  const { account, dual_control: isOn, capabilities } = useMembership();
   const maySet = capabilities.includes('account:settings');
   return (
     <EmptyState

@@ -1,7 +1,7 @@
 import { Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { Json } from '../../../../../src/kernel/json.ts';
-import { approve, carryOut, decline, withdrawApproval } from '../../../../wire/approvals.ts';
+import { approve, decline, executeApproval, withdrawApproval } from '../../../../wire/approvals.ts';
 import { useChange } from '../../api/hooks.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { noteDone } from '../../parts/notices.tsx';
@@ -76,7 +76,7 @@ function useDecisions(approval: Approval | undefined) {
   const approving = useChange(approve);
   const declining = useChange(decline);
   const withdrawing = useChange(withdrawApproval);
-  const doing = useChange(carryOut);
+  const doing = useChange(executeApproval);
   type Then = (result?: Json) => void;
   return {
     approve: {

@@ -1,12 +1,12 @@
 import type { ValueOf } from '../../../../../src/http/fields.ts';
-import type { listAuditOfService } from '../../../../wire/audit.ts';
+import type { listServiceAudit } from '../../../../wire/audit.ts';
 import { dayAsTime, onlyGiven, useFilters } from '../../parts/address-filters.ts';
 
 /** What records are looked for by. Days, not times. */
 const WORDS = ['action', 'environment', 'from', 'to', 'account'] as const;
 const TEXTS = ['actor', 'target', 'outcome'] as const;
 export type AuditFilters = Readonly<Record<(typeof WORDS)[number] | (typeof TEXTS)[number], string>>;
-type Wanted = ValueOf<NonNullable<typeof listAuditOfService.body>>;
+type Wanted = ValueOf<NonNullable<typeof listServiceAudit.body>>;
 
 export const useAuditFilters = () => useFilters(WORDS, TEXTS);
 

@@ -3,7 +3,7 @@ import { ChevronRight, Fingerprint, type LucideIcon, Smartphone } from 'lucide-r
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
-import { beginPasskeyJoining, joinByPasskey, joinByTotp } from '../../../../wire/session.ts';
+import { beginPasskeyEnrollment, enrollByPasskey, enrollByTotp } from '../../../../wire/session.ts';
 import { call, setCsrfToken } from '../../api/call.ts';
 import { useOnce } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
@@ -13,7 +13,7 @@ import { TotpEnrolment } from '../../session/totp-enrolment.tsx';
 import classes from './factor-step.module.css';
 import type { Enrolment } from './join-steps.tsx';
 
-export type Joined = ValueOf<typeof joinByTotp.data>;
+export type Joined = ValueOf<typeof enrollByTotp.data>;
 
 interface FactorStepProps {
   readonly enrolment: Enrolment;
@@ -30,14 +30,14 @@ export function FactorStep({ enrolment, onJoined }: FactorStepProps) {
     },
   };
   const byCode = useOnce<Joined, string>({
-    mutationFn: (code) => call(joinByTotp, { body: { code } }),
+    mutationFn: (code) => call(enrollByTotp, { body: { code } }),
     ...options,
   });
   const byPasskey = useOnce<Joined>({
     mutationFn: async () => {
-      const begun = await call(beginPasskeyJoining);
+      const begun = await call(beginPasskeyEnrollment);
       const credential = await makePasskey(begun.options);
-      return call(joinByPasskey, { body: { credential, label: t('passkey') } });
+      return call(enrollByPasskey, { body: { credential, label: t('passkey') } });
     },
     ...options,
   });

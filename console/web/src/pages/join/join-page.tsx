@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'react-router';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
-import { lookAtInvitation } from '../../../../wire/session.ts';
+import { showInvitation } from '../../../../wire/session.ts';
 import { type CallError, call } from '../../api/call.ts';
 import { Unreachable } from '../../parts/unreachable.tsx';
 import { useVisit } from '../../session/session.tsx';
@@ -14,7 +14,7 @@ import { AcceptInvitation } from './accept-invitation.tsx';
 import { useInvitationSecret } from './invitation-secret.ts';
 import { hasJoined, JoinSteps } from './join-steps.tsx';
 
-export type Invited = ValueOf<typeof lookAtInvitation.data>;
+export type Invited = ValueOf<typeof showInvitation.data>;
 
 /** The service tells nobody what exactly is wrong with a link. */
 const isDead = ({ status, code }: CallError): boolean => status >= 400 && status < 500 && code !== 'rate_limited';
@@ -30,7 +30,7 @@ function Invitation({ secret }: { readonly secret: string }) {
   const [invited, setInvited] = useState<Invited>();
   const { data, error, refetch } = useQuery<Invited, CallError>({
     queryKey: ['invitation', secret],
-    queryFn: () => call(lookAtInvitation, { body: { invitation: secret } }),
+    queryFn: () => call(showInvitation, { body: { invitation: secret } }),
     // Whoever has joined drops what was read before, and that would read it again.
     enabled: secret !== '' && invited === undefined,
     retry: false,

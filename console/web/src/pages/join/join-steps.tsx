@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
-import type { join } from '../../../../wire/session.ts';
+import type { enroll } from '../../../../wire/session.ts';
 import { RecoveryCodes } from '../../parts/recovery-codes.tsx';
 import { useVisit } from '../../session/session.tsx';
 import { TwoColumns } from '../../shell/two-columns.tsx';
@@ -13,7 +13,7 @@ import type { Invited } from './join-page.tsx';
 import { PersonStep } from './person-step.tsx';
 import { useInvitedWords } from './words.ts';
 
-export type Enrolment = ValueOf<typeof join.data>;
+export type Enrolment = ValueOf<typeof enroll.data>;
 
 /** Kept with the address, so that a page that is loaded anew knows that the link has done its work. */
 const JOINED = { hasJoined: true };

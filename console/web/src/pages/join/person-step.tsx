@@ -2,7 +2,7 @@ import { Button, Input, SegmentedControl, Stack, TextInput } from '@mantine/core
 import { useForm } from '@mantine/form';
 import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
-import { join, LANGUAGES } from '../../../../wire/session.ts';
+import { enroll, LANGUAGES } from '../../../../wire/session.ts';
 import { call, setCsrfToken } from '../../api/call.ts';
 import { useOnce } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
@@ -27,7 +27,7 @@ export function PersonStep({ secret, invited, onGiven }: PersonStepProps) {
   const form = useForm({ initialValues: { name: '', email: invited.email ?? '', password: '' } });
   const faults = useFieldErrors(form);
   const give = useOnce<Enrolment>({
-    mutationFn: () => call(join, { body: bodyOf(form.getValues(), secret, invited, language) }),
+    mutationFn: () => call(enroll, { body: bodyOf(form.getValues(), secret, invited, language) }),
     onSuccess: (enrolment) => {
       setCsrfToken(enrolment.csrf_token);
       onGiven(enrolment);

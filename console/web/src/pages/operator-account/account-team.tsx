@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { UserPlus } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { inviteOwner, resetPersonOf, showTeamOf, withdrawInvitationOf } from '../../../../wire/team.ts';
+import { inviteOwner, resetAccountMember, revokeAccountInvitation, showAccountTeam } from '../../../../wire/team.ts';
 import { useRead } from '../../api/hooks.ts';
 import { Panel } from '../../parts/panel.tsx';
 import type { AccountRole } from '../team/role-choice.tsx';
@@ -14,7 +14,7 @@ import { useLinkCall, usePlainCall } from '../team/use-calls.ts';
 export function AccountTeam({ account }: { readonly account: string }) {
   const { t } = useTranslation('operator');
   const [isInviting, setInviting] = useState(false);
-  const team = useRead(showTeamOf, { params: { id: account } });
+  const team = useRead(showAccountTeam, { params: { id: account } });
   return (
     <Panel
       title={t('account.team')}
@@ -45,6 +45,6 @@ const useCallsOf = (id: string): TeamCalls => ({
   firstRole: 'owner',
   removeText: 'remove.text',
   invite: useLinkCall(inviteOwner, (body: { email: string; role: AccountRole }) => ({ params: { id }, body })),
-  withdraw: usePlainCall(withdrawInvitationOf, (invitation: string) => ({ params: { id, invitation } })),
-  reset: useLinkCall(resetPersonOf, (person: string) => ({ params: { id, person } })),
+  withdraw: usePlainCall(revokeAccountInvitation, (invitation: string) => ({ params: { id, invitation } })),
+  reset: useLinkCall(resetAccountMember, (person: string) => ({ params: { id, person } })),
 });

@@ -1,6 +1,6 @@
 import { Select } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { exportAuditOfService, listAuditOfService, verifyAuditOfService } from '../../../../wire/audit.ts';
+import { exportServiceAudit, listServiceAudit, verifyServiceAudit } from '../../../../wire/audit.ts';
 import { listAccounts } from '../../../../wire/operator.ts';
 import { pathOf } from '../../api/call.ts';
 import { useChange, useRead } from '../../api/hooks.ts';
@@ -12,8 +12,8 @@ export function OperatorAuditPage() {
   const { t } = useTranslation('audit');
   const filters = useAuditFilters();
   const { values, apply } = filters;
-  const list = useReadPages(listAuditOfService, { body: wantedOf(values) });
-  const verify = useChange(verifyAuditOfService);
+  const list = useReadPages(listServiceAudit, { body: wantedOf(values) });
+  const verify = useChange(verifyServiceAudit);
   const accounts = useRead(listAccounts);
   const { account } = values;
   return (
@@ -25,7 +25,7 @@ export function OperatorAuditPage() {
       verify={verify}
       onVerify={() => verify.mutate({})}
       exportHint={account === '' ? t('exportEverythingHint') : t('exportHint')}
-      exportPath={pathOf(exportAuditOfService, {}, account === '' ? {} : { account })}
+      exportPath={pathOf(exportServiceAudit, {}, account === '' ? {} : { account })}
     >
       <Select
         label={t('filters.account')}

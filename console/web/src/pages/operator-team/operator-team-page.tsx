@@ -6,8 +6,8 @@ import {
   inviteOperator,
   removeOperator,
   resetOperator,
+  revokeOperatorInvitation,
   showOperators,
-  withdrawOperatorInvitation,
 } from '../../../../wire/team.ts';
 import { useRead } from '../../api/hooks.ts';
 import { PageHeader } from '../../parts/page-header.tsx';
@@ -45,7 +45,7 @@ export function OperatorTeamPage() {
 const useOperatorCalls = (): TeamCalls => ({
   removeText: 'remove.operatorText',
   invite: useLinkCall(inviteOperator, ({ email }: { email: string; role: AccountRole }) => ({ body: { email } })),
-  withdraw: usePlainCall(withdrawOperatorInvitation, (id: string) => ({ params: { id } })),
+  withdraw: usePlainCall(revokeOperatorInvitation, (id: string) => ({ params: { id } })),
   remove: usePlainCall(removeOperator, (person: string) => ({ params: { person } })),
   reset: useLinkCall(resetOperator, (person: string) => ({ params: { person } })),
 });

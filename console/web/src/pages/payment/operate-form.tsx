@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
-import { captureByHand, refundByHand, voidByHand } from '../../../../wire/payments.ts';
+import { capturePaymentManually, refundPaymentManually, voidPaymentManually } from '../../../../wire/payments.ts';
 import type { CallError } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
 import { DialogForm } from '../../parts/form-dialog.tsx';
@@ -24,7 +24,11 @@ interface OperateFormProps {
 }
 
 // A void is a call without an amount; else they are the same.
-const CALLS = { capture: captureByHand, refund: refundByHand, void: voidByHand as typeof captureByHand };
+const CALLS = {
+  capture: capturePaymentManually,
+  refund: refundPaymentManually,
+  void: voidPaymentManually as typeof capturePaymentManually,
+};
 
 const mostOf = (kind: OperationKind, { can, authorized_amount, amount }: Payment): string => {
   if (kind === 'capture') return can.capturable;
@@ -145,7 +149,11 @@ function useOperation({ kind, payment, onDone, onChangedMeanwhile }: OperateForm
     onChangedMeanwhile();
   };
   const send = (amount: string | undefined, reference: string): void => {
-    const body = { seen: payment.seen, ...(amount && { amount }), ...(reference && { reference_code: reference }) };
+    const body = {
+      expected_operations: payment.expected_operations,
+      ...(amount && { amount }),
+      ...(reference && { reference_code: reference }),
+    };
     change.mutate(
       { params: { account, environment, id: payment.id }, body },
       {

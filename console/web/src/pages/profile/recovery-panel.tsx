@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { makeRecoveryCodes } from '../../../../wire/profile.ts';
+import { createRecoveryCodes } from '../../../../wire/profile.ts';
 import { useChange } from '../../api/hooks.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { Panel } from '../../parts/panel.tsx';
@@ -15,7 +15,7 @@ export function RecoveryPanel({ left }: { readonly left: number }) {
   const { t } = useTranslation('profile');
   const [isAsking, setAsking] = useState(false);
   const [codes, setCodes] = useState<readonly string[]>();
-  const make = useChange(makeRecoveryCodes);
+  const make = useChange(createRecoveryCodes);
   const close = (): void => {
     make.reset();
     setAsking(false);

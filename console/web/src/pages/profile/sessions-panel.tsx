@@ -1,7 +1,7 @@
 import { Button, Group, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { endOtherSessions, endSession } from '../../../../wire/profile.ts';
+import { revokeOtherSessions, revokeSession } from '../../../../wire/profile.ts';
 import { useChange } from '../../api/hooks.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
@@ -18,8 +18,8 @@ type OneSession = Profile['sessions'][number];
 export function SessionsPanel({ sessions }: { readonly sessions: readonly OneSession[] }) {
   const { t } = useTranslation('profile');
   const [isAsking, setAsking] = useState(false);
-  const end = useChange(endSession);
-  const endOthers = useChange(endOtherSessions);
+  const end = useChange(revokeSession);
+  const endOthers = useChange(revokeOtherSessions);
   const onSuccess = (): void => {
     setAsking(false);
     noteDone(t('ended'));

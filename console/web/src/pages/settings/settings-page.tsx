@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { can } from '../../../../people/roles.ts';
-import { setProductionByTwo } from '../../../../wire/approvals.ts';
+import { setDualControl } from '../../../../wire/approvals.ts';
 import { showTeam } from '../../../../wire/team.ts';
 import { useChange, useRead } from '../../api/hooks.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
@@ -28,7 +28,7 @@ export function SettingsPage() {
 
 function ByTwoPanel() {
   const { t } = useTranslation('settings');
-  const { production_by_two: isOn } = useMembership();
+  const { dual_control: isOn } = useMembership();
   const mayChange = useCan()('account:settings');
   const [isAsking, setAsking] = useState(false);
   return (
@@ -94,15 +94,15 @@ function ByTwoDialog({ isOn, opened, onClose }: ByTwoDialogProps) {
   const { account } = useMembership();
   const { refresh } = useVisit();
   const noteApproval = useNoteApproval();
-  const change = useChange(setProductionByTwo);
+  const change = useChange(setDualControl);
   const confirm = (): void =>
     change.mutate(
-      { params: { account }, body: { production_by_two: !isOn } },
+      { params: { account }, body: { dual_control: !isOn } },
       {
         onSuccess: ({ approval, result }) => {
           onClose();
           if (approval !== null) noteApproval(approval);
-          if (result !== null) noteDone(result.production_by_two ? t('byTwo.doneOn') : t('byTwo.doneOff'));
+          if (result !== null) noteDone(result.dual_control ? t('byTwo.doneOn') : t('byTwo.doneOff'));
           refresh();
         },
       },

@@ -3,7 +3,7 @@ import { KeyRound } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
-import { beginPasskeyAlone, signIn, signInByPasskeyAlone } from '../../../../wire/session.ts';
+import { beginPasskeyOnly, signIn, signInByPasskeyOnly } from '../../../../wire/session.ts';
 import { call, setCsrfToken } from '../../api/call.ts';
 import { useOnce } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
@@ -26,8 +26,8 @@ export function PasswordStep({ onGiven }: { readonly onGiven: (methods: Methods)
   const { adopt } = useVisit();
   const byPasskey = useOnce<Session>({
     mutationFn: async () => {
-      const begun = await call(beginPasskeyAlone);
-      return call(signInByPasskeyAlone, { body: { credential: await askForPasskey(begun.options) } });
+      const begun = await call(beginPasskeyOnly);
+      return call(signInByPasskeyOnly, { body: { credential: await askForPasskey(begun.options) } });
     },
     onSuccess: adopt,
   });

@@ -6,9 +6,9 @@ import {
   changeRole,
   inviteToTeam,
   removeFromTeam,
-  resetPerson,
+  resetMember,
+  revokeInvitation,
   showTeam,
-  withdrawInvitation,
 } from '../../../../wire/team.ts';
 import { useRead } from '../../api/hooks.ts';
 import { DualControlQuestion } from '../../parts/dual-control-question.tsx';
@@ -65,12 +65,12 @@ function useTeamCalls(account: string): TeamCalls {
     firstRole: 'developer',
     removeText: 'remove.text',
     invite: useLinkByTwo(inviteToTeam, (body: { email: string; role: AccountRole }) => ({ params: { account }, body })),
-    withdraw: usePlainCall(withdrawInvitation, (id: string) => ({ params: { account, id } })),
+    withdraw: usePlainCall(revokeInvitation, (id: string) => ({ params: { account, id } })),
     changeRole: usePlainByTwo(changeRole, ({ person, role }: { person: string; role: AccountRole }) => ({
       ...ofPerson(person),
       body: { role },
     })),
     remove: usePlainCall(removeFromTeam, ofPerson),
-    reset: useLinkByTwo(resetPerson, ofPerson),
+    reset: useLinkByTwo(resetMember, ofPerson),
   };
 }

@@ -33,7 +33,7 @@ export const approvals = {
     merchant_certificate: 'Certificate',
     payment: 'Payment',
     card: 'Card',
-    production_by_two: 'Two people for production',
+    dual_control: 'Two people for production',
     person: 'Person',
     email: 'E-mail address',
     role: 'Role',

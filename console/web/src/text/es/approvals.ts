@@ -35,7 +35,7 @@ export const approvals: typeof english = {
     merchant_certificate: 'Certificado',
     payment: 'Pago',
     card: 'Tarjeta',
-    production_by_two: 'Dos personas para producción',
+    dual_control: 'Dos personas para producción',
     person: 'Persona',
     email: 'Correo electrónico',
     role: 'Rol',

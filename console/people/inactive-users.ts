@@ -1,22 +1,27 @@
 import { DAY, HOUR } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { holdMembership, type Membership, membershipsIn, membershipsOf } from './membership-store.ts';
-import { eventInEach } from './people-events.ts';
-import { headOf } from './roles.ts';
-import type { Means } from './sealing.ts';
-import { deleteSessionsOf } from './session-store.ts';
+import {
+  listMembershipsByAccount,
+  listMembershipsByPerson,
+  lockMembership,
+  type Membership,
+} from './membership-store.ts';
+import { eventPerAccount } from './people-events.ts';
+import { mandatoryRole } from './roles.ts';
+import type { PeopleDependencies } from './sealing.ts';
+import { deleteSessionsByPerson } from './session-store.ts';
 import {
   findSignInState,
-  holdSignInState,
   listInactive,
+  lockSignInState,
   type StoredSignInState,
   updateSignInState,
 } from './sign-in-state-store.ts';
 
 /** PCI DSS 8.2.6: inactive users are disabled within 90 days. */
 export const INACTIVE_MS = 90 * DAY;
-const CHECKED_EVERY_MS = HOUR;
-const REPORTED_EVERY_MS = DAY;
+const CHECK_INTERVAL_MS = HOUR;
+const REPORT_INTERVAL_MS = DAY;
 
 /** The users by whom an account keeps an owner who can sign in, or the service an operator. */
 interface Successor {
@@ -29,46 +34,46 @@ interface Successor {
  * the last operator who can sign in stay enabled and are reported, because their accounts would have no one left to reset them. API keys are not
  * concerned.
  */
-export class Inactivity {
-  readonly #means: Means;
-  readonly #onKept: (count: number) => void;
+export class InactiveUsers {
+  readonly #dependencies: PeopleDependencies;
+  readonly #onExempted: (count: number) => void;
   #checkedAt = Number.NEGATIVE_INFINITY;
   #reportedAt = Number.NEGATIVE_INFINITY;
 
   /** `onKept`: called once a day at most, with how many inactive users stay enabled. */
-  constructor(means: Means, onKept: (count: number) => void) {
-    this.#means = means;
-    this.#onKept = onKept;
+  constructor(dependencies: PeopleDependencies, onExempted: (count: number) => void) {
+    this.#dependencies = dependencies;
+    this.#onExempted = onExempted;
   }
 
   /** Returns whether any user would be disabled. */
   async isDue(now: number): Promise<boolean> {
-    for await (const state of this.#inactive(now))
-      if ((await this.#successorsOf(state.person)) !== undefined) return true;
+    for await (const state of this.#listInactive(now))
+      if ((await this.#findSuccessors(state.person)) !== undefined) return true;
     return false;
   }
 
   /** Checks once an hour. Returns how many users were disabled. */
   async run(now: number): Promise<number> {
-    if (isWithin(this.#checkedAt, CHECKED_EVERY_MS, now)) return 0;
+    if (isWithin(this.#checkedAt, CHECK_INTERVAL_MS, now)) return 0;
     let disabled = 0;
-    let kept = 0;
-    for await (const state of this.#inactive(now)) {
-      const successors = await this.#successorsOf(state.person);
-      if (successors === undefined) kept++;
+    let exempted = 0;
+    for await (const state of this.#listInactive(now)) {
+      const successors = await this.#findSuccessors(state.person);
+      if (successors === undefined) exempted++;
       else if (await this.#disable(state, successors, now)) disabled++;
     }
     this.#checkedAt = now;
-    if (kept > 0 && !isWithin(this.#reportedAt, REPORTED_EVERY_MS, now)) {
+    if (exempted > 0 && !isWithin(this.#reportedAt, REPORT_INTERVAL_MS, now)) {
       this.#reportedAt = now;
-      this.#onKept(kept);
+      this.#onExempted(exempted);
     }
     return disabled;
   }
 
   /** Longest inactive first, so that of two owners the one who was there more recently stays. */
-  async *#inactive(now: number): AsyncGenerator<StoredSignInState> {
-    const { database, keyring } = this.#means;
+  async *#listInactive(now: number): AsyncGenerator<StoredSignInState> {
+    const { database, keyring } = this.#dependencies;
     let after = { lastSignInAt: Number.MIN_SAFE_INTEGER, person: '' };
     for (;;) {
       const page = await listInactive(database, keyring, { before: now - INACTIVE_MS, after }, LIMITS.rowsPerSweep);
@@ -79,12 +84,12 @@ export class Inactivity {
   }
 
   /** For each account that the user has to stay for, another owner or operator; undefined when one of them has none. */
-  async #successorsOf(person: string): Promise<Successor[] | undefined> {
-    const { database, keyring } = this.#means;
+  async #findSuccessors(person: string): Promise<Successor[] | undefined> {
+    const { database, keyring } = this.#dependencies;
     const successors: Successor[] = [];
-    for (const { account, role } of await membershipsOf(database, keyring, person)) {
-      if (role !== headOf(account)) continue;
-      const others = (await membershipsIn(database, keyring, account)).filter(
+    for (const { account, role } of await listMembershipsByPerson(database, keyring, person)) {
+      if (role !== mandatoryRole(account)) continue;
+      const others = (await listMembershipsByAccount(database, keyring, account)).filter(
         (other) => other.role === role && other.person !== person,
       );
       const successor = await this.#firstEnabled(others);
@@ -95,7 +100,7 @@ export class Inactivity {
   }
 
   async #firstEnabled(memberships: readonly Membership[]): Promise<Successor | undefined> {
-    const { database, keyring } = this.#means;
+    const { database, keyring } = this.#dependencies;
     for (const membership of memberships) {
       const state = await findSignInState(database, keyring, membership.person);
       // A user whose password is blocked may have no passkey.
@@ -107,16 +112,16 @@ export class Inactivity {
 
   /** False when anything has changed meanwhile; then the next check decides. */
   async #disable(state: StoredSignInState, successors: readonly Successor[], now: number): Promise<boolean> {
-    const { database, keyring, clock } = this.#means;
+    const { database, keyring, clock } = this.#dependencies;
     const { person, lastSignInAt } = state;
     const days = Math.floor((now - lastSignInAt) / DAY);
     const origin = { actor: { type: 'service' } } as const;
-    const memberships = await membershipsOf(database, keyring, person);
-    const journal = eventInEach(clock, origin, 'person.disabled', memberships, { person, detail: { days } });
+    const memberships = await listMembershipsByPerson(database, keyring, person);
+    const journal = eventPerAccount(clock, origin, 'person.disabled', memberships, { person, detail: { days } });
     const writes = [
       await updateSignInState(keyring, state, { ...state, disabledAt: now }),
-      deleteSessionsOf(person),
-      ...successors.flatMap((each) => [holdMembership(each.membership), holdSignInState(each.state)]),
+      deleteSessionsByPerson(person),
+      ...successors.flatMap((each) => [lockMembership(each.membership), lockSignInState(each.state)]),
     ];
     return (await database.commit({ writes, journal })).committed;
   }

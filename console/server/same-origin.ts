@@ -1,7 +1,7 @@
 import { Failure } from '../../src/kernel/failure.ts';
 
 /** What a browser says of where a request comes from. */
-export interface Provenance {
+export interface OriginHeaders {
   readonly method: string;
   readonly host: string | undefined;
   readonly origin: string | undefined;
@@ -16,17 +16,20 @@ export interface Provenance {
  *
  * `consoleUrl`: where the operator said the console is, if they did; then nothing else is taken for it.
  */
-export function originOfConsole({ method, host, origin, site }: Provenance, consoleUrl: string | undefined): string {
-  const own = consoleUrl ?? originOfHost(host);
+export function assertSameOrigin(
+  { method, host, origin, site }: OriginHeaders,
+  consoleUrl: string | undefined,
+): string {
+  const consoleOrigin = consoleUrl ?? toOrigin(host);
   if (site !== undefined && site !== 'same-origin' && !(method === 'GET' && site === 'none'))
     throw new Failure('cross_site');
-  if (origin !== undefined && origin !== own) throw new Failure('cross_site');
+  if (origin !== undefined && origin !== consoleOrigin) throw new Failure('cross_site');
   if (method !== 'GET' && origin === undefined) throw new Failure('cross_site');
-  return own;
+  return consoleOrigin;
 }
 
 /** Whoever sends the request can write anything there. Throws `cross_site`. */
-function originOfHost(host = ''): string {
+function toOrigin(host = ''): string {
   const origin = `https://${host}`;
   if (!/^[\w.:[\]-]+$/.test(host) || !URL.canParse(origin)) throw new Failure('cross_site');
   return origin;

@@ -4,7 +4,7 @@ import { countRequest } from '../../src/http/request-counters.ts';
 import { HOUR } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import { STATUSES } from '../../src/payments/transitions.ts';
-import { answeredWithin, tallyOf } from './tally.ts';
+import { latencyPercentile, summarizeUsage } from './usage-summary.ts';
 
 const TENANT: Tenant = { account: 'one', environment: 'sandbox' };
 
@@ -12,11 +12,11 @@ const counted = (numbers: Readonly<Record<string, number>>) =>
   Object.entries(numbers).map(([name, number]) => ({ name, number }));
 
 const within = (numbers: Readonly<Record<string, number>>, share: number): number | undefined =>
-  answeredWithin(tallyOf(counted(numbers), []), share);
+  latencyPercentile(summarizeUsage(counted(numbers), []), share);
 
 describe('a tally', () => {
   it('adds up requests of all operations, and knows captures and tokens among them', () => {
-    const tally = tallyOf(
+    const tally = summarizeUsage(
       counted({
         tokens: 7,
         'createCapture.ok': 2,
@@ -36,15 +36,15 @@ describe('a tally', () => {
 
   it('counts every payment, and as approved or not those that were decided', () => {
     const payments = STATUSES.map((status, index) => ({ hour: HOUR, status, number: 10 ** index }));
-    const { payments: all, approved, notApproved } = tallyOf([], payments);
+    const { payments: all, approved, notApproved } = summarizeUsage([], payments);
     // Authorized, Collected and Voided; Declined and ProcessorError.
     assert.deepEqual([all, approved, notApproved], [1_111_111, 10_110, 1_100_000]);
   });
 
   it('is nothing when nothing was counted', () => {
-    const { steps, ...numbers } = tallyOf([], []);
+    const { steps, ...numbers } = summarizeUsage([], []);
     assert.deepEqual(new Set(Object.values(numbers)), new Set([0]));
-    assert.equal(answeredWithin({ steps }, 0.5), undefined);
+    assert.equal(latencyPercentile({ steps }, 0.5), undefined);
   });
 });
 
@@ -79,6 +79,6 @@ describe('the time within which a share was answered', () => {
 
   it('adds up steps of several hours', () => {
     const hours = [...counted({ 'ms.le_1': 4 }), ...counted({ 'ms.le_1': 4 }), ...counted({ 'ms.le_5': 7 })];
-    assert.equal(answeredWithin(tallyOf(hours, []), 0.5), 1);
+    assert.equal(latencyPercentile(summarizeUsage(hours, []), 0.5), 1);
   });
 });

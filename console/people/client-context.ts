@@ -4,11 +4,11 @@ import type { Random } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { subscriberNetwork } from '../../src/kernel/network.ts';
 import { truncatePans } from '../../src/kernel/pan.ts';
-import { digestFor, isSecret, newSecret } from './sealing.ts';
+import { computeDigest, isSecret, newSecret } from './sealing.ts';
 import type { Source } from './sign-in-state.ts';
 
 /** From where a person comes. */
-export interface Visitor {
+export interface ClientContext {
   readonly address: string;
   /** As the browser says it; anything. */
   readonly userAgent: string;
@@ -27,36 +27,39 @@ export interface RelyingParty {
   readonly origin: string;
 }
 
-const placeOf = ({ address, requestId }: Visitor): Omit<Origin, 'actor'> => ({
+const requestOrigin = ({ address, requestId }: ClientContext): Omit<Origin, 'actor'> => ({
   address,
   ...(requestId !== undefined && { requestId }),
 });
 
 /** Who acts, for the audit log: the name that a person goes by, never the e-mail address. */
-export const originOf = ({ id, name }: { id: string; name: string }, visitor: Visitor): Origin => ({
+export const personOrigin = ({ id, name }: { id: string; name: string }, client: ClientContext): Origin => ({
   actor: { type: 'person', id, name },
-  ...placeOf(visitor),
+  ...requestOrigin(client),
 });
 
 /** Of somebody who has not shown who they are. */
-export const unknownOrigin = (visitor: Visitor): Origin => ({ actor: { type: 'unknown' }, ...placeOf(visitor) });
+export const anonymousOrigin = (client: ClientContext): Origin => ({
+  actor: { type: 'unknown' },
+  ...requestOrigin(client),
+});
 
 /** Where an attempt to sign in as this user comes from. */
-export async function sourceOf(
+export async function toSource(
   keyring: Keyring,
   person: string,
-  { address, browser }: Pick<Visitor, 'address' | 'browser'>,
+  { address, browser }: Pick<ClientContext, 'address' | 'browser'>,
 ): Promise<Source> {
   const network = subscriberNetwork(address);
   if (browser === undefined || !isSecret(browser)) return { network, browser: undefined };
-  const digest = await digestFor(keyring, 'browser', person, browser);
+  const digest = await computeDigest(keyring, 'browser', person, browser);
   return { network, browser: Buffer.from(digest).toString('base64url') };
 }
 
 /** The secret of the browser, or a new one. The same secret makes a browser known for several users, each by its digest. */
-export const browserOf = (random: Random, { browser }: Visitor): string =>
+export const browserSecret = (random: Random, { browser }: ClientContext): string =>
   browser !== undefined && isSecret(browser) ? browser : newSecret(random);
 
 /** What a database takes: no U+0000, and no end without its beginning. It is kept and shown, so that no card number stays in it. */
-export const shortUserAgent = ({ userAgent }: Visitor): string =>
+export const sanitizeUserAgent = ({ userAgent }: ClientContext): string =>
   [...truncatePans(userAgent.replace(/\p{Cc}/gu, ' ').toWellFormed())].slice(0, LIMITS.userAgentCharacters).join('');

@@ -2,30 +2,33 @@ import { UnsealError } from '../../src/crypto/seal.ts';
 import { Failure, type FailureCode, invalid } from '../../src/kernel/failure.ts';
 import { OperatorError } from '../../src/kernel/operator-error.ts';
 
-const UNKNOWN: ReadonlySet<FailureCode> = new Set(['unknown_token', 'unknown_capture', 'unknown_payment']);
+const UNKNOWN_CODES: ReadonlySet<FailureCode> = new Set(['unknown_token', 'unknown_capture', 'unknown_payment']);
 
-const DAMAGED = 'The record cannot be opened: it was changed in the database.';
+const ALTERED = 'The record cannot be opened: it was changed in the database.';
 
 /**
  * What a use case refuses, in the words of the console: a record that is not there is unknown whatever it is, a part that
  * is at fault is a field, and a field has the name that it has in the call (`names`: as the use case calls it to as it is
  * called there).
  */
-export async function saidAs<T>(names: Readonly<Record<string, string>>, act: () => Promise<T>): Promise<T> {
+export async function translateErrors<T>(
+  fieldNames: Readonly<Record<string, string>>,
+  act: () => Promise<T>,
+): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    throw translated(error, names);
+    throw translate(error, fieldNames);
   }
 }
 
-function translated(error: unknown, names: Readonly<Record<string, string>>): unknown {
-  if (error instanceof UnsealError) return new Failure('not_possible', { message: DAMAGED, cause: error });
+function translate(error: unknown, fieldNames: Readonly<Record<string, string>>): unknown {
+  if (error instanceof UnsealError) return new Failure('not_possible', { message: ALTERED, cause: error });
   if (error instanceof OperatorError && error.field !== undefined) return invalid(error.field, error.message);
   if (!(error instanceof Failure)) return error;
-  if (UNKNOWN.has(error.code)) return new Failure('unknown_record', { cause: error });
+  if (UNKNOWN_CODES.has(error.code)) return new Failure('unknown_record', { cause: error });
   const { field = '' } = error;
-  const name = Object.hasOwn(names, field) ? names[field] : undefined;
+  const name = Object.hasOwn(fieldNames, field) ? fieldNames[field] : undefined;
   if (name === undefined) return error;
   return new Failure(error.code, { field: name, message: error.message.slice(`${field}: `.length), cause: error });
 }

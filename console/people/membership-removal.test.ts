@@ -12,10 +12,10 @@ import {
   type TestUser,
   VISITOR,
 } from '../../test/fixtures/people-fixture.ts';
+import { buildMembershipRemoval } from './membership-removal.ts';
 import { findMembership } from './membership-store.ts';
-import { partingOf } from './parting.ts';
 import { OPERATOR } from './roles.ts';
-import { digestFor } from './sealing.ts';
+import { computeDigest } from './sealing.ts';
 
 /** Whoever belongs to nothing any more is forgotten. */
 describe('the end of somebody’s last membership', () => {
@@ -29,12 +29,13 @@ describe('the end of somebody’s last membership', () => {
   after(() => fixture.stop());
 
   const belongsTo = async ({ id }: TestUser): Promise<string[]> =>
-    (await fixture.parts.team.membershipsOf(id)).map((each) => each.account);
-  const isKnown = async ({ id }: TestUser): Promise<boolean> => (await fixture.parts.people.profile(id)) !== undefined;
+    (await fixture.parts.team.listMembershipsOf(id)).map((each) => each.account);
+  const isKnown = async ({ id }: TestUser): Promise<boolean> =>
+    (await fixture.parts.people.findProfile(id)) !== undefined;
   /** Tables with a row that has the id of the person or their e-mail address in it. */
   async function tablesWith({ id, email }: TestUser): Promise<string[]> {
     const { database, keyring } = fixture.core;
-    const digest = Buffer.from(await digestFor(keyring, 'email', email)).toString('hex');
+    const digest = Buffer.from(await computeDigest(keyring, 'email', email)).toString('hex');
     const found: string[] = [];
     for (const table of [...VAULT_TABLES.map(({ name }) => name), ...SERVICE_TABLES]) {
       const rows = await database.read(`select * from ${table}`);
@@ -45,32 +46,32 @@ describe('the end of somebody’s last membership', () => {
     return found;
   }
   async function addPasskey({ grant }: TestUser): Promise<void> {
-    const { ownFactors, sessions } = fixture.parts;
+    const { factorManagement, sessions } = fixture.parts;
     const session = async () => (await sessions.find(grant.secret)) ?? grant.session;
-    const options = await ownFactors.passkeyOptions(await session(), CONSOLE);
+    const options = await factorManagement.passkeyOptions(await session(), CONSOLE);
     const made = { response: new Authenticator(CONSOLE.origin).create(options), label: 'Laptop' };
-    await ownFactors.confirmPasskey(await session(), made, CONSOLE, VISITOR);
+    await factorManagement.confirmPasskey(await session(), made, CONSOLE, VISITOR);
   }
   const inviteTo = (to: string, { email }: TestUser) =>
     fixture.parts.invitations.invite({ account: to, role: 'owner', email }, OPERATOR, BY_TEST);
   async function join(to: string, somebody: TestUser): Promise<void> {
-    await fixture.parts.joining.accept(somebody.grant.session, (await inviteTo(to, somebody)).secret, VISITOR);
+    await fixture.parts.enrollment.accept(somebody.grant.session, (await inviteTo(to, somebody)).secret, VISITOR);
   }
 
   test('leaves nothing of them but what the audit log says', async () => {
-    const { invitations, joining, signIn, team, sessions } = fixture.parts;
+    const { invitations, enrollment, signIn, team, sessions } = fixture.parts;
     const bob = await fixture.newPerson({ account, role: 'analyst' });
     await addPasskey(bob);
     await fixture.signIn(bob);
-    await signIn.givePassword(bob, VISITOR);
+    await signIn.submitPassword(bob, VISITOR);
     const reset = await invitations.reset(bob.id, OPERATOR, BY_TEST);
     const own = ['factors', 'invitations', 'memberships', 'people', 'sessions', 'sign_in_states'];
     assert.deepEqual((await tablesWith(bob)).filter((table) => table !== 'journal').sort(), own);
     await team.remove(account, bob.id, BY_TEST);
     assert.deepEqual(await tablesWith(bob), ['journal']);
     assert.equal(await sessions.find(bob.grant.secret), undefined);
-    await assertFails('sign_in_refused', signIn.givePassword(bob, VISITOR));
-    await assertFails('not_possible', joining.look(reset.secret));
+    await assertFails('sign_in_refused', signIn.submitPassword(bob, VISITOR));
+    await assertFails('not_possible', enrollment.showInvitation(reset.secret));
     assert.deepEqual((await fixture.audited(account)).slice(-2), [
       'membership.removed success',
       'person.removed success',
@@ -80,14 +81,14 @@ describe('the end of somebody’s last membership', () => {
   });
 
   test('lets them come back as somebody new, with nothing of before', async () => {
-    const { joining, signIn, team } = fixture.parts;
+    const { enrollment, signIn, team } = fixture.parts;
     const bob = await fixture.newPerson({ account, role: 'analyst' });
     await team.remove(account, bob.id, BY_TEST);
     const { secret } = await inviteTo(account, bob);
-    assert.equal((await joining.look(secret)).known, false);
-    const { session } = await joining.begin({ secret, name: 'Bob', language: 'es', password: PASSWORD }, VISITOR);
+    assert.equal((await enrollment.showInvitation(secret)).isKnown, false);
+    const { session } = await enrollment.begin({ secret, name: 'Bob', language: 'es', password: PASSWORD }, VISITOR);
     assert.notEqual(session.person, bob.id);
-    await assertFails('sign_in_refused', signIn.givePassword(bob, VISITOR));
+    await assertFails('sign_in_refused', signIn.submitPassword(bob, VISITOR));
   });
 
   test('is not the end of one of several', async () => {
@@ -117,11 +118,11 @@ describe('the end of somebody’s last membership', () => {
     const bob = await fixture.newPerson({ account, role: 'analyst' });
     const membership = await findMembership(database, keyring, account, bob.id);
     assert.ok(membership !== undefined);
-    const parting = await partingOf(fixture.core, membership, BY_TEST);
+    const parting = await buildMembershipRemoval(fixture.core, membership, BY_TEST);
     const elsewhere = await fixture.newAccount();
     await join(elsewhere, bob);
     const outcome = await database.commit(parting.unit);
-    assert.ok(!outcome.committed && parting.isAboutPerson(outcome.write));
+    assert.ok(!outcome.committed && parting.isPersonConflict(outcome.write));
     assert.deepEqual((await belongsTo(bob)).sort(), [account, elsewhere].sort());
     await fixture.signIn(bob);
   });
@@ -133,7 +134,7 @@ describe('the end of somebody’s last membership', () => {
       const elsewhere = await fixture.newAccount();
       const { secret } = await inviteTo(elsewhere, bob);
       const removing = () => fixture.parts.team.remove(account, bob.id, BY_TEST);
-      const joining = () => other.joining.accept(bob.grant.session, secret, VISITOR);
+      const joining = () => other.enrollment.accept(bob.grant.session, secret, VISITOR);
       const acts = round % 2 === 0 ? [removing, joining] : [joining, removing];
       const done = await Promise.allSettled(acts.map((act) => act()));
       const hasJoined = done[acts.indexOf(joining)]?.status === 'fulfilled';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { shortUserAgent } from './visitor.ts';
+import { sanitizeUserAgent } from './client-context.ts';
 
-const shown = (userAgent: string): string => shortUserAgent({ address: '192.0.2.7', userAgent });
+const shown = (userAgent: string): string => sanitizeUserAgent({ address: '192.0.2.7', userAgent });
 
 describe('the browser that a session shows', () => {
   it('is as it says', () => {

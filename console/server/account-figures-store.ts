@@ -7,15 +7,15 @@ import { rowMacKey } from '../../src/storage/mac-table.ts';
 /** What operators see of all accounts at once, read in few statements however many there are. */
 
 /** How many, of each account, or of each account and environment. */
-type Numbers = ReadonlyMap<string, number>;
+type Counts = ReadonlyMap<string, number>;
 
-export interface Figures {
-  readonly people: Numbers;
-  readonly openRequests: Numbers;
+export interface AccountFigures {
+  readonly people: Counts;
+  readonly openRequests: Counts;
   /** Accounts with a production key that was ever used. */
   readonly usedInProduction: ReadonlySet<string>;
   /** Keys that work now, by `tenantName`. */
-  readonly keys: Numbers;
+  readonly keys: Counts;
   /** The enabled processor, by `tenantName`. */
   readonly processors: ReadonlyMap<string, string>;
 }
@@ -26,11 +26,11 @@ const OPEN_REQUESTS = `select account, count(*) as number from activation_reques
 const KEYS = `select account, environment, count(*) as number from api_keys
   where revoked_at is null and (expires_at is null or expires_at > ?) group by account, environment`;
 const USED = "select distinct account from api_keys where environment = 'production' and last_used_at is not null";
-const COUNTED = 'select 1 as found from statistics where account = ? and environment = ? and name = ? limit 1';
+const FIND_COUNTER = 'select 1 as found from statistics where account = ? and environment = ? and name = ? limit 1';
 
 export const tenantName = (account: string, environment: Environment): string => `${environment}/${account}`;
 
-export async function readFigures(database: Database, keyring: Keyring, now: number): Promise<Figures> {
+export async function loadAccountFigures(database: Database, keyring: Keyring, now: number): Promise<AccountFigures> {
   const [people, requests, used, keys, processors] = await Promise.all([
     database.read(PEOPLE),
     database.read(OPEN_REQUESTS),
@@ -39,10 +39,10 @@ export async function readFigures(database: Database, keyring: Keyring, now: num
     listProcessors(database, await rowMacKey(keyring)),
   ]);
   return {
-    people: numbers(people, ofAccount),
-    openRequests: numbers(requests, ofAccount),
-    usedInProduction: new Set(used.map(ofAccount)),
-    keys: numbers(keys, ofTenant),
+    people: toCounts(people, accountOf),
+    openRequests: toCounts(requests, accountOf),
+    usedInProduction: new Set(used.map(accountOf)),
+    keys: toCounts(keys, tenantNameOf),
     processors: new Map(
       processors.map(({ account, environment, processor }) => [tenantName(account, environment), processor]),
     ),
@@ -50,15 +50,15 @@ export async function readFigures(database: Database, keyring: Keyring, now: num
 }
 
 /** Whether a request of this name was ever counted. */
-export const wasCounted = async (
+export const hasCounted = async (
   database: Database,
   account: string,
   environment: Environment,
   name: string,
-): Promise<boolean> => (await database.read(COUNTED, account, environment, name)).length > 0;
+): Promise<boolean> => (await database.read(FIND_COUNTER, account, environment, name)).length > 0;
 
-const ofAccount = (row: Row): string => text(row, 'account');
-const ofTenant = (row: Row): string => tenantName(text(row, 'account'), text(row, 'environment') as Environment);
+const accountOf = (row: Row): string => text(row, 'account');
+const tenantNameOf = (row: Row): string => tenantName(text(row, 'account'), text(row, 'environment') as Environment);
 
-const numbers = (rows: readonly Row[], nameOf: (row: Row) => string): Numbers =>
+const toCounts = (rows: readonly Row[], nameOf: (row: Row) => string): Counts =>
   new Map(rows.map((row) => [nameOf(row), integer(row, 'number')]));

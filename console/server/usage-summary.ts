@@ -6,7 +6,7 @@ import type { Counted } from '../../src/storage/statistics.ts';
 import { TOKENS_MADE } from '../../src/vault/vault.ts';
 
 /** What happened in some time, added up from counters. Pure. */
-export interface Tally {
+export interface UsageSummary {
   readonly tokens: number;
   readonly captures: number;
   readonly payments: number;
@@ -20,28 +20,28 @@ export interface Tally {
 }
 
 /** The counter of captures that were made. */
-export const CAPTURES_MADE = successCounter(createCapture.operationId);
+export const CAPTURES_CREATED = successCounter(createCapture.operationId);
 
-export function tallyOf(counted: readonly Counted[], payments: readonly PaymentCount[]): Tally {
-  const sum = (fits: (name: string) => boolean): number => added(counted.filter(({ name }) => fits(name)));
-  const answered = (how: string): number => sum((name) => requestOutcome(name) === how);
-  const paid = (outcome: string): number =>
-    added(payments.filter(({ status }) => APPROVAL_BY_STATUS[status] === outcome));
-  const [refused, failed] = [answered('refused'), answered('failed')];
+export function summarizeUsage(counted: readonly Counted[], payments: readonly PaymentCount[]): UsageSummary {
+  const sumWhere = (matches: (name: string) => boolean): number => sum(counted.filter(({ name }) => matches(name)));
+  const countOutcome = (how: string): number => sumWhere((name) => requestOutcome(name) === how);
+  const countPayments = (outcome: string): number =>
+    sum(payments.filter(({ status }) => APPROVAL_BY_STATUS[status] === outcome));
+  const [refused, failed] = [countOutcome('refused'), countOutcome('failed')];
   return {
-    tokens: sum((name) => name === TOKENS_MADE),
-    captures: sum((name) => name === CAPTURES_MADE),
-    payments: added(payments),
-    approved: paid('approved'),
-    notApproved: paid('not-approved'),
-    requests: answered('ok') + refused + failed,
+    tokens: sumWhere((name) => name === TOKENS_MADE),
+    captures: sumWhere((name) => name === CAPTURES_CREATED),
+    payments: sum(payments),
+    approved: countPayments('approved'),
+    notApproved: countPayments('not-approved'),
+    requests: countOutcome('ok') + refused + failed,
     refused,
     failed,
     steps: stepsOf(counted),
   };
 }
 
-const added = (counts: readonly { readonly number: number }[]): number =>
+const sum = (counts: readonly { readonly number: number }[]): number =>
   counts.reduce((total, { number }) => total + number, 0);
 
 function stepsOf(counted: readonly Counted[]): Map<number, number> {
@@ -54,12 +54,12 @@ function stepsOf(counted: readonly Counted[]): Map<number, number> {
 }
 
 /** Within how many milliseconds this share of the requests was answered, as far as steps tell; undefined without any. */
-export function answeredWithin({ steps }: Pick<Tally, 'steps'>, share: number): number | undefined {
-  const total = added([...steps.values()].map((number) => ({ number })));
-  let sum = 0;
+export function latencyPercentile({ steps }: Pick<UsageSummary, 'steps'>, share: number): number | undefined {
+  const total = sum([...steps.values()].map((number) => ({ number })));
+  let reached = 0;
   for (const [step, number] of [...steps].sort(([one], [other]) => one - other)) {
-    sum += number;
-    if (number > 0 && sum >= total * share) return step;
+    reached += number;
+    if (number > 0 && reached >= total * share) return step;
   }
   return undefined;
 }

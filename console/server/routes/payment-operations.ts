@@ -6,46 +6,49 @@ import { formatDecimal } from '../../../src/kernel/money.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
 import { type Command, type RequestedAmount, validateCommand } from '../../../src/payments/payment.ts';
 import type { Definition } from '../../wire/definition.ts';
-import { captureByHand, refundByHand, voidByHand } from '../../wire/payments.ts';
-import { saidAs } from '../refusals.ts';
-import { type Call, carriedOut, type Route, route } from '../route.ts';
-import { paymentOf } from './payment-found.ts';
-import { shownPayment } from './payment-view.ts';
+import { capturePaymentManually, refundPaymentManually, voidPaymentManually } from '../../wire/payments.ts';
+import { translateErrors } from '../error-translation.ts';
+import { type ConsoleCall, executed, type Route, route } from '../route.ts';
+import { loadPayment } from './load-payment.ts';
+import { toPaymentView } from './payment-view.ts';
 
-type Asked = ValueOf<NonNullable<typeof voidByHand.body>>;
-type RequestedCall = Call<Asked, undefined>;
+type OperationBody = ValueOf<NonNullable<typeof voidPaymentManually.body>>;
+type RequestedCall = ConsoleCall<OperationBody, undefined>;
 
 /** What people have done with a payment. An outcome that nobody knows is no failure: the payment in the answer tells it. */
-const byHand = <Body extends Asked>(
-  definition: Definition<Body, undefined, ValueOf<typeof voidByHand.data>>,
-  commandOf: (body: Body) => Command,
+const operationRoute = <Body extends OperationBody>(
+  definition: Definition<Body, undefined, ValueOf<typeof voidPaymentManually.data>>,
+  toCommand: (body: Body) => Command,
 ): Route =>
   route(
     definition,
     async (call) => {
-      await operate(call, withSeen(call, commandOf(call.body)));
-      return carriedOut(shownPayment(...(await paymentOf(call))));
+      await operate(call, withExpectedOperations(call, toCommand(call.body)));
+      return executed(toPaymentView(...(await loadPayment(call))));
     },
-    (call) => summaryOf(call, withSeen(call, commandOf(call.body))),
+    (call) => summarize(call, withExpectedOperations(call, toCommand(call.body))),
   );
 
-const asked = (text: string | undefined): RequestedAmount | undefined =>
+const toRequestedAmount = (text: string | undefined): RequestedAmount | undefined =>
   text === undefined ? undefined : { text, currency: undefined };
 
-export const paymentByHandRoutes: readonly Route[] = [
-  byHand(captureByHand, ({ amount }) => ({ type: 'capture', amount: asked(amount) })),
-  byHand(refundByHand, ({ amount }) => ({ type: 'payment_refund', amount: asked(amount) })),
-  byHand(voidByHand, () => ({ type: 'authorization_void' })),
+export const paymentOperationRoutes: readonly Route[] = [
+  operationRoute(capturePaymentManually, ({ amount }) => ({ type: 'capture', amount: toRequestedAmount(amount) })),
+  operationRoute(refundPaymentManually, ({ amount }) => ({
+    type: 'payment_refund',
+    amount: toRequestedAmount(amount),
+  })),
+  operationRoute(voidPaymentManually, () => ({ type: 'authorization_void' })),
 ];
 
 /** So that it is done once, to the payment that the person looked at. */
-const withSeen = ({ body: { seen } }: RequestedCall, command: Command): Command => ({
-  ...command,
-  expectedOperations: seen,
-});
+const withExpectedOperations = (
+  { body: { expected_operations: expected } }: RequestedCall,
+  command: Command,
+): Command => ({ ...command, expectedOperations: expected });
 
 /** As the use case calls what the caller gave. */
-const NAMES = {
+const FIELD_NAMES = {
   'capture_info.amount_details.total_amount': 'amount',
   'refund_info.amount_details.total_amount': 'amount',
 };
@@ -57,7 +60,7 @@ const notEnabled = (cause?: unknown): Failure =>
 async function operate({ services, tenant, params, origin, body }: RequestedCall, command: Command): Promise<void> {
   const id = params['id'] ?? '';
   try {
-    await saidAs(NAMES, () =>
+    await translateErrors(FIELD_NAMES, () =>
       services.payments.operate({ tenant, origin }, id, command, body.reference_code, undefined),
     );
   } catch (error) {
@@ -66,11 +69,11 @@ async function operate({ services, tenant, params, origin, body }: RequestedCall
 }
 
 /** For the second person. Throws what would be thrown now if it were carried out. */
-async function summaryOf(call: RequestedCall, command: Command): Promise<SummaryLine[]> {
-  const [{ payment }, can] = await paymentOf(call);
+async function summarize(call: RequestedCall, command: Command): Promise<SummaryLine[]> {
+  const [{ payment }, can] = await loadPayment(call);
   if (payment.id !== call.params['id']) throw new Failure('unknown_record');
   if (can === undefined) throw notEnabled();
-  const minor = await saidAs(NAMES, async () => validateCommand(payment, command, can));
+  const minor = await translateErrors(FIELD_NAMES, async () => validateCommand(payment, command, can));
   const { currency, card } = payment;
   const { reference_code: reference } = call.body;
   return toSummaryLines([

@@ -11,9 +11,9 @@ import {
   type TestUser,
   VISITOR,
 } from '../../test/fixtures/people-fixture.ts';
-import { Inactivity } from './inactivity.ts';
+import { InactiveUsers } from './inactive-users.ts';
 import { OPERATOR } from './roles.ts';
-import { newSession } from './sessions.ts';
+import { buildSession } from './sessions.ts';
 import { countInactive, findSignInState, updateSignInState } from './sign-in-state-store.ts';
 
 describe('users who did not sign in for 90 days', () => {
@@ -22,7 +22,7 @@ describe('users who did not sign in for 90 days', () => {
   let ana: TestUser;
   let bob: TestUser;
   let reports: number[];
-  let inactivity: Inactivity;
+  let inactivity: InactiveUsers;
   before(async () => {
     fixture = await openPeopleFixture();
   });
@@ -33,7 +33,7 @@ describe('users who did not sign in for 90 days', () => {
     ana = await fixture.newPerson({ account, role: 'owner' });
     bob = await fixture.newPerson({ account, role: 'developer' });
     reports = [];
-    inactivity = new Inactivity(fixture.core, (count) => reports.push(count));
+    inactivity = new InactiveUsers(fixture.core, (count) => reports.push(count));
   });
 
   const statusOf = async ({ id }: TestUser, of = account) => (await fixture.parts.team.member(of, id)).signIn;
@@ -48,7 +48,7 @@ describe('users who did not sign in for 90 days', () => {
   };
 
   test('are disabled with their sessions, and enabled by a credential reset', async () => {
-    const { write, secret } = await newSession(fixture.core, { person: bob.id, stage: 'signed-in', visitor: VISITOR });
+    const { write, secret } = await buildSession(fixture.core, { person: bob.id, stage: 'signed-in', client: VISITOR });
     await fixture.core.database.commit({ writes: [write] });
     await lastSignIn(bob, 89);
     assert.deepEqual([await inactivity.isDue(fixture.now()), await run()], [false, 0]);
@@ -65,7 +65,7 @@ describe('users who did not sign in for 90 days', () => {
       disabled.map(({ targets, detail, actor }) => [targets, detail, actor.type]),
       [[[`person:${bob.id}`], { days: 90 }, 'service']],
     );
-    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(bob, VISITOR));
+    await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword(bob, VISITOR));
     // Whatever is committed after the record is there after it.
     await fixture.newAccount();
     assert.equal((await fixture.audited(account)).at(-1), 'person.sign-in-refused person_disabled');
@@ -76,11 +76,11 @@ describe('users who did not sign in for 90 days', () => {
 
     const link = await fixture.parts.invitations.reset(bob.id, { account, role: 'owner' }, BY_TEST);
     const given = { secret: link.secret, language: 'en', password: 'another good one 55' };
-    const { session } = await fixture.parts.joining.begin(given, VISITOR);
-    const { secret: totp } = fixture.parts.joining.totp(session);
-    await fixture.parts.joining.confirmTotp(session, codeAt(totp, fixture.now()), VISITOR);
+    const { session } = await fixture.parts.enrollment.begin(given, VISITOR);
+    const { secret: totp } = fixture.parts.enrollment.totp(session);
+    await fixture.parts.enrollment.confirmTotp(session, codeAt(totp, fixture.now()), VISITOR);
     assert.equal(await statusOf(bob), 'active');
-    await fixture.parts.signIn.givePassword({ ...bob, password: given.password }, VISITOR);
+    await fixture.parts.signIn.submitPassword({ ...bob, password: given.password }, VISITOR);
   });
 
   test('stay enabled as the last owner who can sign in, and are reported once a day', async () => {
@@ -107,7 +107,7 @@ describe('users who did not sign in for 90 days', () => {
       OPERATOR,
       BY_TEST,
     );
-    await fixture.parts.joining.accept(bob.grant.session, link.secret, VISITOR);
+    await fixture.parts.enrollment.accept(bob.grant.session, link.secret, VISITOR);
     await lastSignIn(bob, 400);
     assert.equal(await run(), 0);
     assert.deepEqual(reports, [1]);
@@ -122,7 +122,7 @@ describe('users who did not sign in for 90 days', () => {
     });
     assert.equal(await run(), 0);
     assert.deepEqual([await statusOf(olga, ''), await statusOf(otto, '')], ['active', 'altered']);
-    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(otto, VISITOR));
+    await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword(otto, VISITOR));
   });
 
   test('stay enabled when the password of the only other owner is blocked', async () => {
@@ -148,7 +148,7 @@ describe('users who did not sign in for 90 days', () => {
     const database = new Proxy(real, {
       get: (_, name) => (name === 'commit' ? commit : (real[name as keyof Database] as () => unknown).bind(real)),
     });
-    assert.equal(await new Inactivity({ ...fixture.core, database }, () => undefined).run(fixture.now()), 0);
+    assert.equal(await new InactiveUsers({ ...fixture.core, database }, () => undefined).run(fixture.now()), 0);
     assert.equal(await statusOf(ana), 'active');
   });
 

@@ -33,26 +33,26 @@ const session = async (secret = ana.grant.secret): Promise<Session> => {
   return found;
 };
 const addPasskey = async (): Promise<void> => {
-  const options = await fixture.parts.ownFactors.passkeyOptions(await session(), CONSOLE);
+  const options = await fixture.parts.factorManagement.passkeyOptions(await session(), CONSOLE);
   const made = { response: new Authenticator(CONSOLE.origin).create(options), label: 'Laptop' };
-  await fixture.parts.ownFactors.confirmPasskey(await session(), made, CONSOLE, VISITOR);
+  await fixture.parts.factorManagement.confirmPasskey(await session(), made, CONSOLE, VISITOR);
 };
-const factors = async () => (await fixture.parts.ownFactors.list(ana.id)).factors;
+const factors = async () => (await fixture.parts.factorManagement.list(ana.id)).factors;
 
 describe('somebody’s own second factors', () => {
   test('are changed by who has just shown who they are', async () => {
-    const { ownFactors, people } = fixture.parts;
+    const { factorManagement, people } = fixture.parts;
     fixture.advance(5 * MINUTE);
     const old = await session();
     const passwords = { current: ana.password, next: 'another good one 55' };
     for (const change of [
-      ownFactors.beginTotp(old),
-      ownFactors.confirmTotp(old, '000000', VISITOR),
-      ownFactors.passkeyOptions(old, CONSOLE),
-      ownFactors.confirmPasskey(old, { response: {}, label: 'x' }, CONSOLE, VISITOR),
-      ownFactors.rename(old, 'factor_x', 'Laptop', VISITOR),
-      ownFactors.remove(old, 'factor_x', VISITOR),
-      ownFactors.newRecoveryCodes(old, VISITOR),
+      factorManagement.beginTotp(old),
+      factorManagement.confirmTotp(old, '000000', VISITOR),
+      factorManagement.passkeyOptions(old, CONSOLE),
+      factorManagement.confirmPasskey(old, { response: {}, label: 'x' }, CONSOLE, VISITOR),
+      factorManagement.rename(old, 'factor_x', 'Laptop', VISITOR),
+      factorManagement.remove(old, 'factor_x', VISITOR),
+      factorManagement.newRecoveryCodes(old, VISITOR),
       people.changePassword(old, passwords, VISITOR),
       people.changeEmail(old, 'other@example.com', VISITOR),
     ])
@@ -60,30 +60,30 @@ describe('somebody’s own second factors', () => {
   });
 
   test('of an app are replaced by those of another, which has to show a code', async () => {
-    const { ownFactors } = fixture.parts;
+    const { factorManagement } = fixture.parts;
     const other = await fixture.signIn(ana);
-    await assertFails('invalid_field', ownFactors.confirmTotp(await session(), '123456', VISITOR), 'code');
-    const { secret: totp } = await ownFactors.beginTotp(await session());
+    await assertFails('invalid_field', factorManagement.confirmTotp(await session(), '123456', VISITOR), 'code');
+    const { secret: totp } = await factorManagement.beginTotp(await session());
     const wrong = wrongCodeAt(totp, fixture.now());
-    await assertFails('invalid_field', ownFactors.confirmTotp(await session(), wrong, VISITOR), 'code');
-    await ownFactors.confirmTotp(await session(), codeAt(totp, fixture.now()), VISITOR);
+    await assertFails('invalid_field', factorManagement.confirmTotp(await session(), wrong, VISITOR), 'code');
+    await factorManagement.confirmTotp(await session(), codeAt(totp, fixture.now()), VISITOR);
     assert.equal((await factors()).length, 1);
     assert.equal(await fixture.parts.sessions.find(other.secret), undefined, 'other sessions have ended');
-    const { session: given } = await fixture.parts.signIn.givePassword(ana, VISITOR);
+    const { session: given } = await fixture.parts.signIn.submitPassword(ana, VISITOR);
     const old = { kind: 'totp', code: fixture.newCode(ana) } as const;
-    await assertFails('sign_in_refused', fixture.parts.signIn.giveFactor(given, old, VISITOR));
+    await assertFails('sign_in_refused', fixture.parts.signIn.submitFactor(given, old, VISITOR));
     await fixture.signIn({ ...ana, totp });
   });
 
   test('are removed but for the last, also by two requests at the same moment', async () => {
-    const { ownFactors } = fixture.parts;
+    const { factorManagement } = fixture.parts;
     const [only] = await factors();
-    await assertFails('not_possible', ownFactors.remove(await session(), only?.id ?? '', VISITOR));
-    await assertFails('unknown_record', ownFactors.remove(await session(), 'factor_x', VISITOR));
+    await assertFails('not_possible', factorManagement.remove(await session(), only?.id ?? '', VISITOR));
+    await assertFails('unknown_record', factorManagement.remove(await session(), 'factor_x', VISITOR));
     await addPasskey();
     const other = await fixture.signIn(ana);
     const now = await session();
-    const done = await Promise.allSettled((await factors()).map(({ id }) => ownFactors.remove(now, id, VISITOR)));
+    const done = await Promise.allSettled((await factors()).map(({ id }) => factorManagement.remove(now, id, VISITOR)));
     assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
     assert.equal((await factors()).length, 1);
     assert.equal(await fixture.parts.sessions.find(other.secret), undefined);
@@ -93,11 +93,11 @@ describe('somebody’s own second factors', () => {
 
   test('include recovery codes, of which new ones replace the old', async () => {
     const [old = ''] = ana.recoveryCodes;
-    const codes = await fixture.parts.ownFactors.newRecoveryCodes(await session(), VISITOR);
-    assert.equal((await fixture.parts.ownFactors.list(ana.id)).recoveryCodes, 10);
+    const codes = await fixture.parts.factorManagement.newRecoveryCodes(await session(), VISITOR);
+    assert.equal((await fixture.parts.factorManagement.list(ana.id)).recoveryCodes, 10);
     const give = async (code: string) => {
-      const { session: given } = await fixture.parts.signIn.givePassword(ana, VISITOR);
-      return fixture.parts.signIn.giveFactor(given, { kind: 'recovery-code', code }, VISITOR);
+      const { session: given } = await fixture.parts.signIn.submitPassword(ana, VISITOR);
+      return fixture.parts.signIn.submitFactor(given, { kind: 'recovery-code', code }, VISITOR);
     };
     await assertFails('sign_in_refused', give(old));
     await give(codes[9] ?? '');
@@ -106,29 +106,32 @@ describe('somebody’s own second factors', () => {
 
 describe('passkeys', () => {
   test('are as many as there may be at most, also when many were begun before', async () => {
-    const { ownFactors } = fixture.parts;
+    const { factorManagement } = fixture.parts;
     const newest = await fixture.signIn(ana);
-    const waiting = await ownFactors.passkeyOptions(newest.session, CONSOLE);
+    const waiting = await factorManagement.passkeyOptions(newest.session, CONSOLE);
     for (let count = 0; count < LIMITS.passkeysPerPerson; count++) await addPasskey();
-    await assertFails('not_possible', ownFactors.passkeyOptions(await session(), CONSOLE));
+    await assertFails('not_possible', factorManagement.passkeyOptions(await session(), CONSOLE));
     const late = { response: new Authenticator(CONSOLE.origin).create(waiting), label: 'One more' };
-    await assertFails('not_possible', ownFactors.confirmPasskey(await session(newest.secret), late, CONSOLE, VISITOR));
+    await assertFails(
+      'not_possible',
+      factorManagement.confirmPasskey(await session(newest.secret), late, CONSOLE, VISITOR),
+    );
     assert.equal((await factors()).length, LIMITS.passkeysPerPerson + 1);
   });
 
   test('keep working under another name, which is on record without the name', async () => {
-    const { ownFactors, signIn } = fixture.parts;
+    const { factorManagement, signIn } = fixture.parts;
     const device = new Authenticator(CONSOLE.origin);
-    const options = await ownFactors.passkeyOptions(await session(), CONSOLE);
+    const options = await factorManagement.passkeyOptions(await session(), CONSOLE);
     const made = { response: device.create(options), label: 'Laptop' };
-    await ownFactors.confirmPasskey(await session(), made, CONSOLE, VISITOR);
+    await factorManagement.confirmPasskey(await session(), made, CONSOLE, VISITOR);
     const passkey = (await factors()).find(({ kind }) => kind === 'passkey');
-    await ownFactors.rename(await session(), passkey?.id ?? '', 'Old laptop', VISITOR);
+    await factorManagement.rename(await session(), passkey?.id ?? '', 'Old laptop', VISITOR);
     assert.equal((await factors()).find(({ kind }) => kind === 'passkey')?.label, 'Old laptop');
-    const { session: given } = await signIn.givePassword(ana, VISITOR);
-    const asked = await signIn.challenge(given, CONSOLE);
+    const { session: given } = await signIn.submitPassword(ana, VISITOR);
+    const asked = await signIn.createChallenge(given, CONSOLE);
     const response = device.get(asked);
-    await signIn.giveFactor(given, { kind: 'passkey', response, relyingParty: CONSOLE }, VISITOR);
+    await signIn.submitFactor(given, { kind: 'passkey', response, relyingParty: CONSOLE }, VISITOR);
     const renamed = (await fixture.records('')).filter(({ action }) => action === 'factor.renamed');
     assert.deepEqual(renamed.at(-1)?.targets, [`person:${ana.id}`, `factor:${passkey?.id}`]);
     assert.ok(!JSON.stringify(renamed).includes('laptop'));
@@ -140,15 +143,15 @@ describe('somebody’s own e-mail address', () => {
 
   test('is another one for all their accounts, whose logs tell of it without the address', async () => {
     const [own = '', other] = [
-      (await fixture.parts.team.membershipsOf(ana.id))[0]?.account,
+      (await fixture.parts.team.listMembershipsOf(ana.id))[0]?.account,
       await fixture.newAccount(),
     ];
     const to = { account: other, role: 'owner', email: ana.email } as const;
     const link = await fixture.parts.invitations.invite(to, OPERATOR, BY_TEST);
-    await fixture.parts.joining.accept(ana.grant.session, link.secret, VISITOR);
+    await fixture.parts.enrollment.accept(ana.grant.session, link.secret, VISITOR);
     await change('ana.new@example.com');
-    assert.equal((await fixture.parts.people.profile(ana.id))?.email, 'ana.new@example.com');
-    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(ana, VISITOR));
+    assert.equal((await fixture.parts.people.findProfile(ana.id))?.email, 'ana.new@example.com');
+    await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword(ana, VISITOR));
     await fixture.signIn({ ...ana, email: 'Ana.New@example.com' });
     for (const account of [own, other]) {
       const records = await fixture.records(account);
@@ -168,7 +171,7 @@ describe('somebody’s own e-mail address', () => {
         other.people.changeEmail(bob.grant.session, email, VISITOR),
       ]);
       assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
-      const emails = [ana, bob].map(async ({ id }) => (await fixture.parts.people.profile(id))?.email);
+      const emails = [ana, bob].map(async ({ id }) => (await fixture.parts.people.findProfile(id))?.email);
       assert.equal((await Promise.all(emails)).filter((each) => each === email).length, 1);
     }
     await change('ana.settled@example.com');
@@ -176,13 +179,13 @@ describe('somebody’s own e-mail address', () => {
       'not_possible',
       fixture.parts.people.changeEmail(bob.grant.session, 'ANA.settled@example.com', VISITOR),
     );
-    const [account = ''] = (await fixture.parts.team.membershipsOf(bob.id)).map((each) => each.account);
+    const [account = ''] = (await fixture.parts.team.listMembershipsOf(bob.id)).map((each) => each.account);
     assert.equal((await fixture.audited(account)).at(-1), 'email.changed taken');
   });
 
   test('changes in its letters alone, and stays when it is the same', async () => {
     await change(ana.email.toUpperCase());
-    assert.equal((await fixture.parts.people.profile(ana.id))?.email, ana.email.toUpperCase());
+    assert.equal((await fixture.parts.people.findProfile(ana.id))?.email, ana.email.toUpperCase());
     await change(ana.email.toUpperCase());
     await fixture.signIn(ana);
     await assertFails('invalid_field', change('nonsense'), 'email');
@@ -195,12 +198,12 @@ describe('somebody’s own password', () => {
 
   test('is changed with the present one, and all other sessions end', async () => {
     const other = await fixture.signIn(ana);
-    const between = await fixture.parts.signIn.givePassword(ana, VISITOR);
+    const between = await fixture.parts.signIn.submitPassword(ana, VISITOR);
     await change(ana.password, 'another good one 55');
     assert.equal(await fixture.parts.sessions.find(other.secret), undefined);
     assert.equal(await fixture.parts.sessions.find(between.secret), undefined);
     assert.ok(await fixture.parts.sessions.find(ana.grant.secret));
-    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(ana, VISITOR));
+    await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword(ana, VISITOR));
     await fixture.signIn({ ...ana, password: 'another good one 55' });
     assert.ok((await fixture.audited('')).includes('password.changed success'));
   });
@@ -230,7 +233,7 @@ describe('somebody’s own name and language', () => {
     const { people } = fixture.parts;
     const edited = await people.edit(await session(), { name: ' Ana ', language: 'es' }, VISITOR);
     assert.deepEqual([edited.name, edited.language, edited.email], ['Ana', 'es', ana.email]);
-    assert.deepEqual(await people.profile(ana.id), edited);
+    assert.deepEqual(await people.findProfile(ana.id), edited);
     await assertFails('invalid_field', people.edit(await session(), { name: 'x'.repeat(101) }, VISITOR), 'name');
     await assertFails('invalid_field', people.edit(await session(), { language: 'fr' }, VISITOR), 'language');
   });

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { originOfConsole } from './same-site.ts';
+import { assertSameOrigin } from './same-origin.ts';
 
 const OWN = 'https://vault.example:8445';
 const request = { method: 'POST', host: 'vault.example:8445', origin: OWN, site: 'same-origin' };
 const refused = (more: object, consoleUrl?: string): void =>
-  assert.throws(() => originOfConsole({ ...request, ...more }, consoleUrl), { code: 'cross_site' });
+  assert.throws(() => assertSameOrigin({ ...request, ...more }, consoleUrl), { code: 'cross_site' });
 
 describe('a request to the console', () => {
   test('comes from the console itself', () => {
-    assert.equal(originOfConsole(request, undefined), OWN);
-    assert.equal(originOfConsole({ ...request, site: undefined }, undefined), OWN);
-    assert.equal(originOfConsole({ ...request, method: 'GET', origin: undefined }, undefined), OWN);
+    assert.equal(assertSameOrigin(request, undefined), OWN);
+    assert.equal(assertSameOrigin({ ...request, site: undefined }, undefined), OWN);
+    assert.equal(assertSameOrigin({ ...request, method: 'GET', origin: undefined }, undefined), OWN);
   });
 
   test('may be a link that was typed or opened from elsewhere, as long as it only reads and is not embedded', () => {
     const typed = { ...request, method: 'GET', origin: undefined, site: 'none' };
-    assert.equal(originOfConsole(typed, undefined), OWN);
+    assert.equal(assertSameOrigin(typed, undefined), OWN);
     refused({ site: 'none' });
   });
 
@@ -39,14 +39,14 @@ describe('a request to the console', () => {
       refused({ method: 'GET', host, origin: undefined });
     for (const host of ['127.0.0.1:8445', '[::1]:8445', 'vault.example'])
       assert.equal(
-        originOfConsole({ ...request, host, origin: undefined, method: 'GET' }, undefined),
+        assertSameOrigin({ ...request, host, origin: undefined, method: 'GET' }, undefined),
         `https://${host}`,
       );
   });
 
   test('is measured by the address that the operator set, behind a proxy with another host too', () => {
     const behind = { ...request, host: 'inside:8445' };
-    assert.equal(originOfConsole(behind, OWN), OWN);
+    assert.equal(assertSameOrigin(behind, OWN), OWN);
     refused({ ...behind, origin: 'https://inside:8445' }, OWN);
     refused({ host: undefined });
   });

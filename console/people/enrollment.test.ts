@@ -27,25 +27,25 @@ const invite = (email: string, role: 'owner' | 'analyst' = 'owner') =>
   fixture.parts.invitations.invite({ account, role, email }, role === 'owner' ? OPERATOR : owner(), BY_TEST);
 const owner = () => ({ account, role: 'owner' }) as const;
 const begin = (secret: string, more: object = {}) =>
-  fixture.parts.joining.begin({ secret, name: 'New', language: 'es', password: PASSWORD, ...more }, VISITOR);
+  fixture.parts.enrollment.begin({ secret, name: 'New', language: 'es', password: PASSWORD, ...more }, VISITOR);
 const finish = (session: Session) => {
-  const { secret } = fixture.parts.joining.totp(session);
-  return fixture.parts.joining.confirmTotp(session, codeAt(secret, fixture.now()), VISITOR);
+  const { secret } = fixture.parts.enrollment.totp(session);
+  return fixture.parts.enrollment.confirmTotp(session, codeAt(secret, fixture.now()), VISITOR);
 };
 
 describe('joining by an invitation', () => {
   test('ends with a person, a role, a second factor, recovery codes and a session', async () => {
     const link = await invite('new@example.com');
-    assert.deepEqual(await fixture.parts.joining.look(link.secret), {
+    assert.deepEqual(await fixture.parts.enrollment.showInvitation(link.secret), {
       kind: 'invitation',
       account,
       role: 'owner',
       email: 'new@example.com',
-      known: false,
+      isKnown: false,
       expiresAt: link.expiresAt,
     });
     const { session, secret } = await begin(link.secret);
-    assert.equal(session.stage, 'joining');
+    assert.equal(session.stage, 'enrolling');
     assert.equal(
       await fixture.parts.people.findByEmail('new@example.com'),
       undefined,
@@ -56,9 +56,9 @@ describe('joining by an invitation', () => {
     assert.equal(joined.session.stage, 'signed-in');
     assert.notEqual(joined.secret, secret);
     assert.equal(await fixture.parts.sessions.find(secret), undefined);
-    const profile = await fixture.parts.people.profile(joined.session.person);
+    const profile = await fixture.parts.people.findProfile(joined.session.person);
     assert.deepEqual([profile?.email, profile?.name, profile?.language], ['new@example.com', 'New', 'es']);
-    assert.equal(await fixture.parts.team.roleIn(account, joined.session.person), 'owner');
+    assert.equal(await fixture.parts.team.findRole(account, joined.session.person), 'owner');
     assert.deepEqual(await fixture.parts.invitations.list(account), []);
     assert.deepEqual((await fixture.audited(account)).slice(-3), [
       'person.invited success',
@@ -71,15 +71,18 @@ describe('joining by an invitation', () => {
 
   test('takes the code of the app once, and no wrong one', async () => {
     const { session } = await begin((await invite('codes@example.com')).secret);
-    const { secret: totp } = fixture.parts.joining.totp(session);
+    const { secret: totp } = fixture.parts.enrollment.totp(session);
     const wrong = wrongCodeAt(totp, fixture.now());
-    await assertFails('invalid_field', fixture.parts.joining.confirmTotp(session, wrong, VISITOR), 'code');
+    await assertFails('invalid_field', fixture.parts.enrollment.confirmTotp(session, wrong, VISITOR), 'code');
     const code = codeAt(totp, fixture.now());
-    await fixture.parts.joining.confirmTotp(session, code, VISITOR);
-    const given = await fixture.parts.signIn.givePassword({ email: 'codes@example.com', password: PASSWORD }, VISITOR);
+    await fixture.parts.enrollment.confirmTotp(session, code, VISITOR);
+    const given = await fixture.parts.signIn.submitPassword(
+      { email: 'codes@example.com', password: PASSWORD },
+      VISITOR,
+    );
     await assertFails(
       'sign_in_refused',
-      fixture.parts.signIn.giveFactor(given.session, { kind: 'totp', code }, VISITOR),
+      fixture.parts.signIn.submitFactor(given.session, { kind: 'totp', code }, VISITOR),
     );
   });
 
@@ -103,7 +106,7 @@ describe('joining by an invitation', () => {
     );
     const { session: begun } = await begin(older.secret);
     const newer = await invite('Twice@Example.com', 'analyst');
-    await assertFails('not_possible', fixture.parts.joining.look(older.secret));
+    await assertFails('not_possible', fixture.parts.enrollment.showInvitation(older.secret));
     await assertFails('not_possible', finish(begun));
     const open = (await fixture.parts.invitations.list(account)).filter(({ email }) => /twice@/i.test(email ?? ''));
     assert.deepEqual(
@@ -116,8 +119,12 @@ describe('joining by an invitation', () => {
       ['person.invited', [`invitation:${newer.id}`]],
     ]);
     const { session } = await finish((await begin(newer.secret)).session);
-    assert.equal(await fixture.parts.team.roleIn(account, session.person), 'analyst');
-    assert.equal((await fixture.parts.joining.look(kept.secret)).account, elsewhere, 'another account has its own');
+    assert.equal(await fixture.parts.team.findRole(account, session.person), 'analyst');
+    assert.equal(
+      (await fixture.parts.enrollment.showInvitation(kept.secret)).account,
+      elsewhere,
+      'another account has its own',
+    );
   });
 
   test('needs a link that is open: not too old, not revoked, not made up', async () => {
@@ -129,11 +136,11 @@ describe('joining by an invitation', () => {
     await assertFails('not_possible', begin(revoked.secret));
     await assertFails('not_possible', finish(begun));
     for (const wrong of ['', 'x'.repeat(43), `${link.secret}A`, link.secret.toLowerCase()])
-      await assertFails('not_possible', fixture.parts.joining.look(wrong));
+      await assertFails('not_possible', fixture.parts.enrollment.showInvitation(wrong));
     fixture.advance(31 * MINUTE);
-    assert.equal((await fixture.parts.joining.look(link.secret)).known, false);
+    assert.equal((await fixture.parts.enrollment.showInvitation(link.secret)).isKnown, false);
     fixture.advance(72 * HOUR);
-    await assertFails('not_possible', fixture.parts.joining.look(link.secret));
+    await assertFails('not_possible', fixture.parts.enrollment.showInvitation(link.secret));
   });
 
   test('takes good fields only, and the address of the invitation', async () => {
@@ -144,7 +151,7 @@ describe('joining by an invitation', () => {
     await assertFails('invalid_field', begin(secret, { password: 'fields@example.com' }), 'password');
     const { session } = await begin(secret, { email: 'other@example.com' });
     const { session: joined } = await finish(session);
-    assert.equal((await fixture.parts.people.profile(joined.person))?.email, 'fields@example.com');
+    assert.equal((await fixture.parts.people.findProfile(joined.person))?.email, 'fields@example.com');
   });
 });
 
@@ -193,7 +200,7 @@ describe('invitations', () => {
       ...to,
       id: link.id,
       kind: 'invitation',
-      by: 'test',
+      inviterName: 'test',
       createdAt: link.expiresAt - 72 * HOUR,
       expiresAt: link.expiresAt,
     });
@@ -220,7 +227,7 @@ describe('invitations', () => {
   });
 
   test('make no more people of an account than there may be, with its members', async () => {
-    const { invitations, joining, team } = fixture.parts;
+    const { invitations, enrollment, team } = fixture.parts;
     const own = await fixture.newAccount();
     const head = await fixture.newPerson({ account: own, role: 'owner' });
     const to = (index: number) => ({ account: own, role: 'owner' as const, email: `p${index}@example.com` });
@@ -240,18 +247,18 @@ describe('invitations', () => {
     await invitations.reset(head.id, { account: own, role: 'owner' }, BY_TEST);
     await finish(session);
     await fixture.core.database.commit({ writes: [{ sql: 'delete from memberships where seal = ?', rows: [['x']] }] });
-    await fill(LIMITS.peoplePerAccount - (await team.membershipsIn(own)).length);
+    await fill(LIMITS.peoplePerAccount - (await team.listMemberships(own)).length);
     const { session: last } = await begin(open[1]?.secret ?? '');
     await assert.rejects(finish(last), /An account has 200 people at most/);
     await assert.rejects(
-      joining.accept(known.grant.session, late.secret, VISITOR),
+      enrollment.accept(known.grant.session, late.secret, VISITOR),
       /An account has 200 people at most/,
     );
-    assert.equal(await team.roleIn(own, known.id), undefined);
+    assert.equal(await team.findRole(own, known.id), undefined);
   });
 
   test('are worth no more than who made them, from the link to the end of joining', async () => {
-    const { invitations, joining, team } = fixture.parts;
+    const { invitations, enrollment, team } = fixture.parts;
     const own = await fixture.newAccount();
     const boss = await fixture.newPerson({ account: own, role: 'owner' });
     await fixture.newPerson({ account: own, role: 'owner' });
@@ -264,31 +271,32 @@ describe('invitations', () => {
     const toKnown = await made(known.email);
     const reset = await invitations.reset(boss.id, by, origin);
     await team.changeRole(own, boss.id, 'developer', BY_TEST);
-    for (const { secret } of [link, toKnown, reset]) await assertFails('not_possible', joining.look(secret));
+    for (const { secret } of [link, toKnown, reset])
+      await assertFails('not_possible', enrollment.showInvitation(secret));
     await assertFails('not_possible', begin(link.secret));
     await assertFails('not_possible', finish(session));
-    await assertFails('not_possible', joining.accept(known.grant.session, toKnown.secret, VISITOR));
+    await assertFails('not_possible', enrollment.accept(known.grant.session, toKnown.secret, VISITOR));
     assert.equal((await team.members(own)).length, 2);
     await team.changeRole(own, boss.id, 'owner', BY_TEST);
-    assert.equal((await joining.look(link.secret)).kind, 'invitation');
+    assert.equal((await enrollment.showInvitation(link.secret)).kind, 'invitation');
   });
 
   test('to be the first operator are made once, by one of many nodes', async () => {
     const { invitations, team } = fixture.parts;
     assert.equal(await team.hasOperator(), false);
-    const made = await Promise.all(Array.from({ length: 5 }, () => invitations.firstOperator(BY_TEST)));
+    const made = await Promise.all(Array.from({ length: 5 }, () => invitations.inviteFirstOperator(BY_TEST)));
     const links = made.flatMap((link) => link ?? []);
     assert.equal(links.length, 1);
-    assert.equal(await invitations.firstOperator(BY_TEST), undefined);
+    assert.equal(await invitations.inviteFirstOperator(BY_TEST), undefined);
     fixture.advance(25 * HOUR);
-    const [again] = [await invitations.firstOperator(BY_TEST)];
+    const [again] = [await invitations.inviteFirstOperator(BY_TEST)];
     assert.ok(again !== undefined, 'the old one has expired');
-    await assertFails('not_possible', fixture.parts.joining.look(links[0]?.secret ?? ''));
-    assert.deepEqual(await fixture.parts.joining.look(again.secret), {
+    await assertFails('not_possible', fixture.parts.enrollment.showInvitation(links[0]?.secret ?? ''));
+    assert.deepEqual(await fixture.parts.enrollment.showInvitation(again.secret), {
       kind: 'invitation',
       account: '',
       role: 'operator',
-      known: false,
+      isKnown: false,
       expiresAt: again.expiresAt,
     });
     await assertFails('invalid_field', begin(again.secret), 'email');
@@ -296,11 +304,11 @@ describe('invitations', () => {
     await finish(session);
     assert.equal(await team.hasOperator(), true);
     fixture.advance(25 * HOUR);
-    assert.equal(await invitations.firstOperator(BY_TEST), undefined);
+    assert.equal(await invitations.inviteFirstOperator(BY_TEST), undefined);
   });
 
   test('by an operator are good as long as that is one', async () => {
-    const { invitations, joining, team } = fixture.parts;
+    const { invitations, enrollment, team } = fixture.parts;
     const [boss] = [await fixture.newPerson(OPERATOR), await fixture.newPerson(OPERATOR)];
     const origin = { actor: { type: 'person', id: boss.id, name: boss.name } } as const;
     const ana = await fixture.newPerson({ account, role: 'analyst' });
@@ -309,9 +317,9 @@ describe('invitations', () => {
       await invitations.invite({ ...OPERATOR, email: 'friend@example.com' }, OPERATOR, origin),
       await invitations.reset(ana.id, OPERATOR, origin),
     ];
-    for (const { secret } of links) await joining.look(secret);
+    for (const { secret } of links) await enrollment.showInvitation(secret);
     await team.remove(OPERATOR.account, boss.id, BY_TEST);
-    for (const { secret } of links) await assertFails('not_possible', joining.look(secret));
+    for (const { secret } of links) await assertFails('not_possible', enrollment.showInvitation(secret));
   });
 });
 
@@ -322,17 +330,17 @@ describe('a known person', () => {
     const bob = await fixture.newPerson({ account, role: 'developer' });
     const to = { account: other, role: 'owner', email: ana.email } as const;
     const link = await fixture.parts.invitations.invite(to, OPERATOR, BY_TEST);
-    assert.equal((await fixture.parts.joining.look(link.secret)).known, true);
+    assert.equal((await fixture.parts.enrollment.showInvitation(link.secret)).isKnown, true);
     await assertFails('not_possible', begin(link.secret));
-    await assertFails('not_possible', fixture.parts.joining.accept(bob.grant.session, link.secret, VISITOR));
-    const { session } = await fixture.parts.signIn.givePassword(ana, VISITOR);
-    await assert.rejects(fixture.parts.joining.accept(session, link.secret, VISITOR), /not signed in/);
-    const { joining } = fixture.parts;
-    const accept = () => joining.accept(ana.grant.session, link.secret, VISITOR);
+    await assertFails('not_possible', fixture.parts.enrollment.accept(bob.grant.session, link.secret, VISITOR));
+    const { session } = await fixture.parts.signIn.submitPassword(ana, VISITOR);
+    await assert.rejects(fixture.parts.enrollment.accept(session, link.secret, VISITOR), /not signed in/);
+    const { enrollment } = fixture.parts;
+    const accept = () => enrollment.accept(ana.grant.session, link.secret, VISITOR);
     const done = await Promise.allSettled([accept(), accept()]);
     assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
     await assertFails('not_possible', accept());
-    const memberships = await fixture.parts.team.membershipsOf(ana.id);
+    const memberships = await fixture.parts.team.listMembershipsOf(ana.id);
     assert.deepEqual(memberships.map(({ role }) => role).sort(), ['developer', 'owner']);
     assert.equal((await fixture.audited(other)).at(-1), 'person.joined success');
   });
@@ -342,25 +350,25 @@ describe('a link to a new password', () => {
   test('replaces password and second factors, ends all sessions, and unlocks', async () => {
     const ana = await fixture.newPerson({ account, role: 'analyst' });
     for (let index = 0; index < 10; index++)
-      await fixture.parts.signIn.givePassword({ ...ana, password: 'not the one 12' }, VISITOR).catch(() => undefined);
+      await fixture.parts.signIn.submitPassword({ ...ana, password: 'not the one 12' }, VISITOR).catch(() => undefined);
     const link = await fixture.parts.invitations.reset(ana.id, owner(), BY_TEST);
-    const shown = await fixture.parts.joining.look(link.secret);
+    const shown = await fixture.parts.enrollment.showInvitation(link.secret);
     assert.deepEqual([shown.kind, shown.email, shown.name], ['reset', ana.email, ana.name]);
     const { session } = await begin(link.secret, { password: 'another good one 55', name: 'Mallory' });
     assert.ok(await fixture.parts.sessions.find(ana.grant.secret), 'nothing has happened before the end');
     const joined = await finish(session);
     assert.equal(joined.session.person, ana.id);
     assert.equal(await fixture.parts.sessions.find(ana.grant.secret), undefined);
-    assert.equal((await fixture.parts.people.profile(ana.id))?.name, ana.name);
-    await assertFails('sign_in_refused', fixture.parts.signIn.givePassword(ana, VISITOR));
+    assert.equal((await fixture.parts.people.findProfile(ana.id))?.name, ana.name);
+    await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword(ana, VISITOR));
     const again = { email: ana.email, password: 'another good one 55' };
-    const { session: given } = await fixture.parts.signIn.givePassword(again, VISITOR);
+    const { session: given } = await fixture.parts.signIn.submitPassword(again, VISITOR);
     const old = { kind: 'totp', code: fixture.newCode(ana) } as const;
-    await assertFails('sign_in_refused', fixture.parts.signIn.giveFactor(given, old, VISITOR));
+    await assertFails('sign_in_refused', fixture.parts.signIn.submitFactor(given, old, VISITOR));
     const [code = ''] = ana.recoveryCodes;
     await assertFails(
       'sign_in_refused',
-      fixture.parts.signIn.giveFactor(given, { kind: 'recovery-code', code }, VISITOR),
+      fixture.parts.signIn.submitFactor(given, { kind: 'recovery-code', code }, VISITOR),
     );
     await assertFails('not_possible', begin(link.secret));
     assert.ok((await fixture.audited(account)).includes('person.reset success'));
@@ -377,19 +385,19 @@ describe('a link to a new password', () => {
     const link = await invitations.invite(to, OPERATOR, BY_TEST);
     const before = await invitations.reset(ana.id, owner(), BY_TEST);
     const { session } = await begin(before.secret, { password: 'another good one 55' });
-    await fixture.parts.joining.accept(ana.grant.session, link.secret, VISITOR);
+    await fixture.parts.enrollment.accept(ana.grant.session, link.secret, VISITOR);
     await assertFails('not_allowed', invitations.reset(ana.id, owner(), BY_TEST));
-    await assertFails('not_possible', fixture.parts.joining.look(before.secret));
+    await assertFails('not_possible', fixture.parts.enrollment.showInvitation(before.secret));
     await assertFails('not_possible', finish(session));
     await fixture.signIn(ana);
     const byOperator = await invitations.reset(ana.id, OPERATOR, BY_TEST);
-    assert.equal((await fixture.parts.joining.look(byOperator.secret)).kind, 'reset');
+    assert.equal((await fixture.parts.enrollment.showInvitation(byOperator.secret)).kind, 'reset');
     fixture.advance(24 * HOUR);
-    await assertFails('not_possible', fixture.parts.joining.look(byOperator.secret));
+    await assertFails('not_possible', fixture.parts.enrollment.showInvitation(byOperator.secret));
   });
 
   test('ends those of the person that were made before, whoever made them', async () => {
-    const { invitations, joining } = fixture.parts;
+    const { invitations, enrollment } = fixture.parts;
     const [ana, bob] = [
       await fixture.newPerson({ account, role: 'analyst' }),
       await fixture.newPerson({ account, role: 'analyst' }),
@@ -398,7 +406,7 @@ describe('a link to a new password', () => {
     const first = await invitations.reset(ana.id, OPERATOR, BY_TEST);
     const { session: begun } = await begin(first.secret, { password: 'another good one 55' });
     const second = await invitations.reset(ana.id, owner(), BY_TEST);
-    await assertFails('not_possible', joining.look(first.secret));
+    await assertFails('not_possible', enrollment.showInvitation(first.secret));
     await assertFails('not_possible', finish(begun));
     const openFor = async (name: string, person: string) =>
       (await invitations.list(name)).filter((each) => each.person === person).map(({ id }) => id);
@@ -411,11 +419,11 @@ describe('a link to a new password', () => {
     ]);
     assert.ok(both.some(({ status }) => status === 'fulfilled'));
     assert.equal((await openFor(account, ana.id)).length, 1, 'also of two at the same moment');
-    assert.equal((await joining.look(others.secret)).name, bob.name);
+    assert.equal((await enrollment.showInvitation(others.secret)).name, bob.name);
   });
 
   test('ends all of the person when it is used', async () => {
-    const { invitations, joining } = fixture.parts;
+    const { invitations, enrollment } = fixture.parts;
     const ana = await fixture.newPerson({ account, role: 'analyst' });
     const beside = await invitations.reset(ana.id, owner(), BY_TEST);
     const columns = ['account', 'id', 'digest', 'person', 'record', 'created_at', 'expires_at'] as const;
@@ -424,14 +432,14 @@ describe('a link to a new password', () => {
     // Two that are open beside each other, as two nodes could make them at the same moment.
     const sql = `insert into invitations (${columns.join(', ')}) values (?, ?, ?, ?, ?, ?, ?)`;
     await fixture.core.database.commit({ writes: [{ sql, rows: [columns.map((name) => row?.[name] ?? null)] }] });
-    assert.equal((await joining.look(beside.secret)).kind, 'reset');
+    assert.equal((await enrollment.showInvitation(beside.secret)).kind, 'reset');
     await finish((await begin(used.secret, { password: 'another good one 55' })).session);
-    await assertFails('not_possible', joining.look(beside.secret));
+    await assertFails('not_possible', enrollment.showInvitation(beside.secret));
   });
 
   test('cannot be accepted by who is signed in', async () => {
     const ana = await fixture.newPerson({ account, role: 'analyst' });
     const link = await fixture.parts.invitations.reset(ana.id, OPERATOR, BY_TEST);
-    await assertFails('not_possible', fixture.parts.joining.accept(ana.grant.session, link.secret, VISITOR));
+    await assertFails('not_possible', fixture.parts.enrollment.accept(ana.grant.session, link.secret, VISITOR));
   });
 });

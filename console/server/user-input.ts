@@ -5,7 +5,7 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 /** What people type, or put into addresses. */
 
 /** Milliseconds. Throws `invalid_field`. */
-export function typedTime(text: string | undefined, field: string): number | undefined {
+export function parseTimeInput(text: string | undefined, field: string): number | undefined {
   if (text === undefined) return undefined;
   const time = parseIso8601(text);
   if (time === undefined) throw invalid(field, 'expected ISO 8601 with a zone, as 2027-01-31T00:00:00Z');
@@ -16,11 +16,11 @@ export function typedTime(text: string | undefined, field: string): number | und
 export const isId = (text: string): boolean => /^[!-~]+$/.test(text) && text.length <= LIMITS.searchCharacters;
 
 /** By name; one without a value is to be removed. Throws `invalid_field` for a setting that is there twice. */
-export function typedSettings(
-  given: readonly { readonly name: string; readonly value?: string | undefined }[],
+export function parseSettingInput(
+  settings: readonly { readonly name: string; readonly value?: string | undefined }[],
 ): Readonly<Record<string, string>> {
-  const names = given.map(({ name }) => name);
-  const twice = names.findIndex((name, index) => names.indexOf(name) !== index);
-  if (twice >= 0) throw invalid(`settings[${twice}].name`, 'expected each setting once');
-  return Object.fromEntries(given.map(({ name, value = '' }) => [name, value]));
+  const names = settings.map(({ name }) => name);
+  const duplicate = names.findIndex((name, index) => names.indexOf(name) !== index);
+  if (duplicate >= 0) throw invalid(`settings[${duplicate}].name`, 'expected each setting once');
+  return Object.fromEntries(settings.map(({ name, value = '' }) => [name, value]));
 }

@@ -1,0 +1,209 @@
+import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
+import { Failure } from '../../src/kernel/failure.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import { subscriberNetwork } from '../../src/kernel/network.ts';
+import { commitAll } from '../../src/storage/database.ts';
+import { type ClientContext, personOrigin, type RelyingParty } from './client-context.ts';
+import { type CompletedEnrollment, completeEnrollment, mayResetFrom } from './complete-enrollment.ts';
+import { newTotpFactor, registerPasskey, wrongCode } from './factors.ts';
+import { type Invitation, redeemInvitation } from './invitation-store.ts';
+import { type Invitations, invalidLink, teamFull } from './invitations.ts';
+import { findMembership, insertMembership, listMembershipsByPerson, type Membership } from './membership-store.ts';
+import { buildCreationOptions } from './passkey.ts';
+import { assertStrongPassword, unchangedPassword } from './password.ts';
+import type { HashSource, Passwords } from './passwords.ts';
+import { personEvent } from './people-events.ts';
+import { normalizeEmail, parseEmail, parseLanguage, parsePersonName } from './person.ts';
+import { findPerson, findPersonByEmail, updatePerson } from './person-store.ts';
+import type { Role } from './roles.ts';
+import type { PeopleDependencies } from './sealing.ts';
+import { assertStage, type PendingEnrollment, type Session } from './session.ts';
+import { buildSession, type IssuedSession, saveNotes } from './sessions.ts';
+import { buildTotpEnrollment, findTotpStep, newTotpSecret, type TotpEnrollment } from './totp.ts';
+
+/** What a link is for, for whoever holds it. */
+export interface InvitationView extends Pick<Invitation, 'kind' | 'account' | 'expiresAt'> {
+  readonly role?: Role;
+  readonly email?: string;
+  /** Of resets. */
+  readonly name?: string;
+  /** Somebody with this e-mail address is here. An invitation they accept, once they have signed in. */
+  readonly isKnown: boolean;
+}
+
+const PERSON_ID_CHARACTERS = 14;
+
+const notPossible = (message: string): Failure => new Failure('not_possible', { message });
+
+/** From a link to being signed in. What somebody says of themselves lies in their session until they have a second factor. */
+export class Enrollment {
+  readonly #dependencies: PeopleDependencies;
+  readonly #passwords: Passwords;
+  readonly #invitations: Invitations;
+
+  constructor(dependencies: PeopleDependencies & { readonly passwords: Passwords; readonly invitations: Invitations }) {
+    this.#dependencies = dependencies;
+    this.#passwords = dependencies.passwords;
+    this.#invitations = dependencies.invitations;
+  }
+
+  /** Throws `not_possible` for a link that is none, was used, or is too old. */
+  async showInvitation(secret: string): Promise<InvitationView> {
+    const { database, keyring } = this.#dependencies;
+    const invitation = await this.#invitations.find(secret);
+    const { kind, account, role, email, expiresAt } = invitation;
+    if (kind === 'reset') {
+      const person = await this.#findResettable(invitation);
+      return { kind, account, expiresAt, email: person.email, name: person.name, isKnown: true };
+    }
+    const isKnown = email !== undefined && (await findPersonByEmail(database, keyring, email)) !== undefined;
+    return { kind, account, expiresAt, isKnown, ...(role && { role }), ...(email !== undefined && { email }) };
+  }
+
+  /**
+   * With the e-mail address only when the invitation has none, and with a name only when it is no reset. Throws
+   * `invalid_field` and `not_possible`.
+   */
+  async begin(
+    input: { secret: string; email?: string; name?: string; language: string; password: string },
+    client: ClientContext,
+  ): Promise<IssuedSession> {
+    const { database, random } = this.#dependencies;
+    const invitation = await this.#invitations.find(input.secret);
+    const language = parseLanguage(input.language);
+    const { email, name } = await this.#identify(invitation, input);
+    await assertStrongPassword(input.password, { email, name });
+    const hashSource: HashSource = `network ${subscriberNetwork(client.address)}`;
+    if (await this.#isPresentPassword(invitation, input.password, hashSource)) throw unchangedPassword();
+    const password = await this.#passwords.hash(input.password, hashSource);
+    const { account, id, role, inviterId, createdAt } = invitation;
+    const invitationReference = {
+      account,
+      id,
+      createdAt,
+      ...(role && { role }),
+      ...(inviterId !== undefined && { inviterId }),
+    };
+    const pendingEnrollment: PendingEnrollment = {
+      invitation: invitationReference,
+      email,
+      name,
+      language,
+      password,
+      totp: newTotpSecret(random),
+    };
+    const person = invitation.person ?? newId('person', PERSON_ID_CHARACTERS, random);
+    const session = await buildSession(this.#dependencies, {
+      person,
+      stage: 'enrolling',
+      client,
+      notes: { pendingEnrollment },
+    });
+    await commitAll(database, { writes: [session.write] });
+    return { secret: session.secret, session: session.session };
+  }
+
+  /** What the person's authenticator app is to be given. */
+  totp(session: Session): TotpEnrollment {
+    const { totp, email } = getPendingEnrollment(session);
+    return buildTotpEnrollment(totp, email);
+  }
+
+  /** Throws `invalid_field` for a wrong code, and `not_possible` when the link was used meanwhile. */
+  async confirmTotp(session: Session, code: string, client: ClientContext): Promise<CompletedEnrollment> {
+    const { totp } = getPendingEnrollment(session);
+    const step = findTotpStep(totp, code, this.#dependencies.clock());
+    if (step === undefined) throw wrongCode();
+    return completeEnrollment(
+      this.#dependencies,
+      session,
+      newTotpFactor(this.#dependencies, session.person, totp, step),
+      client,
+    );
+  }
+
+  async passkeyOptions(session: Session, relyingParty: RelyingParty): Promise<PublicKeyCredentialCreationOptionsJSON> {
+    const { email, name } = getPendingEnrollment(session);
+    const person = { id: session.person, email, name };
+    const options = await buildCreationOptions(this.#dependencies.random, relyingParty, person, []);
+    await saveNotes(this.#dependencies, session, { challenge: options.challenge });
+    return options;
+  }
+
+  /** As `confirmTotp`; one try for each challenge. */
+  async confirmPasskey(
+    session: Session,
+    registration: { readonly response: unknown; readonly label: string },
+    relyingParty: RelyingParty,
+    client: ClientContext,
+  ): Promise<CompletedEnrollment> {
+    getPendingEnrollment(session);
+    const { factor, session: sessionAfter } = await registerPasskey(
+      this.#dependencies,
+      session,
+      registration,
+      relyingParty,
+    );
+    return completeEnrollment(this.#dependencies, sessionAfter, factor, client);
+  }
+
+  /** Makes who is signed in a member. Throws `not_possible`. */
+  async accept(session: Session, secret: string, client: ClientContext): Promise<Membership> {
+    assertStage('signed-in', session);
+    const { database, keyring, clock } = this.#dependencies;
+    const invitation = await this.#invitations.find(secret);
+    const { account, role, email } = invitation;
+    const person = await findPerson(database, keyring, session.person);
+    if (person === undefined) throw new Failure('not_signed_in');
+    if (role === undefined) throw notPossible('This link is for a new password. Sign out, and open it again.');
+    if (email !== undefined && normalizeEmail(email) !== normalizeEmail(person.email))
+      throw notPossible('This invitation is for somebody else.');
+    const membership = { account, person: person.id, role, createdAt: clock() };
+    // The person changes with it, so that no link to reset them that was made before can miss it.
+    const { write } = await updatePerson(keyring, person, {});
+    const writes = [write, await insertMembership(keyring, membership), redeemInvitation(invitation, clock())];
+    const details = { person: person.id, detail: { role } };
+    const journal = [personEvent(clock, personOrigin(person, client), 'person.joined', account, details)];
+    const outcome = await database.commit({ writes, journal });
+    if (outcome.committed) return membership;
+    if (outcome.write === 0) throw new Failure('changed_meanwhile');
+    if (outcome.write !== 1) throw invalidLink();
+    const isMember = (await findMembership(database, keyring, account, person.id)) !== undefined;
+    throw isMember ? notPossible('You are a member already.') : teamFull();
+  }
+
+  async #identify(
+    invitation: Invitation,
+    input: { email?: string; name?: string },
+  ): Promise<{ email: string; name: string }> {
+    if (invitation.kind === 'reset') return this.#findResettable(invitation);
+    const email = invitation.email ?? parseEmail(input.email ?? '');
+    const name = parsePersonName(input.name ?? '');
+    const { database, keyring } = this.#dependencies;
+    if ((await findPersonByEmail(database, keyring, email)) !== undefined)
+      throw notPossible('Somebody with this e-mail address is here already. Sign in, and open the link again.');
+    return { email, name };
+  }
+
+  /** Returns whether a credential reset would set the password that the person has already. */
+  async #isPresentPassword({ person: id }: Invitation, password: string, hashSource: HashSource): Promise<boolean> {
+    if (id === undefined) return false;
+    const person = await findPerson(this.#dependencies.database, this.#dependencies.keyring, id);
+    return this.#passwords.verify(password, person?.password, hashSource);
+  }
+
+  /** Whose password a link replaces, as long as whoever made it may do that. */
+  async #findResettable({ account, person: id = '' }: Invitation) {
+    const { database, keyring } = this.#dependencies;
+    const person = await findPerson(database, keyring, id);
+    if (person === undefined || !mayResetFrom(account, await listMembershipsByPerson(database, keyring, id)))
+      throw invalidLink();
+    return person;
+  }
+}
+
+function getPendingEnrollment(session: Session): PendingEnrollment {
+  assertStage('enrolling', session);
+  if (session.notes.pendingEnrollment === undefined) throw new Failure('not_signed_in');
+  return session.notes.pendingEnrollment;
+}

@@ -1,0 +1,171 @@
+import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
+import type { AuditAction } from '../../src/audit/audit.ts';
+import { Failure } from '../../src/kernel/failure.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import type { Write } from '../../src/storage/database.ts';
+import { type ClientContext, personOrigin, type RelyingParty } from './client-context.ts';
+import { deleteFactor, type Factor, insertFactor, listFactorsByPerson, updateFactor } from './factor-store.ts';
+import { newRecoveryCodesFactor, newTotpFactor, registerPasskey, wrongCode } from './factors.ts';
+import { buildCreationOptions, type Passkey } from './passkey.ts';
+import { personEvent } from './people-events.ts';
+import { type Person, parseLabel } from './person.ts';
+import { findPerson, updatePerson } from './person-store.ts';
+import { listPasskeys, toAvailableFactors } from './proof.ts';
+import type { PeopleDependencies } from './sealing.ts';
+import { assertSteppedUp, type Session } from './session.ts';
+import { deleteOtherSessions, updateSession } from './session-store.ts';
+import { saveNotes } from './sessions.ts';
+import { buildTotpEnrollment, findTotpStep, newTotpSecret, type TotpEnrollment } from './totp.ts';
+
+/** Of a second factor, for its person. */
+export interface FactorView extends Pick<Factor, 'id' | 'createdAt' | 'lastUsedAt'> {
+  readonly kind: 'totp' | 'passkey';
+  readonly label: string;
+}
+
+/** A change of somebody's factors. */
+interface FactorChange {
+  readonly action: AuditAction;
+  readonly target: string;
+  readonly writes: readonly Write[];
+}
+
+/**
+ * Somebody's own second factors; each change needs stepping up. A change of factors is a change of the person, so that of
+ * two at once the second finds that the first has happened: somebody always keeps one.
+ */
+export class FactorManagement {
+  readonly #dependencies: PeopleDependencies;
+
+  constructor(dependencies: PeopleDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async list(person: string): Promise<{ factors: FactorView[]; recoveryCodes: number }> {
+    const all = await this.#factors(person);
+    const factors = all.flatMap((factor): FactorView[] => {
+      if (factor.kind === 'recovery-codes') return [];
+      const { id, kind, createdAt, lastUsedAt } = factor;
+      return [{ id, kind, label: factor.kind === 'passkey' ? factor.record.label : '', createdAt, lastUsedAt }];
+    });
+    return { factors, recoveryCodes: toAvailableFactors(all).recoveryCodes };
+  }
+
+  /** The secret is kept in the session until its app has shown a code. */
+  async beginTotp(session: Session): Promise<TotpEnrollment> {
+    const { email } = await this.#getSteppedUpPerson(session);
+    const totp = newTotpSecret(this.#dependencies.random);
+    await saveNotes(this.#dependencies, session, { totp });
+    return buildTotpEnrollment(totp, email);
+  }
+
+  /** In the place of an older one, if there is one. Throws `invalid_field` for a wrong code. */
+  async confirmTotp(session: Session, code: string, client: ClientContext): Promise<void> {
+    const person = await this.#getSteppedUpPerson(session);
+    const { keyring, clock } = this.#dependencies;
+    const { totp } = session.notes;
+    const step = totp === undefined ? undefined : findTotpStep(totp, code, clock());
+    if (totp === undefined || step === undefined) throw wrongCode();
+    const factor = newTotpFactor(this.#dependencies, person.id, totp, step);
+    const replaced = (await this.#factors(person.id)).filter(({ kind }) => kind === 'totp');
+    const { write } = await updateSession(keyring, session, { totp: undefined });
+    const removals = replaced.map(({ id }) => deleteFactor(person.id, id));
+    const others = replaced.length === 0 ? [] : [deleteOtherSessions(session)];
+    const writes = [write, ...removals, await insertFactor(keyring, factor), ...others];
+    await this.#commit(person, { action: 'factor.added', target: factor.id, writes }, client);
+  }
+
+  /** Throws `not_possible` when there are as many as there may be. */
+  async passkeyOptions(session: Session, relyingParty: RelyingParty): Promise<PublicKeyCredentialCreationOptionsJSON> {
+    const person = await this.#getSteppedUpPerson(session);
+    const present = await this.#assertPasskeyRoom(person);
+    const options = await buildCreationOptions(this.#dependencies.random, relyingParty, person, present);
+    await saveNotes(this.#dependencies, session, { challenge: options.challenge });
+    return options;
+  }
+
+  /**
+   * One try for each challenge. Throws `not_possible` when it was not made as it was asked for, or when there are as many
+   * as there may be.
+   */
+  async confirmPasskey(
+    session: Session,
+    registration: { readonly response: unknown; readonly label: string },
+    relyingParty: RelyingParty,
+    client: ClientContext,
+  ): Promise<void> {
+    const person = await this.#getSteppedUpPerson(session);
+    const { keyring } = this.#dependencies;
+    await this.#assertPasskeyRoom(person);
+    const { factor, session: sessionAfter } = await registerPasskey(
+      this.#dependencies,
+      session,
+      registration,
+      relyingParty,
+    );
+    // Conflicts when the session has ended meanwhile.
+    const { write } = await updateSession(keyring, sessionAfter, {});
+    const writes = [write, await insertFactor(keyring, factor)];
+    await this.#commit(person, { action: 'factor.added', target: factor.id, writes }, client);
+  }
+
+  /** What the person calls a passkey. Throws `invalid_field` and `unknown_record`. */
+  async rename(session: Session, id: string, label: string, client: ClientContext): Promise<void> {
+    const person = await this.#getSteppedUpPerson(session);
+    const found = (await this.#factors(person.id)).find((factor) => factor.id === id);
+    if (found?.kind !== 'passkey') throw new Failure('unknown_record');
+    const factor = { ...found, record: { ...found.record, label: parseLabel(label) } };
+    const writes = [await updateFactor(this.#dependencies.keyring, factor)];
+    await this.#commit(person, { action: 'factor.renamed', target: id, writes }, client);
+  }
+
+  /** Ends all other sessions. Throws `unknown_record`, and `not_possible` for the last one. */
+  async remove(session: Session, id: string, client: ClientContext): Promise<void> {
+    const person = await this.#getSteppedUpPerson(session);
+    const loginFactors = (await this.#factors(person.id)).filter(({ kind }) => kind !== 'recovery-codes');
+    if (!loginFactors.some((factor) => factor.id === id)) throw new Failure('unknown_record');
+    if (loginFactors.length === 1)
+      throw new Failure('not_possible', { message: 'This is your last second factor; add another one first.' });
+    const writes = [deleteFactor(person.id, id), deleteOtherSessions(session)];
+    await this.#commit(person, { action: 'factor.removed', target: id, writes }, client);
+  }
+
+  /** In the place of the older ones. They are shown this once. */
+  async newRecoveryCodes(session: Session, client: ClientContext): Promise<string[]> {
+    const person = await this.#getSteppedUpPerson(session);
+    const { codes, factor } = await newRecoveryCodesFactor(this.#dependencies, person.id);
+    const replaced = (await this.#factors(person.id)).filter(({ kind }) => kind === 'recovery-codes');
+    const removals = replaced.map(({ id }) => deleteFactor(person.id, id));
+    const writes = [...removals, await insertFactor(this.#dependencies.keyring, factor)];
+    await this.#commit(person, { action: 'recovery-codes.made', target: factor.id, writes }, client);
+    return codes;
+  }
+
+  async #assertPasskeyRoom(person: Person): Promise<Passkey[]> {
+    const present = listPasskeys(await this.#factors(person.id));
+    const max = LIMITS.passkeysPerPerson;
+    if (present.length < max) return present;
+    throw new Failure('not_possible', { message: `You have ${max} passkeys; remove one first.` });
+  }
+
+  #factors(person: string): Promise<Factor[]> {
+    return listFactorsByPerson(this.#dependencies.database, this.#dependencies.keyring, person);
+  }
+
+  async #getSteppedUpPerson(session: Session): Promise<Person> {
+    assertSteppedUp(session, this.#dependencies.clock());
+    const person = await findPerson(this.#dependencies.database, this.#dependencies.keyring, session.person);
+    if (person === undefined) throw new Failure('not_signed_in');
+    return person;
+  }
+
+  /** Throws `changed_meanwhile`. */
+  async #commit(person: Person, { action, target, writes }: FactorChange, client: ClientContext): Promise<void> {
+    const { database, keyring, clock } = this.#dependencies;
+    const { write } = await updatePerson(keyring, person, {});
+    const details = { person: person.id, targets: [`factor:${target}`] };
+    const journal = [personEvent(clock, personOrigin(person, client), action, '', details)];
+    const outcome = await database.commit({ writes: [write, ...writes], journal });
+    if (!outcome.committed) throw new Failure('changed_meanwhile');
+  }
+}

@@ -1,0 +1,49 @@
+import type { Origin } from '../../src/audit/audit.ts';
+import type { Unit, Write } from '../../src/storage/database.ts';
+import { deleteFactorsByPerson } from './factor-store.ts';
+import { deleteResetsByPerson } from './invitation-store.ts';
+import { deleteMembership, listMembershipsByPerson, type Membership } from './membership-store.ts';
+import { personEvent } from './people-events.ts';
+import type { Person } from './person.ts';
+import { deletePerson, findPerson, updatePerson } from './person-store.ts';
+import type { PeopleDependencies } from './sealing.ts';
+import { deleteSessionsByPerson } from './session-store.ts';
+import { deleteSignInState } from './sign-in-state-store.ts';
+
+/** The end of a membership. */
+export interface MembershipRemoval {
+  readonly unit: Unit;
+  /** Whether that write conflicts because the person has changed, as by joining another account. */
+  isPersonConflict(write: number): boolean;
+}
+
+/**
+ * With the last membership the person goes as well: nobody could see or help them any more, and what is not needed is not
+ * to be kept. The person changes with every membership that ends, so that of two that end at the same moment one is the last.
+ */
+export async function buildMembershipRemoval(
+  dependencies: PeopleDependencies,
+  before: Membership,
+  origin: Origin,
+): Promise<MembershipRemoval> {
+  const { database, keyring, clock } = dependencies;
+  const { account, person: id, role } = before;
+  const person = await findPerson(database, keyring, id);
+  const isLast = (await listMembershipsByPerson(database, keyring, id)).every((each) => each.account === account);
+  const event = personEvent(clock, origin, 'membership.removed', account, { person: id, detail: { role } });
+  const personWrites = person === undefined ? [] : [await buildPersonWrite(dependencies, person, isLast)];
+  const writes = [...personWrites, ...deleteMembership(before), ...(isLast ? deletePersonalData(id) : [])];
+  const journal = isLast ? [event, personEvent(clock, origin, 'person.removed', account, { person: id })] : [event];
+  return { unit: { writes, journal }, isPersonConflict: (write) => write < personWrites.length };
+}
+
+const buildPersonWrite = async ({ keyring }: PeopleDependencies, person: Person, isLast: boolean): Promise<Write> =>
+  isLast ? deletePerson(person) : (await updatePerson(keyring, person, {})).write;
+
+/** All else that is the person's alone. */
+const deletePersonalData = (person: string): Write[] => [
+  deleteFactorsByPerson(person),
+  deleteSessionsByPerson(person),
+  deleteSignInState(person),
+  deleteResetsByPerson(person),
+];

@@ -1,0 +1,40 @@
+import { Repeats } from '../../src/audit/repeats.ts';
+import { Enrollment } from './enrollment.ts';
+import { FactorManagement } from './factor-management.ts';
+import { Invitations } from './invitations.ts';
+import { Passwords } from './passwords.ts';
+import { People } from './people.ts';
+import type { PeopleDependencies } from './sealing.ts';
+import { Sessions } from './sessions.ts';
+import { SignIn } from './sign-in.ts';
+import { Team } from './team.ts';
+
+/** What the console and the command line do with people. */
+export interface PeopleServices {
+  readonly people: People;
+  readonly team: Team;
+  readonly invitations: Invitations;
+  readonly sessions: Sessions;
+  readonly signIn: SignIn;
+  readonly enrollment: Enrollment;
+  readonly factorManagement: FactorManagement;
+  /** Refusals of people who go on; to be flushed now and then, and at the end. */
+  readonly repeats: Repeats;
+}
+
+export function createPeopleServices({ database, keyring, clock, time, random }: PeopleDependencies): PeopleServices {
+  const dependencies = { database, keyring, clock, time, random };
+  const passwords = new Passwords(dependencies);
+  const repeats = new Repeats(dependencies);
+  const invitations = new Invitations(dependencies);
+  return {
+    people: new People({ ...dependencies, passwords }),
+    team: new Team(dependencies),
+    invitations,
+    sessions: new Sessions(dependencies),
+    signIn: new SignIn({ ...dependencies, passwords, repeats }),
+    enrollment: new Enrollment({ ...dependencies, passwords, invitations }),
+    factorManagement: new FactorManagement(dependencies),
+    repeats,
+  };
+}

@@ -1,0 +1,23 @@
+import { Failure } from '../../src/kernel/failure.ts';
+
+/** How much each person has under way in this process. */
+export class ConcurrencyLimit {
+  readonly #max: number;
+  readonly #running = new Map<string, number>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Returns how to end it. Throws `rate_limited`. */
+  acquire(person: string): () => void {
+    const running = this.#running.get(person) ?? 0;
+    if (running >= this.#max) throw new Failure('rate_limited');
+    this.#running.set(person, running + 1);
+    return () => {
+      const remaining = (this.#running.get(person) ?? 1) - 1;
+      if (remaining > 0) this.#running.set(person, remaining);
+      else this.#running.delete(person);
+    };
+  }
+}
