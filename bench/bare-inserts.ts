@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
-import { encodeArray, typeOf } from '../src/storage/postgres/arrays.ts';
+import { encodeArray, typeOf } from '../src/storage/postgres/encode-array.ts';
 import { slotOf } from '../src/vault/slot.ts';
 import { randomPan } from './requests.ts';
 

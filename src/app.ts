@@ -40,7 +40,7 @@ import { Placeholders } from './placeholders/placeholders.ts';
 import { PayloadProxy } from './proxy/proxy.ts';
 import { Lease } from './storage/lease.ts';
 import { Statistics } from './storage/statistics.ts';
-import { whenThere } from './storage/when-there.ts';
+import { waitForDatabase } from './storage/wait-for-database.ts';
 import { Vault } from './vault/vault.ts';
 import { VERSION } from './version.ts';
 
@@ -53,8 +53,8 @@ export async function startService(
   log: Log,
   endpoints: readonly Endpoint[] = ENDPOINTS,
 ): Promise<RunningService> {
-  const waiting = (error: unknown): void => log.error('waiting for the database', describeError(error));
-  const core = await whenThere(() => openCore(config, clocks), { clock: clocks.monotonic, waiting });
+  const onRetry = (error: unknown): void => log.error('waiting for the database', describeError(error));
+  const core = await waitForDatabase(() => openCore(config, clocks), { clock: clocks.monotonic, onRetry });
   try {
     return await runService(core, clocks, config, log, endpoints);
   } catch (error) {
@@ -132,7 +132,7 @@ function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean
   );
   const alteredRows = new AlteredRows(core);
   const metrics = new Metrics({
-    countWaitingWrites: () => database.waiting,
+    countWaitingWrites: () => database.queuedUnits,
     isReady,
     isTimeTrusted: () => time.read().distrust === undefined,
     listCertificateExpiries: () => configurations.certificateEnds(),
@@ -174,9 +174,9 @@ function createLeases({ database, opened, time, random }: OpenCore): Leases {
     verification: newLease('verification'),
   };
   return {
-    holdsLease: (work) => (opened.isShared ? () => leases[work].isOurs() : () => Promise.resolve(true)),
+    holdsLease: (work) => (opened.isShared ? () => leases[work].acquire() : () => Promise.resolve(true)),
     release: async (onError) => {
-      for (const lease of Object.values(leases)) await lease.giveBack().catch(onError);
+      for (const lease of Object.values(leases)) await lease.release().catch(onError);
     },
   };
 }

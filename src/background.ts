@@ -16,8 +16,8 @@ import { LIMITS } from './kernel/limits.ts';
 import type { TimeReading } from './kernel/time-guard.ts';
 import { delay } from './kernel/timers.ts';
 import { hasDuePayments } from './payments/payment-store.ts';
+import { PeriodicTask, type PeriodicWork, SWEEP_INTERVAL_MS, type Sweep } from './storage/periodic-task.ts';
 import type { Statistics } from './storage/statistics.ts';
-import { type Chore, SWEEP_EVERY_MS, type Sweep, Sweeper } from './storage/sweeper.ts';
 import { TimeWatch } from './storage/time-watch.ts';
 import { Marking } from './vault/marking.ts';
 import type { Vault } from './vault/vault.ts';
@@ -64,10 +64,11 @@ export interface Background {
 export async function createBackground(parts: BackgroundParts): Promise<Background> {
   const { core, config, log, leases, captures, statistics, metrics, scheduler } = parts;
   const { database, opened, clock, time, people } = core;
-  const failed = (sweep: string, error: unknown): void => log.error('sweep failed', { ...describeError(error), sweep });
-  const removed = (kind: string, count: number): void => metrics.countSwept(kind, count);
+  const onError = (sweep: string, error: unknown): void =>
+    log.error('sweep failed', { ...describeError(error), sweep });
+  const onRemoved = (kind: string, count: number): void => metrics.countSwept(kind, count);
   const sweeps = createSweeps(parts);
-  const timeWatch = await startTimeWatch(parts, sweeps, failed);
+  const timeWatch = await startTimeWatch(parts, sweeps, onError);
   const headNotes = new HeadNotes({
     database,
     clock,
@@ -76,7 +77,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
   });
   const verification = new PeriodicVerification({
     ...core,
-    isOurTurn: leases.holdsLease('verification'),
+    holdsLease: leases.holdsLease('verification'),
     pause: (milliseconds) => delay(time, milliseconds),
     onFault: ({ fault, kind }) => log.error('audit log not in order', { reason: fault, sweep: kind }),
   });
@@ -84,21 +85,21 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
   const flushUses = async (): Promise<void> => {
     for (const authentication of parts.authentications) await authentication.flushUses();
   };
-  const chores: Chore[] = [
+  const chores: PeriodicWork[] = [
     { kind: 'uses', run: flushUses },
     { kind: 'statistics', run: () => statistics.flush() },
     { kind: 'repeated refusals', run: () => people.repeats.flush() },
     { kind: 'scrub', run: () => database.scrub() },
   ];
-  const each = (every: number, work: readonly Chore[]): Sweeper =>
-    new Sweeper({ every, sweeps: [], chores: work, time, removed, failed });
+  const each = (every: number, work: readonly PeriodicWork[]): PeriodicTask =>
+    new PeriodicTask({ every, sweeps: [], work, time, onRemoved, onError });
   const singleNodeTasks = createSingleNodeTasks(parts, reportMissingSadKeys);
-  const isOurTurn = leases.holdsLease('sweeper');
+  const holdsLease = leases.holdsLease('sweeper');
   const tasks: readonly BackgroundTask[] = [
-    opened.watch(time, failed),
+    opened.maintenance(time, onError),
     timeWatch,
-    new Sweeper({ every: SWEEP_EVERY_MS, sweeps, chores: singleNodeTasks, time, isOurTurn, removed, failed }),
-    each(SWEEP_EVERY_MS, chores),
+    new PeriodicTask({ every: SWEEP_INTERVAL_MS, sweeps, work: singleNodeTasks, time, holdsLease, onRemoved, onError }),
+    each(SWEEP_INTERVAL_MS, chores),
     each(LIMITS.headNotesEveryMs, [{ kind: 'audit heads', run: () => headNotes.note() }]),
     each(VERIFICATION_CHECK_MS, [{ kind: 'verification', run: () => verification.run() }]),
     scheduler,
@@ -106,7 +107,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
   const logError = (event: string) => (error: unknown) => log.error(event, describeError(error));
   return {
     start: async () => {
-      await reportMissingSadKeys().catch((error: unknown) => failed('missing sad keys', error));
+      await reportMissingSadKeys().catch((error: unknown) => onError('missing sad keys', error));
       for (const round of tasks) round.start();
     },
     stop: async () => {
@@ -125,7 +126,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
 function createSingleNodeTasks(
   { core, statistics, alteredRows }: BackgroundParts,
   reportMissingSadKeys: () => Promise<void>,
-): Chore[] {
+): PeriodicWork[] {
   const { database, keyring, clock, time } = core;
   const marking = new Marking({ database, keyring });
   const rowCheck = new RowCheck({ database, keyring, clock, alteredRows, tables: MAC_TABLES });
@@ -159,7 +160,7 @@ function createSweeps({ core, log, captures, vault, idempotency }: BackgroundPar
 async function startTimeWatch(
   { core, clocks, log }: BackgroundParts,
   sweeps: readonly Sweep[],
-  failed: (task: string, error: unknown) => void,
+  onError: (task: string, error: unknown) => void,
 ): Promise<TimeWatch> {
   const { database, opened, time, clockRecords } = core;
   const isDestructionDue = async (now: number): Promise<boolean> => {
@@ -173,9 +174,9 @@ async function startTimeWatch(
     monotonic: clocks.monotonic,
     hasPeers: opened.hasSharedClock,
     isDestructionDue,
-    onError: failed,
+    onError,
   });
-  const checkTime = (): Promise<void> => timeWatch.check().catch((error: unknown) => failed('clock', error));
+  const checkTime = (): Promise<void> => timeWatch.check().catch((error: unknown) => onError('clock', error));
   // A start often trusts the clock only in its first check, because nothing is due: that is no change to report.
   await checkTime();
   time.onChange((reading) => {

@@ -10,7 +10,7 @@ import { LIMITS } from './kernel/limits.ts';
 import { OperatorError } from './kernel/operator-error.ts';
 import { parseHostEntry } from './payments/processor-hosts.ts';
 import type { DatabaseOptions } from './storage/open.ts';
-import { type PostgresAddress, readAddress } from './storage/postgres/address.ts';
+import { type PostgresAddress, parseAddress } from './storage/postgres/address.ts';
 
 export interface Config {
   readonly dataDirectory: string;
@@ -114,7 +114,7 @@ export const SETTINGS = {
     '',
     'Empty: SQLite in the data directory; otherwise sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
     (text): string | PostgresAddress => {
-      if (/^postgres(ql)?:/.test(text)) return readAddress(text);
+      if (/^postgres(ql)?:/.test(text)) return parseAddress(text);
       return text === '' || /^sqlite:./.test(text)
         ? text.slice('sqlite:'.length)
         : expected('sqlite:PATH or postgres://…');

@@ -24,13 +24,13 @@ import { ProcessorHosts } from './payments/processor-hosts.ts';
 import type { OnHostRefused } from './payments/processors/connection.ts';
 import { newProcessors } from './payments/processors.ts';
 import { Configurations } from './proxy/configurations.ts';
-import { ClockRecordStore, knownJump } from './storage/clock-record-store.ts';
+import { ClockRecordStore, findKnownJump } from './storage/clock-record-store.ts';
 import { unfinishedCopy } from './storage/copy.ts';
 import type { Driver } from './storage/database.ts';
-import { holdsKeys, holdsRows, insertKeys, wrappedKeyStore } from './storage/key-store.ts';
-import { beginRegister } from './storage/lane-register.ts';
-import { type Opened, openDatabase } from './storage/open.ts';
-import { shareDatabase } from './storage/sqlite/sharing.ts';
+import { insertRegister } from './storage/lane-register.ts';
+import { type OpenedDatabase, openDatabase } from './storage/open.ts';
+import { shareDatabase } from './storage/sqlite/share-database.ts';
+import { hasRows, hasWrappedKeys, insertWrappedKeys, wrappedKeyStore } from './storage/wrapped-key-store.ts';
 
 const NO_VAULT = 'there is no vault in this database; start the service once, or run: cardvault migrate';
 const NO_KEYS = 'all keys were removed from the database, which is no new vault: restore a backup';
@@ -41,16 +41,16 @@ const JOURNAL_KEY: KeyOwner = { account: '', environment: 'service', purpose: 'j
 
 export interface OpenCore extends Core {
   readonly database: Driver;
-  readonly opened: Opened;
+  readonly opened: OpenedDatabase;
   readonly processors: Processors;
   onHostRefused(report: OnHostRefused): void;
 }
 
 /** Lets the members of the group run commands beside the service, which then use its database as well. */
-function shareFiles({ database, dataDirectory }: Config, group: number, make: boolean): void {
+function shareFiles({ database, dataDirectory }: Config, group: number, createIfMissing: boolean): void {
   if (database.kind !== 'sqlite') return;
   // A folder of the operator's choice has the mode of their choice.
-  shareDatabase(database.file, group, { make, folder: dirname(database.file) === dataDirectory });
+  shareDatabase(database.file, group, { createIfMissing, folder: dirname(database.file) === dataDirectory });
 }
 
 /** The clocks of the process. */
@@ -63,25 +63,21 @@ export interface Clocks {
 }
 
 /** Database, keys and accounts: what the command line and the service share. Makes what is missing. */
-export async function openCore(
-  config: Config,
-  clocks: Clocks,
-  { make: createIfMissing = true } = {},
-): Promise<OpenCore> {
+export async function openCore(config: Config, clocks: Clocks, { createIfMissing = true } = {}): Promise<OpenCore> {
   const random = systemRandom();
   const group = config.rootKeyGroup === undefined ? undefined : resolveGroupId(config.rootKeyGroup);
   if (group !== undefined) shareFiles(config, group, createIfMissing);
   const opened = openDatabase(config.database, clocks.clock, random);
   const { database, clock } = opened;
   try {
-    if (!(await opened.meet()) && !createIfMissing) throw new UsageError(NO_VAULT);
+    if (!(await opened.connect()) && !createIfMissing) throw new UsageError(NO_VAULT);
     await database.migrate(clock);
     if (await unfinishedCopy(database)) throw new UsageError(UNFINISHED);
-    const isNew = !(await holdsKeys(database));
+    const isNew = !(await hasWrappedKeys(database));
     // Another may just be making it, or was stopped while it did.
     if (isNew && !createIfMissing) throw new UsageError(NO_VAULT);
     // Keys are looked for once more, because another process may have begun the vault in between.
-    if (isNew && (await holdsRows(database)) && !(await holdsKeys(database))) throw new OperatorError(NO_KEYS);
+    if (isNew && (await hasRows(database)) && !(await hasWrappedKeys(database))) throw new OperatorError(NO_KEYS);
     if (isNew && !existsSync(config.rootKeyFile)) createRootKey(config.rootKeyFile, group);
     const root = readRootKey(config.rootKeyFile, group);
     const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });
@@ -92,7 +88,7 @@ export async function openCore(
     const time = new TimeGuard({ clock, monotonic: clocks.monotonic, timers: clocks.timers });
     const clockRecords = await ClockRecordStore.open(database, keyring);
     const known = await clockRecords.list();
-    time.begin(known.trusted?.at, knownJump(known));
+    time.begin(known.trusted?.at, findKnownJump(known));
     const sadKeys = new SadKeys({ keyring, store: opened.sadKeys, time, random });
     const accounts = new Accounts({ database, keyring, clock, random });
     const people = createPeopleServices({ database, keyring, clock, time, random });
@@ -137,7 +133,7 @@ export async function openCore(
 /** Lets records be written into a database that is not opened as a whole. False without its root key. */
 export async function unlockJournal(
   { rootKeyFile, rootKeyGroup }: Config,
-  { database, clock }: Opened,
+  { database, clock }: OpenedDatabase,
 ): Promise<boolean> {
   if (!existsSync(rootKeyFile)) return false;
   const root = readRootKey(rootKeyFile, rootKeyGroup === undefined ? undefined : resolveGroupId(rootKeyGroup));
@@ -169,7 +165,7 @@ async function initializeVault({
   await database.useJournalKey(journalKey);
   const event = { action: 'service.initialised', outcome: 'success', account: '', environment: '' } as const;
   await database.commit({
-    writes: [insertKeys(rows), beginRegister(journalKey)],
+    writes: [insertWrappedKeys(rows), insertRegister(journalKey)],
     journal: [auditEntry(clock, { actor: { type: 'service' } }, event)],
   });
 }

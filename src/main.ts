@@ -9,7 +9,7 @@ import { systemRandom } from './crypto/random.ts';
 import { describeError, openLog } from './http/log.ts';
 import { type Clock, type MonotonicClock, SECOND } from './kernel/clock.ts';
 import { openDatabase } from './storage/open.ts';
-import { refuseInterruptedRestore } from './storage/sqlite/restore.ts';
+import { assertNoInterruptedRestore } from './storage/sqlite/restore.ts';
 
 const wallClock = (): number => Date.now();
 /** The wall clock as it was at the start, carried on by one that never jumps. */
@@ -85,12 +85,12 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   open: async ({ createIfMissing: make, databaseFile }) => {
     const config = configurationFor(databaseFile);
     const { database } = config;
-    if (database.kind === 'sqlite') refuseInterruptedRestore(database.file);
+    if (database.kind === 'sqlite') assertNoInterruptedRestore(database.file);
     if (make !== true && database.kind === 'sqlite' && !existsSync(database.file)) {
       const hint = 'start the service once, or run: cardvault migrate';
       throw new UsageError(`there is no vault at ${database.file}; ${hint}`);
     }
-    return openCore(config, clocksOf(config), { make: make === true });
+    return openCore(config, clocksOf(config), { createIfMissing: make === true });
   },
   openDatabase: (address) => {
     const config = parseConfig({ ...process.env, CARDVAULT_DATABASE_URL: address });

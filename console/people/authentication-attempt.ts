@@ -2,7 +2,7 @@ import type { Origin } from '../../src/audit/audit.ts';
 import type { Repeats } from '../../src/audit/repeats.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { commitAll, type JournalEntry, type Write } from '../../src/storage/database.ts';
+import { commitOrThrow, type JournalEntry, type Write } from '../../src/storage/database.ts';
 import { listMembershipsByPerson, type Membership } from './membership-store.ts';
 import { eventPerAccount, personEvent } from './people-events.ts';
 import type { Person } from './person.ts';
@@ -138,7 +138,7 @@ export async function rejectAttempt(
 ): Promise<never> {
   const details = { outcome, ...(person !== undefined && { person }) };
   const journal = eventPerAccount(clock, origin, REJECTED, memberships, details);
-  await commitAll(database, { writes: [], journal });
+  await commitOrThrow(database, { writes: [], journal });
   throw new Failure('sign_in_refused');
 }
 
@@ -163,7 +163,7 @@ async function rejectThrottled(
   if (records === undefined) await recordRepeat();
   else {
     const journal = [personEvent(clock, origin, REJECTED, '', details)];
-    await commitAll(dependencies.database, { writes: [], journal });
+    await commitOrThrow(dependencies.database, { writes: [], journal });
     finishInBackground(recordRepeat());
   }
   throw new Failure('sign_in_refused');

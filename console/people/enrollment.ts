@@ -2,7 +2,7 @@ import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/ser
 import { Failure } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { subscriberNetwork } from '../../src/kernel/network.ts';
-import { commitAll } from '../../src/storage/database.ts';
+import { commitOrThrow } from '../../src/storage/database.ts';
 import { type ClientContext, personOrigin, type RelyingParty } from './client-context.ts';
 import { type CompletedEnrollment, completeEnrollment, mayResetFrom } from './complete-enrollment.ts';
 import { newTotpFactor, registerPasskey, wrongCode } from './factors.ts';
@@ -99,7 +99,7 @@ export class Enrollment {
       client,
       notes: { pendingEnrollment },
     });
-    await commitAll(database, { writes: [session.write] });
+    await commitOrThrow(database, { writes: [session.write] });
     return { secret: session.secret, session: session.session };
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { DAY, HOUR } from '../../src/kernel/clock.ts';
-import type { Database, Unit } from '../../src/storage/database.ts';
+import type { Database, UnitOfWork } from '../../src/storage/database.ts';
 import {
   assertFails,
   BY_TEST,
@@ -141,7 +141,7 @@ describe('users who did not sign in for 90 days', () => {
     const carl = await fixture.newPerson({ account, role: 'owner' });
     await lastSignIn(ana, 100);
     const real = fixture.core.database;
-    const commit = async (unit: Unit) => {
+    const commit = async (unit: UnitOfWork) => {
       await fixture.parts.team.changeRole(account, carl.id, 'auditor', BY_TEST);
       return real.commit(unit);
     };

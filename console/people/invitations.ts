@@ -3,7 +3,7 @@ import { DAY } from '../../src/kernel/clock.ts';
 import { Failure, invalid } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import type { JournalEntry, Unit, Write } from '../../src/storage/database.ts';
+import type { JournalEntry, UnitOfWork, Write } from '../../src/storage/database.ts';
 import {
   deleteInvitation,
   deleteInvitationsByAccount,
@@ -123,7 +123,7 @@ export class Invitations {
   }
 
   /** What ends all links that were made in the name of the account, to be committed with the reason for it. */
-  async revokeAll(account: string, origin: Origin): Promise<Unit> {
+  async revokeAll(account: string, origin: Origin): Promise<UnitOfWork> {
     const { journal } = this.#buildRevocation(await this.list(account), origin);
     return { writes: [deleteInvitationsByAccount(account)], journal };
   }

@@ -1,5 +1,5 @@
 import type { Origin } from '../../src/audit/audit.ts';
-import type { Unit, Write } from '../../src/storage/database.ts';
+import type { UnitOfWork, Write } from '../../src/storage/database.ts';
 import { deleteFactorsByPerson } from './factor-store.ts';
 import { deleteResetsByPerson } from './invitation-store.ts';
 import { deleteMembership, listMembershipsByPerson, type Membership } from './membership-store.ts';
@@ -12,7 +12,7 @@ import { deleteSignInState } from './sign-in-state-store.ts';
 
 /** The end of a membership. */
 export interface MembershipRemoval {
-  readonly unit: Unit;
+  readonly unit: UnitOfWork;
   /** Whether that write conflicts because the person has changed, as by joining another account. */
   isPersonConflict(write: number): boolean;
 }

@@ -1,6 +1,6 @@
 import type { Origin } from '../../src/audit/audit.ts';
 import { Failure } from '../../src/kernel/failure.ts';
-import { commitAll } from '../../src/storage/database.ts';
+import { commitOrThrow } from '../../src/storage/database.ts';
 import { attemptProofInSession } from './authentication-attempt.ts';
 import { type ClientContext, personOrigin } from './client-context.ts';
 import { listMembershipsByPerson } from './membership-store.ts';
@@ -105,7 +105,7 @@ export class People {
     const outcome = await database.commit(unit);
     if (outcome.committed) return;
     if (outcome.write === 0) throw new Failure('changed_meanwhile');
-    await commitAll(database, { writes: [], journal: buildJournal('taken') });
+    await commitOrThrow(database, { writes: [], journal: buildJournal('taken') });
     throw new Failure('not_possible', { message: 'Somebody with this e-mail address is here already.' });
   }
 

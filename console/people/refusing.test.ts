@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import type { Database, Unit } from '../../src/storage/database.ts';
+import type { Database, UnitOfWork } from '../../src/storage/database.ts';
 import {
   assertFails,
   BY_TEST,
@@ -44,10 +44,10 @@ describe('a refusal', () => {
   const inEachAre = (lines: string[]) => accounts.map(() => lines);
 
   /** The same service, which writes down what it writes; behind the first unit nothing ever arrives. */
-  function watched(): { parts: PeopleServices; units: Unit[] } {
-    const units: Unit[] = [];
+  function watched(): { parts: PeopleServices; units: UnitOfWork[] } {
+    const units: UnitOfWork[] = [];
     const { database: real } = fixture.core;
-    const commit = (unit: Unit) => {
+    const commit = (unit: UnitOfWork) => {
       const done = real.commit(unit);
       return units.push(unit) === 1 ? done : new Promise(() => undefined);
     };

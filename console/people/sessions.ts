@@ -1,7 +1,7 @@
 import { Failure } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { commitAll, type Write } from '../../src/storage/database.ts';
+import { commitOrThrow, type Write } from '../../src/storage/database.ts';
 import { type ClientContext, personOrigin, sanitizeUserAgent } from './client-context.ts';
 import { purgeExpiredInvitations } from './invitation-store.ts';
 import { personEvent } from './people-events.ts';
@@ -55,7 +55,7 @@ export class Sessions {
     const now = clock();
     if (session === undefined || isExpired(session, now)) return undefined;
     if (isPassive || session.stage === 'replaced' || now < session.lastActiveAt + ACTIVITY_INTERVAL_MS) return session;
-    await commitAll(database, { writes: [await recordActivity(keyring, session, now)] });
+    await commitOrThrow(database, { writes: [await recordActivity(keyring, session, now)] });
     return { ...session, lastActiveAt: now };
   }
 
@@ -82,7 +82,7 @@ export class Sessions {
   /** Ends all of the person's own but this one. */
   async revokeOthers(session: Session, client: ClientContext): Promise<void> {
     const unit = await this.#buildRevocation(session, [deleteOtherSessions(session)], 'others', client);
-    await commitAll(this.#dependencies.database, unit);
+    await commitOrThrow(this.#dependencies.database, unit);
   }
 
   /** Removes sessions and invitations that have ended at this trusted time; returns how many. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { commitAll, type Value, write } from '../../src/storage/database.ts';
+import { commitOrThrow, type Value, write } from '../../src/storage/database.ts';
 import {
   assertFails,
   BY_TEST,
@@ -30,7 +30,8 @@ describe('a database that somebody else wrote to', () => {
     mallory = await fixture.newPerson({ account: await fixture.newAccount(), role: 'owner' });
   });
 
-  const run = (sql: string, ...values: Value[]) => commitAll(fixture.core.database, { writes: [write(sql, values)] });
+  const run = (sql: string, ...values: Value[]) =>
+    commitOrThrow(fixture.core.database, { writes: [write(sql, values)] });
   const column = async (sql: string, ...values: Value[]): Promise<Value> => {
     const [row] = await fixture.core.database.read(sql, ...values);
     const [value] = Object.values(row ?? {});

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { commitAll } from '../../src/storage/database.ts';
+import { commitOrThrow } from '../../src/storage/database.ts';
 import { assertFails, BY_TEST, openPeopleFixture, type PeopleFixture } from '../../test/fixtures/people-fixture.ts';
 import { insertMembership } from './membership-store.ts';
 import { OPERATOR } from './roles.ts';
@@ -76,7 +76,7 @@ describe('a team', () => {
       const writes = [];
       for (const person of people)
         writes.push(await insertMembership(keyring, { account, person, role: 'owner', createdAt: 1 }));
-      await commitAll(database, { writes });
+      await commitOrThrow(database, { writes });
       const [one = '', two = ''] = people;
       const done = await Promise.allSettled([
         fixture.parts.team.remove(account, one, BY_TEST),

@@ -9,7 +9,7 @@ import { Failure } from '../kernel/failure.ts';
 import { newId } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import type { Database, Row, Unit, Write } from '../storage/database.ts';
+import type { Database, Row, UnitOfWork, Write } from '../storage/database.ts';
 import { rowMacKey } from '../storage/mac-table.ts';
 import type { Account, AuthenticAccount, Enablement, TamperedAccount } from './account.ts';
 import { accountEvent, alteredKeyEvent, keyEvent } from './account-events.ts';
@@ -155,7 +155,7 @@ export class Accounts {
   }
 
   /** Sets whether changes in production need the approval of a second person. `more` is committed in the same unit. */
-  async setDualControl(id: string, isOn: boolean, origin: Origin, more: Unit = { writes: [] }): Promise<void> {
+  async setDualControl(id: string, isOn: boolean, origin: Origin, more: UnitOfWork = { writes: [] }): Promise<void> {
     const account = assertAuthentic(await this.get(id));
     const detail = { dual_control: isOn ? 'yes' : 'no' };
     const event = accountEvent(this.#clock, 'account.edited', account, origin, detail);
@@ -329,12 +329,12 @@ export class Accounts {
     return found;
   }
 
-  async #commit(unit: Unit): Promise<void> {
+  async #commit(unit: UnitOfWork): Promise<void> {
     if (!(await this.#database.commit(unit)).committed) throw outrun();
   }
 
   /** Where as many keys as there may be work, only what is written `before` can make room for one more. */
-  async #commitWithRoom(tenant: Tenant, unit: Unit, before: Unit['writes'] = []): Promise<void> {
+  async #commitWithRoom(tenant: Tenant, unit: UnitOfWork, before: UnitOfWork['writes'] = []): Promise<void> {
     const writes = [...before, ...roomForKey(tenant, this.#clock()), ...unit.writes];
     const outcome = await this.#database.commit({ ...unit, writes });
     if (outcome.committed) return;

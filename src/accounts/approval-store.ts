@@ -15,7 +15,7 @@ import {
   type Write,
   write,
 } from '../storage/database.ts';
-import { turnToLook } from '../storage/turns.ts';
+import { yieldBeforeScan } from '../storage/scan-queue.ts';
 import { type Approval, type ApprovalStatus, isPending, type ListedApproval, type RequestedCall } from './approval.ts';
 import { truncateSummary } from './approval-summary.ts';
 
@@ -88,7 +88,7 @@ export async function listApprovals(
   const found = [...(await database.read(OPEN_OF, account, now)), ...(await database.read(ENDED_OF, account, now))];
   const approvals = new Map<string, ListedApproval>();
   for (const some of inPortions(found)) {
-    await turnToLook();
+    await yieldBeforeScan();
     const read = some.map((row) => database.read(READ, account, text(row, 'environment'), text(row, 'id')));
     for (const { summary, ...rest } of await readable(keyring, (await Promise.all(read)).flat())) {
       const first = truncateSummary(summary);
@@ -226,7 +226,7 @@ async function readable(keyring: Keyring, rows: readonly Row[]): Promise<Approva
     // Other requests go on between large ones.
     if (bytes > LIMITS.smallBodyBytes) {
       bytes = 0;
-      await turnToLook();
+      await yieldBeforeScan();
     }
     const record = await unsealJson<Sealed>(keyring, bound, 'requests', placeOfRecord(bound), sealedRecord);
     if (record !== undefined) approvals.push({ ...bound, ...record });

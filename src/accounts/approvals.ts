@@ -6,7 +6,7 @@ import { Failure } from '../kernel/failure.ts';
 import { newId } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import type { Database, JournalEntry, Unit } from '../storage/database.ts';
+import type { Database, JournalEntry, UnitOfWork } from '../storage/database.ts';
 import { upsertDualControlDecision } from './account-notices.ts';
 import { keepsUncontrolled } from './account-store.ts';
 import type { Accounts } from './accounts.ts';
@@ -59,7 +59,7 @@ export interface Approvers {
 }
 
 /** Writes and records that are committed together with a change, or not at all. */
-export type Along = Required<Pick<Unit, 'writes' | 'journal'>>;
+export type Along = Required<Pick<UnitOfWork, 'writes' | 'journal'>>;
 
 const NOTHING: Along = { writes: [], journal: [] };
 
@@ -166,7 +166,7 @@ export class Approvals {
   }
 
   /** Sets the flag of the account. `more` is committed with it. Throws `not_possible` where too few could approve. */
-  async setRequired(account: string, isOn: boolean, origin: Origin, more?: Unit): Promise<void> {
+  async setRequired(account: string, isOn: boolean, origin: Origin, more?: UnitOfWork): Promise<void> {
     if (isOn && !(await this.arePossible(account))) throw new Failure('not_possible', { message: TWO_NEEDED });
     const writes = [...(more?.writes ?? []), upsertDualControlDecision(account, this.#clock())];
     await this.#accounts.setDualControl(account, isOn, origin, { ...more, writes });
@@ -264,7 +264,7 @@ export class Approvals {
     assertRequestedBy(approval, person);
     if (!isOpen(approval, this.#clock())) throw new Failure('changed_meanwhile');
     const journal = [this.#event('approval.withdrawn', approval, origin)];
-    await this.#commit({ account, writes: [deleteApproval(approval)], journal, erases: true });
+    await this.#commit({ account, writes: [deleteApproval(approval)], journal, scrubAfterCommit: true });
   }
 
   /**
@@ -296,11 +296,11 @@ export class Approvals {
     const { lapsed, tampered } = await listLapsedApprovals(this.#database, this.#keyring, now, LIMITS.rowsPerSweep);
     for (const approval of lapsed) {
       const writes = [await updateApproval(this.#keyring, approval, withStatus(approval, 'expired'))];
-      await this.#database.commit({ account: approval.account, writes, erases: true });
+      await this.#database.commit({ account: approval.account, writes, scrubAfterCommit: true });
     }
     for (const place of tampered) {
       const journal = [this.#tamperedEvent(place)];
-      await this.#database.commit({ writes: [deleteTamperedApproval(place)], journal, erases: true });
+      await this.#database.commit({ writes: [deleteTamperedApproval(place)], journal, scrubAfterCommit: true });
     }
     const handled = lapsed.length + tampered.length;
     return handled + (await purgeApprovals(this.#database, now - LISTED_MS, LIMITS.rowsPerSweep));
@@ -369,10 +369,10 @@ export class Approvals {
 
   async #change(before: Approval, after: Approval, entry: JournalEntry): Promise<void> {
     const writes = [await updateApproval(this.#keyring, before, after)];
-    await this.#commit({ account: before.account, writes, journal: [entry], erases: !isPending(after) });
+    await this.#commit({ account: before.account, writes, journal: [entry], scrubAfterCommit: !isPending(after) });
   }
 
-  async #commit(unit: Unit): Promise<void> {
+  async #commit(unit: UnitOfWork): Promise<void> {
     if (!(await this.#database.commit(unit)).committed) throw new Failure('changed_meanwhile');
   }
 

@@ -1,7 +1,7 @@
 import type { Origin } from '../audit/audit.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
-import type { Database, Unit } from '../storage/database.ts';
+import type { Database, UnitOfWork } from '../storage/database.ts';
 import { accountEvent } from './account-events.ts';
 import { isDualControlDecided, upsertDualControlDecision } from './account-notices.ts';
 import type { Accounts } from './accounts.ts';
@@ -41,7 +41,7 @@ export class DualControlQuestion {
   }
 
   /** `links`: what ends when two people are required. Throws `changed_meanwhile` when the question is not asked. */
-  async answer(account: string, isOn: boolean, origin: Origin, links?: Unit): Promise<void> {
+  async answer(account: string, isOn: boolean, origin: Origin, links?: UnitOfWork): Promise<void> {
     if (!(await this.#isAsked(account))) throw new Failure('changed_meanwhile');
     if (isOn) return this.#approvals.setRequired(account, true, origin, links);
     const detail = { dual_control: 'no' };

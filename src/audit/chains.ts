@@ -1,6 +1,6 @@
 import { blob, type Database, integer, integerOrNull, type Row, text } from '../storage/database.ts';
-import type { Chain, Head, Link } from '../storage/journal.ts';
-import { turnToLook } from '../storage/turns.ts';
+import type { Chain, ChainedRecord, Head } from '../storage/journal.ts';
+import { yieldBeforeScan } from '../storage/scan-queue.ts';
 
 /** The journal is read chain by chain and page by page, so that no more than a page of it is held. */
 const PAGE = 1000;
@@ -66,9 +66,14 @@ export async function* journalHeads(database: Database): AsyncGenerator<Head> {
 }
 
 /** The records of a chain behind sequence `after`, up to its head, in order. */
-export async function* linksOf(database: Database, head: Head, after = 0, pace = AT_ONCE): AsyncGenerator<Link> {
+export async function* linksOf(
+  database: Database,
+  head: Head,
+  after = 0,
+  pace = AT_ONCE,
+): AsyncGenerator<ChainedRecord> {
   const read = (behind: number): Promise<Row[]> => database.read(LINKS, head.account, head.lane, behind, PAGE);
-  for await (const links of pages(after, (last: Link) => last.sequence, readLink, read, PAGE)) {
+  for await (const links of pages(after, (last: ChainedRecord) => last.sequence, readLink, read, PAGE)) {
     for (const link of links) {
       if (link.sequence > head.sequence) return;
       yield link;
@@ -84,7 +89,7 @@ export async function* chainsWithRecords(database: Database, account?: string): 
     const chain = { account: text(row, 'account'), lane: integer(row, 'lane') };
     if (account !== undefined && chain.account !== account) return;
     yield chain;
-    await turnToLook();
+    await yieldBeforeScan();
     [row] = await database.read(NEXT_CHAIN, chain.account, chain.lane);
   }
 }
@@ -115,7 +120,7 @@ async function* pages<Key, Item>(
 ): AsyncGenerator<Item[]> {
   let after = start;
   for (;;) {
-    await turnToLook();
+    await yieldBeforeScan();
     const items = (await read(after)).map(readItem);
     if (items.length > 0) yield items;
     const last = items.at(-1);
@@ -132,7 +137,7 @@ const readHead = (row: Row): StoredHead => ({
   seal: blob(row, 'seal'),
 });
 
-const readLink = (row: Row): Link => ({
+const readLink = (row: Row): ChainedRecord => ({
   lane: integer(row, 'lane'),
   sequence: integer(row, 'sequence'),
   account: text(row, 'account'),

@@ -39,7 +39,7 @@ describe('the periodic verification', () => {
       database,
       journalKey: key,
       clock: () => now,
-      isOurTurn: () => Promise.resolve(isOurs),
+      holdsLease: () => Promise.resolve(isOurs),
       pause: (milliseconds) => {
         paused += milliseconds;
         return Promise.resolve();

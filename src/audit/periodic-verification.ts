@@ -29,7 +29,7 @@ export class PeriodicVerification {
   readonly #database: Database;
   readonly #key: KeyObject;
   readonly #clock: Clock;
-  readonly #isOurTurn: () => Promise<boolean>;
+  readonly #holdsLease: () => Promise<boolean>;
   readonly #pause: (milliseconds: number) => Promise<void>;
   readonly #onFault: (verification: StoredVerification) => void;
   #isStopped = false;
@@ -39,14 +39,14 @@ export class PeriodicVerification {
     journalKey: KeyObject;
     clock: Clock;
     /** Asked before the work and during it. */
-    isOurTurn: () => Promise<boolean>;
+    holdsLease: () => Promise<boolean>;
     pause: (milliseconds: number) => Promise<void>;
     onFault: (verification: StoredVerification) => void;
   }) {
     this.#database = options.database;
     this.#key = options.journalKey;
     this.#clock = options.clock;
-    this.#isOurTurn = options.isOurTurn;
+    this.#holdsLease = options.holdsLease;
     this.#pause = options.pause;
     this.#onFault = options.onFault;
   }
@@ -58,7 +58,7 @@ export class PeriodicVerification {
 
   /** Verifies the log when that is due. */
   async run(): Promise<void> {
-    if (this.#isStopped || !(await this.#isOurTurn())) return;
+    if (this.#isStopped || !(await this.#holdsLease())) return;
     const stored = await listVerifications(this.#database, this.#key);
     const kind = (['full', 'daily'] as const).find((each) => this.#isDue(each, stored));
     if (kind === undefined) return;
@@ -96,7 +96,7 @@ export class PeriodicVerification {
 
   async #pace(records: number): Promise<void> {
     await this.#pause((records * SECOND) / LIMITS.verifiedRecordsPerSecond);
-    if (this.#isStopped || !(await this.#isOurTurn())) throw new Interrupted();
+    if (this.#isStopped || !(await this.#holdsLease())) throw new Interrupted();
   }
 
   async #store(

@@ -1,6 +1,6 @@
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { commitAll, type Database, type JournalEntry } from '../storage/database.ts';
+import { commitOrThrow, type Database, type JournalEntry } from '../storage/database.ts';
 import { auditEntry, type Origin } from './audit.ts';
 
 /** Who looks at the log. */
@@ -58,7 +58,7 @@ export class Readers {
     const now = clock();
     const before = this.#recorded.get(look);
     if (before !== undefined && isRecent(before, now)) return;
-    await commitAll(this.#database, {
+    await commitOrThrow(this.#database, {
       writes: [],
       journal: seenEntries(clock, 'audit.read', reader, seen, filters),
     });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { startTestService, type TestService } from '../../test/fixtures/test-service.ts';
 import { MINUTE, SECOND } from '../kernel/clock.ts';
-import { commitAll, type Database, type JournalEntry, type Value, write } from '../storage/database.ts';
+import { commitOrThrow, type Database, type JournalEntry, type Value, write } from '../storage/database.ts';
 import { type Actor, type AuditAction, auditEntry } from './audit.ts';
 import { type AuditFilter, AuditReading, type ReadRecord } from './reading.ts';
 import { exportJournal, verifyAccount, verifyJournal } from './verify.ts';
@@ -33,7 +33,7 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
     return auditEntry(() => now, { actor }, event);
   };
   const put = (account: string, ...journal: JournalEntry[]): Promise<void> =>
-    commitAll(database, { account, writes: [], journal });
+    commitOrThrow(database, { account, writes: [], journal });
   const all = async (account: string, filter: AuditFilter): Promise<ReadRecord[]> => {
     const found: ReadRecord[] = [];
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
@@ -48,7 +48,7 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
   const newAccount = async (): Promise<string> => `acct_reading_${now++}`;
   /** As another node writes that has a lane of its own; the chain is not sealed. */
   const putElsewhere = (account: string, lane: number, entries: readonly JournalEntry[]): Promise<void> =>
-    commitAll(database, {
+    commitOrThrow(database, {
       writes: [
         {
           sql: 'insert into journal (account, lane, sequence, environment, at, record, hash) values (?, ?, ?, ?, ?, ?, ?)',
@@ -108,7 +108,7 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
         Object.keys(filter).join(),
       );
     }
-    await commitAll(database, {
+    await commitOrThrow(database, {
       writes: [
         write('delete from journal where lane = 77', []),
         write('delete from journal_heads where lane = 77', []),
@@ -152,10 +152,10 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
       const { ok, records } = await verify(account);
       assert.ok(ok && records < whole.records, account);
     }
-    await commitAll(database, {
+    await commitOrThrow(database, {
       writes: [write("update journal set record = replace(record, 'edited', 'revoked') where account = ?", [other])],
     });
-    await commitAll(database, {
+    await commitOrThrow(database, {
       writes: [
         write('delete from journal where account = ?', [third]),
         write('delete from journal_heads where account = ?', [third]),
@@ -165,7 +165,7 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
     assert.match((await verify(other)).fault ?? '', /account acct_reading.*: changed/);
     assert.match((await verify(third)).fault ?? '', /announced and is missing/);
     // A record behind the newest that the head seals.
-    await commitAll(database, {
+    await commitOrThrow(database, {
       writes: [
         write(
           'insert into journal (account, lane, sequence, environment, at, record, hash) select account, lane, 99, environment, at, record, hash from journal where account = ? and sequence = 1',
@@ -219,7 +219,7 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
     for (const record of changed) {
       const row = [JSON.stringify(record), account];
       const sql = 'update journal set record = ? where account = ? and sequence = 1';
-      await commitAll(database, { writes: [{ sql, rows: [row] }] });
+      await commitOrThrow(database, { writes: [{ sql, rows: [row] }] });
       const found = await all(account, {});
       const actions = found.map((each) => each.record?.action);
       assert.deepEqual(actions, ['key.edited', undefined], JSON.stringify(record));
@@ -229,7 +229,7 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
   test('shows a record that was made unreadable, so that nobody overlooks it', async () => {
     const account = await newAccount();
     await put(account, entry(account, 'key.created'));
-    await commitAll(database, { writes: [write("update journal set record = '{' where account = ?", [account])] });
+    await commitOrThrow(database, { writes: [write("update journal set record = '{' where account = ?", [account])] });
     assert.deepEqual(
       (await all(account, { outcome: 'missing' })).map(({ record }) => record),
       [undefined],

@@ -3,8 +3,8 @@ import type { Environment } from '../kernel/environment.ts';
 import { invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Database, integer, type Row, text } from '../storage/database.ts';
-import { type Page, partsOf, writeCursor } from '../storage/page.ts';
-import { turnToLook } from '../storage/turns.ts';
+import { decodeParts, encodeCursor, type Page } from '../storage/pagination.ts';
+import { yieldBeforeScan } from '../storage/scan-queue.ts';
 import type { AuditRecord } from './audit.ts';
 import { lanesWith } from './chains.ts';
 import { Readers } from './readers.ts';
@@ -76,7 +76,7 @@ export class AuditReading {
     }
     if (lanes.every(({ rows, isEnd }) => rows.length === 0 && isEnd)) return lastPage(items);
     const places = lanes.flatMap(({ lane, before }) => [lane, before]);
-    return { items, cursor: writeCursor(...places), lookedUntil };
+    return { items, cursor: encodeCursor(...places), lookedUntil };
   }
 
   /** Where each lane is read on from. */
@@ -107,7 +107,7 @@ export class AuditReading {
   }
 
   async #refill(account: string, lane: Lane): Promise<void> {
-    await turnToLook();
+    await yieldBeforeScan();
     lane.rows = await this.#before(account, lane.lane, lane.before, LIMITS.rowsPerScan);
     lane.isEnd = lane.rows.length < LIMITS.rowsPerScan;
   }
@@ -188,7 +188,7 @@ const isAbout = ({ actions, actorType, actorId, actor, target, outcome }: AuditF
 
 /** Pairs of lane and sequence. Throws `invalid_field`. */
 function placesOf(cursor: string): Map<number, number> {
-  const parts = partsOf(cursor);
+  const parts = decodeParts(cursor);
   const places = new Map<number, number>();
   for (let at = 0; at < parts.length; at += 2) {
     const [lane, before] = [parts[at], parts[at + 1]];

@@ -1,6 +1,6 @@
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { commitAll, type Database, type JournalEntry } from '../storage/database.ts';
+import { commitOrThrow, type Database, type JournalEntry } from '../storage/database.ts';
 
 /** For so long after a record the same is counted. */
 const COUNTED_FOR_MS = 5 * MINUTE;
@@ -47,7 +47,7 @@ export class Repeats {
     // Before it is written, so that of many at once one is.
     if (known !== undefined || this.#counted.size < LIMITS.throttledAuditEvents) this.#counted.set(name, counted);
     try {
-      await commitAll(this.#database, { writes: [], journal: [...before, ...entries()] });
+      await commitOrThrow(this.#database, { writes: [], journal: [...before, ...entries()] });
     } catch (error) {
       forgetTime(counted, (known?.times ?? 0) + 1);
       throw error;
@@ -66,7 +66,7 @@ export class Repeats {
     const journal = due.flatMap(([{ entries, times }]) => entries(times));
     for (const [counted, times] of due) Object.assign(counted, { at: this.#clock(), times: counted.times - times });
     try {
-      await commitAll(this.#database, { writes: [], journal });
+      await commitOrThrow(this.#database, { writes: [], journal });
     } catch (error) {
       for (const [counted, times] of due) forgetTime(counted, times);
       throw error;

@@ -1,7 +1,7 @@
 import { type Clock, iso8601 } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { commitAll, type Database } from '../storage/database.ts';
-import type { Chain, Link } from '../storage/journal.ts';
+import { commitOrThrow, type Database } from '../storage/database.ts';
+import type { Chain, ChainedRecord } from '../storage/journal.ts';
 import { type AuditRecord, auditEntry, type Origin } from './audit.ts';
 import { journalHeads } from './chains.ts';
 
@@ -64,14 +64,14 @@ export async function recordResumption(
       },
     }),
   );
-  await commitAll(database, { writes: [], journal });
+  await commitOrThrow(database, { writes: [], journal });
 }
 
-export const isResumption = ({ account, record }: Link): boolean =>
+export const isResumption = ({ account, record }: ChainedRecord): boolean =>
   account === '' && /^\{"action":"vault\.(restored|copied)"/.test(record);
 
 /** Reads records whose chain was found in order; no others. */
-export function readResumptions(links: readonly Link[]): Resumption[] {
+export function readResumptions(links: readonly ChainedRecord[]): Resumption[] {
   const found = new Map<string, Resumption & { readonly ends: Map<string, number> }>();
   for (const { at, lane, sequence, record } of links) {
     const { action, actor, detail = {} } = JSON.parse(record) as AuditRecord;
@@ -96,7 +96,7 @@ export function readResumptions(links: readonly Link[]): Resumption[] {
 
 /** Records that a copy of the database was made, before it is made: the copy holds the record. */
 export const recordBackup = ({ database, clock }: { database: Database; clock: Clock }, origin: Origin, file: string) =>
-  commitAll(database, {
+  commitOrThrow(database, {
     writes: [],
     journal: [
       auditEntry(clock, origin, {

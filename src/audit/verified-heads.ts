@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto';
 import { computeRowMac, isRowMacValid } from '../crypto/row-mac.ts';
-import { commitAll, type Database, type Value } from '../storage/database.ts';
+import { commitOrThrow, type Database, type Value } from '../storage/database.ts';
 import type { Head } from '../storage/journal.ts';
 import { safeInteger } from '../storage/mac-table.ts';
-import { turnToLook } from '../storage/turns.ts';
+import { yieldBeforeScan } from '../storage/scan-queue.ts';
 
 /**
  * How far the log was verified, and what came of it. Both are under a MAC by the key of the journal: an attacker can remove
@@ -61,7 +61,7 @@ export async function verifiedHeads(database: Database, key: KeyObject, lane: nu
       const head = { account: last, lane, sequence: Number(row['sequence']), hash: String(row['hash']) };
       if (isRowMacValid(key, HEADS, headColumns(head), row['seal'])) heads.set(last, head);
     }
-    await turnToLook();
+    await yieldBeforeScan();
     rows = await database.read(POINTS, lane, last, PAGE);
     if (rows.length === 0) return heads;
   }
@@ -70,7 +70,7 @@ export async function verifiedHeads(database: Database, key: KeyObject, lane: nu
 export async function putVerifiedHeads(database: Database, key: KeyObject, heads: readonly Head[]): Promise<void> {
   if (heads.length === 0) return;
   const rows = heads.map(headColumns).map((columns) => [...columns, computeRowMac(key, HEADS, columns)]);
-  await commitAll(database, { writes: [{ sql: PUT_POINT, rows }] });
+  await commitOrThrow(database, { writes: [{ sql: PUT_POINT, rows }] });
 }
 
 /** The newest verification of each kind. */
@@ -90,5 +90,5 @@ export async function listVerifications(database: Database, key: KeyObject): Pro
 export async function putVerification(database: Database, key: KeyObject, stored: StoredVerification): Promise<void> {
   const columns = verificationColumns(stored);
   const row = [...columns, computeRowMac(key, VERIFICATIONS, columns)];
-  await commitAll(database, { writes: [{ sql: PUT_RESULT, rows: [row] }] });
+  await commitOrThrow(database, { writes: [{ sql: PUT_RESULT, rows: [row] }] });
 }

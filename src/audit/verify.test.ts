@@ -18,22 +18,22 @@ import {
 } from '../../test/fixtures/journals.ts';
 import type { Database, Row } from '../storage/database.ts';
 import {
+  appendRecord,
+  type ChainedRecord,
   emptyHead,
   extendChains,
   type Head,
   isAnnouncement,
-  type Link,
-  linkAfter,
   sealHead,
 } from '../storage/journal.ts';
 import {
-  beginRegister,
+  findRegisterWithout,
+  insertRegister,
   READ_REGISTER,
   REPLACE_REGISTER,
-  registerLane,
-  registerWithout,
+  withLane,
 } from '../storage/lane-register.ts';
-import { Connection } from '../storage/sqlite/open.ts';
+import { Connection } from '../storage/sqlite/connection.ts';
 import { SqliteDatabase } from '../storage/sqlite/sqlite.ts';
 import { exportJournal, type Verification, verifyJournal } from './verify.ts';
 
@@ -71,9 +71,9 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     return result;
   }
 
-  const linksOf = (file: DatabaseSync, { where }: Chained): Link[] =>
-    file.prepare(`select * from journal where ${where} order by sequence`).all() as unknown as Link[];
-  const put = (file: DatabaseSync, link: Link): void => {
+  const linksOf = (file: DatabaseSync, { where }: Chained): ChainedRecord[] =>
+    file.prepare(`select * from journal where ${where} order by sequence`).all() as unknown as ChainedRecord[];
+  const put = (file: DatabaseSync, link: ChainedRecord): void => {
     const { lane, sequence, account, environment, at, record, hash } = link;
     file
       .prepare(
@@ -82,13 +82,13 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
       .run(lane, sequence, account, environment, at, record, hash);
   };
   /** Puts these records in the place of all from `first` on, with hashes that fit. */
-  function rewrite(file: DatabaseSync, chain: Chained, first: number, records: readonly Link[]): Head {
+  function rewrite(file: DatabaseSync, chain: Chained, first: number, records: readonly ChainedRecord[]): Head {
     const { account, lane, where } = chain;
     const found = linksOf(file, chain).find(({ sequence }) => sequence === first - 1);
     let head: Head = found === undefined ? emptyHead(account, lane) : { ...found, account };
     file.prepare(`delete from journal where ${where} and sequence >= ?`).run(first);
     for (const record of records) {
-      const link = linkAfter(head, record);
+      const link = appendRecord(head, record);
       put(file, link);
       head = { ...link, account };
     }
@@ -116,7 +116,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
 
       const entry = entryOf(account, 1);
       const first = emptyHead(account, lane);
-      const firstLink = linkAfter(first, entry);
+      const firstLink = appendRecord(first, entry);
 
       const columns: Readonly<Record<string, string | number>> = {
         record: '{"action":"nothing"}',
@@ -180,7 +180,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
         'a record added at the end': (file) => {
           const last = linksOf(file, chain).at(-1);
           assert.ok(last !== undefined);
-          put(file, linkAfter(last, entry));
+          put(file, appendRecord(last, entry));
         },
         'a record added before the first': (file) => put(file, { ...firstLink, sequence: 0 }),
         'a record with a negative number': (file) => put(file, { ...firstLink, sequence: -5 }),
@@ -273,18 +273,18 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     test('an empty register that was sealed is not taken for a beginning', () =>
       isFound((file) => {
         for (const table of [...JOURNAL, 'lane_register']) run(`delete from ${table}`)(file);
-        const { sql, rows } = beginRegister(key);
+        const { sql, rows } = insertRegister(key);
         file.prepare(sql).run(...(rows[0] ?? []));
       }, /^the register of lanes is empty$/));
 
     describe('with a second lane', () => {
       const openSecond = (file: DatabaseSync): void => {
-        const { links, heads, begun } = extendChains(key, 2, new Map(), [entryOf('', 1), entryOf(small, 2)]);
-        for (const link of links) put(file, link);
+        const { records, heads, newLane } = extendChains(key, 2, new Map(), [entryOf('', 1), entryOf(small, 2)]);
+        for (const link of records) put(file, link);
         for (const head of heads) putHead(file, head, head.seal);
-        const register = registerWithout(2, key, file.prepare(READ_REGISTER).get() as Row);
-        assert.ok(register !== undefined && begun !== undefined);
-        assert.equal(file.prepare(REPLACE_REGISTER).run(...registerLane(key, register, begun)).changes, 1);
+        const register = findRegisterWithout(2, key, file.prepare(READ_REGISTER).get() as Row);
+        assert.ok(register !== undefined && newLane !== undefined);
+        assert.equal(file.prepare(REPLACE_REGISTER).run(...withLane(key, register, newLane)).changes, 1);
       };
       const withSecond =
         (tamper: (file: DatabaseSync) => void) =>
@@ -350,26 +350,26 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
 
     test('a chain that nobody announced is found, even when its seal is ours', () =>
       isFound((file) => {
-        const link = linkAfter(emptyHead('acct_new', 1), entryOf('acct_new', 1));
+        const link = appendRecord(emptyHead('acct_new', 1), entryOf('acct_new', 1));
         put(file, link);
         putHead(file, link, sealHead(key, link));
       }, /^account acct_new, lane 1: the chain was never announced$/));
 
     test('a record in a chain of its own without a head is found', () =>
       isFound(
-        (file) => put(file, linkAfter(emptyHead('acct_new', 1), entryOf('acct_new', 1))),
+        (file) => put(file, appendRecord(emptyHead('acct_new', 1), entryOf('acct_new', 1))),
         /acct_new, lane 1: 1 rec/,
       ));
 
     test('a record of no account in a lane below all others is found', () =>
       isFound(
-        (file) => put(file, linkAfter(emptyHead('', -(2 ** 40)), entryOf('', 1))),
+        (file) => put(file, appendRecord(emptyHead('', -(2 ** 40)), entryOf('', 1))),
         /^lane -1099511627776: 1 rec/,
       ));
 
     test('a lane of its own with a head that no key sealed is found', () =>
       isFound((file) => {
-        const link = linkAfter(emptyHead('', 3), entryOf('', 1));
+        const link = appendRecord(emptyHead('', 3), entryOf('', 1));
         put(file, link);
         putHead(file, link, sealHead(createSecretKey(randomBytes(32)), link));
       }, /^lane 3: the lane was never registered$/));
@@ -383,7 +383,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     test('an announcement that was made unreadable, with hashes that fit, is a fault and no crash', () =>
       isFound((file) => {
         const all = file.prepare("select * from journal where account = '' and lane = 1 order by sequence").all();
-        const links = all as unknown as Link[];
+        const links = all as unknown as ChainedRecord[];
         const chain = { ...LONG, account: '', where: "account = '' and lane = 1" };
         rewrite(
           file,
@@ -395,7 +395,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
 
     test('what was written into a database does not speak to the terminal', () =>
       isFound((file) => {
-        put(file, linkAfter(emptyHead('\u001b[2J', 1), entryOf('\u001b[2J', 1)));
+        put(file, appendRecord(emptyHead('\u001b[2J', 1), entryOf('\u001b[2J', 1)));
       }, /^an account that is none, lane 1/));
   });
 
@@ -445,7 +445,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     });
   };
 
-  const exportOf = async (account?: string): Promise<Link[]> => {
+  const exportOf = async (account?: string): Promise<ChainedRecord[]> => {
     const database = await opened(genuine);
     const links = await Array.fromAsync(exportJournal(database, account));
     await database.close();
@@ -459,7 +459,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     for (const link of exported) {
       const { account } = link;
       const name = `${account}/${link.lane}`;
-      assert.deepEqual({ ...link }, linkAfter(heads.get(name) ?? emptyHead(account, link.lane), link));
+      assert.deepEqual({ ...link }, appendRecord(heads.get(name) ?? emptyHead(account, link.lane), link));
       heads.set(name, { ...link, account });
     }
     const of = (account: string) => exported.filter((link) => link.account === account);

@@ -2,13 +2,13 @@ import type { KeyObject } from 'node:crypto';
 import { type Database, MalformedRowError } from '../storage/database.ts';
 import {
   type Chain,
-  chainsAnnouncedBy,
+  type ChainedRecord,
   emptyHead,
   type Head,
-  hashOf,
-  headIsSealed,
+  hashRecord,
   isAnnouncement,
-  type Link,
+  isHeadSealValid,
+  parseAnnouncement,
 } from '../storage/journal.ts';
 import { type RegisteredLane, readRegister } from '../storage/lane-register.ts';
 import {
@@ -94,7 +94,7 @@ interface Verified {
 
 class Verifier {
   records = 0;
-  readonly resumptions: Link[] = [];
+  readonly resumptions: ChainedRecord[] = [];
   readonly #database: Database;
   readonly #key: KeyObject;
   readonly #reading: Reading;
@@ -199,15 +199,15 @@ class Verifier {
     first?: string,
   ): Promise<Verified> {
     const place = (sequence: number): string => `${placeInLog(head)}, record ${sequence}`;
-    if (!headIsSealed(this.#key, head, head.seal)) {
+    if (!isHeadSealValid(this.#key, head, head.seal)) {
       throw new Fault(`${placeInLog(head)}: the seal of record ${head.sequence} is not ours`);
     }
     let last = from;
-    const announcements: Link[] = [];
+    const announcements: ChainedRecord[] = [];
     for await (const link of linksOf(this.#database, head, from.sequence, this.#reading.pace)) {
       const expected = last.sequence + 1;
       if (link.sequence !== expected) throw new Fault(`${place(expected)}: missing`);
-      if (hashOf(last.hash, link.lane, link.sequence, link) !== link.hash)
+      if (hashRecord(last.hash, link.lane, link.sequence, link) !== link.hash)
         throw new Fault(`${place(expected)}: changed`);
       if (expected === 1 && first !== undefined && link.hash !== first)
         throw new Fault(`lane ${head.lane}: the first record is not the registered one`);
@@ -222,7 +222,7 @@ class Verifier {
     if (last.hash !== head.hash) throw new Fault(`${place(last.sequence)}: changed`);
     await this.#reading.onVerified?.(head);
     // Parsed only now that the seal has shown that they are ours.
-    return { last, announcements: announcements.flatMap(chainsAnnouncedBy) };
+    return { last, announcements: announcements.flatMap(parseAnnouncement) };
   }
 
   async #nothingBeside(chain: Chain): Promise<void> {
@@ -239,7 +239,7 @@ function announcedFrom(lane: RegisteredLane, since?: Head): Announced {
 }
 
 /** Every record, chain after chain: first those of no account. With `account` those of one account alone. */
-export async function* exportJournal(database: Database, account?: string): AsyncGenerator<Link> {
+export async function* exportJournal(database: Database, account?: string): AsyncGenerator<ChainedRecord> {
   if (account === undefined) {
     for await (const head of journalHeads(database)) yield* linksOf(database, head);
     return;

@@ -4,7 +4,7 @@ import { startTestService, type TestService } from '../../test/fixtures/test-ser
 import { VISA } from '../../test/interface/vault-requests.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Pan } from '../kernel/pan.ts';
-import { commitAll, write } from '../storage/database.ts';
+import { commitOrThrow, write } from '../storage/database.ts';
 import { Vault } from '../vault/vault.ts';
 import { CaptureListing, type ListedCapture } from './capture-listing.ts';
 import { Captures, type NewCapture } from './captures.ts';
@@ -82,7 +82,7 @@ describe('captures as people find them', { timeout: 60_000 }, () => {
       service.advance(index % 2);
     }
     const { database } = service.core;
-    await commitAll(database, { writes: [write('update captures set amount = 1 where id = ?', [made[3] ?? ''])] });
+    await commitOrThrow(database, { writes: [write('update captures set amount = 1 where id = ?', [made[3] ?? ''])] });
     const found: ListedCapture[] = [];
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
       const page = await listing.list(tenant, cursor);

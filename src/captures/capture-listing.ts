@@ -8,7 +8,7 @@ import { isUuid } from '../kernel/ids.ts';
 import { truncatePan, truncatePans } from '../kernel/pan.ts';
 import { truncatePansInJson } from '../kernel/pan-json.ts';
 import { type Database, integer, type Row, text } from '../storage/database.ts';
-import { type Page, readCursor, walk, writeCursor } from '../storage/page.ts';
+import { decodeCursor, encodeCursor, type Page, scanPage } from '../storage/pagination.ts';
 import type { AdditionalInfo } from './capture.ts';
 import { findCapture, liveCaptures, openCapture, type StoredCapture } from './capture-store.ts';
 
@@ -49,17 +49,17 @@ export class CaptureListing {
   /** Those whose ttl has not ended, the newest first. Throws `invalid_field` for a cursor that is none. */
   async list(tenant: Tenant, cursor?: string): Promise<Page<ListedCapture>> {
     const now = this.#clock();
-    const [createdAt, id] = cursor === undefined ? NEWEST : readCursor(cursor, ...NEWEST);
-    const { items, last, isEnd } = await walk<Row, ListedCapture>({
+    const [createdAt, id] = cursor === undefined ? NEWEST : decodeCursor(cursor, ...NEWEST);
+    const { items, last, isEnd } = await scanPage<Row, ListedCapture>({
       read: (after, limit) => {
         const place = after === undefined ? { createdAt, id } : placeOf(after);
         return liveCaptures(this.#database, tenant, now, place, limit);
       },
-      take: (row) => this.#listed(tenant, row),
+      accept: (row) => this.#listed(tenant, row),
     });
     if (isEnd || last === undefined) return { items, cursor: undefined };
     const place = placeOf(last);
-    return { items, cursor: writeCursor(place.createdAt, place.id) };
+    return { items, cursor: encodeCursor(place.createdAt, place.id) };
   }
 
   /** Undefined when there is none, or its ttl has ended. Throws `UnsealError`. */

@@ -142,6 +142,6 @@ export async function removeExpiredCaptures(database: Database, now: number, lim
   const rows = await database.read(EXPIRED, now, limit);
   if (rows.length === 0) return 0;
   const ids = rows.map((row) => [text(row, 'account'), text(row, 'environment'), text(row, 'id'), now]);
-  await database.commit({ writes: [{ sql: REMOVE, rows: ids }], erases: true });
+  await database.commit({ writes: [{ sql: REMOVE, rows: ids }], scrubAfterCommit: true });
   return rows.length;
 }

@@ -8,7 +8,7 @@ import { Failure } from '../kernel/failure.ts';
 import { isUuid, newUuid } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
-import { commitAll, type Database, type JournalEntry } from '../storage/database.ts';
+import { commitOrThrow, type Database, type JournalEntry } from '../storage/database.ts';
 import type { Tokenization, TokenizationResult } from '../vault/tokenization.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Capture } from './capture.ts';
@@ -92,7 +92,7 @@ export class Captures {
       if (!(await this.#sadKeys.mayBeDestroyed(old, environment, capture.expiresAt))) return;
       const sad = await sealSad(this.#sadKeys, tenant, capture);
       if (sad !== undefined)
-        await commitAll(this.#database, { account, writes: [replaceSad(tenant, capture.id, old, sad)] });
+        await commitOrThrow(this.#database, { account, writes: [replaceSad(tenant, capture.id, old, sad)] });
       old = sad;
     }
   }
@@ -100,7 +100,7 @@ export class Captures {
   /** With everything in it; the audit record is on disk before it is returned. Throws `unknown_capture`. */
   async retrieve(tenant: Tenant, id: string, origin: Origin): Promise<OpenedCapture> {
     const stored = await this.#find(tenant, id);
-    await commitAll(this.#database, {
+    await commitOrThrow(this.#database, {
       account: tenant.account,
       writes: [],
       journal: [this.#retrieval(tenant, id, origin, stored)],
@@ -124,7 +124,7 @@ export class Captures {
       if (sealed !== undefined) revealed.set(id, await this.#opened(tenant, sealed));
       journal.push(this.#retrieval(tenant, id, origin, stored, use));
     }
-    if (journal.length > 0) await commitAll(this.#database, { account: tenant.account, writes: [], journal });
+    if (journal.length > 0) await commitOrThrow(this.#database, { account: tenant.account, writes: [], journal });
     return revealed;
   }
 
@@ -156,12 +156,12 @@ export class Captures {
       account: tenant.account,
       writes: [...own, ...(await alsoWrites(effect, id))],
       journal,
-      erases: true,
+      scrubAfterCommit: true,
     });
     refuseIfTakenOver(outcome, own.length);
     if (!outcome.committed) {
       const missing = [this.#entry('capture.deleted', tenant, id, effect.origin, 'missing')];
-      await commitAll(this.#database, { account: tenant.account, writes: [], journal: missing });
+      await commitOrThrow(this.#database, { account: tenant.account, writes: [], journal: missing });
       throw new Failure('unknown_capture', { field: 'id' });
     }
   }

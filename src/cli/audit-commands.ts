@@ -6,7 +6,7 @@ import { seenEntries } from '../audit/readers.ts';
 import { describeResumption } from '../audit/resumption.ts';
 import { exportJournal, type Verification, verificationView, verifyJournal } from '../audit/verify.ts';
 import { iso8601 } from '../kernel/clock.ts';
-import { commitAll, type Database } from '../storage/database.ts';
+import { commitOrThrow, type Database } from '../storage/database.ts';
 import type { Head } from '../storage/journal.ts';
 import { type CliContext, type Core, withCore } from './context.ts';
 import { EXIT, printResult } from './output.ts';
@@ -84,7 +84,7 @@ async function recordExport(
   if (account !== undefined && account !== '') await accounts.get(account);
   const reader = { origin: tools.operatorOrigin(), account: '' };
   const journal = seenEntries(clock, 'audit.exported', reader, account === undefined ? 'everything' : { account });
-  await commitAll(database, { writes: [], journal });
+  await commitOrThrow(database, { writes: [], journal });
 }
 
 const formatCount = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

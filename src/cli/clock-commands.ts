@@ -3,7 +3,7 @@ import { auditEntry } from '../audit/audit.ts';
 import { iso8601, SECOND, timeOrNull } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { DISTRUST_TEXTS, type Distrust } from '../kernel/time-guard.ts';
-import { commitAll } from '../storage/database.ts';
+import { commitOrThrow } from '../storage/database.ts';
 import { type CliContext, type Core, withCore } from './context.ts';
 import { formatDetails, printResult } from './output.ts';
 
@@ -77,7 +77,7 @@ async function storeConfirmation(
     ...(expected !== null && { expected, difference_seconds: difference ?? 0 }),
   };
   const event = { action: 'clock.confirmed', outcome: 'success', account: '', environment: '', detail } as const;
-  await commitAll(database, {
+  await commitOrThrow(database, {
     writes: [
       clockRecords.upsert('confirmed', { at }),
       clockRecords.upsert('trusted', { at, since: at }),

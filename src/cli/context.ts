@@ -11,7 +11,7 @@ import type { PaymentActivations } from '../payments/payment-activations.ts';
 import type { Configurations } from '../proxy/configurations.ts';
 import type { ClockRecordStore } from '../storage/clock-record-store.ts';
 import type { Database } from '../storage/database.ts';
-import type { DatabaseOptions, Opened } from '../storage/open.ts';
+import type { DatabaseOptions, OpenedDatabase } from '../storage/open.ts';
 
 /** What commands work with; opened by the composition root. */
 export interface Core {
@@ -69,9 +69,9 @@ export interface CliEnvironment {
   open(options: OpenOptions): Promise<Core>;
   start(): Promise<RunningService>;
   /** Of an address as in `CARDVAULT_DATABASE_URL`. Throws an error of wrong use when it is malformed. */
-  openDatabase(address: string): Opened;
+  openDatabase(address: string): OpenedDatabase;
   /** Opens the audit log of a database for writing; false when the root key that is configured is none or another one's. */
-  unlockJournal(opened: Opened): Promise<boolean>;
+  unlockJournal(opened: OpenedDatabase): Promise<boolean>;
   /** Resolves when the process is asked to end. */
   untilStopped(): Promise<void>;
   /** True when standard output is a terminal, so that no log stores it. */

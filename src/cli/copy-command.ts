@@ -5,19 +5,19 @@ import { recordResumption } from '../audit/resumption.ts';
 import { systemRandom } from '../crypto/random.ts';
 import { iso8601, SECOND } from '../kernel/clock.ts';
 import {
-  areOne,
   beginCopy,
   CopyError,
+  createSchema,
   finishCopy,
   hasCopyBegun,
+  hasRecentActivity,
   identifySource,
-  makeSchema,
-  wasJustUsed,
+  isSameDatabase,
 } from '../storage/copy.ts';
 import { type ComparedTable, compareRows, copyRows, type Progress } from '../storage/copy-rows.ts';
-import { copySadKeys, refuseSadKeys } from '../storage/copy-sad-keys.ts';
+import { assertNoSadKeys, copySadKeys } from '../storage/copy-sad-keys.ts';
 import { StorageError } from '../storage/database.ts';
-import type { Opened } from '../storage/open.ts';
+import type { OpenedDatabase } from '../storage/open.ts';
 import { checkBackup, isInUse } from '../storage/sqlite/check-file.ts';
 import type { CliContext } from './context.ts';
 import { formatTable, printResult, UsageError } from './output.ts';
@@ -39,7 +39,7 @@ interface Side {
 }
 
 interface OpenSide extends Side {
-  readonly opened: Opened;
+  readonly opened: OpenedDatabase;
 }
 
 const SAME_DATABASE = '--from and --to are the same database';
@@ -68,10 +68,10 @@ async function copy(tools: CliContext, options: CopyOptions): Promise<void> {
     await assertNoActiveNodes(source, options);
     await withDatabase(tools, to, async (target) => {
       const { database, clock } = target.opened;
-      await makeSchema(database, clock);
+      await createSchema(database, clock);
       await assertNoActiveNodes(target, options);
       const probe = Buffer.from(systemRandom().bytes(PROBE_BYTES)).toString('hex');
-      if (await areOne(source.opened.database, database, probe)) throw new UsageError(SAME_DATABASE);
+      if (await isSameDatabase(source.opened.database, database, probe)) throw new UsageError(SAME_DATABASE);
       // Before the rows are copied, so that source and target both hold the record, and are the same.
       const isRecorded = (await hasCopyBegun(database)) || (await recordCopy(tools, source.opened, to));
       const finishedAt = await beginCopy(database, vault, clock());
@@ -94,7 +94,7 @@ async function copy(tools: CliContext, options: CopyOptions): Promise<void> {
 }
 
 /** False when the log of this database cannot be written: without its root key, or when it takes no writes. */
-async function recordCopy(tools: CliContext, opened: Opened, to: Side): Promise<boolean> {
+async function recordCopy(tools: CliContext, opened: OpenedDatabase, to: Side): Promise<boolean> {
   if (!(await tools.unlockJournal(opened))) return false;
   const id = Buffer.from(systemRandom().bytes(PROBE_BYTES)).toString('hex');
   const what = to.file === undefined ? 'PostgreSQL' : `SQLite ${basename(to.file)}`;
@@ -111,7 +111,7 @@ async function recordCopy(tools: CliContext, opened: Opened, to: Side): Promise<
 async function withDatabase(tools: CliContext, side: Side, act: (side: OpenSide) => Promise<void>): Promise<void> {
   const opened = tools.openDatabase(side.address);
   try {
-    await opened.meet();
+    await opened.connect();
     await act({ ...side, opened });
   } finally {
     await opened.database.close();
@@ -138,7 +138,7 @@ async function moveRows(tools: CliContext, moving: CopyRun, { json }: CopyOption
 
 async function moveSadKeys(source: OpenSide, target: OpenSide, { asBackup }: CopyOptions): Promise<number> {
   if (asBackup !== true) return copySadKeys(source.opened.sadKeys, target.opened.sadKeys);
-  await refuseSadKeys(target.opened.sadKeys);
+  await assertNoSadKeys(target.opened.sadKeys);
   return 0;
 }
 
@@ -167,7 +167,7 @@ function assertFileNotInUse({ what, file }: Side): void {
 
 async function assertNoActiveNodes({ what, opened }: OpenSide, { force }: CopyOptions): Promise<void> {
   if (!opened.isShared || force === true) return;
-  if (!(await wasJustUsed(opened.database, opened.clock()))) return;
+  if (!(await hasRecentActivity(opened.database, opened.clock()))) return;
   throw new UsageError(
     `the ${what} was used by a node within the last minute; ` +
       'stop them all and wait, or repeat with --force when they were killed',

@@ -114,7 +114,7 @@ async function restore(options: RestoreOptions, databaseFile: string, tools: Cli
         `the audit log of the backup is not in order: ${audit.fault}; ` +
           'nothing was changed; --keep-old restores it and keeps the present database',
       );
-    const promotion = { keepOld, refuseInUse: () => assertNotInUse(databaseFile) };
+    const promotion = { keepOld, assertNotInUse: () => assertNotInUse(databaseFile) };
     return { database: databaseFile, kept: promoteStaged(staged, databaseFile, promotion), audit };
   } finally {
     discardStaged(staged);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { iso8601 } from '../kernel/clock.ts';
-import { listWrappedKeys } from '../storage/key-store.ts';
+import { listWrappedKeys } from '../storage/wrapped-key-store.ts';
 import { type CliContext, withCore } from './context.ts';
 import { formatTable, printResult } from './output.ts';
 

@@ -13,7 +13,7 @@ let files = 0;
 const newPath = (): string => join(folder, String(files++), 'secret');
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-describe('makeOnce', () => {
+describe('createIfAbsent', () => {
   it('makes file and folder for their user only, and keeps what is there', () => {
     const path = newPath();
     createIfAbsent(path, 'first');

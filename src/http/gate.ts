@@ -6,7 +6,7 @@ import { type Clock, SECOND } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { subscriberNetwork } from '../kernel/network.ts';
-import { commitAll, type Database } from '../storage/database.ts';
+import { commitOrThrow, type Database } from '../storage/database.ts';
 import { type RateLimitState, TokenBuckets, tokenBucketsPerMinute } from './rate-limit.ts';
 
 /** What a request shows of its sender. */
@@ -126,7 +126,7 @@ export class Gate {
       detail: { route: sender.route },
     };
     const entry = auditEntry(this.#clock, { actor, address, requestId: sender.requestId }, event);
-    await commitAll(this.#database, { account: event.account, writes: [], journal: [entry] });
+    await commitOrThrow(this.#database, { account: event.account, writes: [], journal: [entry] });
     throw new Failure('access_denied');
   }
 }

@@ -3,8 +3,8 @@ import type { Answer, Claim, Idempotency } from '../idempotency/idempotency.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { commitAll, type Database, type Write } from '../storage/database.ts';
-import type { Turns } from '../storage/turns.ts';
+import { commitOrThrow, type Database, type Write } from '../storage/database.ts';
+import type { ScanQueue } from '../storage/scan-queue.ts';
 import type { Endpoint, Services } from './endpoint.ts';
 import { ENVELOPES } from './envelopes.ts';
 import type { AccessGrant } from './gate.ts';
@@ -40,7 +40,7 @@ export class Performer {
   readonly #idempotency: Idempotency;
   readonly #database: Database;
   readonly #clock: Clock;
-  readonly #turns: Turns;
+  readonly #turns: ScanQueue;
   readonly #serialize: (envelope: unknown) => string;
 
   constructor(options: {
@@ -48,7 +48,7 @@ export class Performer {
     services: Services;
     idempotency: Idempotency;
     clock: Clock;
-    turns: Turns;
+    turns: ScanQueue;
     serialize: (envelope: unknown) => string;
   }) {
     this.#endpoint = options.endpoint;
@@ -123,7 +123,7 @@ export class Performer {
     }
     // Nothing was changed, so there was no unit for the answer to go along with.
     const { account } = incoming.admission.tenant;
-    if (!kept && !bound) await commitAll(this.#database, { account, writes: [await claim.keep(answer)] });
+    if (!kept && !bound) await commitOrThrow(this.#database, { account, writes: [await claim.keep(answer)] });
     return answer;
   }
 
@@ -141,7 +141,7 @@ export class Performer {
 
   async #handle(incoming: Incoming, claimed: Claimed<unknown> | undefined): Promise<unknown> {
     const { key, tenant, origin } = incoming.admission;
-    if (incoming.body.length > LIMITS.smallBodyBytes) await this.#turns.take();
+    if (incoming.body.length > LIMITS.smallBodyBytes) await this.#turns.next();
     const { source, body } = parseBody(this.#endpoint, incoming.body);
     const { params, query, headers } = incoming;
     const now = this.#clock();

@@ -8,7 +8,7 @@ import type { Clock, Random } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { Turns } from '../storage/turns.ts';
+import { ScanQueue } from '../storage/scan-queue.ts';
 import type { Endpoint, Services } from './endpoint.ts';
 import { ENVELOPES, type Family } from './envelopes.ts';
 import { serializable } from './fields.ts';
@@ -110,7 +110,7 @@ export function createApiServer(options: ApiServerOptions): FastifyInstance {
   const { authentication, clock, endpoints, environment, rates } = options;
   const { database } = options.services;
   const gate = new Gate({ authentication, database, clock, environment, rates });
-  const turns = new Turns();
+  const turns = new ScanQueue();
   for (const endpoint of endpoints) addEndpoint(app, gate, endpoint, { ...options, turns });
   rejectOtherMethods(app, endpoints);
   return app;
@@ -120,7 +120,7 @@ function addEndpoint(
   app: FastifyInstance,
   gate: Gate,
   endpoint: Endpoint,
-  options: ApiServerOptions & { turns: Turns },
+  options: ApiServerOptions & { turns: ScanQueue },
 ): void {
   const { services, idempotency, clock, turns } = options;
   const performer = new Performer({

@@ -1,6 +1,6 @@
 import type { Origin } from '../audit/audit.ts';
 import { Failure } from '../kernel/failure.ts';
-import type { Outcome, Write } from '../storage/database.ts';
+import type { CommitResult, Write } from '../storage/database.ts';
 
 /**
  * What a use case is handed along with its input: who asks, and what else must be written in the unit of its effect
@@ -26,6 +26,6 @@ export const alsoWrites = async <Result>(effect: Effect<Result>, result: Result)
  * The writes that go along stand behind the use case's own. A conflict there means that another process has taken the
  * request over, so this one must have no effect.
  */
-export function refuseIfTakenOver(outcome: Outcome, ownWrites: number): void {
+export function refuseIfTakenOver(outcome: CommitResult, ownWrites: number): void {
   if (!outcome.committed && outcome.write >= ownWrites) throw new Failure('operation_in_progress');
 }

@@ -123,7 +123,7 @@ export class Idempotency {
     const rows = await this.#database.read(EXPIRED, now, LIMITS.rowsPerSweep);
     if (rows.length === 0) return 0;
     const keys = rows.map((row) => [row['account'] ?? null, row['environment'] ?? null, row['id'] ?? null, now]);
-    await this.#database.commit({ writes: [{ sql: REMOVE, rows: keys }], erases: true });
+    await this.#database.commit({ writes: [{ sql: REMOVE, rows: keys }], scrubAfterCommit: true });
     return rows.length;
   }
 

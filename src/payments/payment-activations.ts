@@ -234,7 +234,7 @@ export class PaymentActivations {
         upsertOperatorNotice(tenant, 'payments.disabled', this.#clock()),
       ],
       journal: [auditEntry(this.#clock, origin, event), ...along.journal],
-      erases: true,
+      scrubAfterCommit: true,
     });
     if (!outcome.committed && outcome.write < along.writes.length) throw new Failure('changed_meanwhile');
     if (!outcome.committed) throw new ActivationError('payments are not enabled there');
@@ -345,7 +345,7 @@ export class PaymentActivations {
         upsertOperatorNotice(tenant, 'payments.enabled', this.#clock()),
       ],
       journal: [auditEntry(this.#clock, origin, event), ...along.journal],
-      erases: true,
+      scrubAfterCommit: true,
     });
     if (!outcome.committed && outcome.write < along.writes.length) throw new Failure('changed_meanwhile');
     if (!outcome.committed) throw new ActivationError('somebody else changed this at the same moment; try again');

@@ -15,7 +15,7 @@ import { DAY, HOUR } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { Placeholders } from '../placeholders/placeholders.ts';
-import { commitAll, write } from '../storage/database.ts';
+import { commitOrThrow, write } from '../storage/database.ts';
 import { Vault } from '../vault/vault.ts';
 import { APPROVAL_BY_STATUS, type PaymentFilter } from './payment-filter.ts';
 import { PaymentQueries } from './payment-queries.ts';
@@ -147,7 +147,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
       const unlike = id.slice(0, 22) + [676, 26, 1].map((part) => letters[Math.floor(index / part) % 26]).join('');
       return [unlike, service.now(), own.account, id];
     }).filter(([unlike]) => unlike !== id);
-    await commitAll(here, { writes: [{ sql: copy, rows }] });
+    await commitOrThrow(here, { writes: [{ sql: copy, rows }] });
     const first = await listing.list(mine, {});
     assert.equal(first.items.length, 50);
     assert.ok(first.items.filter(({ payment }) => payment === undefined).length >= 49);
@@ -160,7 +160,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
       [id],
     );
     assert.equal(rest.cursor, undefined);
-    await commitAll(here, { writes: [write('delete from payments where account = ?', [own.account])] });
+    await commitOrThrow(here, { writes: [write('delete from payments where account = ?', [own.account])] });
   });
 
   test('counted by the hour they were begun and what became of them', async () => {

@@ -6,7 +6,7 @@ import { Failure } from '../kernel/failure.ts';
 import { parseIdTime } from '../kernel/ids.ts';
 import { type Database, integer, integerOrNull, type Row, text } from '../storage/database.ts';
 import { Kept } from '../storage/kept.ts';
-import { type Page, readCursor, walk, writeCursor } from '../storage/page.ts';
+import { decodeCursor, encodeCursor, type Page, scanPage } from '../storage/pagination.ts';
 import { findLane } from './lane.ts';
 import { listOperations } from './operation-store.ts';
 import type { Operation, Payment } from './payment.ts';
@@ -64,17 +64,17 @@ export class PaymentQueries {
   async list(tenant: Tenant, filter: PaymentFilter, cursor?: string): Promise<PaymentPage> {
     assertFilter(filter);
     const [from, to] = idRange(filter);
-    const begin = cursor === undefined ? to : readCursor(cursor, '')[0];
-    const { items, last, isEnd } = await walk<Row, ListedPayment>({
+    const begin = cursor === undefined ? to : decodeCursor(cursor, '')[0];
+    const { items, last, isEnd } = await scanPage<Row, ListedPayment>({
       read: (after, limit) => {
         const range = [from, after === undefined ? begin : text(after, 'id')] as const;
         return this.#rows(tenant, filter, range, limit);
       },
-      take: (row) => this.#matching(tenant, filter, row),
+      accept: (row) => this.#matching(tenant, filter, row),
     });
     if (isEnd || last === undefined) return { items, cursor: undefined, searchedUntil: undefined };
     const id = text(last, 'id');
-    return { items, cursor: writeCursor(id), searchedUntil: parseIdTime(id) };
+    return { items, cursor: encodeCursor(id), searchedUntil: parseIdTime(id) };
   }
 
   /** By the id of any of its operations, ours or the processor's. Throws `unknown_payment`. */

@@ -4,7 +4,7 @@ import type { Clock, Random } from '../kernel/clock.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Placeholders } from '../placeholders/placeholders.ts';
 import type { Database } from '../storage/database.ts';
-import { Sweeper } from '../storage/sweeper.ts';
+import { PeriodicTask } from '../storage/periodic-task.ts';
 import type { Vault } from '../vault/vault.ts';
 import { Books } from './books.ts';
 import type { PaymentActivations, Processors } from './payment-activations.ts';
@@ -48,17 +48,17 @@ export function createPaymentServices(parts: Parts) {
   });
   const failed = parts.onRecoveryError;
   const recovery = new Recovery({ database, activations, books, payments, idempotency, clock, time, failed });
-  const rounds = new Sweeper({
+  const rounds = new PeriodicTask({
     every: POLL_INTERVAL_MS,
     sweeps: [],
-    chores: [
+    work: [
       { kind: 'news', run: () => notifications.collect() },
       { kind: 'payments', run: () => recovery.runOnce() },
     ],
     time,
-    isOurTurn: parts.isOurTurn,
-    removed: () => undefined,
-    failed: parts.failed,
+    holdsLease: parts.isOurTurn,
+    onRemoved: () => undefined,
+    onError: parts.failed,
   });
   const stop = async (): Promise<void> => {
     await rounds.stop();

@@ -8,7 +8,7 @@ import { MonotonicIds } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
 import type { Placeholders } from '../placeholders/placeholders.ts';
-import { commitAll, type Database, type Write } from '../storage/database.ts';
+import { commitOrThrow, type Database, type Write } from '../storage/database.ts';
 import type { TokenFormat } from '../vault/scheme.ts';
 import type { Creator } from '../vault/token.ts';
 import type { TokenizationResult } from '../vault/tokenization.ts';
@@ -143,7 +143,7 @@ export class Payments {
     const configured = await this.#activations.enabledProcessor(tenant);
     if (configured !== undefined) return configured;
     const event = { action: 'access.denied', outcome: 'payments_not_enabled', ...tenant } as const;
-    await commitAll(this.#database, {
+    await commitOrThrow(this.#database, {
       account: tenant.account,
       writes: [],
       journal: [auditEntry(this.#clock, origin, event)],

@@ -9,7 +9,7 @@ import { MINUTE } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { Pan } from '../kernel/pan.ts';
-import { commitAll, write } from '../storage/database.ts';
+import { commitOrThrow, write } from '../storage/database.ts';
 import { Vault } from '../vault/vault.ts';
 import { Placeholders, type Reader } from './placeholders.ts';
 
@@ -152,7 +152,7 @@ describe('resolving placeholders', () => {
     const id = await newCapture();
     // What cannot be opened any more is not missed until then.
     const spoil = write('update captures set sad = ? where id = ?', [new Uint8Array(40), id], 1);
-    await commitAll(service.core.database, { writes: [spoil] });
+    await commitOrThrow(service.core.database, { writes: [spoil] });
     assert.deepEqual(await resolve(`{{${id}:transaction}}`), [PAN]);
     await assert.rejects(resolve(`{{${id}:transaction}}{{${id}:transaction|extract:cvv}}`), UnsealError);
   });

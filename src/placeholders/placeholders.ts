@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Expiry } from '../kernel/expiry.ts';
 import { Failure } from '../kernel/failure.ts';
-import { commitAll, type Database } from '../storage/database.ts';
+import { commitOrThrow, type Database } from '../storage/database.ts';
 import type { Vault } from '../vault/vault.ts';
 import { dateOf } from './dates.ts';
 import type { Part, Placeholder } from './grammar.ts';
@@ -71,7 +71,7 @@ export class Placeholders {
     if (missing.length === 0) return;
     const event = { action: 'access.denied', outcome: 'permission_missing', ...tenant } as const;
     const entry = auditEntry(this.#clock, origin, { ...event, detail: { permissions: missing, use: reader.use } });
-    await commitAll(this.#database, { account: tenant.account, writes: [], journal: [entry] });
+    await commitOrThrow(this.#database, { account: tenant.account, writes: [], journal: [entry] });
     throw new Failure('access_denied');
   }
 

@@ -197,7 +197,7 @@ export class Configurations {
     const entry = auditEntry(this.#clock, origin, { action, detail, outcome: 'success', ...tenant, targets });
     const notices = isMember ? [] : [upsertOperatorNotice(tenant, action, this.#clock())];
     const writes = [...along.writes, put, ...notices];
-    const outcome = await this.#database.commit({ writes, journal: [entry, ...along.journal], erases: true });
+    const outcome = await this.#database.commit({ writes, journal: [entry, ...along.journal], scrubAfterCommit: true });
     if (!outcome.committed && outcome.write < along.writes.length) throw new Failure('changed_meanwhile');
     if (!outcome.committed) throw new ProxyError('somebody else changed this at the same moment; try again');
     this.#remembered.forget(tenant);

@@ -22,7 +22,7 @@ export interface ClockRecords {
 export type ClockRecordName = keyof ClockRecords;
 
 /** Returns what was found when the clock was ahead, unless a process has trusted the same clock since. */
-export function knownJump({ trusted, distrust }: Partial<ClockRecords>): KnownJump | undefined {
+export function findKnownJump({ trusted, distrust }: Partial<ClockRecords>): KnownJump | undefined {
   if (distrust?.reason !== 'ahead' || distrust.expected === null) return undefined;
   if (trusted !== undefined && trusted.at >= distrust.at - LIMITS.clockToleranceMs) return undefined;
   return { at: distrust.at, expected: distrust.expected };

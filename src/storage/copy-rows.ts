@@ -1,6 +1,6 @@
 import { CopyError } from './copy.ts';
-import { type Digest, digestOf, type Page, pagesOf } from './copy-pages.ts';
 import { type Database, StorageError, type Value } from './database.ts';
+import { digestTable, type RowPage, readPages, type TableDigest } from './row-pages.ts';
 import type { Table } from './table.ts';
 import { VAULT_TABLES } from './tables.ts';
 
@@ -9,7 +9,7 @@ import { VAULT_TABLES } from './tables.ts';
  * keys, a page at a time and each page whole or not at all. So an interrupted copy goes on behind the greatest key of
  * each table that is in the target, and needs no other note of how far it came.
  */
-export interface Move {
+export interface CopyJob {
   readonly source: Database;
   /** In which a copy of this source has begun, see `copy.ts`. */
   readonly target: Database;
@@ -23,18 +23,18 @@ export interface Progress {
   readonly rows: number;
 }
 
-export interface ComparedTable extends Digest {
+export interface ComparedTable extends TableDigest {
   readonly name: string;
 }
 
-export async function copyRows(move: Move): Promise<void> {
+export async function copyRows(move: CopyJob): Promise<void> {
   for (const table of VAULT_TABLES) await copyTable(table, move);
 }
 
-async function copyTable(table: Table, { source, target, progress }: Move): Promise<void> {
+async function copyTable(table: Table, { source, target, progress }: CopyJob): Promise<void> {
   let rows = 0;
   let writing: Promise<void> = Promise.resolve();
-  for await (const page of pagesOf(source, table, await greatestKey(target, table))) {
+  for await (const page of readPages(source, table, await findGreatestKey(target, table))) {
     // The next page is read while this one is written; a page never overtakes the one before.
     await writing;
     writing = writePage(target, table, page);
@@ -46,41 +46,44 @@ async function copyTable(table: Table, { source, target, progress }: Move): Prom
   await writing;
 }
 
-async function greatestKey(target: Database, { name, key }: Table): Promise<Value[] | undefined> {
+async function findGreatestKey(target: Database, { name, key }: Table): Promise<Value[] | undefined> {
   const order = key.map((column) => `${column} desc`).join(', ');
   const [row] = await target.read(`select ${key.join(', ')} from ${name} order by ${order} limit 1`);
   return row && key.map((column) => row[column] ?? null);
 }
 
-async function writePage(target: Database, { name, columns }: Table, rows: Page): Promise<void> {
+async function writePage(target: Database, { name, columns }: Table, rows: RowPage): Promise<void> {
   const names = Object.keys(columns);
   const values = names.map(() => '?').join(', ');
   const sql = `insert into ${name} (${names.join(', ')}) values (${values}) on conflict do nothing`;
-  const { committed } = await target.commit({ writes: [{ sql, rows, touches: 1 }] });
+  const { committed } = await target.commit({ writes: [{ sql, rows, expectedRows: 1 }] });
   if (!committed)
     throw new StorageError(`table ${name}: something else writes to the target; is another copy running?`);
 }
 
 /** Reads everything again, from both sides. Throws when they are not the same. */
-export async function compareRows({ source, target, progress }: Move): Promise<ComparedTable[]> {
+export async function compareRows({ source, target, progress }: CopyJob): Promise<ComparedTable[]> {
   const compared: ComparedTable[] = [];
   for (const table of VAULT_TABLES) {
     let rows = 0;
-    const told = (more: number): void => {
+    const report = (more: number): void => {
       rows += more;
       progress({ table: table.name, step: 'compared', rows });
     };
-    const [here, there] = await Promise.all([digestOf(source, table, told), digestOf(target, table, () => undefined)]);
-    if (here.rows !== there.rows || here.sha256 !== there.sha256) throw differs(table, here, there);
+    const [here, there] = await Promise.all([
+      digestTable(source, table, report),
+      digestTable(target, table, () => undefined),
+    ]);
+    if (here.rows !== there.rows || here.sha256 !== there.sha256) throw tablesDiffer(table, here, there);
     compared.push({ name: table.name, ...here });
   }
   return compared;
 }
 
-const differs = ({ name }: Table, here: Digest, there: Digest): CopyError =>
+const tablesDiffer = ({ name }: Table, here: TableDigest, there: TableDigest): CopyError =>
   new CopyError(`table ${name} differs between source and target`, {
     isUsageError: false,
-    problems: [`source: ${shown(here)}`, `target: ${shown(there)}`],
+    problems: [`source: ${formatDigest(here)}`, `target: ${formatDigest(there)}`],
   });
 
-const shown = ({ rows, sha256 }: Digest): string => `${rows} rows, SHA-256 ${sha256}`;
+const formatDigest = ({ rows, sha256 }: TableDigest): string => `${rows} rows, SHA-256 ${sha256}`;

@@ -5,8 +5,8 @@ import { CopyError } from './copy.ts';
 export async function copySadKeys(source: SadKeyStore, target: SadKeyStore): Promise<number> {
   const keys = await source.list();
   for (const key of keys) await target.insert(key);
-  const copied = new Set((await target.list()).map(textOf));
-  if (copied.size === keys.length && keys.every((key) => copied.has(textOf(key)))) return keys.length;
+  const copied = new Set((await target.list()).map(formatKey));
+  if (copied.size === keys.length && keys.every((key) => copied.has(formatKey(key)))) return keys.length;
   throw new CopyError('the target holds other keys of sensitive authentication data than the source', {
     isUsageError: false,
     problems: ['remove what an earlier vault left beside the target, and begin again'],
@@ -14,10 +14,10 @@ export async function copySadKeys(source: SadKeyStore, target: SadKeyStore): Pro
 }
 
 /** A target that is a backup holds none, also when an earlier, interrupted copy was to be none. Throws `CopyError`. */
-export async function refuseSadKeys(target: SadKeyStore): Promise<void> {
+export async function assertNoSadKeys(target: SadKeyStore): Promise<void> {
   if ((await target.list()).length === 0) return;
   throw new CopyError('the target holds keys of sensitive authentication data; empty it, and begin again');
 }
 
-const textOf = ({ wrapped, ...key }: WrappedSadKey): string =>
+const formatKey = ({ wrapped, ...key }: WrappedSadKey): string =>
   JSON.stringify([key.id, key.environment, key.period, key.closedAt, Buffer.from(wrapped).toString('hex')]);

@@ -6,16 +6,16 @@ import { isLarge, readAllRows, seedVault } from '../../test/fixtures/copy-seed.t
 import {
   beginCopy,
   type CopyError,
+  createSchema,
   finishCopy,
+  hasRecentActivity,
   identifySource,
-  makeSchema,
   unfinishedCopy,
-  wasJustUsed,
 } from './copy.ts';
-import { digestOf, pagesOf } from './copy-pages.ts';
-import { compareRows, copyRows, type Move, type Progress } from './copy-rows.ts';
-import { commitAll, type Database, type Driver, write } from './database.ts';
+import { type CopyJob, compareRows, copyRows, type Progress } from './copy-rows.ts';
+import { commitOrThrow, type Database, type Driver, write } from './database.ts';
 import { readMigrations } from './migrate.ts';
+import { digestTable, readPages } from './row-pages.ts';
 import { VAULT_TABLES } from './tables.ts';
 
 const clock = (): number => 1000;
@@ -23,12 +23,12 @@ const NEWEST = readMigrations().at(-1)?.version ?? 0;
 const quiet = (): void => undefined;
 
 const change = (database: Database, sql: string, ...values: (string | number | null | Uint8Array)[]): Promise<void> =>
-  commitAll(database, { writes: [write(sql, values, 1)] });
+  commitOrThrow(database, { writes: [write(sql, values, 1)] });
 
 /** The commands of a copy, up to the comparison. */
-async function copied(move: Move): Promise<void> {
+async function copied(move: CopyJob): Promise<void> {
   const vault = await identifySource(move.source);
-  await makeSchema(move.target, clock);
+  await createSchema(move.target, clock);
   assert.equal(await beginCopy(move.target, vault, clock()), undefined);
   await copyRows(move);
 }
@@ -40,7 +40,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
     let source: Driver;
     let targetAddress: string;
     let target: Driver;
-    let move: Move;
+    let move: CopyJob;
     beforeEach(async () => {
       databases = new Databases();
       targetAddress = await databases.address(to);
@@ -78,7 +78,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       };
       const vault = await identifySource(source);
       for (;;) {
-        await makeSchema(target, clock);
+        await createSchema(target, clock);
         assert.equal(await beginCopy(target, vault, clock()), undefined);
         const ended = await copyRows({ source, target, progress }).then(
           () => true,
@@ -145,7 +145,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
     test('is refused over anything else, which stays as it is', async () => {
       await seedVault(source, { rows: 2 });
       const vault = await identifySource(source);
-      await makeSchema(target, clock);
+      await createSchema(target, clock);
       for (const { name, columns } of VAULT_TABLES) {
         const names = Object.keys(columns);
         const [row = {}] = await source.read(`select * from ${name} limit 1`);
@@ -177,7 +177,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
     test('of two at once over one target one ends, and it is whole', async () => {
       await seedVault(source, { rows: 40, most: 1500 });
       const vault = await identifySource(source);
-      await makeSchema(target, clock);
+      await createSchema(target, clock);
       const states = await Promise.all([beginCopy(target, vault, 1), beginCopy(target, vault, 2)]);
       assert.deepEqual(states, [undefined, undefined]);
       const ends = await Promise.allSettled([copyRows(move), copyRows(move)]);
@@ -203,7 +203,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
     test('leaves a vault of an older version alone', async () => {
       await seedVault(source, { rows: 1 });
       await change(source, 'delete from schema_migrations where version = ?', NEWEST);
-      await assert.rejects(makeSchema(source, clock), /the target is not empty: it holds a vault of schema/);
+      await assert.rejects(createSchema(source, clock), /the target is not empty: it holds a vault of schema/);
       assert.equal(
         (await source.read('select max(version) as version from schema_migrations'))[0]?.['version'],
         NEWEST - 1,
@@ -214,12 +214,12 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       // Long after this test's own writes.
       const now = Date.now() + 600_000;
       const insert = 'insert into writers (account, id, epoch, groups, seen_at) values (?, ?, 1, 1, ?)';
-      assert.equal(await wasJustUsed(source, now), false);
+      assert.equal(await hasRecentActivity(source, now), false);
       await change(source, insert, '', 'long-gone', now - 60_000);
-      assert.equal(await wasJustUsed(source, now), false);
+      assert.equal(await hasRecentActivity(source, now), false);
       await change(source, insert, '', 'here', now - 59_999);
       await change(source, insert, '', 'ahead', now + 5000);
-      assert.equal(await wasJustUsed(source, now), true);
+      assert.equal(await hasRecentActivity(source, now), true);
     });
   });
 }
@@ -247,7 +247,7 @@ describe('the pages of a copy', () => {
     const place = Object.keys(captures.columns).indexOf('record');
     const pages: [rows: number, bytes: number][] = [];
     const keys: unknown[] = [];
-    for await (const page of pagesOf(database, captures)) {
+    for await (const page of readPages(database, captures)) {
       pages.push([page.length, page.reduce((sum, row) => sum + (row[place] as Uint8Array).length, 0)]);
       keys.push(...page.map((row) => row.slice(0, captures.key.length)));
     }
@@ -279,7 +279,7 @@ describe('the pages of a copy', () => {
         .update(length)
         .update(text ?? '');
     }
-    assert.deepEqual(await digestOf(database, accounts, quiet), { rows: 2, sha256: expected.digest('hex') });
+    assert.deepEqual(await digestTable(database, accounts, quiet), { rows: 2, sha256: expected.digest('hex') });
   });
 
   test('have no value that would arrive as another one', async () => {
@@ -288,12 +288,12 @@ describe('the pages of a copy', () => {
       ["x'61'", /column name: expected text/],
     ] as const) {
       await change(database, `insert into accounts (id, name, created_at) values ('a', ${value}, 1)`);
-      await assert.rejects(digestOf(database, accounts, quiet), problem);
+      await assert.rejects(digestTable(database, accounts, quiet), problem);
       await change(database, 'delete from accounts');
     }
     await change(database, "insert into accounts (id, name, created_at) values ('a', 'b', 'c')");
-    await assert.rejects(digestOf(database, accounts, quiet), /column created_at: expected integer/);
+    await assert.rejects(digestTable(database, accounts, quiet), /column created_at: expected integer/);
     await change(database, 'update accounts set created_at = 9007199254740993');
-    await assert.rejects(digestOf(database, accounts, quiet), { name: 'StorageError' });
+    await assert.rejects(digestTable(database, accounts, quiet), { name: 'StorageError' });
   });
 });

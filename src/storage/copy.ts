@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { MINUTE } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import { commitAll, type Database, integerOrNull, StorageError, text, write } from './database.ts';
-import { holdsKeys } from './key-store.ts';
+import { commitOrThrow, type Database, integerOrNull, StorageError, text, write } from './database.ts';
 import { readMigrations, schemaVersion } from './migrate.ts';
 import { VAULT_TABLES } from './tables.ts';
+import { hasWrappedKeys } from './wrapped-key-store.ts';
 
 /** How a copy stands is written in its target, so that nothing uses a target that is not whole. */
 const STATE = 'select source, finished_at from copies where id = 1';
@@ -15,10 +15,10 @@ const BEGIN = `insert into copies (id, source, started_at, finished_at)
 const FINISH = 'update copies set finished_at = ? where id = 1 and finished_at is null';
 const WRAPPING_KEYS = `select id from wrapped_keys where account = '' and purpose = 'wrapping' and version = 1
   order by environment`;
-const SEEN = 'select 1 as seen from writers where seen_at > ? limit 1';
+const RECENT_WRITER = 'select 1 as seen from writers where seen_at > ? limit 1';
 
 /** For how long a node that was killed counts as one that runs. */
-const SEEN_WITHIN_MS = MINUTE;
+const ACTIVE_WITHIN_MS = MINUTE;
 
 /** Why there is no copy, for the operator. */
 export class CopyError extends OperatorError {
@@ -41,19 +41,19 @@ interface State {
   readonly finishedAt: number | undefined;
 }
 
-async function stateOf(database: Database): Promise<State | undefined> {
+async function loadState(database: Database): Promise<State | undefined> {
   const [row] = await database.read(STATE);
   return row && { source: text(row, 'source'), finishedAt: integerOrNull(row, 'finished_at') };
 }
 
 /** Is this the target of a copy that has not come to its end? Then a part of the vault is missing. */
 export async function unfinishedCopy(database: Database): Promise<boolean> {
-  const state = await stateOf(database);
+  const state = await loadState(database);
   return state !== undefined && state.finishedAt === undefined;
 }
 
 /** Has a copy into this database begun, whether or not it was finished? */
-export const hasCopyBegun = async (database: Database): Promise<boolean> => (await stateOf(database)) !== undefined;
+export const hasCopyBegun = async (database: Database): Promise<boolean> => (await loadState(database)) !== undefined;
 
 const newestSchema = (): number => readMigrations().at(-1)?.version ?? 0;
 
@@ -78,24 +78,24 @@ export async function identifySource(source: Database): Promise<string> {
   return hash('sha256', keys.map((row) => text(row, 'id')).join('\n'));
 }
 
-const MARK = 'insert into leases (name, owner, expires_at) values (?, ?, 0)';
-const UNMARK = 'delete from leases where owner = ?';
+const INSERT_PROBE = 'insert into leases (name, owner, expires_at) values (?, ?, 0)';
+const DELETE_PROBE = 'delete from leases where owner = ?';
 
 /** Are they two addresses of one database? Then a mark, a text of its own, that is made in the target is in the source. */
-export async function areOne(source: Database, target: Database, mark: string): Promise<boolean> {
-  await commitAll(target, { writes: [write(MARK, [`copy ${mark}`, mark], 1)] });
-  const found = await source.read('select 1 as found from leases where owner = ?', mark);
-  await commitAll(target, { writes: [write(UNMARK, [mark], 1)] });
+export async function isSameDatabase(source: Database, target: Database, probe: string): Promise<boolean> {
+  await commitOrThrow(target, { writes: [write(INSERT_PROBE, [`copy ${probe}`, probe], 1)] });
+  const found = await source.read('select 1 as found from leases where owner = ?', probe);
+  await commitOrThrow(target, { writes: [write(DELETE_PROBE, [probe], 1)] });
   return found.length > 0;
 }
 
 /** Brings an empty target up to date. An older vault is not touched: it is no target. */
-export async function makeSchema(target: Database, clock: () => number): Promise<void> {
+export async function createSchema(target: Database, clock: () => number): Promise<void> {
   const version = await schemaVersion(target).catch((cause: unknown) => {
     if (cause instanceof StorageError) return undefined;
     throw cause;
   });
-  if (version !== undefined && version < newestSchema() && (await holdsKeys(target)))
+  if (version !== undefined && version < newestSchema() && (await hasWrappedKeys(target)))
     throw new CopyError(`the target is not empty: it holds a vault of schema ${version}`);
   await target.migrate(clock);
 }
@@ -105,19 +105,20 @@ export async function makeSchema(target: Database, clock: () => number): Promise
  * Nothing is written into a target that holds anything else.
  */
 export async function beginCopy(target: Database, source: string, now: number): Promise<number | undefined> {
-  let state = await stateOf(target);
+  let state = await loadState(target);
   if (state === undefined) {
     const begun = await target.commit({ writes: [write(BEGIN, [source, now], 1)] });
     if (begun.committed) return undefined;
     // Another copy may have begun in this moment.
-    state = await stateOf(target);
+    state = await loadState(target);
   }
-  if (state === undefined) throw new CopyError(`the target is not empty: table ${await firstFilled(target)} has rows`);
+  if (state === undefined)
+    throw new CopyError(`the target is not empty: table ${await findFilledTable(target)} has rows`);
   if (state.source !== source) throw new CopyError('the target holds a copy of another vault');
   return state.finishedAt;
 }
 
-async function firstFilled(target: Database): Promise<string | undefined> {
+async function findFilledTable(target: Database): Promise<string | undefined> {
   for (const { name } of VAULT_TABLES)
     if ((await target.read(`select 1 as filled from ${name} limit 1`)).length > 0) return name;
   return undefined;
@@ -130,5 +131,5 @@ export async function finishCopy(target: Database, now: number): Promise<void> {
 }
 
 /** Has a node used the database within the last minute? */
-export const wasJustUsed = async (database: Database, now: number): Promise<boolean> =>
-  (await database.read(SEEN, now - SEEN_WITHIN_MS)).length > 0;
+export const hasRecentActivity = async (database: Database, now: number): Promise<boolean> =>
+  (await database.read(RECENT_WRITER, now - ACTIVE_WITHIN_MS)).length > 0;

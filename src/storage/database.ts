@@ -16,7 +16,7 @@ export interface Write {
   readonly sql: string;
   readonly rows: readonly (readonly Value[])[];
   /** How many rows of the table each run must touch; otherwise the whole unit is undone. Absent: any number. */
-  readonly touches?: number;
+  readonly expectedRows?: number;
 }
 
 /** A line for the hash-chained journal, see `journal.ts`. */
@@ -29,24 +29,24 @@ export interface JournalEntry {
   readonly record: string;
 }
 
-export interface Unit {
+export interface UnitOfWork {
   /** The one account whose rows these are; absent when they are of several, or of none. */
   readonly account?: string;
   readonly writes: readonly Write[];
   readonly journal?: readonly JournalEntry[];
   /** What the unit removes has to be cleared from the write-ahead log too, see `scrub`. */
-  readonly erases?: boolean;
+  readonly scrubAfterCommit?: boolean;
 }
 
 /** `conflict`: nothing of the unit happened, because a run of a write did not touch what it had to. */
-export type Outcome =
+export type CommitResult =
   | { readonly committed: true }
   | { readonly committed: false; readonly write: number; readonly row: number };
 
 export interface Database {
   read(sql: string, ...values: readonly Value[]): Promise<Row[]>;
   /** Resolves when the unit is on disk, or was undone. Throws `StorageError` when neither can be said to have happened. */
-  commit(unit: Unit): Promise<Outcome>;
+  commit(unit: UnitOfWork): Promise<CommitResult>;
   /** Brings the schema up to date; safe with many starters. Throws when a newer version wrote the database. */
   migrate(clock: () => number): Promise<void>;
   /** Clears what the write-ahead log still holds of rows that were erased since the last time. */
@@ -59,7 +59,7 @@ export interface Database {
 /** A database as the service drives it. */
 export interface Driver extends Database {
   /** Units that wait for the next commit. */
-  readonly waiting: number;
+  readonly queuedUnits: number;
   /** Can it read and write? */
   isAlive(): Promise<boolean>;
   /** The key that seals the journal; no journal entry can be written before it is known. */
@@ -78,7 +78,7 @@ export class MalformedRowError extends StorageError {}
  * Rows of a write have the same number of values, and nothing but values, in them; text has no U+0000, which PostgreSQL
  * does not take. What is malformed is refused before it joins the units of others.
  */
-export const isWellFormed = ({ writes, journal = [] }: Unit): boolean =>
+export const isWellFormed = ({ writes, journal = [] }: UnitOfWork): boolean =>
   writes.every(({ rows }) => rows.every((row) => row.length === rows[0]?.length && row.every(isValue))) &&
   journal.every(({ record }) => isValue(record));
 
@@ -88,11 +88,11 @@ export const isValue = (value: unknown): boolean =>
     : Number.isSafeInteger(value) || value === null || value instanceof Uint8Array;
 
 /** One run of one statement. */
-export const write = (sql: string, values: readonly Value[], touches?: number): Write =>
-  touches === undefined ? { sql, rows: [values] } : { sql, rows: [values], touches };
+export const write = (sql: string, values: readonly Value[], expectedRows?: number): Write =>
+  expectedRows === undefined ? { sql, rows: [values] } : { sql, rows: [values], expectedRows };
 
 /** For writes that cannot lose a race. */
-export async function commitAll(database: Database, unit: Unit): Promise<void> {
+export async function commitOrThrow(database: Database, unit: UnitOfWork): Promise<void> {
   const outcome = await database.commit(unit);
   if (!outcome.committed) throw new StorageError(`write ${outcome.write} met an unexpected state`);
 }

@@ -4,15 +4,15 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { JournalEntry } from './database.ts';
 import {
-  chainsAnnouncedBy,
+  appendRecord,
+  type ChainedRecord,
   emptyHead,
   extendChains,
   type Head,
-  hashOf,
-  headIsSealed,
+  hashRecord,
   isAnnouncement,
-  type Link,
-  linkAfter,
+  isHeadSealValid,
+  parseAnnouncement,
   type SealedHead,
   sealHead,
 } from './journal.ts';
@@ -24,35 +24,35 @@ describe('a link of the journal', () => {
   test('is the SHA-256 of six lines and the record, as sha256sum makes it', () => {
     const zeros = '0'.repeat(64);
     const text = `${zeros}\n1\n1\nacct_1\nsandbox\n1700000000000\n{"action":"x"}`;
-    assert.equal(hashOf(zeros, 1, 1, entry), createHash('sha256').update(text).digest('hex'));
+    assert.equal(hashRecord(zeros, 1, 1, entry), createHash('sha256').update(text).digest('hex'));
     // A value of its own, so that a change of the form is seen: exported journals must stay verifiable.
-    assert.equal(hashOf(zeros, 1, 1, entry), '0debded3d096b01d6e3de34bcec298b16188e206a448b1e1488c0b42ee0192bd');
+    assert.equal(hashRecord(zeros, 1, 1, entry), '0debded3d096b01d6e3de34bcec298b16188e206a448b1e1488c0b42ee0192bd');
   });
 
   test('follows the one before it', () => {
-    const first = linkAfter(emptyHead('acct_1', 3), entry);
-    assert.deepEqual(first, { ...entry, lane: 3, sequence: 1, hash: hashOf('0'.repeat(64), 3, 1, entry) });
-    const second = linkAfter(first, { ...entry, record: '{}' });
+    const first = appendRecord(emptyHead('acct_1', 3), entry);
+    assert.deepEqual(first, { ...entry, lane: 3, sequence: 1, hash: hashRecord('0'.repeat(64), 3, 1, entry) });
+    const second = appendRecord(first, { ...entry, record: '{}' });
     assert.equal(second.sequence, 2);
-    assert.equal(second.hash, hashOf(first.hash, 3, 2, { ...entry, record: '{}' }));
+    assert.equal(second.hash, hashRecord(first.hash, 3, 2, { ...entry, record: '{}' }));
   });
 
   test('is another for any other part', () => {
     const previous = 'a'.repeat(64);
     const hashes = [
-      hashOf(previous, 1, 1, entry),
-      hashOf('b'.repeat(64), 1, 1, entry),
-      hashOf(previous, 2, 1, entry),
-      hashOf(previous, 1, 2, entry),
-      hashOf(previous, 1, 1, { ...entry, account: 'acct_2' }),
-      hashOf(previous, 1, 1, { ...entry, account: '' }),
-      hashOf(previous, 1, 1, { ...entry, environment: 'production' }),
-      hashOf(previous, 1, 1, { ...entry, at: entry.at + 1 }),
-      hashOf(previous, 1, 1, { ...entry, record: '{"action": "x"}' }),
+      hashRecord(previous, 1, 1, entry),
+      hashRecord('b'.repeat(64), 1, 1, entry),
+      hashRecord(previous, 2, 1, entry),
+      hashRecord(previous, 1, 2, entry),
+      hashRecord(previous, 1, 1, { ...entry, account: 'acct_2' }),
+      hashRecord(previous, 1, 1, { ...entry, account: '' }),
+      hashRecord(previous, 1, 1, { ...entry, environment: 'production' }),
+      hashRecord(previous, 1, 1, { ...entry, at: entry.at + 1 }),
+      hashRecord(previous, 1, 1, { ...entry, record: '{"action": "x"}' }),
       // What ends one part cannot begin the next.
-      hashOf(previous, 1, 12, entry),
-      hashOf(previous, 11, 2, entry),
-      hashOf(previous, 1, 1, { ...entry, account: 'acct_1sandbox', environment: '' }),
+      hashRecord(previous, 1, 12, entry),
+      hashRecord(previous, 11, 2, entry),
+      hashRecord(previous, 1, 1, { ...entry, account: 'acct_1sandbox', environment: '' }),
     ];
     assert.equal(new Set(hashes).size, hashes.length);
   });
@@ -65,7 +65,7 @@ describe('the seal of a head', () => {
   test('is HMAC-SHA-256 over account, lane, sequence and hash', () => {
     assert.deepEqual(Buffer.from(sealHead(key, head)), hmac(`acct_1\n2\n5\n${head.hash}`));
     assert.deepEqual(Buffer.from(sealHead(key, { ...head, account: '' })), hmac(`\n2\n5\n${head.hash}`));
-    assert.equal(headIsSealed(key, head, sealHead(key, head)), true);
+    assert.equal(isHeadSealValid(key, head, sealHead(key, head)), true);
   });
 
   test('fits no other head', () => {
@@ -79,19 +79,19 @@ describe('the seal of a head', () => {
       { ...head, sequence: 6 },
       { ...head, hash: 'd'.repeat(64) },
     ];
-    for (const other of others) assert.equal(headIsSealed(key, other, seal), false);
+    for (const other of others) assert.equal(isHeadSealValid(key, other, seal), false);
   });
 
   test('is made by the holder of the key alone', () => {
-    assert.equal(headIsSealed(createSecretKey(randomBytes(32)), head, sealHead(key, head)), false);
+    assert.equal(isHeadSealValid(createSecretKey(randomBytes(32)), head, sealHead(key, head)), false);
     const changed = sealHead(key, head);
     changed[0] = (changed[0] ?? 0) ^ 1;
-    assert.equal(headIsSealed(key, head, changed), false);
+    assert.equal(isHeadSealValid(key, head, changed), false);
   });
 
   test('of another length is refused without a throw', () => {
     for (const seal of [new Uint8Array(), sealHead(key, head).slice(0, 31), new Uint8Array(33)]) {
-      assert.equal(headIsSealed(key, head, seal), false);
+      assert.equal(isHeadSealValid(key, head, seal), false);
     }
   });
 });
@@ -108,10 +108,10 @@ describe('extending the chains of a lane', () => {
       at: entry.at,
       record: '{"action":"journal.opened","outcome":"success","actor":{"type":"service"},"targets":["chain:acct_1/2"]}',
     };
-    const announcement = linkAfter(emptyHead('', 2), opening);
-    const first = linkAfter(emptyHead('acct_1', 2), entry);
-    const { links, heads } = extended([], entry);
-    assert.deepEqual(links, [announcement, first]);
+    const announcement = appendRecord(emptyHead('', 2), opening);
+    const first = appendRecord(emptyHead('acct_1', 2), entry);
+    const { records, heads } = extended([], entry);
+    assert.deepEqual(records, [announcement, first]);
     assert.deepEqual(
       heads.map(({ account, sequence, hash, before }) => ({ account, sequence, hash, before })),
       [
@@ -123,26 +123,26 @@ describe('extending the chains of a lane', () => {
 
   test('announces no chain that is there, none twice, and not that of no account', () => {
     const head = { account: 'acct_1', lane: 2, sequence: 7, hash: 'a'.repeat(64) };
-    assert.deepEqual(extended([head], entry).links, [linkAfter(head, entry)]);
+    assert.deepEqual(extended([head], entry).records, [appendRecord(head, entry)]);
     assert.deepEqual(
       extended([head], entry).heads.map(({ before }) => before),
       [head],
     );
-    assert.equal(extended([], of('x'), of('x'), of('x')).links.filter(isAnnouncement).length, 1);
-    assert.deepEqual(extended([], of('')).links, [linkAfter(emptyHead('', 2), of(''))]);
-    assert.deepEqual(extended([]), { links: [], heads: [], begun: undefined });
+    assert.equal(extended([], of('x'), of('x'), of('x')).records.filter(isAnnouncement).length, 1);
+    assert.deepEqual(extended([], of('')).records, [appendRecord(emptyHead('', 2), of(''))]);
+    assert.deepEqual(extended([]), { records: [], heads: [], newLane: undefined });
   });
 
   test('says with which record a lane began, once', () => {
-    const { links, begun } = extendChains(key, 5, new Map(), [of('a'), of('')]);
-    assert.deepEqual(begun, { lane: 5, at: entry.at, first: links[0]?.hash });
-    assert.ok(links[0] !== undefined && isAnnouncement(links[0]));
+    const { records, newLane } = extendChains(key, 5, new Map(), [of('a'), of('')]);
+    assert.deepEqual(newLane, { lane: 5, at: entry.at, first: records[0]?.hash });
+    assert.ok(records[0] !== undefined && isAnnouncement(records[0]));
     const heads = new Map([['', { account: '', lane: 5, sequence: 1, hash: 'a'.repeat(64) }]]);
-    assert.equal(extendChains(key, 5, heads, [of('')]).begun, undefined);
+    assert.equal(extendChains(key, 5, heads, [of('')]).newLane, undefined);
   });
 
   test('an account cannot announce, whatever its record says', () => {
-    const [announcement] = extended([], entry).links;
+    const [announcement] = extended([], entry).records;
     assert.ok(announcement !== undefined && isAnnouncement(announcement));
     assert.equal(isAnnouncement({ ...announcement, account: 'acct_1' }), false);
     assert.equal(isAnnouncement(of('', '{"action":"token.deleted"}')), false);
@@ -155,17 +155,17 @@ describe('extending the chains of a lane', () => {
     fc.assert(
       fc.property(fc.array(entries, { maxLength: 6 }), (groups) => {
         const heads = new Map<string, SealedHead>();
-        const all: Link[] = [];
+        const all: ChainedRecord[] = [];
         for (const group of groups) {
           const given = group.map((each) => ({ ...each, environment: 'sandbox' }));
-          const grown = extendChains(key, 9, heads, given);
-          const told = grown.links.filter((link) => !isAnnouncement(link));
+          const extended = extendChains(key, 9, heads, given);
+          const told = extended.records.filter((link) => !isAnnouncement(link));
           assert.deepEqual(
             told.map(({ account, environment, at, record }) => ({ account, environment, at, record })),
             given.map(({ account, environment, at, record }) => ({ account, environment, at, record })),
           );
-          for (const head of grown.heads) {
-            assert.ok(headIsSealed(key, head, head.seal));
+          for (const head of extended.heads) {
+            assert.ok(isHeadSealValid(key, head, head.seal));
             const { account, lane, sequence, hash } = heads.get(head.account) ?? emptyHead(head.account, 9);
             assert.deepEqual(
               [head.before.account, head.before.lane, head.before.sequence, head.before.hash],
@@ -173,23 +173,23 @@ describe('extending the chains of a lane', () => {
             );
             heads.set(head.account, head);
           }
-          all.push(...grown.links);
+          all.push(...extended.records);
         }
         const chains = Map.groupBy(all, (link) => link.account);
         assert.deepEqual(new Set(chains.keys()), new Set(heads.keys()));
         for (const [name, links] of chains) {
           let last = emptyHead(name, 9);
           for (const link of links) {
-            assert.deepEqual(link, linkAfter(last, link));
+            assert.deepEqual(link, appendRecord(last, link));
             last = { ...link, account: name };
           }
           assert.deepEqual([heads.get(name)?.sequence, heads.get(name)?.hash], [last.sequence, last.hash]);
           if (name === '') continue;
-          const place = all.findIndex((link) => isAnnouncement(link) && chainsAnnouncedBy(link)[0]?.account === name);
+          const place = all.findIndex((link) => isAnnouncement(link) && parseAnnouncement(link)[0]?.account === name);
           assert.ok(place >= 0 && place < all.findIndex((link) => link.account === name));
           announced++;
         }
-        const names = all.filter(isAnnouncement).flatMap(chainsAnnouncedBy);
+        const names = all.filter(isAnnouncement).flatMap(parseAnnouncement);
         assert.equal(names.length, new Set(names.map((chain) => chain.account)).size);
       }),
     );

@@ -15,7 +15,7 @@ import type { RegisteredLane } from './lane-register.ts';
  *
  * The hash is plain SHA-256 over text, so that an exported journal is checked with `sha256sum` alone.
  */
-export interface Link {
+export interface ChainedRecord {
   readonly lane: number;
   readonly sequence: number;
   readonly account: string;
@@ -51,17 +51,17 @@ export const emptyHead = (account: string, lane: number): Head => ({
 });
 
 /** The hash of the next record: SHA-256, in hexadecimal, over six lines and the record. */
-export const hashOf = (previous: string, lane: number, sequence: number, entry: JournalEntry): string =>
+export const hashRecord = (previous: string, lane: number, sequence: number, entry: JournalEntry): string =>
   hash(
     'sha256',
     `${previous}\n${lane}\n${sequence}\n${entry.account}\n${entry.environment}\n${entry.at}\n${entry.record}`,
   );
 
 /** Returns the next record of a chain, which has the account of the entry. */
-export function linkAfter(head: Head, entry: JournalEntry): Link {
+export function appendRecord(head: Head, entry: JournalEntry): ChainedRecord {
   const sequence = head.sequence + 1;
   const { account, environment, at, record } = entry;
-  const link = hashOf(head.hash, head.lane, sequence, entry);
+  const link = hashRecord(head.hash, head.lane, sequence, entry);
   return { lane: head.lane, sequence, account, environment, at, record, hash: link };
 }
 
@@ -69,7 +69,7 @@ export function linkAfter(head: Head, entry: JournalEntry): Link {
 export const sealHead = (key: KeyObject, { account, lane, sequence, hash: newest }: Head): Uint8Array =>
   new Uint8Array(keyedDigest(key, `${account}\n${lane}\n${sequence}\n${newest}`));
 
-export const headIsSealed = (key: KeyObject, head: Head, seal: Uint8Array): boolean =>
+export const isHeadSealValid = (key: KeyObject, head: Head, seal: Uint8Array): boolean =>
   isSameDigest(sealHead(key, head), seal);
 
 const announcement = ({ account, environment, at }: JournalEntry, lane: number): JournalEntry => ({
@@ -88,7 +88,7 @@ export const isAnnouncement = ({ account, record }: JournalEntry): boolean =>
   account === '' && record.startsWith(`{"action":"${OPENED}"`);
 
 /** The chains that an announcement tells of. */
-export function chainsAnnouncedBy({ record }: JournalEntry): Chain[] {
+export function parseAnnouncement({ record }: JournalEntry): Chain[] {
   const { targets } = JSON.parse(record) as { targets: readonly string[] };
   return targets.map((target) => {
     const slash = target.lastIndexOf('/');
@@ -96,16 +96,16 @@ export function chainsAnnouncedBy({ record }: JournalEntry): Chain[] {
   });
 }
 
-interface Grown {
-  readonly links: readonly Link[];
+interface ExtendedChains {
+  readonly records: readonly ChainedRecord[];
   readonly heads: readonly SealedHead[];
-  readonly begun: RegisteredLane | undefined;
+  readonly newLane: RegisteredLane | undefined;
 }
 
 /**
  * What a group of entries adds to the chains of a lane. `heads` holds the present head of every account concerned, and of
- * ''; an account without one begins a chain. `links` are in the order of the entries, each announcement before the first
- * record of its chain; `heads` are those of the chains that grew. `begun`: the lane's first record in the chain of '', which
+ * ''; an account without one begins a chain. `records` are in the order of the entries, each announcement before the first
+ * record of its chain; `heads` are those of the chains that grew. `newLane`: the lane's first record in the chain of '', which
  * is to be registered.
  */
 export function extendChains(
@@ -113,30 +113,30 @@ export function extendChains(
   lane: number,
   heads: ReadonlyMap<string, Head>,
   entries: readonly JournalEntry[],
-): Grown {
-  const links: Link[] = [];
-  const grown = new Map<string, Head>();
+): ExtendedChains {
+  const records: ChainedRecord[] = [];
+  const extended = new Map<string, Head>();
   // Copied, so that no head holds on to the one before it.
   const before = (account: string): Head => {
     const { sequence, hash: newest } = heads.get(account) ?? emptyHead(account, lane);
     return { account, lane, sequence, hash: newest };
   };
-  const headOf = (account: string): Head => grown.get(account) ?? before(account);
+  const headOf = (account: string): Head => extended.get(account) ?? before(account);
   const append = (entry: JournalEntry): void => {
-    const link = linkAfter(headOf(entry.account), entry);
-    links.push(link);
-    grown.set(entry.account, link);
+    const link = appendRecord(headOf(entry.account), entry);
+    records.push(link);
+    extended.set(entry.account, link);
   };
   for (const entry of entries) {
     const { account } = entry;
     if (account !== '' && headOf(account).sequence === 0) append(announcement(entry, lane));
     append(entry);
   }
-  const begun = before('').sequence > 0 ? undefined : links.find((link) => link.account === '');
+  const newLane = before('').sequence > 0 ? undefined : records.find((link) => link.account === '');
   return {
-    links,
-    begun: begun && { lane, at: begun.at, first: begun.hash },
-    heads: [...grown.values()].map(({ account, sequence, hash: newest }) => {
+    records,
+    newLane: newLane && { lane, at: newLane.at, first: newLane.hash },
+    heads: [...extended.values()].map(({ account, sequence, hash: newest }) => {
       const head = { account, lane, sequence, hash: newest };
       return { ...head, seal: sealHead(key, head), before: before(account) };
     }),

@@ -32,10 +32,10 @@ const sealOf = (key: KeyObject, lanes: string): Uint8Array =>
   new Uint8Array(keyedDigest(key, `lane register\n${lanes}`));
 
 /** Belongs in the unit of the journal's first record: an empty register is never in order. */
-export const beginRegister = (key: KeyObject): Write => write(INSERT, ['[]', sealOf(key, '[]')], 1);
+export const insertRegister = (key: KeyObject): Write => write(INSERT, ['[]', sealOf(key, '[]')], 1);
 
 /** The values of `REPLACE_REGISTER` that add a lane. */
-export function registerLane(
+export function withLane(
   key: KeyObject,
   { lanes, seal }: LaneRegister,
   lane: RegisteredLane,
@@ -45,7 +45,7 @@ export function registerLane(
 }
 
 /** Returns the register, or what is wrong with it. */
-function openRegister(key: KeyObject, row: Row | undefined): LaneRegister | 'missing' | 'changed' {
+function unsealRegister(key: KeyObject, row: Row | undefined): LaneRegister | 'missing' | 'changed' {
   if (row === undefined) return 'missing';
   const lanes = text(row, 'lanes');
   const seal = blob(row, 'seal');
@@ -53,15 +53,15 @@ function openRegister(key: KeyObject, row: Row | undefined): LaneRegister | 'mis
   return { lanes: JSON.parse(lanes) as RegisteredLane[], seal };
 }
 
-export const readRegister = async (database: Database, key: KeyObject): Promise<ReturnType<typeof openRegister>> =>
-  openRegister(key, (await database.read(READ_REGISTER))[0]);
+export const readRegister = async (database: Database, key: KeyObject): Promise<ReturnType<typeof unsealRegister>> =>
+  unsealRegister(key, (await database.read(READ_REGISTER))[0]);
 
 /**
  * Returns the register when a lane is still to be added to it. One that is missing or changed is left as it is, and so is
  * one that has the lane already, whose records were then removed: records are still written, and the verification finds it.
  */
-export function registerWithout(lane: number, key: KeyObject, row: Row | undefined): LaneRegister | undefined {
-  const register = openRegister(key, row);
+export function findRegisterWithout(lane: number, key: KeyObject, row: Row | undefined): LaneRegister | undefined {
+  const register = unsealRegister(key, row);
   if (typeof register === 'string' || register.lanes.some((each) => each.lane === lane)) return undefined;
   return register;
 }

@@ -19,7 +19,7 @@ describe('a lease', () => {
   before(async () => {
     database = new SqliteDatabase(join(folder, 'vault.db'));
     await database.migrate(() => now);
-    assert.equal(await lease('first').isOurs(), true);
+    assert.equal(await lease('first').acquire(), true);
     time = Number((await database.read('select expires_at from leases'))[0]?.['expires_at']) - now;
     assert.ok(time > 1000);
     await forget();
@@ -32,7 +32,7 @@ describe('a lease', () => {
   });
 
   test('one of many who ask at once has it', async () => {
-    const asked = await Promise.all(Array.from({ length: 20 }, (_, index) => lease(`${index}`).isOurs()));
+    const asked = await Promise.all(Array.from({ length: 20 }, (_, index) => lease(`${index}`).acquire()));
     assert.deepEqual(
       asked.flatMap((isOurs, index) => (isOurs ? [`${index}`] : [])),
       [await holder()],
@@ -41,67 +41,67 @@ describe('a lease', () => {
 
   test('whoever renews it keeps it, whoever does not loses it after its time', async () => {
     const [mine, yours] = [lease('mine'), lease('yours')];
-    assert.equal(await mine.isOurs(), true);
+    assert.equal(await mine.acquire(), true);
     for (let round = 0; round < 10; round++) {
       now += time * 0.6;
-      assert.equal(await mine.isOurs(), true);
-      assert.equal(await yours.isOurs(), false);
+      assert.equal(await mine.acquire(), true);
+      assert.equal(await yours.acquire(), false);
     }
     now += time - 1;
-    assert.equal(await yours.isOurs(), false);
+    assert.equal(await yours.acquire(), false);
     now += 1;
-    assert.equal(await yours.isOurs(), true);
-    assert.equal(await mine.isOurs(), false);
+    assert.equal(await yours.acquire(), true);
+    assert.equal(await mine.acquire(), false);
   });
 
   test('one that was taken by a clock that was wrong blocks nobody', async () => {
     const mine = lease('mine', () => now + 3_600_000);
-    assert.equal(await mine.isOurs(), true);
-    assert.equal(await lease('yours').isOurs(), true);
+    assert.equal(await mine.acquire(), true);
+    assert.equal(await lease('yours').acquire(), true);
     assert.equal(await holder(), 'yours');
     now += 3_600_000 + time;
-    assert.equal(await lease('third').isOurs(), true);
+    assert.equal(await lease('third').acquire(), true);
   });
 
   test('one that was taken before the clock was set back is taken anew', async () => {
     const mine = lease('mine');
-    assert.equal(await mine.isOurs(), true);
+    assert.equal(await mine.acquire(), true);
     now -= 3_600_000;
-    assert.equal(await mine.isOurs(), true);
+    assert.equal(await mine.acquire(), true);
     const [row] = await database.read('select expires_at from leases');
     assert.equal(row?.['expires_at'], now + time);
   });
 
   test('given back it is free at once, and only by its owner', async () => {
     const [mine, yours] = [lease('mine'), lease('yours')];
-    assert.equal(await mine.isOurs(), true);
-    await yours.giveBack();
-    assert.equal(await yours.isOurs(), false);
-    await mine.giveBack();
-    assert.equal(await yours.isOurs(), true);
-    await mine.giveBack();
+    assert.equal(await mine.acquire(), true);
+    await yours.release();
+    assert.equal(await yours.acquire(), false);
+    await mine.release();
+    assert.equal(await yours.acquire(), true);
+    await mine.release();
     assert.equal(await holder(), 'yours');
-    assert.equal(await mine.isOurs(), false);
+    assert.equal(await mine.acquire(), false);
   });
 
   test('an owner that comes back late does not take it from the next', async () => {
     const [mine, yours] = [lease('mine'), lease('yours')];
-    assert.equal(await mine.isOurs(), true);
+    assert.equal(await mine.acquire(), true);
     now += 3 * time;
-    assert.equal(await yours.isOurs(), true);
-    assert.equal(await mine.isOurs(), false);
-    await mine.giveBack();
+    assert.equal(await yours.acquire(), true);
+    assert.equal(await mine.acquire(), false);
+    await mine.release();
     assert.equal(await holder(), 'yours');
   });
 
   test('it is looked at again when half of its time is over', async () => {
     const mine = lease('mine');
-    assert.equal(await mine.isOurs(), true);
+    assert.equal(await mine.acquire(), true);
     await database.commit({ writes: [write("update leases set owner = 'yours'", [], 1)] });
     now += time / 2 - 1;
-    assert.equal(await mine.isOurs(), true);
+    assert.equal(await mine.acquire(), true);
     now += 1;
-    assert.equal(await mine.isOurs(), false);
+    assert.equal(await mine.acquire(), false);
     assert.equal(await holder(), 'yours');
   });
 
@@ -109,9 +109,9 @@ describe('a lease', () => {
     const gone = new SqliteDatabase(join(folder, 'other.db'));
     await gone.migrate(() => now);
     const mine = new Lease({ database: gone, clock: () => now, name: 'work', owner: 'mine' });
-    assert.equal(await mine.isOurs(), true);
+    assert.equal(await mine.acquire(), true);
     await gone.close();
     now += time;
-    await assert.rejects(mine.isOurs(), StorageError);
+    await assert.rejects(mine.acquire(), StorageError);
   });
 });

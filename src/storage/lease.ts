@@ -7,11 +7,11 @@ const RENEW_BEFORE_MS = LEASE_MS / 2;
 
 const FIND = 'select owner, expires_at from leases where name = ?';
 /** A lease that ends later than any that is taken now was taken while the clock was wrong. */
-const TAKE = `insert into leases (name, owner, expires_at) values (?, ?, ?)
+const ACQUIRE = `insert into leases (name, owner, expires_at) values (?, ?, ?)
   on conflict (name) do update set owner = excluded.owner, expires_at = excluded.expires_at
     where leases.owner = excluded.owner or leases.expires_at <= excluded.expires_at - ${LEASE_MS}
       or leases.expires_at > excluded.expires_at + ${LEASE_MS}`;
-const GIVE_BACK = 'delete from leases where name = ? and owner = ?';
+const RELEASE = 'delete from leases where name = ? and owner = ?';
 
 /**
  * Work that one of many nodes does for all of them. It saves the others the work, and no more than that: what is done
@@ -32,27 +32,29 @@ export class Lease {
   }
 
   /** Is the work ours for now? Takes the lease when it is free. */
-  async isOurs(): Promise<boolean> {
+  async acquire(): Promise<boolean> {
     const now = this.#clock();
     if (now < this.#until - RENEW_BEFORE_MS && this.#until <= now + LEASE_MS) return true;
-    if (await this.#isTaken(now)) {
+    if (await this.#isHeldByAnother(now)) {
       this.#until = 0;
       return false;
     }
     const until = now + LEASE_MS;
-    const { committed } = await this.#database.commit({ writes: [write(TAKE, [this.#name, this.#owner, until], 1)] });
+    const { committed } = await this.#database.commit({
+      writes: [write(ACQUIRE, [this.#name, this.#owner, until], 1)],
+    });
     this.#until = committed ? until : 0;
     return committed;
   }
 
   /** So that another need not wait for its end. */
-  async giveBack(): Promise<void> {
+  async release(): Promise<void> {
     if (this.#until === 0) return;
     this.#until = 0;
-    await this.#database.commit({ writes: [write(GIVE_BACK, [this.#name, this.#owner])] });
+    await this.#database.commit({ writes: [write(RELEASE, [this.#name, this.#owner])] });
   }
 
-  async #isTaken(now: number): Promise<boolean> {
+  async #isHeldByAnother(now: number): Promise<boolean> {
     const [row] = await this.#database.read(FIND, this.#name);
     if (row === undefined || text(row, 'owner') === this.#owner) return false;
     const expiresAt = integer(row, 'expires_at');

@@ -1,6 +1,6 @@
 import type { SadKeyStore, WrappedSadKey } from '../crypto/sad-key.ts';
 import type { Environment } from '../kernel/environment.ts';
-import { blob, commitAll, type Database, integer, integerOrNull, type Row, text, write } from './database.ts';
+import { blob, commitOrThrow, type Database, integer, integerOrNull, type Row, text, write } from './database.ts';
 
 const COLUMNS = 'id, environment, period, wrapped, closed_at';
 const FIND_OPEN = `select ${COLUMNS} from sad_keys where environment = ? and period = ? and closed_at is null`;
@@ -22,8 +22,8 @@ export function sadKeyTable(database: Database): SadKeyStore {
       const values = [id, environment, period, wrapped, closedAt ?? null];
       return (await database.commit({ writes: [write(INSERT, values, 1)] })).committed;
     },
-    close: ({ id }, at) => commitAll(database, { writes: [write(CLOSE, [at, id])] }),
-    destroy: ({ id }) => commitAll(database, { writes: [write(DESTROY, [id])], erases: true }),
+    close: ({ id }, at) => commitOrThrow(database, { writes: [write(CLOSE, [at, id])] }),
+    destroy: ({ id }) => commitOrThrow(database, { writes: [write(DESTROY, [id])], scrubAfterCommit: true }),
   };
 }
 

@@ -2,8 +2,8 @@ import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import { ENVIRONMENTS, type Tenant } from '../kernel/environment.ts';
 import { invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { commitAll, type Database, integer, text } from './database.ts';
-import { turnToLook } from './turns.ts';
+import { commitOrThrow, type Database, integer, text } from './database.ts';
+import { yieldBeforeScan } from './scan-queue.ts';
 
 const ADD = `insert into statistics (account, environment, hour, name, number) values (?, ?, ?, ?, ?)
   on conflict (account, environment, hour, name) do update set number = statistics.number + excluded.number`;
@@ -65,8 +65,8 @@ export class Statistics {
     const rows = summed(taken);
     for (let at = 0; at < rows.length; at += LIMITS.rowsPerCommit) {
       try {
-        await commitAll(this.#database, {
-          writes: [{ sql: ADD, rows: rows.slice(at, at + LIMITS.rowsPerCommit), touches: 1 }],
+        await commitOrThrow(this.#database, {
+          writes: [{ sql: ADD, rows: rows.slice(at, at + LIMITS.rowsPerCommit), expectedRows: 1 }],
         });
       } catch (error) {
         this.#keep(rows.slice(at));
@@ -81,7 +81,7 @@ export class Statistics {
     if (!(to >= from && to - from <= days * DAY)) throw invalid('to', `expected ${days} days behind from at most`);
     const sums = new Map<string, number>();
     for (let day = from; day < to; day += DAY) {
-      await turnToLook();
+      await yieldBeforeScan();
       for (const row of await this.#database.read(SUMS, account, environment, day, Math.min(day + DAY, to))) {
         const name = text(row, 'name');
         sums.set(name, integer(row, 'number') + (sums.get(name) ?? 0));

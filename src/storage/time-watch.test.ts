@@ -11,11 +11,11 @@ import { systemRandom } from '../crypto/random.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { TimeGuard } from '../kernel/time-guard.ts';
-import { ClockRecordStore, knownJump } from './clock-record-store.ts';
-import { commitAll, type Database, write } from './database.ts';
-import { wrappedKeyStore } from './key-store.ts';
+import { ClockRecordStore, findKnownJump } from './clock-record-store.ts';
+import { commitOrThrow, type Database, write } from './database.ts';
 import { openDatabase } from './open.ts';
 import { TimeWatch } from './time-watch.ts';
+import { wrappedKeyStore } from './wrapped-key-store.ts';
 
 const NOW = Date.UTC(2026, 10, 23, 12);
 const LONG = LIMITS.uncheckedStopMs + HOUR;
@@ -47,14 +47,14 @@ describe('the stored time', () => {
   });
   beforeEach(async () => {
     [passed, wrong, dueFrom] = [0, 0, 0];
-    await commitAll(database, { writes: [write('delete from clock_records', [])] });
+    await commitOrThrow(database, { writes: [write('delete from clock_records', [])] });
   });
 
   /** A process that starts now. */
   async function start({ hasPeers = false } = {}) {
     const guard = new TimeGuard({ clock, monotonic: () => passed });
     const known = await records.list();
-    guard.begin(known.trusted?.at, knownJump(known));
+    guard.begin(known.trusted?.at, findKnownJump(known));
     const watch = new TimeWatch({
       database,
       records,
@@ -69,7 +69,7 @@ describe('the stored time', () => {
   }
 
   const store = (at: number): Promise<void> =>
-    commitAll(database, { writes: [records.upsert('trusted', { at, since: at })] });
+    commitOrThrow(database, { writes: [records.upsert('trusted', { at, since: at })] });
 
   it('is renewed every minute and at the stop', async () => {
     dueFrom = Infinity;
@@ -133,7 +133,7 @@ describe('the stored time', () => {
 
   it('is trusted at a start when another process trusted the clock that was found ahead', async () => {
     await store(NOW);
-    await commitAll(database, {
+    await commitOrThrow(database, {
       writes: [records.upsert('distrust', { reason: 'ahead', at: NOW + SECOND, expected: NOW - HOUR })],
     });
     dueFrom = NOW;
@@ -177,9 +177,9 @@ describe('the stored time', () => {
       ["update clock_records set record = ? where name = 'trusted'", changed],
       ["update clock_records set name = 'trusted' where name = 'confirmed'"],
     ] as const) {
-      await commitAll(database, { writes: [write(sql, values, 1)] });
+      await commitOrThrow(database, { writes: [write(sql, values, 1)] });
       assert.equal((await start()).guard.read().distrust, 'no-record');
-      await commitAll(database, {
+      await commitOrThrow(database, {
         writes: [write('delete from clock_records', []), records.upsert('confirmed', { at: NOW })],
       });
     }
@@ -190,11 +190,11 @@ describe('the stored time', () => {
     const { guard, watch } = await start();
     wrong = 200 * HOUR;
     for (const off of [-HOUR, HOUR]) {
-      await commitAll(database, { writes: [records.upsert('confirmed', { at: clock() + off })] });
+      await commitOrThrow(database, { writes: [records.upsert('confirmed', { at: clock() + off })] });
       await watch.check();
       assert.equal(guard.trustedNow(), undefined);
     }
-    await commitAll(database, { writes: [records.upsert('confirmed', { at: clock() - 4 * SECOND })] });
+    await commitOrThrow(database, { writes: [records.upsert('confirmed', { at: clock() - 4 * SECOND })] });
     await watch.check();
     assert.equal(guard.trustedNow(), clock());
     wrong = 0;
@@ -210,10 +210,10 @@ describe('the stored time', () => {
     for (const each of [guard, alone.guard]) assert.equal(each.trustedNow(), clock());
     // Time passed on that this node did not measure.
     wrong = HOUR;
-    await commitAll(database, { writes: [records.upsert('trusted', { at: clock(), since: NOW + 90 * MINUTE })] });
+    await commitOrThrow(database, { writes: [records.upsert('trusted', { at: clock(), since: NOW + 90 * MINUTE })] });
     await watch.check();
     assert.equal(guard.trustedNow(), undefined, 'the other node began after the pause');
-    await commitAll(database, { writes: [records.upsert('trusted', { at: clock(), since: NOW - DAY })] });
+    await commitOrThrow(database, { writes: [records.upsert('trusted', { at: clock(), since: NOW - DAY })] });
     await alone.watch.check();
     assert.equal(alone.guard.trustedNow(), undefined, 'nobody else goes by this clock');
     await watch.check();

@@ -2,13 +2,13 @@ import { MINUTE, type MonotonicClock, SECOND } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { TimeGuard, TimeReading } from '../kernel/time-guard.ts';
 import type { ClockRecordStore, ClockRecords } from './clock-record-store.ts';
-import { commitAll, type Database, type Write } from './database.ts';
-import { Sweeper } from './sweeper.ts';
+import { commitOrThrow, type Database, type Write } from './database.ts';
+import { PeriodicTask } from './periodic-task.ts';
 
 /** Shorter than the 5 seconds within which a confirmation holds on every node. */
-const WATCH_EVERY_MS = 2 * SECOND;
+const CHECK_INTERVAL_MS = 2 * SECOND;
 /** How old the stored time is at most while time is trusted. */
-const STORE_EVERY_MS = MINUTE;
+const STORE_INTERVAL_MS = MINUTE;
 
 /**
  * Stores the last trusted time, and decides when time is trusted again: when an operator confirmed it, when another node
@@ -21,7 +21,7 @@ export class TimeWatch {
   readonly #monotonic: MonotonicClock;
   readonly #hasPeers: boolean;
   readonly #isDestructionDue: (now: number) => Promise<boolean>;
-  readonly #rounds: Sweeper;
+  readonly #task: PeriodicTask;
   #running: Promise<void> = Promise.resolve();
   #storedAt: number | undefined;
   /** An earlier process may have. */
@@ -44,24 +44,24 @@ export class TimeWatch {
     this.#monotonic = options.monotonic;
     this.#hasPeers = options.hasPeers;
     this.#isDestructionDue = options.isDestructionDue;
-    this.#rounds = new Sweeper({
-      every: WATCH_EVERY_MS,
+    this.#task = new PeriodicTask({
+      every: CHECK_INTERVAL_MS,
       sweeps: [],
-      chores: [{ kind: 'clock', run: () => this.check() }],
+      work: [{ kind: 'clock', run: () => this.check() }],
       time: options.guard,
-      removed: () => undefined,
-      failed: options.onError,
+      onRemoved: () => undefined,
+      onError: options.onError,
     });
   }
 
   start(): void {
-    this.#rounds.start();
+    this.#task.start();
   }
 
   /** Stores the time of the stop when it is trusted. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    await this.#rounds.stop();
+    await this.#task.stop();
     await this.#running.catch(() => undefined);
     const now = this.#guard.trustedNow();
     if (now !== undefined) await this.#store(now, []);
@@ -80,19 +80,19 @@ export class TimeWatch {
     const { distrust, time, expected } = this.#guard.read();
     if (distrust !== undefined) {
       const report = this.#records.upsert('distrust', { reason: distrust, at: time, expected: expected ?? null });
-      await commitAll(this.#database, { writes: [report] });
+      await commitOrThrow(this.#database, { writes: [report] });
       this.#hasReported = true;
       return;
     }
     if (this.#hasReported) await this.#store(time, [this.#records.delete('distrust')]);
-    else if (this.#storedAt === undefined || this.#monotonic() - this.#storedAt >= STORE_EVERY_MS)
+    else if (this.#storedAt === undefined || this.#monotonic() - this.#storedAt >= STORE_INTERVAL_MS)
       await this.#store(time, []);
     this.#hasReported = false;
   }
 
   async #store(at: number, writes: readonly Write[]): Promise<void> {
     const trusted = this.#records.upsert('trusted', { at, since: this.#guard.since ?? at });
-    await commitAll(this.#database, { writes: [trusted, ...writes] });
+    await commitOrThrow(this.#database, { writes: [trusted, ...writes] });
     this.#storedAt = this.#monotonic();
   }
 

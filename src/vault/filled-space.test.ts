@@ -16,8 +16,8 @@ import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Pan, passesLuhn } from '../kernel/pan.ts';
 import type { Database } from '../storage/database.ts';
-import { wrappedKeyStore } from '../storage/key-store.ts';
 import { openDatabase } from '../storage/open.ts';
+import { wrappedKeyStore } from '../storage/wrapped-key-store.ts';
 import type { Scheme, TokenFormat } from './scheme.ts';
 import { Vault } from './vault.ts';
 

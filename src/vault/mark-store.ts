@@ -37,7 +37,7 @@ export class MarkStore {
     // Tokens of one request share their tags.
     const known = new Map<string, Uint8Array>();
     const rows = tokens.flatMap((token) => this.#rows(token, known));
-    return rows.length === 0 ? [] : [{ sql: INSERT, rows, touches: 1 }];
+    return rows.length === 0 ? [] : [{ sql: INSERT, rows, expectedRows: 1 }];
   }
 
   /** Of tokens as they are: of what changes them meanwhile nothing is known here. */

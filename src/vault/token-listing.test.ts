@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { luhnPan, startTestService, type TestService } from '../../test/fixtures/test-service.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { type Pan, passesLuhn } from '../kernel/pan.ts';
-import { commitAll, type Database, type Row, write } from '../storage/database.ts';
-import type { Page } from '../storage/page.ts';
+import { commitOrThrow, type Database, type Row, write } from '../storage/database.ts';
+import type { Page } from '../storage/pagination.ts';
 import { Marking } from './marking.ts';
 import type { Scheme } from './scheme.ts';
 import type { Token } from './token.ts';
@@ -130,7 +130,7 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
   const marksOf = ({ account }: Tenant): Promise<Row[]> =>
     parts.database.read('select slot, mark from token_marks where account = ?', account);
   const change = (sql: string, ...values: string[]): Promise<void> =>
-    commitAll(parts.database, { writes: [write(sql, values)] });
+    commitOrThrow(parts.database, { writes: [write(sql, values)] });
   const orphans = (): Promise<Row[]> => parts.database.read(ORPHANS);
 
   /** What is there at the end. */

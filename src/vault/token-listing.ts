@@ -3,7 +3,14 @@ import type { Tenant } from '../kernel/environment.ts';
 import type { Expiry } from '../kernel/expiry.ts';
 import { truncatePan } from '../kernel/pan.ts';
 import { type Database, integer, type Row, text, textOrNull } from '../storage/database.ts';
-import { type Page, readCursor, type Walk, type Walked, walk, writeCursor } from '../storage/page.ts';
+import {
+  decodeCursor,
+  encodeCursor,
+  type Page,
+  type PageScan,
+  type PageScanResult,
+  scanPage,
+} from '../storage/pagination.ts';
 import { byCreation, type Creation, creationOf, ListingStore, NEWEST_OF_ALL } from './listing-store.ts';
 import { MarkStore } from './mark-store.ts';
 import { SCHEMES, type Scheme } from './scheme.ts';
@@ -76,18 +83,18 @@ export class TokenListing {
     );
     if (isEnd || last === undefined) return { items, cursor: undefined };
     const { createdAt, slot } = order.placeOf(last);
-    return { items, cursor: writeCursor(createdAt, slot) };
+    return { items, cursor: encodeCursor(createdAt, slot) };
   }
 
-  #walk(tenant: Tenant, read: Read, search?: Search): Promise<Walked<Row, ListedToken>> {
-    const take = async (row: Row): Promise<ListedToken | undefined> => {
+  #walk(tenant: Tenant, read: Read, search?: Search): Promise<PageScanResult<Row, ListedToken>> {
+    const accept = async (row: Row): Promise<ListedToken | undefined> => {
       if (search === undefined) return this.#listed(tenant, row);
       if (!mayFit(search, { token: tokenOf(text(row, 'slot')), scheme: schemeOf(row) })) return undefined;
       const token = await this.#open(tenant, row);
       // What the database says of marks is not sealed, and older code leaves some behind.
       return token !== undefined && fits(search, token) ? listedOf(row, token) : undefined;
     };
-    return walk({ read, take });
+    return scanPage({ read, accept });
   }
 
   async #listed(tenant: Tenant, row: Row): Promise<ListedToken> {
@@ -99,7 +106,7 @@ export class TokenListing {
   }
 }
 
-type Read = Walk<Row, ListedToken>['read'];
+type Read = PageScan<Row, ListedToken>['read'];
 
 interface Sources {
   readonly store: ListingStore;
@@ -165,6 +172,6 @@ function listedOf(row: Row, token: Token | undefined): ListedToken {
 }
 
 function creationFrom(cursor: string): Creation {
-  const [createdAt, slot] = readCursor(cursor, 0, '');
+  const [createdAt, slot] = decodeCursor(cursor, 0, '');
   return { createdAt, slot };
 }

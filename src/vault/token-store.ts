@@ -160,7 +160,7 @@ export class TokenStore {
 
   /** Conflicts when the token is taken, or the card has a persistent token already. */
   insert(tokens: readonly Token[], seal: Sealer, form: TokenFormat | undefined): Write {
-    return { sql: INSERT, rows: tokens.map((token) => this.#row(token, seal, form)), touches: 1 };
+    return { sql: INSERT, rows: tokens.map((token) => this.#row(token, seal, form)), expectedRows: 1 };
   }
 
   /** Conflicts when somebody changed a token since it was read. */
@@ -169,7 +169,7 @@ export class TokenStore {
       const record = seal(placeOfRecord(this.tenant, token.token), recordOf(token));
       return [record, ...this.#scope(), slotOf(token.token) ?? '', revision];
     });
-    return { sql: UPDATE, rows, touches: 1 };
+    return { sql: UPDATE, rows, expectedRows: 1 };
   }
 
   /** Behind the writes of the tokens themselves, in the same unit: whoever has the row of a token may write its marks. */
@@ -183,7 +183,7 @@ export class TokenStore {
   /** Conflicts when somebody changed or deleted a token since it was read: it may have marks of which nothing is known. */
   delete(tokens: readonly Deletable[], at: number): Write[] {
     const rows = tokens.map(({ value, revision }) => [at, ...this.#scope(), slotOf(value) ?? '', revision]);
-    return [{ sql: DELETE, rows, touches: 1 }, ...this.#marks.remove(tokens.flatMap(({ token }) => token ?? []))];
+    return [{ sql: DELETE, rows, expectedRows: 1 }, ...this.#marks.remove(tokens.flatMap(({ token }) => token ?? []))];
   }
 
   #row(token: Token, seal: Sealer, form: TokenFormat | undefined): Value[] {

@@ -6,7 +6,7 @@ import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
-import { commitAll, type Database, type JournalEntry } from '../storage/database.ts';
+import { commitOrThrow, type Database, type JournalEntry } from '../storage/database.ts';
 import type { Statistics } from '../storage/statistics.ts';
 import type { Token } from './token.ts';
 import { forgetDeletedTokens, hasForgettableTokens, TokenStore } from './token-store.ts';
@@ -106,7 +106,7 @@ export class Vault {
       const event = { action: 'token.detokenized', outcome, ...tenant, targets, detail: { use } } as const;
       journal.push(auditEntry(this.#clock, origin, event));
     }
-    if (journal.length > 0) await commitAll(this.#database, { account: tenant.account, writes: [], journal });
+    if (journal.length > 0) await commitOrThrow(this.#database, { account: tenant.account, writes: [], journal });
     return revealed;
   }
 
@@ -122,7 +122,7 @@ export class Vault {
       const own = gone.length === 0 ? [] : store.delete(deletable, this.#time.latestNow());
       const writes = [...own, ...(await alsoWrites(effect, deletions))];
       const journal = [this.#deletionEntry(tenant, gone, distinct, effect)];
-      const outcome = await this.#database.commit({ account: tenant.account, writes, journal, erases: true });
+      const outcome = await this.#database.commit({ account: tenant.account, writes, journal, scrubAfterCommit: true });
       if (outcome.committed) return deletions;
       refuseIfTakenOver(outcome, own.length);
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createKey, editKey, listKeys, revokeKey, rotateKey, showKey } from '../../console/wire/keys.ts';
-import { commitAll, write } from '../../src/storage/database.ts';
+import { commitOrThrow, write } from '../../src/storage/database.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newPerson, type UserClient } from './console-client.ts';
 
@@ -164,7 +164,7 @@ describe('a key that was altered in the database', () => {
   const altered = async () => {
     const { key, secret } = await made();
     const sql = 'update api_keys set permissions = ? where id = ?';
-    await commitAll(service.core.database, { writes: [write(sql, ['["captures:retrieve"]', key.id], 1)] });
+    await commitOrThrow(service.core.database, { writes: [write(sql, ['["captures:retrieve"]', key.id], 1)] });
     return { params: { ...sandbox(), id: key.id }, secret };
   };
 

@@ -15,7 +15,7 @@ import {
   showKeyring,
   suspendAccount,
 } from '../../console/wire/operator.ts';
-import { commitAll, write } from '../../src/storage/database.ts';
+import { commitOrThrow, write } from '../../src/storage/database.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newPerson, type UserClient } from './console-client.ts';
 
@@ -38,7 +38,7 @@ describe('accounts', () => {
   test('that were altered in the database are named so, and sealed again under the name that is confirmed', async () => {
     const id = await service.newAccount('Shop');
     const sql = 'update accounts set name = ?, dual_control = 1 where id = ?';
-    await commitAll(service.core.database, { writes: [write(sql, ['Other', id], 1)] });
+    await commitOrThrow(service.core.database, { writes: [write(sql, ['Other', id], 1)] });
     const shown = async () => (await operator.call(showAccount, { params: { id } })).json.account;
     const before = await shown();
     assert.deepEqual([before.is_altered, before.status], [true, 'suspended']);

@@ -16,7 +16,7 @@ import {
   showTeam,
 } from '../../console/wire/team.ts';
 import { newKey } from '../../src/accounts/new-key.ts';
-import { commitAll } from '../../src/storage/database.ts';
+import { commitOrThrow } from '../../src/storage/database.ts';
 import { Authenticator } from '../fixtures/authenticator.ts';
 import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import { totp } from '../fixtures/totp.ts';
@@ -295,7 +295,7 @@ describe('the list of what waits', () => {
   test('shows the signs that are not seen in what was called so before', async () => {
     const tenant = { account, environment: 'production' as const };
     const { key, insert } = await newKey(service.core, tenant, { ...OLD, name: 'till \u202egnp' });
-    await commitAll(service.core.database, { writes: [insert] });
+    await commitOrThrow(service.core.database, { writes: [insert] });
     const params = { account, environment: 'production', id: key.id };
     const id = waits(await ana.call(rotateKey, { params, body: { overlap_minutes: 5 } }));
     assert.equal((await shown(ben, id)).summary[0].value, 'till \\u{202e}gnp');

@@ -6,7 +6,7 @@ import { approveActivation, createAccount, declineActivation } from '../../conso
 import { changeEmail, editProfile } from '../../console/wire/profile.ts';
 import { inviteToTeam } from '../../console/wire/team.ts';
 import { newKey } from '../../src/accounts/new-key.ts';
-import { commitAll } from '../../src/storage/database.ts';
+import { commitOrThrow } from '../../src/storage/database.ts';
 import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 import { startTestService } from '../fixtures/test-service.ts';
 import { assertRefused, executedResult, successData } from './account-user.ts';
@@ -169,7 +169,7 @@ describe('what was called something before there was this rule', () => {
   test('can still be changed in all else, and rotated', async () => {
     const traits = { name: 'a\u200bb', description: '', permissions: [], allowList: [], expiresAt: undefined };
     const { key, insert } = await newKey(service.core, { account, environment: 'sandbox' }, traits);
-    await commitAll(service.core.database, { writes: [insert] });
+    await commitOrThrow(service.core.database, { writes: [insert] });
     const { id } = key;
     const params = { account, environment: 'sandbox', id };
     const body = { ...TRAITS, name: 'a\u200bb', description: 'more', revision: 1 };

@@ -5,9 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { exportJournal, verifyJournal } from '../../src/audit/verify.ts';
-import { type Database, StorageError, type Unit, type Value, type Write, write } from '../../src/storage/database.ts';
+import {
+  type Database,
+  StorageError,
+  type UnitOfWork,
+  type Value,
+  type Write,
+  write,
+} from '../../src/storage/database.ts';
 import { isAnnouncement } from '../../src/storage/journal.ts';
-import { beginRegister } from '../../src/storage/lane-register.ts';
+import { insertRegister } from '../../src/storage/lane-register.ts';
 
 /** An empty database that any number of instances can open. */
 export interface Store {
@@ -60,7 +67,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       store = await newStore();
       database = await store.open(journalKey);
       await database.migrate(clock);
-      await database.commit({ writes: [beginRegister(journalKey)] });
+      await database.commit({ writes: [insertRegister(journalKey)] });
     });
     after(async () => {
       await database.close();
@@ -87,10 +94,10 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         const id = newId();
         const rename = (from: string, to: string): Value[] => [to, id, from];
         const sql = 'update accounts set name = ? where id = ? and name = ?';
-        const unit: Unit = {
+        const unit: UnitOfWork = {
           writes: [
             insert(id, '0'),
-            { sql, rows: [rename('0', '1'), rename('1', '2'), rename('2', '3')], touches: 1 },
+            { sql, rows: [rename('0', '1'), rename('1', '2'), rename('2', '3')], expectedRows: 1 },
             write('delete from accounts where id = ?', [id], 1),
             insert(id, '4'),
             write(sql, rename('4', '5'), 1),
@@ -130,7 +137,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         const outcome = await database.commit({
           writes: [
             insert(fresh),
-            { sql: INSERT_NEW, rows: [account(other), account(newId()), account(taken, 'second')], touches: 1 },
+            { sql: INSERT_NEW, rows: [account(other), account(newId()), account(taken, 'second')], expectedRows: 1 },
             insert(newId()),
           ],
           journal: [entry('"of a conflict"')],
@@ -161,9 +168,9 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         const group = newId();
         const members = [newId(), newId()];
         await database.commit({ writes: members.map((id) => insert(id, group)) });
-        const touch = (touches?: number) =>
+        const touch = (expectedRows?: number) =>
           database.commit({
-            writes: [write('update accounts set suspended_at = ? where name = ?', [1, group], touches)],
+            writes: [write('update accounts set suspended_at = ? where name = ?', [1, group], expectedRows)],
           });
         assert.deepEqual(await touch(), COMMITTED);
         assert.deepEqual(await touch(2), COMMITTED);
@@ -487,10 +494,10 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         const clash = write(INSERT_NEW, account(`${mark} 17`, mark), 1);
         const count = async (): Promise<Value | undefined> =>
           (await database.read('select count(*) as found from accounts where name = ?', mark))[0]?.['found'];
-        const lost = await database.commit({ writes: [{ sql: INSERT, rows, touches: 1 }, clash] });
+        const lost = await database.commit({ writes: [{ sql: INSERT, rows, expectedRows: 1 }, clash] });
         assert.deepEqual(lost, { committed: false, write: 1, row: 0 });
         assert.equal(await count(), 0);
-        assert.deepEqual(await database.commit({ writes: [{ sql: INSERT, rows, touches: 1 }] }), COMMITTED);
+        assert.deepEqual(await database.commit({ writes: [{ sql: INSERT, rows, expectedRows: 1 }] }), COMMITTED);
         assert.equal(await count(), 5000);
       });
     });
@@ -595,7 +602,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       const store = await newStore();
       const database = await store.open(journalKey);
       await database.migrate(clock);
-      await database.commit({ writes: [beginRegister(journalKey)] });
+      await database.commit({ writes: [insertRegister(journalKey)] });
       const outcomes = Array.from({ length: 3000 }, (_, index) =>
         database.commit({ writes: [insert(`before close ${index}`)], journal: [entry(`"${index}"`)] }),
       );

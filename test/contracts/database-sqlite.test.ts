@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { write } from '../../src/storage/database.ts';
-import { Connection } from '../../src/storage/sqlite/open.ts';
+import { Connection } from '../../src/storage/sqlite/connection.ts';
 import { SqliteDatabase } from '../../src/storage/sqlite/sqlite.ts';
 import { databaseContract } from './database-contract.ts';
 
@@ -71,7 +71,7 @@ describe('the SQLite driver', { timeout: 120_000 }, () => {
       const secret = 'to-be-erased-'.repeat(3);
       await database.commit({ writes: [insert('a', secret), insert('b', 'stays')] });
       assert.ok(bytesOf(path).includes(secret));
-      await database.commit({ writes: [write('delete from accounts where id = ?', ['a'], 1)], erases: true });
+      await database.commit({ writes: [write('delete from accounts where id = ?', ['a'], 1)], scrubAfterCommit: true });
       await database.scrub();
       assert.ok(!bytesOf(path).includes(secret));
       assert.ok(bytesOf(path).includes('stays'));
@@ -80,9 +80,12 @@ describe('the SQLite driver', { timeout: 120_000 }, () => {
   test('scrub clears a unit that was on its way when an earlier scrub was asked for', () =>
     inFolder(async (path, database) => {
       const secret = 'erased-in-between-'.repeat(3);
-      await database.commit({ writes: [insert('a', secret)], erases: true });
+      await database.commit({ writes: [insert('a', secret)], scrubAfterCommit: true });
       await database.scrub();
-      const erasing = database.commit({ writes: [write('delete from accounts where id = ?', ['a'], 1)], erases: true });
+      const erasing = database.commit({
+        writes: [write('delete from accounts where id = ?', ['a'], 1)],
+        scrubAfterCommit: true,
+      });
       const early = database.scrub();
       await Promise.all([erasing, early]);
       await database.scrub();
@@ -96,7 +99,7 @@ describe('the SQLite driver', { timeout: 120_000 }, () => {
       const reader = new Connection(path, { readOnly: true });
       reader.database.exec('begin');
       assert.equal(reader.database.prepare('select name from accounts').all().length, 1);
-      await database.commit({ writes: [write('delete from accounts where id = ?', ['a'], 1)], erases: true });
+      await database.commit({ writes: [write('delete from accounts where id = ?', ['a'], 1)], scrubAfterCommit: true });
       await database.scrub().catch(() => undefined);
       assert.ok(bytesOf(path).includes(secret), 'the reader does not hold it up');
       reader.database.exec('commit');
@@ -109,7 +112,7 @@ describe('the SQLite driver', { timeout: 120_000 }, () => {
     inFolder(async (path, database) => {
       const secret = 'erased-before-a-crash-'.repeat(3);
       await database.commit({ writes: [insert('a', secret)] });
-      await database.commit({ writes: [write('delete from accounts where id = ?', ['a'], 1)], erases: true });
+      await database.commit({ writes: [write('delete from accounts where id = ?', ['a'], 1)], scrubAfterCommit: true });
       // Another instance knows as little of the erasure as one that starts after a crash.
       const next = await open(path, journalKey);
       await next.scrub();

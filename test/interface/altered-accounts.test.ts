@@ -9,7 +9,7 @@ import { exportJournal } from '../../src/audit/verify.ts';
 import { parseConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
 import { SECOND } from '../../src/kernel/clock.ts';
-import { commitAll, type Value, write } from '../../src/storage/database.ts';
+import { commitOrThrow, type Value, write } from '../../src/storage/database.ts';
 import { steadyClocks } from '../fixtures/clock.ts';
 import { databaseSettings, dropDatabase } from '../fixtures/database.ts';
 
@@ -47,7 +47,7 @@ describe('an account whose row was changed in the database', () => {
     return { id, secret };
   };
   const tamper = (id: string, change: string, ...values: Value[]): Promise<void> =>
-    commitAll(core.database, { writes: [write(`update accounts set ${change} where id = ?`, [...values, id], 1)] });
+    commitOrThrow(core.database, { writes: [write(`update accounts set ${change} where id = ?`, [...values, id], 1)] });
   /** Undefined when the key is accepted. */
   const denialOf = async (secret: string): Promise<string | undefined> => {
     const { database, keyring, clock, random } = core;

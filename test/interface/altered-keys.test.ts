@@ -13,7 +13,7 @@ import { exportJournal } from '../../src/audit/verify.ts';
 import { parseConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
-import { commitAll, type Value, write } from '../../src/storage/database.ts';
+import { commitOrThrow, type Value, write } from '../../src/storage/database.ts';
 import { steadyClocks } from '../fixtures/clock.ts';
 import { databaseSettings, dropDatabase } from '../fixtures/database.ts';
 
@@ -56,7 +56,7 @@ describe('a key whose row was changed in the database', () => {
     return { id: key.id, secret };
   };
   const run = (sql: string, ...values: Value[]): Promise<void> =>
-    commitAll(core.database, { writes: [write(sql, values, 1)] });
+    commitOrThrow(core.database, { writes: [write(sql, values, 1)] });
   /** Of authentication that remembers nothing. Undefined when the key is accepted. */
   const denialOf = async (secret: string): Promise<string | undefined> => {
     const { database, keyring, clock, random } = core;
@@ -216,7 +216,7 @@ describe('a key whose row was changed in the database', () => {
     const others = `insert into altered_rows (account, table_name, row_key, state, found_at)
       with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 10000)
       select ?, 'api_keys', cast(n as text), ?, 5 from numbers`;
-    await commitAll(database, { writes: [write(others, ['\ufffd', new Uint8Array(32)])] });
+    await commitOrThrow(database, { writes: [write(others, ['\ufffd', new Uint8Array(32)])] });
     const { id, secret } = await newKey();
     await run('update api_keys set name = ? where id = ?', 'one', id);
     await denialOf(secret);
@@ -225,7 +225,7 @@ describe('a key whose row was changed in the database', () => {
     const check = new RowCheck({ database, keyring, clock, alteredRows, tables: MAC_TABLES });
     for (let round = 0; round < 3; round++) await check.runOnce();
     assert.ok((await detections(id)).length <= 2, 'at most once a minute by each process');
-    await commitAll(database, { writes: [write('delete from altered_rows', [])] });
+    await commitOrThrow(database, { writes: [write('delete from altered_rows', [])] });
     await core.accounts.revokeKey(id, BY_OPERATOR);
   });
 

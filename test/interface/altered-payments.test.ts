@@ -10,7 +10,7 @@ import { parseConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
-import { commitAll, type Value, write } from '../../src/storage/database.ts';
+import { commitOrThrow, type Value, write } from '../../src/storage/database.ts';
 import { rowMacKey } from '../../src/storage/mac-table.ts';
 import { steadyClocks } from '../fixtures/clock.ts';
 import { databaseSettings, dropDatabase } from '../fixtures/database.ts';
@@ -51,7 +51,7 @@ describe('payments whose rows were changed in the database', () => {
     return { account: id, environment: 'production' };
   };
   const run = async (sql: string, ...values: Value[]): Promise<void> => {
-    await commitAll(core.database, { writes: [write(sql, values, 1)] });
+    await commitOrThrow(core.database, { writes: [write(sql, values, 1)] });
     // What was read before is remembered for seconds.
     now += MINUTE;
   };

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Captures } from '../../src/captures/captures.ts';
 import { Idempotency } from '../../src/idempotency/idempotency.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
-import { Sweeper } from '../../src/storage/sweeper.ts';
+import { PeriodicTask } from '../../src/storage/periodic-task.ts';
 import { Vault } from '../../src/vault/vault.ts';
 import { runAt } from '../fixtures/command.ts';
 import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
@@ -30,21 +30,21 @@ describe('a clock that jumps', () => {
     const captures = new Captures({ ...service.core, vault });
     const idempotency = new Idempotency(service.core);
     let count = 0;
-    const sweeper = new Sweeper({
+    const sweeper = new PeriodicTask({
       every: HOUR,
       sweeps: [
         { kind: 'captures', run: (now) => captures.sweep(now) },
         { kind: 'tokens', run: (now) => vault.sweep(now) },
         { kind: 'answers', run: (now) => idempotency.sweep(now) },
       ],
-      chores: [],
+      work: [],
       time: service.core.time,
-      removed: (_, removed) => {
+      onRemoved: (_, removed) => {
         count += removed;
       },
-      failed: (kind, error) => assert.fail(`${kind}: ${error}`),
+      onError: (kind, error) => assert.fail(`${kind}: ${error}`),
     });
-    await sweeper.sweep();
+    await sweeper.runOnce();
     return count;
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Outcome, StorageError, type Unit } from '../../src/storage/database.ts';
+import { type CommitResult, StorageError, type UnitOfWork } from '../../src/storage/database.ts';
 import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 import { startTestService } from '../fixtures/test-service.ts';
 import {
@@ -30,10 +30,10 @@ const replayed = (answer: TestResponse) => answer.headers['idempotent-replayed']
 
 /** Puts something between the service and its database while `work` runs. */
 async function through<T>(
-  commit: (unit: Unit, go: (unit: Unit) => Promise<Outcome>) => Promise<Outcome>,
+  commit: (unit: UnitOfWork, go: (unit: UnitOfWork) => Promise<CommitResult>) => Promise<CommitResult>,
   work: () => Promise<T>,
 ): Promise<T> {
-  const database = service.core.database as { commit(unit: Unit): Promise<Outcome> };
+  const database = service.core.database as { commit(unit: UnitOfWork): Promise<CommitResult> };
   const original = database.commit.bind(database);
   database.commit = (unit) => commit(unit, original);
   try {
@@ -42,7 +42,7 @@ async function through<T>(
     database.commit = original;
   }
 }
-const writesTo = (unit: Unit, text: string) => unit.writes.some(({ sql }) => sql.includes(text));
+const writesTo = (unit: UnitOfWork, text: string) => unit.writes.some(({ sql }) => sql.includes(text));
 
 describe('400 answers that are kept', () => {
   const requests: Record<string, () => Promise<readonly [method: string, path: string, body?: unknown]>> = {
@@ -169,7 +169,7 @@ describe('409', () => {
     const released = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const hold = async (unit: Unit, go: (unit: Unit) => Promise<Outcome>) => {
+    const hold = async (unit: UnitOfWork, go: (unit: UnitOfWork) => Promise<CommitResult>) => {
       if (writesTo(unit, 'into captures')) {
         arrived();
         await released;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Unit } from '../../src/storage/database.ts';
+import type { UnitOfWork } from '../../src/storage/database.ts';
 import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import { ENDPOINTS, newSender, proxied, type Sender } from './proxy-requests.ts';
 import { dataOf, TOKENIZE } from './vault-requests.ts';
@@ -35,7 +35,7 @@ describe('the reads of one request', () => {
     const { commit } = database;
     const order: string[] = [];
     const reads: number[] = [];
-    database.commit = async (unit: Unit) => {
+    database.commit = async (unit: UnitOfWork) => {
       const count = (unit.journal ?? []).filter(({ record }) =>
         /^(token\.detokenized|capture\.retrieved)$/.test(JSON.parse(record).action),
       ).length;

@@ -1,10 +1,10 @@
-import type { Database, Outcome, Row, Unit, Value } from '../../src/storage/database.ts';
+import type { CommitResult, Database, Row, UnitOfWork, Value } from '../../src/storage/database.ts';
 import type { Dice } from './dice.ts';
 
 interface Waiting {
   readonly owner: CrashableDatabase;
-  readonly unit: Unit;
-  readonly resolve: (outcome: Outcome) => void;
+  readonly unit: UnitOfWork;
+  readonly resolve: (outcome: CommitResult) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -37,7 +37,7 @@ export class Disk {
     return this.#waiting.filter(({ owner }) => !owner.isHeldUp);
   }
 
-  commit(owner: CrashableDatabase, unit: Unit): Promise<Outcome> {
+  commit(owner: CrashableDatabase, unit: UnitOfWork): Promise<CommitResult> {
     return new Promise((resolve, reject) => this.#waiting.push({ owner, unit, resolve, reject }));
   }
 
@@ -91,7 +91,7 @@ export class CrashableDatabase implements Database {
     return rows === undefined || this.isDead ? never() : rows;
   }
 
-  commit(unit: Unit): Promise<Outcome> {
+  commit(unit: UnitOfWork): Promise<CommitResult> {
     return this.isDead ? never() : this.#disk.commit(this, unit);
   }
 

@@ -26,9 +26,9 @@ import { ProcessorNotifications } from '../../src/payments/processor-notificatio
 import { Recovery } from '../../src/payments/recovery.ts';
 import { Placeholders } from '../../src/placeholders/placeholders.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { wrappedKeyStore } from '../../src/storage/key-store.ts';
 import { sadKeyTable } from '../../src/storage/sad-key-table.ts';
-import { Turns } from '../../src/storage/turns.ts';
+import { ScanQueue } from '../../src/storage/scan-queue.ts';
+import { wrappedKeyStore } from '../../src/storage/wrapped-key-store.ts';
 import { Vault } from '../../src/vault/vault.ts';
 
 export const ENDPOINTS = {
@@ -116,7 +116,7 @@ export class Machine {
     const payments = new Payments({ ...parts, vault, placeholders, activations, books, notifications });
     const idempotency = new Idempotency(parts);
     const services = { database, vault, captures, payments } as unknown as Services;
-    const turns = new Turns();
+    const turns = new ScanQueue();
     const performerOf = (endpoint: Endpoint): Performer =>
       new Performer({ endpoint, services, idempotency, clock, turns, serialize: serializerOf(endpoint) });
     const performers = Object.entries(ENDPOINTS).map(([name, endpoint]) => [name, performerOf(endpoint)] as const);

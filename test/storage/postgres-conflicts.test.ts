@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Outcome, StorageError, write } from '../../src/storage/database.ts';
+import { type CommitResult, StorageError, write } from '../../src/storage/database.ts';
 import type { PostgresDatabase } from '../../src/storage/postgres/postgres.ts';
 import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
 import { COMMITTED, INSERT, INSERT_NEW, insert, PostgresFixture, tell } from './postgres-fixture.ts';
@@ -87,9 +87,9 @@ describe('PostgreSQL: trouble with the server', { skip: whyNoPostgres(), timeout
         [order.slice(0, 20), order.slice(20)].map((part, at) => ({
           sql: at === 0 ? INSERT_NEW : INSERT_NEW.replace('do nothing', '(id) do nothing'),
           rows: part.map((id) => [id, by, null, 0]),
-          touches: 1,
+          expectedRows: 1,
         }));
-      const outcomes: Outcome[] = await Promise.all([
+      const outcomes: CommitResult[] = await Promise.all([
         one.commit({ writes: units(ids, 'one') }),
         other.commit({ writes: units(ids.toReversed(), 'other') }),
       ]);
@@ -190,7 +190,7 @@ describe('PostgreSQL: trouble with the server', { skip: whyNoPostgres(), timeout
             ['c', 'd'],
             ['e', 'f'],
           ],
-          touches: 1,
+          expectedRows: 1,
         },
       ],
     };

@@ -3,15 +3,15 @@ import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { verifyJournal } from '../../src/audit/verify.ts';
 import { systemRandom } from '../../src/crypto/random.ts';
-import { type Outcome, type Unit, type Value, type Write, write } from '../../src/storage/database.ts';
-import { readAddress } from '../../src/storage/postgres/address.ts';
+import { type CommitResult, type UnitOfWork, type Value, type Write, write } from '../../src/storage/database.ts';
+import { parseAddress } from '../../src/storage/postgres/address.ts';
 import { PostgresDatabase, type PostgresPool } from '../../src/storage/postgres/postgres.ts';
 import { initializeJournal } from '../fixtures/journals.ts';
 import { sharedPostgres } from '../fixtures/postgres.ts';
 import { WireProxy } from './wire-proxy.ts';
 
 const NOW = 1_700_000_000_000;
-export const COMMITTED: Outcome = { committed: true };
+export const COMMITTED: CommitResult = { committed: true };
 export const INSERT = 'insert into accounts (id, name, suspended_at, created_at) values (?, ?, ?, ?)';
 export const INSERT_NEW = `${INSERT} on conflict do nothing`;
 const COUNT = 'update accounts set created_at = created_at + 1 where id = ?';
@@ -21,7 +21,7 @@ export const insert = (id: string, sql = INSERT): Write => write(sql, [id, 'name
 const entry = (account: string, record: string) => ({ account, environment: 'sandbox', at: NOW, record });
 
 /** Whatever happens twice shows: a row, a step of the counter, a record of the journal. */
-export const tell = (id: string): Unit => ({
+export const tell = (id: string): UnitOfWork => ({
   writes: [insert(id), write(COUNT, ['counter'], 1)],
   journal: [entry('a', `"${id}"`)],
 });
@@ -57,7 +57,7 @@ export class PostgresFixture {
     options: Partial<PostgresPool> & { below?: (bound: number) => number } = {},
   ): PostgresDatabase {
     const pool = {
-      address: readAddress(address),
+      address: parseAddress(address),
       passwordFile: undefined,
       connectTimeoutMs: 2000,
       statementTimeoutMs: 5000,

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { Outcome, Unit, Value, Write } from '../../src/storage/database.ts';
-import type { GroupResult } from '../../src/storage/group.ts';
+import type { CommitResult, UnitOfWork, Value, Write } from '../../src/storage/database.ts';
+import type { GroupResult } from '../../src/storage/group-commit.ts';
 import { readMigrations } from '../../src/storage/migrate.ts';
 import type { PostgresDatabase } from '../../src/storage/postgres/postgres.ts';
 import { applyMigrations } from '../../src/storage/sqlite/apply-migrations.ts';
+import { Connection } from '../../src/storage/sqlite/connection.ts';
 import { writeGroup } from '../../src/storage/sqlite/group-writer.ts';
-import { Connection } from '../../src/storage/sqlite/open.ts';
 import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
 import { PostgresFixture } from './postgres-fixture.ts';
 
@@ -38,8 +38,8 @@ const small = fc.integer({ min: 0, max: 2 });
 
 const rowsOf = (...columns: fc.Arbitrary<Value>[]): fc.Arbitrary<Value[][]> =>
   fc.array(fc.tuple(...columns), { minLength: 1, maxLength: 2 });
-const runs = (sql: string, columns: fc.Arbitrary<Value>[], touches: number | undefined): fc.Arbitrary<Write> =>
-  rowsOf(...columns).map((rows) => (touches === undefined ? { sql, rows } : { sql, rows, touches }));
+const runs = (sql: string, columns: fc.Arbitrary<Value>[], expectedRows: number | undefined): fc.Arbitrary<Write> =>
+  rowsOf(...columns).map((rows) => (expectedRows === undefined ? { sql, rows } : { sql, rows, expectedRows }));
 
 const inserted = [slot, print, form, bytes, small, whole];
 const upsert = `${INSERT} on conflict (account, environment, slot) do update
@@ -69,7 +69,9 @@ const someWrite: fc.Arbitrary<Write> = fc.oneof(
     1,
   ),
 );
-const unit: fc.Arbitrary<Unit> = fc.array(someWrite, { minLength: 1, maxLength: 3 }).map((writes) => ({ writes }));
+const unit: fc.Arbitrary<UnitOfWork> = fc
+  .array(someWrite, { minLength: 1, maxLength: 3 })
+  .map((writes) => ({ writes }));
 
 type State = { readonly tokens: readonly Value[][]; readonly accounts: readonly Value[][] };
 const plain = (value: Value): unknown =>
@@ -96,7 +98,7 @@ class Model {
     for (const row of accounts) account.run(...row);
   }
 
-  run(units: readonly Unit[]): readonly unknown[] {
+  run(units: readonly UnitOfWork[]): readonly unknown[] {
     return writeGroup(this.#connection, this.#key, units).map((result) => (isError(result) ? 'error' : result));
   }
 
@@ -130,9 +132,9 @@ describe('PostgreSQL: units that are merged', { skip: whyNoPostgres(), timeout: 
     const token = (which: string): Write => ({
       sql: `${INSERT} on conflict do nothing`,
       rows: [[which, null, null, null, 0, 0]],
-      touches: 1,
+      expectedRows: 1,
     });
-    const remove = (which: string): Write => ({ sql: `delete from tokens ${WHERE}`, rows: [[which]], touches: 1 });
+    const remove = (which: string): Write => ({ sql: `delete from tokens ${WHERE}`, rows: [[which]], expectedRows: 1 });
     assert.deepEqual(await database.commit({ writes: [token('x'), token('y')] }), { committed: true });
     // Neither can be first: what it inserts is there.
     const swaps = [{ writes: [remove('x'), token('y')] }, { writes: [remove('y'), token('x')] }];
@@ -147,7 +149,7 @@ describe('PostgreSQL: units that are merged', { skip: whyNoPostgres(), timeout: 
     const property = fc.asyncProperty(fc.array(unit, { minLength: 1, maxLength: 4 }), async (units) => {
       const before = state;
       const outcomes = await Promise.all(
-        units.map((each) => database.commit(each).catch((): Outcome | 'error' => 'error')),
+        units.map((each) => database.commit(each).catch((): CommitResult | 'error' => 'error')),
       );
       state = {
         tokens: (await database.read(TOKENS)).map((row) => Object.values(row)),

@@ -21,12 +21,12 @@ test('a standby is promoted while the old primary goes on: nothing is asked of t
       return [...new Set((await Promise.all(asked)).map(([row]) => row?.['port']))];
     };
     assert.deepEqual(await database.commit({ writes: [insert('before')] }), COMMITTED);
-    await database.findNewest();
+    await database.refreshTimeline();
     assert.deepEqual(await askedAt(), [before]);
     await cluster.promote();
     // The old one is still there, and answers.
     assert.deepEqual(await askedAt(), [before]);
-    await database.findNewest();
+    await database.refreshTimeline();
     assert.deepEqual(await askedAt(), [behind]);
     assert.deepEqual(await database.commit({ writes: [insert('behind')] }), COMMITTED);
     const found = await database.read(`select id from accounts where id in ('before', 'behind') order by id`);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createCa, createServerCertificate } from '../../src/crypto/certificate.ts';
 import { StorageError } from '../../src/storage/database.ts';
-import { readAddress } from '../../src/storage/postgres/address.ts';
+import { parseAddress } from '../../src/storage/postgres/address.ts';
 import { Connection } from '../../src/storage/postgres/connection.ts';
 import { type Postgres, startPostgres } from '../fixtures/postgres.ts';
 import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
@@ -49,7 +49,7 @@ describe('PostgreSQL with TLS', { skip: whyNoPostgres(), timeout: 120_000 }, () 
 
   const ask = async (parameters: string, host = '127.0.0.1', passwordFile?: string): Promise<object> => {
     const options = {
-      address: readAddress(`${address.replace('127.0.0.1', host)}?${parameters}`),
+      address: parseAddress(`${address.replace('127.0.0.1', host)}?${parameters}`),
       passwordFile,
       connectTimeoutMs: 5000,
       statementTimeoutMs: 5000,

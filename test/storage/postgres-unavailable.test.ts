@@ -10,7 +10,7 @@ test('writers that were not seen for a day are forgotten, and one that is only i
   const idle = rig.open();
   await idle.commit({ writes: [write('update accounts set created_at = 5', [])] });
   await rig.eyes.commit({ writes: [write('update writers set seen_at = 1', [])] });
-  await rig.eyes.forgetWriters(1_700_000_000_000);
+  await rig.eyes.purgeWriters(1_700_000_000_000);
   assert.equal(await rig.one('select count(*) as n from writers'), 1);
   assert.deepEqual(await idle.commit({ writes: [write('update accounts set created_at = 6', [])] }), {
     committed: true,

@@ -8,7 +8,7 @@ import { PERMISSIONS } from '../../src/accounts/permission.ts';
 import { parseConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
 import { DAY } from '../../src/kernel/clock.ts';
-import { commitAll, write } from '../../src/storage/database.ts';
+import { commitOrThrow, write } from '../../src/storage/database.ts';
 import { systemClocks } from '../fixtures/clock.ts';
 import { BIN, type CommandResult, runCommand, runInProcess, runWithSettings, Shell } from '../fixtures/command.ts';
 import { openFolder } from '../fixtures/database.ts';
@@ -303,7 +303,7 @@ describe('the command line', () => {
         write('update accounts set name = ? where id = ?', ['Other', id], 1),
         write('update api_keys set allow_list = ? where id = ?', ['[{"cidr":"0.0.0.0/0","note":""}]', key.id], 1),
       ];
-      await commitAll(database, { writes: changes });
+      await commitOrThrow(database, { writes: changes });
       await database.close();
       const keys = ['key', 'list', '--account', id];
       assert.match((await run(directory, ...keys)).out, new RegExp(`^${key.id} +sandbox +altered `, 'm'));

@@ -9,9 +9,9 @@ import { verifyJournal } from '../../src/audit/verify.ts';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 import { parseConfig } from '../../src/config.ts';
 import { systemRandom } from '../../src/crypto/random.ts';
-import { beginCopy, identifySource, makeSchema, unfinishedCopy } from '../../src/storage/copy.ts';
+import { beginCopy, createSchema, identifySource, unfinishedCopy } from '../../src/storage/copy.ts';
 import { copyRows } from '../../src/storage/copy-rows.ts';
-import { commitAll, write } from '../../src/storage/database.ts';
+import { commitOrThrow, write } from '../../src/storage/database.ts';
 import { openDatabase } from '../../src/storage/open.ts';
 import { SadKeyFiles } from '../../src/storage/sqlite/sad-key-files.ts';
 import { VAULT_TABLES } from '../../src/storage/tables.ts';
@@ -192,7 +192,7 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
     assert.equal((await run(...copy(source, to, '--json'))).json.copied, false);
     // Once the new one is used, they differ; nothing is said of emptying it.
     const database = databases.open(to);
-    await commitAll(database, { writes: [write('update accounts set name = ?', ['changed'])] });
+    await commitOrThrow(database, { writes: [write('update accounts set name = ?', ['changed'])] });
     await database.close();
     const later = await run(...copy(source, to, '--json'));
     assert.equal(later.code, 1);
@@ -239,7 +239,7 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
   test('is not opened where its copy has not come to its end', async () => {
     const to = await databases.address('SQLite');
     const [one, other] = [databases.open(source), databases.open(to)];
-    await makeSchema(other, Date.now);
+    await createSchema(other, Date.now);
     await beginCopy(other, await identifySource(one), 1);
     await copyRows({ source: one, target: other, progress: () => undefined });
     await Promise.all([one.close(), other.close()]);
@@ -335,7 +335,7 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
       const [to, back] = [await databases.address('PostgreSQL'), await databases.address('SQLite')];
       assert.equal((await run(...copy(source, to))).code, 0);
       const node = databases.open(to);
-      await commitAll(node, { writes: [write('update accounts set name = name', [])] });
+      await commitOrThrow(node, { writes: [write('update accounts set name = name', [])] });
       await refused(copy(to, back), /the source was used by a node within the last minute.*--force/);
       assert.ok(!existsSync(back.slice('sqlite:'.length)));
       await refused(copy(source, to), /the target was used by a node within the last minute/);

@@ -52,7 +52,7 @@ describe('a service over PostgreSQL that may only add to the audit log', {
     const { database, journalKey, clock } = service.core;
     const verification = new PeriodicVerification({
       ...{ database, journalKey, clock },
-      isOurTurn: () => Promise.resolve(true),
+      holdsLease: () => Promise.resolve(true),
       pause: () => Promise.resolve(),
       onFault: ({ fault }) => assert.fail(fault),
     });

@@ -12,7 +12,7 @@ import { UnsealError } from '../../src/crypto/seal.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Pan } from '../../src/kernel/pan.ts';
-import { type Database, type Unit, write } from '../../src/storage/database.ts';
+import { type Database, type UnitOfWork, write } from '../../src/storage/database.ts';
 import { Vault } from '../../src/vault/vault.ts';
 
 const ORIGIN = { actor: { type: 'operator' as const, name: 'test' } };
@@ -147,7 +147,7 @@ describe('keys of periods of expiry', () => {
     let isSlow = true;
     const slow = Object.assign(Object.create(core.database) as Database, {
       read: (sql: string, ...values: string[]) => core.database.read(sql, ...values),
-      commit: async (unit: Unit) => {
+      commit: async (unit: UnitOfWork) => {
         if (isSlow) {
           isSlow = false;
           assert.equal(await captures.sweepSadKeys(now), 0);

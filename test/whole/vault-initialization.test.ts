@@ -17,7 +17,8 @@ describe('what a vault began with', () => {
   });
   after(() => rmSync(directory, { recursive: true, force: true }));
 
-  const open = (make = true) => openCore(parseConfig({ CARDVAULT_DATA_DIR: directory }), systemClocks, { make });
+  const open = (createIfMissing = true) =>
+    openCore(parseConfig({ CARDVAULT_DATA_DIR: directory }), systemClocks, { createIfMissing });
   const inFile = (...statements: string[]): void => {
     const file = new DatabaseSync(join(directory, 'cardvault.db'));
     for (const sql of statements) file.exec(sql);

@@ -7,7 +7,7 @@ import type { ValueOf } from '../../../src/http/fields.ts';
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../../../src/kernel/environment.ts';
 import { Failure, invalid } from '../../../src/kernel/failure.ts';
-import { commitAll, type Database } from '../../../src/storage/database.ts';
+import { commitOrThrow, type Database } from '../../../src/storage/database.ts';
 import type { listAudit } from '../../wire/audit.ts';
 import { acquireAuditRead, withAuditRead } from '../audit-read-limit.ts';
 import type { ConsoleCall, StreamedFile } from '../route.ts';
@@ -129,7 +129,7 @@ async function* streamExport(
   const { clock, database } = call.services;
   const end = acquireAuditRead(call);
   try {
-    await commitAll(database, { writes: [], journal: seenEntries(clock, 'audit.exported', call, seen) });
+    await commitOrThrow(database, { writes: [], journal: seenEntries(clock, 'audit.exported', call, seen) });
     yield '';
     yield* streamLines(database, account);
   } finally {

@@ -3,9 +3,9 @@ import { headOf, lanesWith } from '../../../src/audit/chains.ts';
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
 import { countInDoubt } from '../../../src/payments/payment-store.ts';
-import { headIsSealed } from '../../../src/storage/journal.ts';
-import { listWrappedKeys } from '../../../src/storage/key-store.ts';
+import { isHeadSealValid } from '../../../src/storage/journal.ts';
 import { schemaVersion } from '../../../src/storage/migrate.ts';
+import { listWrappedKeys } from '../../../src/storage/wrapped-key-store.ts';
 import { INACTIVE_MS } from '../../people/inactive-users.ts';
 import { countBlockedPasswords, countInactive } from '../../people/sign-in-state-store.ts';
 import { showHealth, showKeyring } from '../../wire/operator.ts';
@@ -47,7 +47,7 @@ export const operatorServiceRoutes: readonly Route[] = [
       inactiveUsers: await countInactive(database, now - INACTIVE_MS),
       blockedPasswords: await countBlockedPasswords(database),
       certificateEnd,
-      waitingWrites: database.waiting,
+      waitingWrites: database.queuedUnits,
       coreDumps: serviceInfo.coreDumps,
     };
     const proxyEnds = proxyCertificates.map(({ end }) => end);
@@ -59,7 +59,7 @@ export const operatorServiceRoutes: readonly Route[] = [
       schema: await schemaVersion(database),
       started_at: iso8601(serviceInfo.startedAt),
       now: iso8601(now),
-      waiting_writes: database.waiting,
+      waiting_writes: database.queuedUnits,
       memory_mib: Math.round(process.memoryUsage().rss / MIB),
       doubtful_payments: inDoubtPayments,
       certificate_expires_at: timeOrNull(certificateEnd),
@@ -95,5 +95,5 @@ async function isLogSealed({ database, journalKey }: ConsoleServices): Promise<b
     (await lanesWith(database, '')).map((lane) => headOf(database, { account: '', lane })),
   );
   const found = heads.filter((head) => head !== undefined);
-  return found.length === 0 ? undefined : found.every((head) => headIsSealed(journalKey, head, head.seal));
+  return found.length === 0 ? undefined : found.every((head) => isHeadSealValid(journalKey, head, head.seal));
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { userInfo } from 'node:os';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { describeAddress, readAddress } from './address.ts';
+import { describeAddress, parseAddress } from './address.ts';
 
 const HERE = { host: '127.0.0.1', port: 5432 };
 
@@ -10,7 +10,7 @@ describe('the address of a PostgreSQL database', () => {
   test('all of its parts', () => {
     const text =
       'postgresql://us%3Aer:p%40ss%2Fw%3A%25@one.example:6000,[2001:db8::1],three:7/da%20ta?sslmode=verify-ca&sslrootcert=/ca.pem&sslcert=/c.pem&sslkey=/k.pem';
-    const address = readAddress(text);
+    const address = parseAddress(text);
     assert.deepEqual(address, {
       hosts: [
         { host: 'one.example', port: 6000 },
@@ -29,21 +29,21 @@ describe('the address of a PostgreSQL database', () => {
   });
 
   test('the least of it', () => {
-    const { hosts, user, password, sslMode } = readAddress('postgres://u@127.0.0.1/d');
+    const { hosts, user, password, sslMode } = parseAddress('postgres://u@127.0.0.1/d');
     assert.deepEqual(
       { hosts, user, password, sslMode },
       { hosts: [HERE], user: 'u', password: undefined, sslMode: 'disable' },
     );
-    assert.equal(readAddress('postgres://u:@h/d').password, '');
-    assert.equal(readAddress('postgres://u:a:b@h/d').password, 'a:b');
+    assert.equal(parseAddress('postgres://u:@h/d').password, '');
+    assert.equal(parseAddress('postgres://u:a:b@h/d').password, 'a:b');
   });
 
   test('without a user it is that of the process, without a database the one of the user', () => {
     const { username } = userInfo();
     for (const text of ['postgres://h', 'postgres://h/', 'postgres://@h/', 'postgres://:secret@h'])
-      assert.deepEqual([readAddress(text).user, readAddress(text).database], [username, username], text);
-    assert.equal(readAddress('postgres://other@h').database, 'other');
-    assert.equal(readAddress('postgres://h/d').user, username);
+      assert.deepEqual([parseAddress(text).user, parseAddress(text).database], [username, username], text);
+    assert.equal(parseAddress('postgres://other@h').database, 'other');
+    assert.equal(parseAddress('postgres://h/d').user, username);
   });
 
   test('a socket', () => {
@@ -51,18 +51,18 @@ describe('the address of a PostgreSQL database', () => {
       ['postgres://u@/d?host=/run/postgresql', 5432],
       ['postgres://u@:6000/d?host=/run/postgresql', 6000],
     ] as const) {
-      const { hosts, sslMode } = readAddress(text);
+      const { hosts, sslMode } = parseAddress(text);
       assert.deepEqual({ hosts, sslMode }, { hosts: [{ host: '/run/postgresql', port }], sslMode: 'disable' });
     }
   });
 
   test('what leaves the machine is verified unless it says otherwise', () => {
     for (const host of ['h', '10.0.0.1', '127.0.0.1,h', '127.example', '128.0.0.1', '[::2]', 'localhost.example'])
-      assert.equal(readAddress(`postgres://u@${host}/d`).sslMode, 'verify-full', host);
+      assert.equal(parseAddress(`postgres://u@${host}/d`).sslMode, 'verify-full', host);
     for (const host of ['localhost', '127.9.9.9', '[::1]', '127.0.0.1,localhost'])
-      assert.equal(readAddress(`postgres://u@${host}/d`).sslMode, 'disable', host);
+      assert.equal(parseAddress(`postgres://u@${host}/d`).sslMode, 'disable', host);
     for (const mode of ['disable', 'require', 'verify-ca', 'verify-full'])
-      assert.equal(readAddress(`postgres://u@h/d?sslmode=${mode}`).sslMode, mode);
+      assert.equal(parseAddress(`postgres://u@h/d?sslmode=${mode}`).sslMode, mode);
   });
 
   const faults: readonly [string, RegExp][] = [
@@ -84,7 +84,7 @@ describe('the address of a PostgreSQL database', () => {
     ['postgres://u:%zz@h/d', /special characters as %XX/],
   ];
   for (const [text, message] of faults) {
-    test(`${text} is refused`, () => assert.throws(() => readAddress(text), message));
+    test(`${text} is refused`, () => assert.throws(() => parseAddress(text), message));
   }
 
   test('any user, password and database that is encoded comes back', () => {
@@ -92,7 +92,7 @@ describe('the address of a PostgreSQL database', () => {
     fc.assert(
       fc.property(word, fc.string({ unit: 'grapheme' }), word, (user, password, database) => {
         const [u, p, d] = [user, password, database].map(encodeURIComponent);
-        const read = readAddress(`postgres://${u}:${p}@h/${d}`);
+        const read = parseAddress(`postgres://${u}:${p}@h/${d}`);
         assert.deepEqual([read.user, read.password, read.database], [user, password, database]);
       }),
     );
@@ -122,7 +122,7 @@ describe('the address of a PostgreSQL database', () => {
     fc.assert(
       fc.property(around, secret, behind, (start, password, end) => {
         try {
-          const address = readAddress(`${start}${password}${end}`);
+          const address = parseAddress(`${start}${password}${end}`);
           if (start === 'postgres://u:' && end.startsWith('@h/d') && !/[@/?#]/.test(password))
             assert.ok(!describeAddress(address).includes(password));
         } catch (error) {

@@ -29,25 +29,25 @@ const PARAMETERS = ['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'];
  * Reads `postgres://user:password@host:port,host:port/database?sslmode=…`. Throws an Error that says what was expected
  * and holds nothing of the address, because it can hold a password.
  */
-export function readAddress(text: string): PostgresAddress {
+export function parseAddress(text: string): PostgresAddress {
   const found = SHAPE.exec(text);
   if (found === null) throw new Error('expected postgres://USER:PASSWORD@HOST:PORT/DATABASE');
   const [, login = '', authority = '', database = '', query = ''] = found;
   const colon = login.indexOf(':');
   // As everywhere with PostgreSQL: the user of the process, and a database of that name.
-  const user = decoded(colon < 0 ? login : login.slice(0, colon)) || userInfo().username;
-  const parameters = readParameters(query);
-  const hosts = readHosts(authority, parameters.get('host'));
+  const user = decodePart(colon < 0 ? login : login.slice(0, colon)) || userInfo().username;
+  const parameters = parseParameters(query);
+  const hosts = parseHosts(authority, parameters.get('host'));
   const trust = { sslRootCert: parameters.get('sslrootcert') };
   const identity = { sslCert: parameters.get('sslcert'), sslKey: parameters.get('sslkey') };
   if ((identity.sslCert === undefined) !== (identity.sslKey === undefined))
     throw new Error('expected both sslcert and sslkey, or neither');
   return {
     hosts,
-    database: decoded(database) || user,
+    database: decodePart(database) || user,
     user,
-    password: colon < 0 ? undefined : decoded(login.slice(colon + 1)),
-    sslMode: readMode(parameters.get('sslmode'), hosts.every(isThisMachine)),
+    password: colon < 0 ? undefined : decodePart(login.slice(colon + 1)),
+    sslMode: parseSslMode(parameters.get('sslmode'), hosts.every(isThisMachine)),
     ...trust,
     ...identity,
   };
@@ -57,35 +57,35 @@ export function readAddress(text: string): PostgresAddress {
 export const describeAddress = ({ hosts, database }: PostgresAddress): string =>
   `postgres://${hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',')}/${database}`;
 
-function readParameters(query: string): Map<string, string> {
+function parseParameters(query: string): Map<string, string> {
   const parameters = new Map(new URLSearchParams(query));
   for (const name of parameters.keys())
     if (!PARAMETERS.includes(name)) throw new Error(`expected no other parameters than ${PARAMETERS.join(', ')}`);
   return parameters;
 }
 
-function readHosts(authority: string, socketFolder: string | undefined): PostgresAddress['hosts'] {
+function parseHosts(authority: string, socketFolder: string | undefined): PostgresAddress['hosts'] {
   if (socketFolder !== undefined) {
     if (!socketFolder.startsWith('/')) throw new Error('expected the folder of a socket as parameter host');
-    return [{ host: socketFolder, port: readPort(authority.replace(/^:/, '')) }];
+    return [{ host: socketFolder, port: parsePort(authority.replace(/^:/, '')) }];
   }
   const hosts = authority.split(',').map((part) => {
     const [, bracketed, plain, port = ''] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+))(?::([0-9]+))?$/.exec(part) ?? [];
-    const host = bracketed ?? decoded(plain ?? '');
+    const host = bracketed ?? decodePart(plain ?? '');
     if (host === '') throw new Error('expected hosts as HOST:PORT, separated by commas');
-    return { host, port: readPort(port) };
+    return { host, port: parsePort(port) };
   });
   return hosts;
 }
 
-function readPort(text: string): number {
+function parsePort(text: string): number {
   const port = text === '' ? DEFAULT_PORT : Number(text);
   if (!Number.isInteger(port) || port < 1 || port > MAX_PORT) throw new Error(`expected a port of 1 to ${MAX_PORT}`);
   return port;
 }
 
 /** What leaves the machine is encrypted, and the other side proves who it is, unless the address says otherwise. */
-function readMode(text: string | undefined, stays: boolean): SslMode {
+function parseSslMode(text: string | undefined, stays: boolean): SslMode {
   if (text === undefined) return stays ? 'disable' : 'verify-full';
   const mode = SSL_MODES.find((name) => name === text);
   if (mode === undefined) throw new Error(`expected sslmode to be one of ${SSL_MODES.join(', ')}`);
@@ -95,7 +95,7 @@ function readMode(text: string | undefined, stays: boolean): SslMode {
 const isThisMachine = ({ host }: { host: string }): boolean =>
   host.startsWith('/') || host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
-function decoded(text: string): string {
+function decodePart(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

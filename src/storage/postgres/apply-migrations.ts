@@ -1,8 +1,16 @@
 import { StorageError } from '../database.ts';
-import { CREATE_LOG, type Migration, NOTE, NOTE_OLDEST, OLDEST, PRESENT, refuseNewer } from '../migrate.ts';
+import {
+  assertSupportedSchema,
+  CREATE_LOG,
+  CURRENT_VERSION,
+  MIN_COMPATIBLE,
+  type Migration,
+  RECORD_MIGRATION,
+  RECORD_MIN_COMPATIBLE,
+} from '../migrate.ts';
 import type { Connection } from './connection.ts';
+import { sqlState } from './sqlstate.ts';
 import { plain } from './statements.ts';
-import { sqlState } from './states.ts';
 
 /** Starters of one database queue up behind this number: "card" and "vaul". */
 const LOCK = 'select pg_advisory_xact_lock(1667330660, 1986098540)';
@@ -30,14 +38,16 @@ export async function applyMigrations(
   try {
     await connection.command(LOCK);
     await connection.command(inPostgresTypes(CREATE_LOG));
-    const present = await numberOf(PRESENT, 'version');
-    if (present > (migrations.at(-1)?.version ?? 0)) refuseNewer(migrations, present, await numberOf(OLDEST, 'oldest'));
+    const present = await numberOf(CURRENT_VERSION, 'version');
+    if (present > (migrations.at(-1)?.version ?? 0))
+      assertSupportedSchema(migrations, present, await numberOf(MIN_COMPATIBLE, 'oldest'));
     const missing = migrations.filter(({ version }) => version > present);
     for (const { version, name, sql } of missing) {
       await connection.command(inPostgresTypes(sql));
-      await connection.run(plain(NOTE, [version, name, now]));
+      await connection.run(plain(RECORD_MIGRATION, [version, name, now]));
     }
-    for (const { oldest, version } of missing) await connection.run(plain(NOTE_OLDEST, [oldest, version]));
+    for (const { minCompatible, version } of missing)
+      await connection.run(plain(RECORD_MIN_COMPATIBLE, [minCompatible, version]));
     await connection.command('commit');
   } catch (error) {
     if (!connection.isLost) await connection.command('rollback');
@@ -50,6 +60,6 @@ export async function applyMigrations(
 async function isUpToDate(connection: Connection, migrations: readonly Migration[]): Promise<boolean> {
   const [log] = await connection.run(plain(HAS_LOG, []));
   if (log?.['name'] == null) return false;
-  const [row] = await connection.run(plain(PRESENT, []));
+  const [row] = await connection.run(plain(CURRENT_VERSION, []));
   return Number(row?.['version']) === migrations.at(-1)?.version;
 }

@@ -2,9 +2,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { type Row, StorageError } from '../database.ts';
 import type { PostgresAddress } from './address.ts';
-import { passwordOf, tlsOf } from './credentials.ts';
+import { buildTlsOptions, readPassword } from './credentials.ts';
+import {
+  breaksConnection,
+  describe,
+  isPlanOutdated,
+  isReplicationWarning,
+  sqlState,
+  UNKNOWN_STATEMENT,
+} from './sqlstate.ts';
 import { type Statement, simple } from './statements.ts';
-import { describe, endsConnection, isAboutCommit, isPlanOutdated, NEVER_PREPARED, sqlState } from './states.ts';
 
 /** How to reach the database, and for how long to wait for it. All times in milliseconds. */
 export interface PostgresOptions {
@@ -47,7 +54,7 @@ export class Connection {
     client.on('error', (error) => this.#lose(describe(error)));
     client.on('end', () => this.#lose('it was closed'));
     client.on('notice', (notice) => {
-      if (isAboutCommit(notice)) this.#warned = true;
+      if (isReplicationWarning(notice)) this.#warned = true;
     });
   }
 
@@ -80,8 +87,8 @@ export class Connection {
       port,
       database: address.database,
       user: address.user,
-      password: passwordOf(address, options.passwordFile),
-      ssl: host.startsWith('/') ? false : tlsOf(address),
+      password: readPassword(address, options.passwordFile),
+      ssl: host.startsWith('/') ? false : buildTlsOptions(address),
       application_name: 'cardvault',
       connectionTimeoutMillis: connectTimeoutMs,
       query_timeout: statementTimeoutMs + OVERDUE_MS,
@@ -160,7 +167,7 @@ export class Connection {
       const answer = await this.#client.query<Row>({ ...(name !== '' && { name }), text, values: values as unknown[] });
       return answer.rows;
     } catch (error) {
-      if (endsConnection(error) || this.#isStale(error, name)) this.#lose(describe(error));
+      if (breaksConnection(error) || this.#isStale(error, name)) this.#lose(describe(error));
       throw this.#lost ?? error;
     } finally {
       this.#pending--;
@@ -221,7 +228,7 @@ export class Connection {
   /** What was prepared is gone, or no longer fits the tables, which were changed meanwhile. */
   #isStale(error: unknown, name: string): boolean {
     // In a transaction that has failed nothing is prepared, which is no loss.
-    if (sqlState(error) === NEVER_PREPARED) return this.#wire.parsedStatements[name] !== undefined;
+    if (sqlState(error) === UNKNOWN_STATEMENT) return this.#wire.parsedStatements[name] !== undefined;
     return isPlanOutdated(error);
   }
 }

@@ -4,13 +4,13 @@ import { StorageError } from '../database.ts';
 import type { PostgresAddress } from './address.ts';
 
 /** The file is read anew each time. */
-export function passwordOf(address: PostgresAddress, passwordFile: string | undefined): string | undefined {
+export function readPassword(address: PostgresAddress, passwordFile: string | undefined): string | undefined {
   if (passwordFile === undefined) return address.password;
   return readText(passwordFile, 'password file').replace(/\r?\n$/, '');
 }
 
 /** `false`: in clear. */
-export function tlsOf(address: PostgresAddress): ConnectionOptions | false {
+export function buildTlsOptions(address: PostgresAddress): ConnectionOptions | false {
   const { sslMode, sslRootCert, sslCert, sslKey } = address;
   if (sslMode === 'disable') return false;
   return {

@@ -29,7 +29,7 @@ describe('the time of the database', () => {
   test('however wrong our own clock is', async () => {
     for (const own of [0, TIME, TIME + 86_400_000, -5, 0.25]) {
       const { state, pass, clock } = rig({ own });
-      await clock.look();
+      await clock.sync();
       assert.ok(Math.abs(clock.now() - state.database) <= 1);
       pass(999);
       assert.ok(Math.abs(clock.now() - state.database) <= 1);
@@ -39,29 +39,29 @@ describe('the time of the database', () => {
 
   test('a one-sided delay is wrong by half of it at most', async () => {
     const { state, clock } = rig({ there: 240, back: 0 });
-    await clock.look();
+    await clock.sync();
     assert.equal(clock.now(), state.database + 120);
   });
 
   test('a late answer says nothing, unless it is the first', async () => {
     const { state, clock } = rig({ there: 2000, back: 0 });
-    await clock.look();
+    await clock.sync();
     assert.equal(clock.now(), state.database + 1000);
     Object.assign(state, { there: 0 });
-    await clock.look();
+    await clock.sync();
     assert.equal(clock.now(), state.database);
     Object.assign(state, { there: 5000 });
-    await clock.look();
+    await clock.sync();
     assert.equal(clock.now(), state.database);
   });
 
   test('our own clock stops, and jumps, between two looks', async () => {
     const { state, clock } = rig();
-    await clock.look();
+    await clock.sync();
     for (const jump of [-3_600_000, 3_600_000, 0]) {
       state.own += jump;
       state.database += 60_000;
-      await clock.look();
+      await clock.sync();
       assert.ok(Math.abs(clock.now() - state.database) <= 1);
     }
   });
@@ -76,18 +76,18 @@ describe('the time of the database', () => {
         return TIME + own;
       },
     );
-    await clock.look();
+    await clock.sync();
     jump = -3_600_000;
-    await clock.look();
+    await clock.sync();
     own = 0;
     assert.equal(clock.now(), TIME);
   });
 
   test('the time of the database jumps: ours does', async () => {
     const { state, clock } = rig();
-    await clock.look();
+    await clock.sync();
     state.database += 7_200_000;
-    await clock.look();
+    await clock.sync();
     assert.ok(Math.abs(clock.now() - state.database) <= 1);
   });
 
@@ -101,9 +101,9 @@ describe('the time of the database', () => {
         return TIME;
       },
     );
-    await clock.look();
+    await clock.sync();
     away = true;
-    await assert.rejects(clock.look());
+    await assert.rejects(clock.sync());
     own += 5000;
     assert.equal(clock.now(), TIME + 5000);
   });

@@ -1,7 +1,7 @@
 import { type Clock, SECOND } from '../../kernel/clock.ts';
 
 /** How often the time is asked for. */
-export const LOOK_EVERY_MS = SECOND;
+export const SYNC_INTERVAL_MS = SECOND;
 /** An answer that took longer says too little about now. */
 const TOO_SLOW_MS = SECOND / 4;
 
@@ -10,24 +10,24 @@ const TOO_SLOW_MS = SECOND / 4;
  * it on from one look to the next.
  */
 export class DatabaseClock {
-  readonly #own: Clock;
-  readonly #ask: () => Promise<number>;
-  #ahead: number | undefined;
+  readonly #systemClock: Clock;
+  readonly #readTime: () => Promise<number>;
+  #offset: number | undefined;
 
   /** `own`: best one that never jumps. `ask`: the database's time, in milliseconds. */
   constructor(own: Clock, ask: () => Promise<number>) {
-    this.#own = own;
-    this.#ask = ask;
+    this.#systemClock = own;
+    this.#readTime = ask;
   }
 
-  readonly now: Clock = () => Math.round(this.#own() + (this.#ahead ?? 0));
+  readonly now: Clock = () => Math.round(this.#systemClock() + (this.#offset ?? 0));
 
-  async look(): Promise<void> {
-    const asked = this.#own();
-    const time = await this.#ask();
-    const answered = this.#own();
+  async sync(): Promise<void> {
+    const asked = this.#systemClock();
+    const time = await this.#readTime();
+    const answered = this.#systemClock();
     const took = answered - asked;
-    if (this.#ahead !== undefined && (took < 0 || took > TOO_SLOW_MS)) return;
-    this.#ahead = time - (asked + answered) / 2;
+    if (this.#offset !== undefined && (took < 0 || took > TOO_SLOW_MS)) return;
+    this.#offset = time - (asked + answered) / 2;
   }
 }

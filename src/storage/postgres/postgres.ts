@@ -3,26 +3,26 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, DAY, MINUTE, type Random } from '../../kernel/clock.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import {
+  type CommitResult,
   type Driver,
   integer,
   isValue,
   isWellFormed,
-  type Outcome,
   type Row,
   StorageError,
-  type Unit,
+  type UnitOfWork,
   type Value,
   write,
 } from '../database.ts';
-import { GroupCommit, type GroupResult } from '../group.ts';
+import { GroupCommit, type GroupResult } from '../group-commit.ts';
 import { readMigrations } from '../migrate.ts';
 import { applyMigrations } from './apply-migrations.ts';
-import { Chains } from './chains.ts';
+import { ChainAppender } from './chain-appender.ts';
 import { Connection, type PostgresOptions } from './connection.ts';
-import { Line, type Newest, openNewest } from './line.ts';
+import { GroupWriter } from './group-writer.ts';
+import { connectToPrimary, ReconnectingConnection, type TimelineTracker } from './reconnecting-connection.ts';
+import { sqlState } from './sqlstate.ts';
 import { plain } from './statements.ts';
-import { sqlState } from './states.ts';
-import { Writer } from './writer.ts';
 
 export interface PostgresPool extends PostgresOptions {
   /** Connections that write, each a group at a time. */
@@ -37,18 +37,18 @@ export interface PostgresPool extends PostgresOptions {
 }
 
 const ID_BYTES = 16;
-const ALIVE_WITHIN_MS = 2500;
+const ALIVE_TIMEOUT_MS = 2500;
 /** For a statement of a migration, and for those who wait for another to migrate. */
 const MIGRATION_MS = 10 * MINUTE;
 
 /** The driver for PostgreSQL: writers with group commit, readers that share their connections. */
 export class PostgresDatabase implements Driver {
   readonly #options: PostgresPool;
-  readonly #newest: Newest = { timeline: 0 };
-  readonly #readers: readonly Line[];
-  readonly #writers: readonly { readonly writer: Writer; readonly line: Line }[];
-  readonly #free: Writer[];
-  readonly #waitingForWriter: ((writer: Writer) => void)[] = [];
+  readonly #timeline: TimelineTracker = { timeline: 0 };
+  readonly #readers: readonly ReconnectingConnection[];
+  readonly #writers: readonly { readonly writer: GroupWriter; readonly line: ReconnectingConnection }[];
+  readonly #free: GroupWriter[];
+  readonly #waitingForWriter: ((writer: GroupWriter) => void)[] = [];
   readonly #groups = new Map<string, GroupCommit>();
   #journalKey: KeyObject | undefined;
   #lastGroupFailed = false;
@@ -56,32 +56,32 @@ export class PostgresDatabase implements Driver {
 
   constructor(options: PostgresPool, { clock, random }: { clock: Clock; random: Random }) {
     this.#options = options;
-    this.#readers = Array.from({ length: options.readers }, () => new Line(options, this.#newest));
+    this.#readers = Array.from({ length: options.readers }, () => new ReconnectingConnection(options, this.#timeline));
     const journalKey = (): KeyObject => {
       if (this.#journalKey === undefined) throw new Error('the journal is written before its key is known');
       return this.#journalKey;
     };
     this.#writers = Array.from({ length: options.writers }, () => {
-      const line = new Line(options, this.#newest);
-      const chains = new Chains(journalKey, (bound) => random.below(bound));
+      const line = new ReconnectingConnection(options, this.#timeline);
+      const chains = new ChainAppender(journalKey, (bound) => random.below(bound));
       const id = Buffer.from(random.bytes(ID_BYTES)).toString('hex');
-      return { line, writer: new Writer({ line, chains, id, clock, merge: !options.sharded }) };
+      return { line, writer: new GroupWriter({ line, chains, id, clock, merge: !options.sharded }) };
     });
     this.#free = this.#writers.map(({ writer }) => writer);
   }
 
-  get waiting(): number {
-    let waiting = 0;
-    for (const group of this.#groups.values()) waiting += group.waiting;
-    return waiting;
+  get queuedUnits(): number {
+    let queuedUnits = 0;
+    for (const group of this.#groups.values()) queuedUnits += group.queuedUnits;
+    return queuedUnits;
   }
 
   /** Whoever asks does not wait for a database that hangs. */
   isAlive(): Promise<boolean> {
-    return Promise.race([this.#answers(), pause(ALIVE_WITHIN_MS, false, { ref: false })]);
+    return Promise.race([this.#isResponding(), pause(ALIVE_TIMEOUT_MS, false, { ref: false })]);
   }
 
-  async #answers(): Promise<boolean> {
+  async #isResponding(): Promise<boolean> {
     try {
       await this.read('select 1 as alive');
       if (this.#lastGroupFailed) await this.touch();
@@ -103,12 +103,12 @@ export class PostgresDatabase implements Driver {
   }
 
   /** Notices a server that was promoted while the old one goes on: from then on nothing is asked of the old one. */
-  async findNewest(): Promise<void> {
-    if (this.#options.address.hosts.length > 1) await (await openNewest(this.#options, this.#newest)).close();
+  async refreshTimeline(): Promise<void> {
+    if (this.#options.address.hosts.length > 1) await (await connectToPrimary(this.#options, this.#timeline)).close();
   }
 
   /** Removes what is left of nodes that were not seen for a day. */
-  async forgetWriters(now: number): Promise<void> {
+  async purgeWriters(now: number): Promise<void> {
     await this.commit({ writes: [write('delete from writers where seen_at < ?', [now - DAY])] });
   }
 
@@ -144,10 +144,10 @@ export class PostgresDatabase implements Driver {
     }
   }
 
-  commit(unit: Unit): Promise<Outcome> {
+  commit(unit: UnitOfWork): Promise<CommitResult> {
     if (this.#closing) return Promise.reject(new StorageError('the database is closed'));
     if (!isWellFormed(unit)) return Promise.reject(new StorageError('a write is malformed'));
-    if (this.waiting >= LIMITS.queuedUnits) return Promise.reject(new StorageError('too many writes are waiting'));
+    if (this.queuedUnits >= LIMITS.queuedUnits) return Promise.reject(new StorageError('too many writes are waiting'));
     const place = this.#options.sharded ? (unit.account ?? '') : '';
     let group = this.#groups.get(place);
     if (group === undefined) {
@@ -171,12 +171,13 @@ export class PostgresDatabase implements Driver {
     if (this.#closing) return;
     for (const group of this.#groups.values()) await group.drained();
     this.#closing = true;
-    for (const { writer } of this.#writers) await writer.leave().catch(() => undefined);
+    for (const { writer } of this.#writers) await writer.deregister().catch(() => undefined);
     await Promise.all([...this.#readers, ...this.#writers.map(({ line }) => line)].map((line) => line.close()));
   }
 
-  async #write(units: readonly Unit[], place: string): Promise<readonly GroupResult[]> {
-    const writer = this.#free.pop() ?? (await new Promise<Writer>((resolve) => this.#waitingForWriter.push(resolve)));
+  async #write(units: readonly UnitOfWork[], place: string): Promise<readonly GroupResult[]> {
+    const writer =
+      this.#free.pop() ?? (await new Promise<GroupWriter>((resolve) => this.#waitingForWriter.push(resolve)));
     try {
       const results = await writer.run(units, place);
       this.#lastGroupFailed = false;
@@ -189,12 +190,12 @@ export class PostgresDatabase implements Driver {
       if (next === undefined) this.#free.push(writer);
       else next(writer);
       // Accounts come and go.
-      if (place !== '' && this.#groups.get(place)?.waiting === 0) this.#groups.delete(place);
+      if (place !== '' && this.#groups.get(place)?.queuedUnits === 0) this.#groups.delete(place);
     }
   }
 
-  #leastBusy(): Line {
-    let best = this.#readers[0] as Line;
+  #leastBusy(): ReconnectingConnection {
+    let best = this.#readers[0] as ReconnectingConnection;
     for (const line of this.#readers) if (line.pending < best.pending) best = line;
     return best;
   }

@@ -1,5 +1,5 @@
 import type { Value } from '../database.ts';
-import { type ElementType, encodeArray, typeOf } from './arrays.ts';
+import { type ElementType, encodeArray, typeOf } from './encode-array.ts';
 
 /** A statement as PostgreSQL takes it. The same text is prepared once on each connection, under its name. */
 export interface Statement {
@@ -44,20 +44,20 @@ const check = (condition: string): string => `select 1 / (${condition})::int`;
 export const CHECK_FAILED = '22012';
 
 /** A run that must touch so many rows. */
-export function checkedRun(sql: string, values: readonly Value[], touches: number): Statement {
+export function checkedRun(sql: string, values: readonly Value[], expectedRows: number): Statement {
   const { text } = plain(sql, values);
   const counted = `with done as (${text} returning 1) ${check(`count(*) = $${values.length + 1}`)} from done`;
-  return statement(counted, [...values, touches]);
+  return statement(counted, [...values, expectedRows]);
 }
 
 /** Runs of one statement, each of which must touch one row; one statement when they can be merged. */
 export function checkedRuns(sql: string, rows: readonly (readonly Value[])[], merge: boolean): Statement[] {
-  const all = merge && rows.length > 1 ? mergedRuns(sql, rows) : undefined;
+  const all = merge && rows.length > 1 ? mergeRuns(sql, rows) : undefined;
   return all === undefined ? rows.map((row) => checkedRun(sql, row, 1)) : [all];
 }
 
 /** How the runs of a statement become one: the parameters come as columns `p1`, `p2`, … of a table `u`. */
-interface Merged {
+interface Mergeable {
   readonly table: string;
   readonly parameters: number;
   text(columns: readonly string[], source: string): string;
@@ -65,7 +65,7 @@ interface Merged {
   readonly types: (ElementType | undefined)[];
 }
 
-const merged = new Map<string, Merged | null>();
+const mergeable = new Map<string, Mergeable | null>();
 
 const INSERT = /^insert into (\w+) \(([^()]*)\)\s+values \(([^()]*)\)([^?]*)$/;
 const UPDATE = /^update (\w+)\s+set ([\s\S]+?)\s+where ([\s\S]+)$/;
@@ -76,18 +76,20 @@ const DELETE = /^delete from (\w+)\s+where ([\s\S]+)$/;
  * the same row, in which case one of them touches none and the check fails. Anything else is run by itself. That a condition
  * names the row by a unique key is not seen here: whoever writes the statement has to see to it.
  */
-function mergedForm(sql: string): Merged | null {
-  const known = merged.get(sql);
+function findMergeable(sql: string): Mergeable | null {
+  const known = mergeable.get(sql);
   if (known !== undefined) return known;
-  const form = /\bselect\b|\breturning\b/i.test(sql) ? null : (insertForm(sql) ?? updateForm(sql) ?? deleteForm(sql));
-  if (merged.size < MAX_PREPARED) merged.set(sql, form);
+  const form = /\bselect\b|\breturning\b/i.test(sql)
+    ? null
+    : (mergeableInsert(sql) ?? mergeableUpdate(sql) ?? mergeableDelete(sql));
+  if (mergeable.size < MAX_PREPARED) mergeable.set(sql, form);
   return form;
 }
 
-const countOf = (sql: string): number => sql.split('?').length - 1;
+const countParameters = (sql: string): number => sql.split('?').length - 1;
 
 /** Each `?` in its turn. */
-function filled(sql: string, columns: readonly string[], from = 0): string {
+function fillParameters(sql: string, columns: readonly string[], from = 0): string {
   let index = from;
   return sql.replaceAll('?', () => columns[index++] ?? '');
 }
@@ -96,49 +98,49 @@ function filled(sql: string, columns: readonly string[], from = 0): string {
 const ALL_TOUCHED = `${check('count(*) = $1 and count(distinct ord) = $1')} from done`;
 const ALL_INSERTED = `${check('count(*) = $1')} from done`;
 
-function insertForm(sql: string): Merged | null {
+function mergeableInsert(sql: string): Mergeable | null {
   const [, table, columnNames, values, rest] = INSERT.exec(sql) ?? [];
   if (table === undefined || columnNames === undefined || values === undefined || rest === undefined) return null;
   const text = (columns: readonly string[], source: string): string =>
-    `with done as (insert into ${table} (${columnNames}) select ${filled(values, columns)} from ${source}${rest}
+    `with done as (insert into ${table} (${columnNames}) select ${fillParameters(values, columns)} from ${source}${rest}
       returning 1) ${ALL_INSERTED}`;
-  return { table, parameters: countOf(sql), text, types: [] };
+  return { table, parameters: countParameters(sql), text, types: [] };
 }
 
-function updateForm(sql: string): Merged | null {
+function mergeableUpdate(sql: string): Mergeable | null {
   const [, table, assignments, condition] = UPDATE.exec(sql) ?? [];
   if (table === undefined || assignments === undefined || condition === undefined) return null;
   const text = (columns: readonly string[], source: string): string =>
-    `with done as (update ${table} set ${filled(assignments, columns)} from ${source}
-      where ${filled(condition, columns, countOf(assignments))} returning u.ord) ${ALL_TOUCHED}`;
-  return { table, parameters: countOf(sql), text, types: [] };
+    `with done as (update ${table} set ${fillParameters(assignments, columns)} from ${source}
+      where ${fillParameters(condition, columns, countParameters(assignments))} returning u.ord) ${ALL_TOUCHED}`;
+  return { table, parameters: countParameters(sql), text, types: [] };
 }
 
-function deleteForm(sql: string): Merged | null {
+function mergeableDelete(sql: string): Mergeable | null {
   const [, table, condition] = DELETE.exec(sql) ?? [];
   if (table === undefined || condition === undefined) return null;
   const text = (columns: readonly string[], source: string): string =>
-    `with done as (delete from ${table} using ${source} where ${filled(condition, columns)} returning u.ord)
+    `with done as (delete from ${table} using ${source} where ${fillParameters(condition, columns)} returning u.ord)
       ${ALL_TOUCHED}`;
-  return { table, parameters: countOf(sql), text, types: [] };
+  return { table, parameters: countParameters(sql), text, types: [] };
 }
 
 /** The only table that a statement reads and writes, when that is known. */
-export const tableOf = (sql: string): string | undefined => mergedForm(sql)?.table;
+export const findTable = (sql: string): string | undefined => findMergeable(sql)?.table;
 
 /** Many runs as one statement, each of which must touch one row. Undefined when their values do not go together. */
-function mergedRuns(sql: string, rows: readonly (readonly Value[])[]): Statement | undefined {
-  const form = mergedForm(sql);
-  if (form === null || rows.some(({ length }) => length !== form.parameters)) return undefined;
+function mergeRuns(sql: string, rows: readonly (readonly Value[])[]): Statement | undefined {
+  const mergeable = findMergeable(sql);
+  if (mergeable === null || rows.some(({ length }) => length !== mergeable.parameters)) return undefined;
   const values: Value[] = [rows.length];
   const columns: string[] = [];
   const sources: string[] = [];
   const fields: string[] = [];
-  for (let index = 0; index < form.parameters; index++) {
+  for (let index = 0; index < mergeable.parameters; index++) {
     const column = rows.map((row) => row[index] ?? null);
-    const type = typeOfColumn(column, form.types[index]);
+    const type = typeOfColumn(column, mergeable.types[index]);
     if (type === 'mixed') return undefined;
-    form.types[index] ??= type;
+    mergeable.types[index] ??= type;
     const name = `p${index + 1}`;
     if (type === undefined) columns.push('null');
     else {
@@ -149,16 +151,16 @@ function mergedRuns(sql: string, rows: readonly (readonly Value[])[]): Statement
     }
   }
   const source = `unnest(${sources.join(', ')}) with ordinality as u(${[...fields, 'ord'].join(', ')})`;
-  return sources.length === 0 ? undefined : statement(form.text(columns, source), values);
+  return sources.length === 0 ? undefined : statement(mergeable.text(columns, source), values);
 }
 
 function typeOfColumn(column: readonly Value[], known: ElementType | undefined): ElementType | 'mixed' | undefined {
   let type = known;
   for (const value of column) {
     if (value === null) continue;
-    const own = typeOf(value);
-    if (type !== undefined && type !== own) return 'mixed';
-    type = own;
+    const valueType = typeOf(value);
+    if (type !== undefined && type !== valueType) return 'mixed';
+    type = valueType;
   }
   return type;
 }

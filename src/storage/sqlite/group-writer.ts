@@ -1,27 +1,27 @@
 import type { KeyObject } from 'node:crypto';
-import type { JournalEntry, Outcome, Row, Unit } from '../database.ts';
-import type { GroupResult } from '../group.ts';
+import type { CommitResult, JournalEntry, Row, UnitOfWork } from '../database.ts';
+import type { GroupResult } from '../group-commit.ts';
 import { extendChains, FIRST_LANE, type Head } from '../journal.ts';
 import {
+  findRegisterWithout,
   READ_REGISTER,
   REPLACE_REGISTER,
   type RegisteredLane,
-  registerLane,
-  registerWithout,
+  withLane,
 } from '../lane-register.ts';
-import type { Connection } from './open.ts';
+import type { Connection } from './connection.ts';
 
 /** SQLite has one writer at a time, so all chains that grow are of one lane. */
 const LANE = FIRST_LANE;
 
-const HEAD = 'select sequence, hash from journal_heads where account = ? and lane = ?';
-const LINK =
+const FIND_HEAD = 'select sequence, hash from journal_heads where account = ? and lane = ?';
+const INSERT_RECORD =
   'insert into journal (account, lane, sequence, environment, at, record, hash) values (?, ?, ?, ?, ?, ?, ?)';
-const SEAL = `insert into journal_heads (account, lane, sequence, hash, seal) values (?, ?, ?, ?, ?)
+const UPSERT_HEAD = `insert into journal_heads (account, lane, sequence, hash, seal) values (?, ?, ?, ?, ?)
   on conflict (account, lane) do update set sequence = excluded.sequence, hash = excluded.hash, seal = excluded.seal`;
 
 /** Faults of the disk or the file concern every unit of a group; any other error only the unit that ran into it. */
-const CONCERNS_ALL = {
+const FILE_FAULTS = {
   SQLITE_BUSY: 5,
   SQLITE_LOCKED: 6,
   SQLITE_NOMEM: 7,
@@ -33,10 +33,9 @@ const CONCERNS_ALL = {
   SQLITE_NOTADB: 26,
 };
 
-const FAULT_CODES = new Set(Object.values(CONCERNS_ALL));
+const FAULT_CODES = new Set(Object.values(FILE_FAULTS));
 
-const isFaultOfDatabase = (error: unknown): boolean =>
-  FAULT_CODES.has(((error as { errcode?: number }).errcode ?? 0) & 0xff);
+const isFileFault = (error: unknown): boolean => FAULT_CODES.has(((error as { errcode?: number }).errcode ?? 0) & 0xff);
 
 /**
  * Writes a group of units as one durable transaction. A unit that conflicts is undone alone. `committed: true` is only
@@ -45,7 +44,7 @@ const isFaultOfDatabase = (error: unknown): boolean =>
 export function writeGroup(
   connection: Connection,
   journalKey: KeyObject | undefined,
-  units: readonly Unit[],
+  units: readonly UnitOfWork[],
 ): GroupResult[] {
   const { database } = connection;
   connection.statement('begin immediate').run();
@@ -64,13 +63,13 @@ export function writeGroup(
 const isCommitted = (result: GroupResult | undefined): boolean =>
   result !== undefined && 'committed' in result && result.committed;
 
-function writeUnit(connection: Connection, unit: Unit): GroupResult {
+function writeUnit(connection: Connection, unit: UnitOfWork): GroupResult {
   connection.statement('savepoint unit').run();
   let result: GroupResult;
   try {
     result = runWrites(connection, unit);
   } catch (error) {
-    if (isFaultOfDatabase(error)) throw error;
+    if (isFileFault(error)) throw error;
     result = { error: `a write failed: ${(error as { code?: string }).code ?? 'unknown'}` };
   }
   if (!isCommitted(result)) connection.statement('rollback to unit').run();
@@ -78,12 +77,12 @@ function writeUnit(connection: Connection, unit: Unit): GroupResult {
   return result;
 }
 
-function runWrites(connection: Connection, unit: Unit): Outcome {
-  for (const [write, { sql, rows, touches }] of unit.writes.entries()) {
+function runWrites(connection: Connection, unit: UnitOfWork): CommitResult {
+  for (const [write, { sql, rows, expectedRows }] of unit.writes.entries()) {
     const statement = connection.statement(sql);
     for (const [row, values] of rows.entries()) {
       const { changes } = statement.run(...values);
-      if (touches !== undefined && changes !== touches) return { committed: false, write, row };
+      if (expectedRows !== undefined && changes !== expectedRows) return { committed: false, write, row };
     }
   }
   return { committed: true };
@@ -91,25 +90,25 @@ function runWrites(connection: Connection, unit: Unit): Outcome {
 
 function appendToJournal(connection: Connection, key: KeyObject | undefined, entries: readonly JournalEntry[]): void {
   if (key === undefined) throw new Error('the journal is written before its key is known');
-  const heads = headsOf(connection, entries);
-  const grown = extendChains(key, LANE, heads, entries);
-  const insert = connection.statement(LINK);
-  for (const { account, lane, sequence, environment, at, record, hash } of grown.links)
+  const heads = loadHeads(connection, entries);
+  const extended = extendChains(key, LANE, heads, entries);
+  const insert = connection.statement(INSERT_RECORD);
+  for (const { account, lane, sequence, environment, at, record, hash } of extended.records)
     insert.run(account, lane, sequence, environment, at, record, hash);
-  const seal = connection.statement(SEAL);
-  for (const head of grown.heads) seal.run(head.account, head.lane, head.sequence, head.hash, head.seal);
-  if (grown.begun !== undefined) register(connection, key, grown.begun);
+  const seal = connection.statement(UPSERT_HEAD);
+  for (const head of extended.heads) seal.run(head.account, head.lane, head.sequence, head.hash, head.seal);
+  if (extended.newLane !== undefined) register(connection, key, extended.newLane);
 }
 
 function register(connection: Connection, key: KeyObject, lane: RegisteredLane): void {
   const row = connection.statement(READ_REGISTER).get() as Row | undefined;
-  const present = registerWithout(lane.lane, key, row);
-  if (present !== undefined) connection.statement(REPLACE_REGISTER).run(...registerLane(key, present, lane));
+  const present = findRegisterWithout(lane.lane, key, row);
+  if (present !== undefined) connection.statement(REPLACE_REGISTER).run(...withLane(key, present, lane));
 }
 
 /** Read within the transaction, never remembered: a command is another process that writes the same lane. */
-function headsOf(connection: Connection, entries: readonly JournalEntry[]): Map<string, Head> {
-  const statement = connection.statement(HEAD);
+function loadHeads(connection: Connection, entries: readonly JournalEntry[]): Map<string, Head> {
+  const statement = connection.statement(FIND_HEAD);
   const heads = new Map<string, Head>();
   for (const account of new Set(['', ...entries.map((entry) => entry.account)])) {
     const found = statement.get(account, LANE);

@@ -1,4 +1,4 @@
-import type { JournalEntry, Unit, Value, Write } from '../database.ts';
+import type { JournalEntry, UnitOfWork, Value, Write } from '../database.ts';
 
 /**
  * Units on their way to the writer thread. Copying between threads costs by the object, so a group travels as a few flat
@@ -7,7 +7,7 @@ import type { JournalEntry, Unit, Value, Write } from '../database.ts';
 export interface Packed {
   /** Each distinct text once. */
   readonly statements: readonly string[];
-  /** For each unit the number of its writes and journal entries, then for each write its statement, rows, columns and touches. */
+  /** For each unit the number of its writes and journal entries, then for each write its statement, rows, columns and expected rows. */
   readonly shape: readonly number[];
   /** All values in order; `undefined` stands for the next bytes. */
   readonly values: readonly (Exclude<Value, Uint8Array> | undefined)[];
@@ -17,9 +17,9 @@ export interface Packed {
 }
 
 /** In place of a number of rows to touch. */
-const ANY = -1;
+const ANY_COUNT = -1;
 
-export function pack(units: readonly Unit[]): Packed {
+export function pack(units: readonly UnitOfWork[]): Packed {
   const statements: string[] = [];
   const shape: number[] = [];
   const values: (Exclude<Value, Uint8Array> | undefined)[] = [];
@@ -28,10 +28,10 @@ export function pack(units: readonly Unit[]): Packed {
   for (const { writes, journal: entries = [] } of units) {
     shape.push(writes.length, entries.length);
     journal.push(...entries);
-    for (const { sql, rows, touches = ANY } of writes) {
+    for (const { sql, rows, expectedRows = ANY_COUNT } of writes) {
       let statement = statements.indexOf(sql);
       if (statement < 0) statement = statements.push(sql) - 1;
-      shape.push(statement, rows.length, rows[0]?.length ?? 0, touches);
+      shape.push(statement, rows.length, rows[0]?.length ?? 0, expectedRows);
       for (const row of rows) {
         for (const value of row) {
           if (value instanceof Uint8Array) blobs.push(value);
@@ -40,10 +40,10 @@ export function pack(units: readonly Unit[]): Packed {
       }
     }
   }
-  return { statements, shape, values, ...joined(blobs), journal };
+  return { statements, shape, values, ...concatenate(blobs), journal };
 }
 
-function joined(blobs: readonly Uint8Array[]): Pick<Packed, 'sizes' | 'bytes'> {
+function concatenate(blobs: readonly Uint8Array[]): Pick<Packed, 'sizes' | 'bytes'> {
   const sizes = blobs.map(({ length }) => length);
   const bytes = new Uint8Array(sizes.reduce((sum, size) => sum + size, 0));
   let at = 0;
@@ -54,9 +54,9 @@ function joined(blobs: readonly Uint8Array[]): Pick<Packed, 'sizes' | 'bytes'> {
   return { sizes, bytes };
 }
 
-export function unpack(packed: Packed): Unit[] {
+export function unpack(packed: Packed): UnitOfWork[] {
   const { statements, shape, values, sizes, bytes, journal } = packed;
-  const units: Unit[] = [];
+  const units: UnitOfWork[] = [];
   const at = { shape: 0, value: 0, size: 0, byte: 0, entry: 0 };
   const number = (): number => shape[at.shape++] ?? 0;
   const value = (): Value => {
@@ -74,9 +74,9 @@ export function unpack(packed: Packed): Unit[] {
       const sql = statements[number()] ?? '';
       const rowCount = number();
       const columns = number();
-      const touches = number();
+      const expectedRows = number();
       const rows = Array.from({ length: rowCount }, () => Array.from({ length: columns }, value));
-      writes.push(touches === ANY ? { sql, rows } : { sql, rows, touches });
+      writes.push(expectedRows === ANY_COUNT ? { sql, rows } : { sql, rows, expectedRows });
     }
     units.push({ writes, journal: journal.slice(at.entry, at.entry + entryCount) });
     at.entry += entryCount;

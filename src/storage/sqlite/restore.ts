@@ -44,7 +44,7 @@ interface Promotion {
   /** The folder that the present database is moved to. Absent: it is removed. */
   readonly keepOld: string | undefined;
   /** Throws when a process has the present database open. */
-  refuseInUse(): void;
+  assertNotInUse(): void;
 }
 
 /**
@@ -58,7 +58,7 @@ interface Promotion {
  */
 export function promoteStaged(staged: string, databaseFile: string, promotion: Promotion): string | undefined {
   const present = PARTS.filter((part) => existsSync(databaseFile + part));
-  const { keepOld, refuseInUse } = promotion;
+  const { keepOld, assertNotInUse } = promotion;
   if (existsSync(`${staged}-wal`))
     throw new StorageError(`${staged} could not be written completely; make room, and run the restore again`);
   try {
@@ -67,7 +67,7 @@ export function promoteStaged(staged: string, databaseFile: string, promotion: P
     renameSync(staged, verifiedName(databaseFile));
     syncDirectory(dirname(databaseFile));
     try {
-      refuseInUse();
+      assertNotInUse();
     } catch (cause) {
       renameSync(verifiedName(databaseFile), staged);
       throw cause;
@@ -90,7 +90,7 @@ export function promoteStaged(staged: string, databaseFile: string, promotion: P
 }
 
 /** Throws when a restore was interrupted while it replaced this database. */
-export function refuseInterruptedRestore(databaseFile: string): void {
+export function assertNoInterruptedRestore(databaseFile: string): void {
   const verified = verifiedName(databaseFile);
   if (!existsSync(verified)) return;
   const advice = `run the same cardvault restore again, or: cardvault restore --from ${verified} --force`;

@@ -4,26 +4,26 @@ import { dirname } from 'node:path';
 import { backup } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import {
+  type CommitResult,
   type Driver,
   isWellFormed,
   MalformedRowError,
-  type Outcome,
   type Row,
   StorageError,
-  type Unit,
+  type UnitOfWork,
   type Value,
 } from '../database.ts';
-import { GroupCommit, type GroupResult } from '../group.ts';
+import { GroupCommit, type GroupResult } from '../group-commit.ts';
 import { readMigrations } from '../migrate.ts';
-import { Connection } from './open.ts';
+import { Connection } from './connection.ts';
 import { pack } from './packing.ts';
-import { refuseInterruptedRestore } from './restore.ts';
-import type { Reply, Request } from './writer.ts';
+import { assertNoInterruptedRestore } from './restore.ts';
+import type { Reply, Request } from './writer-thread.ts';
 
 const USER_ONLY_FILE = 0o600;
 const USER_ONLY_DIRECTORY = 0o700;
 /** One with the writer, one behind it. */
-const GROUPS_ON_THE_WAY = 2;
+const CONCURRENT_GROUPS = 2;
 
 /** The embedded driver: one writer thread with group commit, reads on a connection of the calling thread. */
 export class SqliteDatabase implements Driver {
@@ -35,24 +35,24 @@ export class SqliteDatabase implements Driver {
   #broken: StorageError | undefined;
   #onBroken: (error: StorageError) => void = () => undefined;
   /** Something was erased since the last scrub, or before a crash, of which nobody knows. */
-  #erased = true;
+  #needsScrub = true;
   #closing = false;
 
   constructor(path: string) {
     this.#path = path;
-    refuseInterruptedRestore(path);
+    assertNoInterruptedRestore(path);
     mkdirSync(dirname(path), { recursive: true, mode: USER_ONLY_DIRECTORY });
     // SQLite would make the file readable by others; its log and index files copy this mode.
     if (!existsSync(path)) closeSync(openSync(path, 'a', USER_ONLY_FILE));
-    this.#worker = new Worker(new URL('./writer.ts', import.meta.url), { workerData: { path } });
+    this.#worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: { path } });
     this.#worker.on('message', (reply: Reply) => this.#settle(reply));
     this.#worker.on('error', (error) => this.#breakDown(error.message));
     this.#worker.on('exit', () => this.#breakDown('the writer ended'));
-    this.#group = new GroupCommit((units) => this.#askForGroup(units), GROUPS_ON_THE_WAY);
+    this.#group = new GroupCommit((units) => this.#sendGroup(units), CONCURRENT_GROUPS);
   }
 
-  get waiting(): number {
-    return this.#group.waiting;
+  get queuedUnits(): number {
+    return this.#group.queuedUnits;
   }
 
   /** Told once when the writer is gone: no later write can succeed in this process. */
@@ -65,7 +65,7 @@ export class SqliteDatabase implements Driver {
   async isAlive(): Promise<boolean> {
     try {
       await this.read('select 1 as alive');
-      await this.#ask({ kind: 'ping' });
+      await this.#send({ kind: 'ping' });
       return true;
     } catch {
       return false;
@@ -73,13 +73,13 @@ export class SqliteDatabase implements Driver {
   }
 
   async useJournalKey(key: KeyObject): Promise<void> {
-    await this.#ask({ kind: 'journal-key', key });
+    await this.#send({ kind: 'journal-key', key });
   }
 
   async migrate(clock: () => number): Promise<void> {
-    await this.#ask({ kind: 'migrate', migrations: readMigrations(), now: clock() });
+    await this.#send({ kind: 'migrate', migrations: readMigrations(), now: clock() });
     // A restore may have begun before this process had the file open.
-    refuseInterruptedRestore(this.#path);
+    assertNoInterruptedRestore(this.#path);
   }
 
   async read(sql: string, ...values: readonly Value[]): Promise<Row[]> {
@@ -94,20 +94,20 @@ export class SqliteDatabase implements Driver {
     }
   }
 
-  commit(unit: Unit): Promise<Outcome> {
+  commit(unit: UnitOfWork): Promise<CommitResult> {
     if (this.#closing) return Promise.reject(new StorageError('the database is closed'));
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     if (!isWellFormed(unit)) return Promise.reject(new StorageError('a write is malformed'));
-    return unit.erases === true ? this.#erase(unit) : this.#group.commit(unit);
+    return unit.scrubAfterCommit === true ? this.#commitErasing(unit) : this.#group.commit(unit);
   }
 
   async scrub(): Promise<void> {
-    if (!this.#erased) return;
-    this.#erased = false;
+    if (!this.#needsScrub) return;
+    this.#needsScrub = false;
     try {
-      await this.#ask({ kind: 'scrub' });
+      await this.#send({ kind: 'scrub' });
     } catch (error) {
-      this.#erased = true;
+      this.#needsScrub = true;
       throw error;
     }
   }
@@ -130,28 +130,28 @@ export class SqliteDatabase implements Driver {
     await this.#group.drained();
     this.#closing = true;
     this.#reader?.close();
-    if (this.#broken === undefined) await this.#ask({ kind: 'close' });
+    if (this.#broken === undefined) await this.#send({ kind: 'close' });
     this.#broken ??= new StorageError('the database is closed');
     await this.#worker.terminate();
     for (const { reject } of this.#pending.splice(0)) reject(this.#broken);
   }
 
   // Noted when it has happened: a scrub that was asked for while the unit was on its way came too early for it.
-  async #erase(unit: Unit): Promise<Outcome> {
+  async #commitErasing(unit: UnitOfWork): Promise<CommitResult> {
     try {
       return await this.#group.commit(unit);
     } finally {
-      this.#erased = true;
+      this.#needsScrub = true;
     }
   }
 
-  #askForGroup(units: readonly Unit[]): Promise<readonly GroupResult[]> {
+  #sendGroup(units: readonly UnitOfWork[]): Promise<readonly GroupResult[]> {
     const packed = pack(units);
-    return this.#ask({ kind: 'group', packed }, [packed.bytes.buffer]);
+    return this.#send({ kind: 'group', packed }, [packed.bytes.buffer]);
   }
 
   // The worker answers in order, so the oldest question is the one answered.
-  #ask(request: Request, handedOver: ArrayBuffer[] = []): Promise<readonly GroupResult[]> {
+  #send(request: Request, handedOver: ArrayBuffer[] = []): Promise<readonly GroupResult[]> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     return new Promise((resolve, reject) => {
       this.#worker.postMessage(request, handedOver);

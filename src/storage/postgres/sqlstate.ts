@@ -8,18 +8,18 @@ export const sqlState = (error: unknown): string | undefined => {
 };
 
 /** serialization_failure and deadlock_detected: nothing happened, and the next try may succeed. */
-export const TRY_AGAIN: ReadonlySet<string> = new Set(['40001', '40P01']);
+export const RETRYABLE: ReadonlySet<string> = new Set(['40001', '40P01']);
 
 export const UNIQUE_VIOLATION = '23505';
 
 /** invalid_sql_statement_name: the server knows no prepared statement of this name. */
-export const NEVER_PREPARED = '26000';
+export const UNKNOWN_STATEMENT = '26000';
 
 /** Faults of the database, of which no single unit is the cause: resources, the operator, the system, itself. */
-export const concernsAll = (error: unknown): boolean => /^(53|57|58|XX|F0)/.test(sqlState(error) ?? '');
+export const isServerFault = (error: unknown): boolean => /^(53|57|58|XX|F0)/.test(sqlState(error) ?? '');
 
 /** Whatever is no answer of the server broke the connection; so did an answer that announces its end. */
-export const endsConnection = (error: unknown): boolean => {
+export const breaksConnection = (error: unknown): boolean => {
   const state = sqlState(error);
   return state === undefined || /^57P0[1-5]$|^25P0[34]$|^25006$/.test(state);
 };
@@ -32,7 +32,7 @@ export const isPlanOutdated = (error: unknown): boolean =>
  * A warning that what was committed may not be as safe as it was to be. Told by its code, because its severity is in the
  * server's language. That transaction numbers run out is warned of at every one of them, and not meant.
  */
-export const isAboutCommit = ({
+export const isReplicationWarning = ({
   code = '',
   routine = '',
 }: {
@@ -44,7 +44,7 @@ export const isAboutCommit = ({
 export function describe(error: unknown): string {
   if (error instanceof StorageError) return error.message;
   const state = sqlState(error);
-  if (state !== undefined) return STATES[state] ?? `it answered ${state}`;
+  if (state !== undefined) return DESCRIPTIONS[state] ?? `it answered ${state}`;
   const { code } = error as { code?: unknown };
   if (typeof code === 'string') return code;
   return /timeout/i.test((error as Error).message) ? 'no answer in time' : 'the connection broke';
@@ -57,7 +57,7 @@ export const failure = (error: unknown): StorageError =>
     : new StorageError(`a write failed: ${sqlState(error) ?? (error as Error).name}`);
 
 /** The answers that operators meet, in words. */
-const STATES: Readonly<Record<string, string>> = {
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
   '28P01': 'it refuses the password',
   '28000': 'it refuses the user',
   '3D000': 'there is no such database',

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Turns } from './turns.ts';
+import { ScanQueue } from './scan-queue.ts';
 
 describe('turns', () => {
   it('are taken one after another, each in a turn of the event loop of its own', async () => {
-    const turns = new Turns();
+    const turns = new ScanQueue();
     const seen: string[] = [];
     let loops = 0;
     let isOver = false;
@@ -16,7 +16,7 @@ describe('turns', () => {
     setImmediate(count);
     await Promise.all(
       ['a', 'b', 'c', 'd'].map(async (name) => {
-        await turns.take();
+        await turns.next();
         seen.push(name);
       }),
     );
@@ -25,11 +25,11 @@ describe('turns', () => {
   });
 
   it('do not begin at once, also when nobody else waits', async () => {
-    const turns = new Turns();
+    const turns = new ScanQueue();
     for (let round = 0; round < 3; round++) {
       const seen: string[] = [];
       const other = nextTurn().then(() => seen.push('other work'));
-      await turns.take();
+      await turns.next();
       seen.push('turn');
       await other;
       assert.deepEqual(seen, ['other work', 'turn']);
@@ -37,9 +37,9 @@ describe('turns', () => {
   });
 
   it('of one do not hold up those of another', async () => {
-    const [one, other] = [new Turns(), new Turns()];
+    const [one, other] = [new ScanQueue(), new ScanQueue()];
     const seen: string[] = [];
-    const take = (turns: Turns, name: string) => turns.take().then(() => seen.push(name));
+    const take = (turns: ScanQueue, name: string) => turns.next().then(() => seen.push(name));
     await Promise.all([take(one, 'a'), take(one, 'b'), take(one, 'c'), take(other, 'x')]);
     assert.deepEqual(seen, ['a', 'x', 'b', 'c']);
   });

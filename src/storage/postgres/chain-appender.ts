@@ -1,20 +1,20 @@
 import type { KeyObject } from 'node:crypto';
 import { integer, type JournalEntry, text } from '../database.ts';
-import { emptyHead, extendChains, FIRST_LANE, type Head, type Link, type SealedHead } from '../journal.ts';
+import { type ChainedRecord, emptyHead, extendChains, FIRST_LANE, type Head, type SealedHead } from '../journal.ts';
 import {
+  findRegisterWithout,
   READ_REGISTER,
   REPLACE_REGISTER,
   type RegisteredLane,
-  registerLane,
-  registerWithout,
+  withLane,
 } from '../lane-register.ts';
-import { encodeArray } from './arrays.ts';
 import type { Connection } from './connection.ts';
+import { encodeArray } from './encode-array.ts';
 import { checkedRun, checkedRuns, plain, type Statement, statement } from './statements.ts';
 
 /** Lanes that writers spread over. Two in one lane are no fault: one of them finds out and takes another. */
 const LANES = 64;
-const MAX_REMEMBERED = 10_000;
+const MAX_CACHED = 10_000;
 
 const HEADS = `select account, sequence, hash from journal_heads
   where lane = $1 and account = any($2::text[])`;
@@ -28,18 +28,18 @@ const INSERT_LINK = `insert into journal (lane, sequence, account, environment, 
   values (?, ?, ?, ?, ?, ?, ?)`;
 
 /** What a group adds to the journal: nothing of it counts before the group is committed. */
-export interface Extension {
+export interface ChainExtension {
   /** Fail when another writer is in the lane. */
-  readonly moves: readonly Statement[];
+  readonly checks: readonly Statement[];
   readonly inserts: readonly Statement[];
   readonly heads: readonly SealedHead[];
 }
 
 /** Thrown for a group with which the lane begins: it has to be prepared inside its transaction. */
-export class LaneBegins extends Error {}
+export class LaneStart extends Error {}
 
 /** The chains of the lane that a writer appends to, with their newest heads as far as they are known. */
-export class Chains {
+export class ChainAppender {
   readonly #key: () => KeyObject;
   readonly #pick: (bound: number) => number;
   readonly #heads = new Map<string, Head>();
@@ -57,22 +57,22 @@ export class Chains {
     connection: Connection,
     entries: readonly JournalEntry[],
     { merge, isInTransaction }: { merge: boolean; isInTransaction: boolean },
-  ): Promise<Extension> {
-    await this.#learn(connection, entries);
-    const { links, heads, begun } = extendChains(this.#key(), this.#lane, this.#heads, entries);
-    if (begun !== undefined && !isInTransaction) throw new LaneBegins();
-    const registration = begun === undefined ? [] : await this.#registration(connection, begun);
-    return { moves: [...registration, ...movesOf(heads, merge)], inserts: insertsOf(links, merge), heads };
+  ): Promise<ChainExtension> {
+    await this.#loadHeads(connection, entries);
+    const { records, heads, newLane } = extendChains(this.#key(), this.#lane, this.#heads, entries);
+    if (newLane !== undefined && !isInTransaction) throw new LaneStart();
+    const registration = newLane === undefined ? [] : await this.#registration(connection, newLane);
+    return { checks: [...registration, ...buildChecks(heads, merge)], inserts: buildInserts(records, merge), heads };
   }
 
   async #registration(connection: Connection, lane: RegisteredLane): Promise<Statement[]> {
     const [row] = await connection.run(plain(LOCK_REGISTER, []));
-    const present = registerWithout(lane.lane, this.#key(), row);
-    return present === undefined ? [] : [checkedRun(REPLACE_REGISTER, registerLane(this.#key(), present, lane), 1)];
+    const present = findRegisterWithout(lane.lane, this.#key(), row);
+    return present === undefined ? [] : [checkedRun(REPLACE_REGISTER, withLane(this.#key(), present, lane), 1)];
   }
 
-  committed({ heads }: Extension): void {
-    if (this.#heads.size > MAX_REMEMBERED) this.#heads.clear();
+  committed({ heads }: ChainExtension): void {
+    if (this.#heads.size > MAX_CACHED) this.#heads.clear();
     for (const { account, lane, sequence, hash } of heads) this.#heads.set(account, { account, lane, sequence, hash });
   }
 
@@ -87,7 +87,7 @@ export class Chains {
     this.#lane = FIRST_LANE + this.#pick(LANES);
   }
 
-  async #learn(connection: Connection, entries: readonly JournalEntry[]): Promise<void> {
+  async #loadHeads(connection: Connection, entries: readonly JournalEntry[]): Promise<void> {
     const accounts = new Set(entries.map(({ account }) => account)).add('');
     const unknown = [...accounts].filter((account) => !this.#heads.has(account));
     if (unknown.length === 0) return;
@@ -103,13 +103,13 @@ export class Chains {
 
 const valuesOf = (head: SealedHead) => [head.sequence, head.hash, head.seal] as const;
 
-function movesOf(heads: readonly SealedHead[], merge: boolean): Statement[] {
-  const begun = heads.filter(({ before }) => before.sequence === 0);
+function buildChecks(heads: readonly SealedHead[], merge: boolean): Statement[] {
+  const created = heads.filter(({ before }) => before.sequence === 0);
   const moved = heads.filter(({ before }) => before.sequence > 0);
   return [
     ...checkedRuns(
       INSERT_HEAD,
-      begun.map((head) => [head.account, head.lane, ...valuesOf(head)]),
+      created.map((head) => [head.account, head.lane, ...valuesOf(head)]),
       merge,
     ),
     ...checkedRuns(
@@ -120,7 +120,7 @@ function movesOf(heads: readonly SealedHead[], merge: boolean): Statement[] {
   ];
 }
 
-function insertsOf(links: readonly Link[], merge: boolean): Statement[] {
+function buildInserts(links: readonly ChainedRecord[], merge: boolean): Statement[] {
   const rows = links.map((link) => [
     link.lane,
     link.sequence,

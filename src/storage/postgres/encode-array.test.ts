@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Value } from '../database.ts';
-import { type ElementType, encodeArray, typeOf } from './arrays.ts';
+import { type ElementType, encodeArray, typeOf } from './encode-array.ts';
 
 /** Reads the form that PostgreSQL documents for arrays in binary. */
 function decoded(bytes: Buffer): { oid: number; nulls: boolean; elements: (Buffer | null)[] } {

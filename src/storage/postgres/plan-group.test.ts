@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Unit, Value } from '../database.ts';
-import { planGroup } from './plan.ts';
+import type { UnitOfWork, Value } from '../database.ts';
+import { planGroup } from './plan-group.ts';
 import { statement } from './statements.ts';
 
-const unit = (...writes: [string, Value[][], (number | undefined)?][]): Unit => ({
-  writes: writes.map(([sql, rows, touches]) => (touches === undefined ? { sql, rows } : { sql, rows, touches })),
+const unit = (...writes: [string, Value[][], (number | undefined)?][]): UnitOfWork => ({
+  writes: writes.map(([sql, rows, expectedRows]) =>
+    expectedRows === undefined ? { sql, rows } : { sql, rows, expectedRows },
+  ),
 });
 /** Verb and table of each statement, and how many runs it holds. */
-const shape = (units: readonly Unit[], merge = true): string[] =>
+const shape = (units: readonly UnitOfWork[], merge = true): string[] =>
   planGroup(units, merge).map(({ text, values }) => {
     const [, verb, table] = /(insert into|update|delete from) (\w+)/.exec(text) ?? [];
     return `${verb?.split(' ')[0]} ${table} ${text.includes('unnest') ? values[0] : 1}`;
@@ -59,14 +61,14 @@ describe('the plan of a group', () => {
   });
 
   test('only runs that must touch one row are merged', () => {
-    for (const touches of [undefined, 0, 2]) {
+    for (const expectedRows of [undefined, 0, 2]) {
       const one = unit([
         B,
         [
           [1, 'x'],
           [2, 'y'],
         ],
-        touches,
+        expectedRows,
       ]);
       assert.deepEqual(shape([one, one]), ['update b 1', 'update b 1', 'update b 1', 'update b 1']);
     }

@@ -1,6 +1,6 @@
 import { invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { turnToLook } from './turns.ts';
+import { yieldBeforeScan } from './scan-queue.ts';
 
 /** How long lists are read: a page at a time, and never more rows at once than a named number. */
 export interface Page<Item> {
@@ -11,14 +11,14 @@ export interface Page<Item> {
 }
 
 /** Rows in an order, read on from a place in it. */
-export interface Walk<Row, Item> {
+export interface PageScan<Row, Item> {
   /** `limit` rows behind the last one, fewer only at the end. */
   read(after: Row | undefined, limit: number): Promise<readonly Row[]>;
   /** Undefined when the row is not wanted. */
-  take(row: Row): Promise<Item | undefined> | Item | undefined;
+  accept(row: Row): Promise<Item | undefined> | Item | undefined;
 }
 
-export interface Walked<Row, Item> {
+export interface PageScanResult<Row, Item> {
   readonly items: readonly Item[];
   /** The last row that was looked at; undefined when there was none. */
   readonly last: Row | undefined;
@@ -26,7 +26,7 @@ export interface Walked<Row, Item> {
 }
 
 /** Walks until a page is full, the end is reached, or enough rows were looked at. */
-export async function walk<Row, Item>({ read, take }: Walk<Row, Item>): Promise<Walked<Row, Item>> {
+export async function scanPage<Row, Item>({ read, accept }: PageScan<Row, Item>): Promise<PageScanResult<Row, Item>> {
   const items: Item[] = [];
   let last: Row | undefined;
   for (let looked = 0; looked < LIMITS.rowsPerPage; ) {
@@ -34,14 +34,14 @@ export async function walk<Row, Item>({ read, take }: Walk<Row, Item>): Promise<
     const limit = looked === 0 ? LIMITS.recordsPerPage + 1 : LIMITS.rowsPerScan;
     const rows = await read(last, limit);
     for (const [index, row] of rows.entries()) {
-      const item = await take(row);
+      const item = await accept(row);
       last = row;
       if (item === undefined || items.push(item) < LIMITS.recordsPerPage) continue;
       return { items, last, isEnd: rows.length < limit && index === rows.length - 1 };
     }
     if (rows.length < limit) return { items, last, isEnd: true };
     looked += rows.length;
-    await turnToLook();
+    await yieldBeforeScan();
   }
   return { items, last, isEnd: false };
 }
@@ -49,33 +49,33 @@ export async function walk<Row, Item>({ read, take }: Walk<Row, Item>): Promise<
 type Part = string | number;
 
 /** A place in an order as text that a caller hands back. */
-export const writeCursor = (...parts: readonly Part[]): string =>
+export const encodeCursor = (...parts: readonly Part[]): string =>
   Buffer.from(JSON.stringify(parts), 'utf8').toString('base64url');
 
 /** The parts of a cursor, of which each has to be of the type of its example. Throws `invalid_field`. */
-export function readCursor<const Parts extends readonly Part[]>(
+export function decodeCursor<const Parts extends readonly Part[]>(
   cursor: string,
   ...examples: Parts
 ): { [Index in keyof Parts]: Parts[Index] extends number ? number : string } {
-  const parts = partsOf(cursor);
+  const parts = decodeParts(cursor);
   const fits = parts.length === examples.length && parts.every((part, index) => typeof part === typeof examples[index]);
-  if (!fits) throw refused();
+  if (!fits) throw invalidCursor();
   return parts as { [Index in keyof Parts]: Parts[Index] extends number ? number : string };
 }
 
 /** Any number of parts. Throws `invalid_field`. */
-export function partsOf(cursor: string): Part[] {
-  if (cursor.length > LIMITS.cursorCharacters) throw refused();
+export function decodeParts(cursor: string): Part[] {
+  if (cursor.length > LIMITS.cursorCharacters) throw invalidCursor();
   try {
     const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
     if (Array.isArray(parts) && parts.every(isPart)) return parts;
   } catch {
     // No JSON.
   }
-  throw refused();
+  throw invalidCursor();
 }
 
 const isPart = (part: unknown): part is Part =>
   typeof part === 'string' ? !part.includes('\0') : Number.isSafeInteger(part);
 
-const refused = (): Error => invalid('cursor', 'expected the cursor of a page');
+const invalidCursor = (): Error => invalid('cursor', 'expected the cursor of a page');

@@ -3,25 +3,25 @@ import { Connection, ConnectionLost, type PostgresOptions } from './connection.t
 import type { Statement } from './statements.ts';
 
 /** After a failed attempt to connect, how long everybody is told so at once. Milliseconds. */
-export const REST_MS = 250;
+export const RECONNECT_PAUSE_MS = 250;
 
 /** The newest timeline that was seen by a node: nobody works on an older one any more. */
-export interface Newest {
+export interface TimelineTracker {
   timeline: number;
 }
 
 /** A connection that is made again when it was lost, or its server was replaced. */
-export class Line {
+export class ReconnectingConnection {
   readonly #options: PostgresOptions;
-  readonly #newest: Newest;
+  readonly #timeline: TimelineTracker;
   #connecting: Promise<Connection> | undefined;
   #connection: Connection | undefined;
-  #away: ConnectionLost | undefined;
+  #unavailable: ConnectionLost | undefined;
   #closed = false;
 
-  constructor(options: PostgresOptions, newest: Newest) {
+  constructor(options: PostgresOptions, newest: TimelineTracker) {
     this.#options = options;
-    this.#newest = newest;
+    this.#timeline = newest;
   }
 
   get pending(): number {
@@ -31,9 +31,10 @@ export class Line {
   /** Throws `ConnectionLost` when the database is away. */
   async connection(): Promise<Connection> {
     if (this.#closed) throw new ConnectionLost('the database is closed');
-    if (this.#connection !== undefined && this.#connection.timeline < this.#newest.timeline) this.#connection.destroy();
+    if (this.#connection !== undefined && this.#connection.timeline < this.#timeline.timeline)
+      this.#connection.destroy();
     if (this.#connection !== undefined && !this.#connection.isLost) return this.#connection;
-    if (this.#away !== undefined) throw this.#away;
+    if (this.#unavailable !== undefined) throw this.#unavailable;
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = undefined;
     });
@@ -45,7 +46,7 @@ export class Line {
     try {
       return await (await this.connection()).run(statement);
     } catch (error) {
-      if (!(error instanceof ConnectionLost) || this.#away !== undefined || this.#closed) throw error;
+      if (!(error instanceof ConnectionLost) || this.#unavailable !== undefined || this.#closed) throw error;
       return (await this.connection()).run(statement);
     }
   }
@@ -58,22 +59,22 @@ export class Line {
 
   async #connect(): Promise<Connection> {
     try {
-      const connection = await openNewest(this.#options, this.#newest);
+      const connection = await connectToPrimary(this.#options, this.#timeline);
       this.#connection = connection;
       if (this.#closed) await connection.close();
       return connection;
     } catch (error) {
-      this.#away = error as ConnectionLost;
+      this.#unavailable = error as ConnectionLost;
       setTimeout(() => {
-        this.#away = undefined;
-      }, REST_MS).unref();
+        this.#unavailable = undefined;
+      }, RECONNECT_PAUSE_MS).unref();
       throw error;
     }
   }
 }
 
 /** Throws `ConnectionLost` also when only a server that was replaced is there. */
-export async function openNewest(options: PostgresOptions, newest: Newest): Promise<Connection> {
+export async function connectToPrimary(options: PostgresOptions, newest: TimelineTracker): Promise<Connection> {
   const connection = await Connection.open(options);
   if (connection.timeline < newest.timeline) {
     await connection.close();

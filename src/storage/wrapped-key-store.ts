@@ -10,10 +10,10 @@ const INSERT = `insert into wrapped_keys (${COLUMNS}) values (?, ?, ?, ?, ?, ?, 
 const RESERVE = 'update wrapped_keys set reserved = ? where account = ? and id = ? and reserved = ?';
 
 /** Conflicts when the database has one of these versions already. */
-export const insertKeys = (keys: readonly WrappedKey[]): Write => ({
+export const insertWrappedKeys = (keys: readonly WrappedKey[]): Write => ({
   sql: INSERT,
   rows: keys.map(valuesOf),
-  touches: 1,
+  expectedRows: 1,
 });
 
 const valuesOf = (key: WrappedKey): Value[] => {
@@ -29,7 +29,7 @@ export function wrappedKeyStore(database: Database): WrappedKeyStore {
     (await database.read(FIND_BY_ID, id)).map(wrappedKey)[0];
 
   const insert = async (key: WrappedKey): Promise<boolean> =>
-    (await database.commit({ account: key.account, writes: [insertKeys([key])] })).committed;
+    (await database.commit({ account: key.account, writes: [insertWrappedKeys([key])] })).committed;
 
   const reserve = async ({ account, id, reserved }: WrappedKey, to: number): Promise<boolean> =>
     (await database.commit({ account, writes: [write(RESERVE, [to, account, id, reserved], 1)] })).committed;
@@ -54,11 +54,11 @@ const wrappedKey = (row: Row): WrappedKey => ({
 
 /** Does the database depend on a root key already? */
 /** Whether any table of the vault has a row. Keys are in the first commit of a vault, so rows without keys mean that these were removed. */
-export async function holdsRows(database: Database): Promise<boolean> {
+export async function hasRows(database: Database): Promise<boolean> {
   for (const { name } of VAULT_TABLES)
     if ((await database.read(`select 1 as held from ${name} limit 1`)).length > 0) return true;
   return false;
 }
 
-export const holdsKeys = async (database: Database): Promise<boolean> =>
+export const hasWrappedKeys = async (database: Database): Promise<boolean> =>
   (await database.read('select 1 as held from wrapped_keys limit 1')).length > 0;

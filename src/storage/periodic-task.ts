@@ -14,25 +14,25 @@ export interface Sweep {
 }
 
 /** Other work that is due each time round. */
-export interface Chore {
+export interface PeriodicWork {
   readonly kind: string;
   run(): Promise<void>;
 }
 
-export const SWEEP_EVERY_MS = 5 * SECOND;
+export const SWEEP_INTERVAL_MS = 5 * SECOND;
 
 /**
  * Removes what has had its time. Nothing depends on when: expired records are not served, whatever the sweeper does. Any
  * number of nodes may sweep at once; a turn saves all but one of them the work.
  */
-export class Sweeper {
+export class PeriodicTask {
   readonly #every: number;
   readonly #sweeps: readonly Sweep[];
-  readonly #chores: readonly Chore[];
+  readonly #work: readonly PeriodicWork[];
   readonly #time: TrustedTime;
-  readonly #isOurTurn: () => Promise<boolean>;
-  readonly #removed: (kind: string, count: number) => void;
-  readonly #failed: (kind: string, error: unknown) => void;
+  readonly #holdsLease: () => Promise<boolean>;
+  readonly #onRemoved: (kind: string, count: number) => void;
+  readonly #onError: (kind: string, error: unknown) => void;
   /** How often in a row each kind has failed. */
   readonly #failures = new Map<string, number>();
   #cancel: () => void = () => undefined;
@@ -44,27 +44,27 @@ export class Sweeper {
     every: number;
     sweeps: readonly Sweep[];
     /** Done after the sweeps. */
-    chores: readonly Chore[];
+    work: readonly PeriodicWork[];
     /** Asked before each call of a sweep; rounds wait by its timers. */
     time: TrustedTime;
     /** Asked before each round; absent: always. */
-    isOurTurn?: () => Promise<boolean>;
-    removed: (kind: string, count: number) => void;
+    holdsLease?: () => Promise<boolean>;
+    onRemoved: (kind: string, count: number) => void;
     /** Told at the first failure of a kind in a row, and then ever less often. */
-    failed: (kind: string, error: unknown) => void;
+    onError: (kind: string, error: unknown) => void;
   }) {
     this.#every = options.every;
     this.#sweeps = options.sweeps;
-    this.#chores = options.chores;
+    this.#work = options.work;
     this.#time = options.time;
-    this.#isOurTurn = options.isOurTurn ?? (() => Promise.resolve(true));
-    this.#removed = options.removed;
-    this.#failed = options.failed;
+    this.#holdsLease = options.holdsLease ?? (() => Promise.resolve(true));
+    this.#onRemoved = options.onRemoved;
+    this.#onError = options.onError;
   }
 
   start(): void {
     this.#cancel = this.#time.after(this.#every, () => {
-      this.#running = this.sweep().finally(() => {
+      this.#running = this.runOnce().finally(() => {
         if (!this.#stopped) this.start();
       });
     });
@@ -76,19 +76,19 @@ export class Sweeper {
     await this.#running;
   }
 
-  async sweep(): Promise<void> {
-    if (!(await this.#try('turn', this.#isOurTurn))) return;
-    for (const sweep of this.#sweeps) await this.#try(sweep.kind, () => this.#run(sweep));
-    for (const { kind, run } of this.#chores) await this.#try(kind, run);
+  async runOnce(): Promise<void> {
+    if (!(await this.#try('turn', this.#holdsLease))) return;
+    for (const runOnce of this.#sweeps) await this.#try(runOnce.kind, () => this.#run(runOnce));
+    for (const { kind, run } of this.#work) await this.#try(kind, run);
   }
 
-  async #run(sweep: Sweep): Promise<void> {
+  async #run(runOnce: Sweep): Promise<void> {
     while (!this.#stopped) {
       // Compared each time: the clock may have jumped since the last call.
       const now = this.#time.trustedNow();
-      const removed = now === undefined ? 0 : await sweep.run(now);
-      if (removed === 0) return;
-      this.#removed(sweep.kind, removed);
+      const onRemoved = now === undefined ? 0 : await runOnce.run(now);
+      if (onRemoved === 0) return;
+      this.#onRemoved(runOnce.kind, onRemoved);
     }
   }
 
@@ -100,11 +100,11 @@ export class Sweeper {
     } catch (error) {
       const failures = (this.#failures.get(kind) ?? 0) + 1;
       this.#failures.set(kind, failures);
-      if (isWorthTelling(failures)) this.#failed(kind, error);
+      if (isPowerOfTwo(failures)) this.#onError(kind, error);
       return undefined;
     }
   }
 }
 
 /** What goes on failing is told the first time and whenever the number of times has doubled: a long outage fills no log. */
-export const isWorthTelling = (times: number): boolean => Number.isInteger(Math.log2(times));
+export const isPowerOfTwo = (times: number): boolean => Number.isInteger(Math.log2(times));

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { LIMITS } from '../kernel/limits.ts';
-import { StorageError, type Unit, write } from './database.ts';
-import { GroupCommit, type GroupResult } from './group.ts';
+import { StorageError, type UnitOfWork, write } from './database.ts';
+import { GroupCommit, type GroupResult } from './group-commit.ts';
 
 const SQL = 'insert';
-const unit = (name: string, rows = 1): Unit => ({ writes: [{ sql: SQL, rows: Array(rows).fill([name]) }] });
-const nameOf = ({ writes }: Unit): string => String(writes[0]?.rows[0]?.[0]);
+const unit = (name: string, rows = 1): UnitOfWork => ({ writes: [{ sql: SQL, rows: Array(rows).fill([name]) }] });
+const nameOf = ({ writes }: UnitOfWork): string => String(writes[0]?.rows[0]?.[0]);
 const COMMITTED = { committed: true } as const;
 
 /** A sink that says nothing until it is told to. */
 function slowSink() {
   const groups: { names: string[]; finish(result?: GroupResult): void; fail(error: Error): void }[] = [];
-  const send = (units: Unit[]): Promise<readonly GroupResult[]> => {
+  const send = (units: UnitOfWork[]): Promise<readonly GroupResult[]> => {
     const { promise, resolve, reject } = Promise.withResolvers<readonly GroupResult[]>();
     groups.push({
       names: units.map(nameOf),
@@ -73,18 +73,18 @@ describe('group commit', () => {
       await nextRound();
     }
     assert.ok(sink.groups.length < 10, `${sink.groups.length} groups for 100 units is no gathering`);
-    assert.ok(group.waiting > 50);
+    assert.ok(group.queuedUnits > 50);
     await sink.finishAll();
     await Promise.all(outcomes);
     assert.deepEqual(
       sink.groups.flatMap((each) => each.names),
       names,
     );
-    assert.equal(group.waiting, 0);
+    assert.equal(group.queuedUnits, 0);
   });
 
   test('each unit gets its own result', async () => {
-    const answer = (each: Unit): GroupResult => {
+    const answer = (each: UnitOfWork): GroupResult => {
       const index = Number(nameOf(each));
       return index % 3 === 0 ? { error: `fault ${index}` } : { committed: false, write: index, row: index + 1 };
     };
@@ -144,7 +144,7 @@ describe('group commit', () => {
     const accepted: Promise<unknown>[] = [];
     let refused: unknown;
     while (refused === undefined && accepted.length < 2 * LIMITS.queuedUnits) {
-      const full = group.waiting >= LIMITS.queuedUnits;
+      const full = group.queuedUnits >= LIMITS.queuedUnits;
       const outcome = group.commit(unit('x'));
       if (full) refused = await outcome.catch((error: unknown) => error);
       else accepted.push(outcome);
@@ -152,12 +152,12 @@ describe('group commit', () => {
     assert.ok(refused instanceof StorageError);
     assert.match(refused.message, /too many/);
     assert.ok(accepted.length >= LIMITS.queuedUnits);
-    assert.equal(group.waiting, LIMITS.queuedUnits);
+    assert.equal(group.queuedUnits, LIMITS.queuedUnits);
     await rounds();
     await sink.finishAll();
     assert.equal((await Promise.all(accepted)).length, accepted.length);
     assert.equal(sink.groups.flatMap(({ names }) => names).length, accepted.length);
-    assert.equal(group.waiting, 0);
+    assert.equal(group.queuedUnits, 0);
     const later = group.commit(unit('later'));
     await rounds();
     sink.groups.at(-1)?.finish();

@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { GroupResult } from '../group.ts';
+import type { GroupResult } from '../group-commit.ts';
 import type { Migration } from '../migrate.ts';
 import { applyMigrations } from './apply-migrations.ts';
+import { BUSY_TIMEOUT_MS, Connection } from './connection.ts';
 import { writeGroup } from './group-writer.ts';
-import { BUSY_TIMEOUT_MS, Connection } from './open.ts';
 import { type Packed, unpack } from './packing.ts';
 
 /** The writer thread: the only place of the process that writes to the file, so that nothing else waits for the disk. */
@@ -23,9 +23,9 @@ const connection = new Connection(path, { readOnly: false });
 let journalKey: KeyObject | undefined;
 /** As with a full disk: only a write that succeeds shows that it is over. */
 let lastGroupFailed = false;
-const TRY_A_WRITE = 'insert into heartbeat (id, beats) values (1, 1) on conflict (id) do update set beats = beats + 1';
+const PROBE_WRITE = 'insert into heartbeat (id, beats) values (1, 1) on conflict (id) do update set beats = beats + 1';
 
-function answer(request: Request): readonly GroupResult[] {
+function handle(request: Request): readonly GroupResult[] {
   switch (request.kind) {
     case 'group': {
       lastGroupFailed = true;
@@ -43,7 +43,7 @@ function answer(request: Request): readonly GroupResult[] {
       scrub();
       return [];
     case 'ping':
-      if (lastGroupFailed) connection.database.exec(TRY_A_WRITE);
+      if (lastGroupFailed) connection.database.exec(PROBE_WRITE);
       lastGroupFailed = false;
       return [];
     case 'close':
@@ -69,7 +69,7 @@ function scrub(): void {
 parentPort?.on('message', (request: Request) => {
   let reply: Reply;
   try {
-    reply = { results: answer(request) };
+    reply = { results: handle(request) };
   } catch (error) {
     // SQLite's texts name tables and files, never values.
     reply = { error: error instanceof Error ? error.message : 'the writer failed' };

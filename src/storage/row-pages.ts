@@ -3,7 +3,7 @@ import { type Database, integer, type Row, StorageError, type Value } from './da
 import type { Kind, Table } from './table.ts';
 
 /** Rows in the order of their keys, a page at a time; each row has its values in the order of the table's columns. */
-export type Page = readonly (readonly Value[])[];
+export type RowPage = readonly (readonly Value[])[];
 
 /** A page has at most so many rows, a power of two, and so many bytes unless one row alone has more. */
 const PAGE_ROWS = 1024;
@@ -12,28 +12,28 @@ const PAGE_BYTES = 1024 * 1024;
 const list = (names: readonly string[]): string => names.join(', ');
 
 /** `values`: of the key behind which the page begins; without them it is the first one. */
-const behind = ({ key }: Table, values: readonly Value[] | undefined): string =>
+const afterKey = ({ key }: Table, values: readonly Value[] | undefined): string =>
   values === undefined ? '' : ` where (${list(key)}) > (${list(key.map(() => '?'))})`;
 
 /** The limit is part of the text, so that every database plans for a few rows out of an index. */
 const pageSql = (table: Table, what: string, after: readonly Value[] | undefined, limit: number): string =>
-  `select ${what} from ${table.name}${behind(table, after)} order by ${list(table.key)} limit ${limit}`;
+  `select ${what} from ${table.name}${afterKey(table, after)} order by ${list(table.key)} limit ${limit}`;
 
-const columnsOf = ({ columns }: Table): [string, Kind][] => Object.entries(columns);
+const listColumns = ({ columns }: Table): [string, Kind][] => Object.entries(columns);
 
 /** Of all texts and bytes of a row. */
 const sizeSql = (table: Table): string =>
-  columnsOf(table)
+  listColumns(table)
     .filter(([, kind]) => kind !== 'integer')
     .map(([name]) => `coalesce(octet_length(${name}), 0)`)
     .join(' + ');
 
 /** All rows behind a key. What does not arrive as the database holds it is an error. */
-export async function* pagesOf(
+export async function* readPages(
   database: Database,
   table: Table,
   begin?: readonly Value[],
-): AsyncGenerator<Page, void, undefined> {
+): AsyncGenerator<RowPage, void, undefined> {
   const names = Object.keys(table.columns);
   const places = table.key.map((name) => names.indexOf(name));
   let after = begin;
@@ -42,7 +42,7 @@ export async function* pagesOf(
     const sizes = found.map((row) => integer(row, 'size'));
     if (sizes.length === 0) return;
     const rows = await database.read(pageSql(table, list(names), after, limitFor(sizes)), ...(after ?? []));
-    const page = rows.map((row, index) => valuesOf(table, row, sizes[index]));
+    const page = rows.map((row, index) => toValues(table, row, sizes[index]));
     const last = page.at(-1);
     // Its sizes were read a moment ago.
     if (last === undefined) throw new StorageError(`table ${table.name} is being changed`);
@@ -63,9 +63,9 @@ function limitFor(sizes: readonly number[]): number {
   return 2 ** Math.floor(Math.log2(Math.max(fit, 1)));
 }
 
-function valuesOf(table: Table, row: Row, size: number | undefined): Value[] {
+function toValues(table: Table, row: Row, size: number | undefined): Value[] {
   let bytes = 0;
-  const values = columnsOf(table).map(([name, kind]) => {
+  const values = listColumns(table).map(([name, kind]) => {
     const value = row[name];
     if (value === undefined || !isOfKind(value, kind))
       throw new StorageError(`table ${table.name}, column ${name}: expected ${kind}`);
@@ -90,18 +90,22 @@ const sizeOf = (value: Value): number => {
 };
 
 /** What of a table must be the same in every copy of it. */
-export interface Digest {
+export interface TableDigest {
   readonly rows: number;
   /** Hexadecimal, over all rows in the order of their keys. */
   readonly sha256: string;
 }
 
 /** `progress` is told how many rows were read since it was told the last time. */
-export async function digestOf(database: Database, table: Table, progress: (rows: number) => void): Promise<Digest> {
+export async function digestTable(
+  database: Database,
+  table: Table,
+  progress: (rows: number) => void,
+): Promise<TableDigest> {
   const sha256 = createHash('sha256');
   let rows = 0;
-  for await (const page of pagesOf(database, table)) {
-    sha256.update(encoded(page));
+  for await (const page of readPages(database, table)) {
+    sha256.update(encodePage(page));
     rows += page.length;
     progress(page.length);
   }
@@ -113,7 +117,7 @@ const HEADER_BYTES = 5;
 const TAGS = { null: 0x6e, text: 0x74, integer: 0x69, blob: 0x62 };
 
 /** Each value as its kind, its length and its bytes (of a number: its digits), so that no two pages are encoded alike. */
-function encoded(page: Page): Buffer {
+function encodePage(page: RowPage): Buffer {
   const size = page.reduce((sum, row) => row.reduce<number>((bytes, v) => bytes + HEADER_BYTES + sizeOf(v), sum), 0);
   const buffer = Buffer.allocUnsafe(size);
   let at = 0;

@@ -10,7 +10,7 @@ const GROUP_WRITES_FOLDER = 0o2770;
 
 interface Sharing {
   /** Creates the file when there is none, so that SQLite creates its log and its index with the mode of a shared one. */
-  readonly make: boolean;
+  readonly createIfMissing: boolean;
   /** Shares the folder of the database too. */
   readonly folder: boolean;
 }
@@ -20,9 +20,9 @@ interface Sharing {
  *
  * This process must not have the database open: closing any other handle of a file ends the locks that SQLite holds on it.
  */
-export function shareDatabase(file: string, group: number, { make, folder }: Sharing): void {
+export function shareDatabase(file: string, group: number, { createIfMissing, folder }: Sharing): void {
   const directory = dirname(file);
-  if (make) {
+  if (createIfMissing) {
     mkdirSync(directory, { recursive: true, mode: USER_ONLY_DIRECTORY });
     if (!existsSync(file)) closeSync(openSync(file, 'a', USER_ONLY_FILE));
   }
