@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { prettyJson } from '../console/web/src/pages/capture/pretty-json.ts';
-import { partsOf } from '../console/web/src/pages/captures/duration.ts';
-import { isAnyWide, joined, readPasted } from '../console/web/src/pages/keys/allow-list.ts';
-import { addressFault, NEW_KEY, traitsOf, valuesOf } from '../console/web/src/pages/keys/key-values.ts';
-import { isNetwork, meaningOf } from '../console/web/src/pages/keys/network.ts';
-import { GROUPS, isPreset, PRESETS, permissionsOf } from '../console/web/src/pages/keys/permissions.ts';
-import { commandsFor } from '../console/web/src/pages/onboarding/commands.ts';
-import { faultOf, searchOf } from '../console/web/src/pages/tokens/search.ts';
+import { formatJson } from '../console/web/src/pages/capture/format-json.ts';
+import { splitDuration } from '../console/web/src/pages/captures/duration.ts';
+import { hasWideNetwork, mergeEntries, parseList } from '../console/web/src/pages/keys/allow-list.ts';
+import { findAddressFault, NEW_KEY, toFormValues, toKeyAttributes } from '../console/web/src/pages/keys/key-values.ts';
+import { isNetwork, parseNetwork } from '../console/web/src/pages/keys/network.ts';
+import { GROUPS, isPresetChosen, listPermissions, PRESETS } from '../console/web/src/pages/keys/permissions.ts';
+import { buildCommands } from '../console/web/src/pages/onboarding/commands.ts';
+import { findFault, toSearch } from '../console/web/src/pages/tokens/search.ts';
 import { readCidr } from '../src/accounts/allow-list.ts';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
 
@@ -34,26 +34,26 @@ describe('an allow-list as people type it', () => {
   });
 
   it('knows what stands for the whole internet', () => {
-    assert.ok(meaningOf('0.0.0.0/0')?.isEverywhere);
-    assert.ok(meaningOf(' ::/0 ')?.isEverywhere);
-    assert.ok(!meaningOf('10.0.0.0/8')?.isEverywhere);
-    assert.equal(meaningOf('nonsense/0'), undefined);
+    assert.ok(parseNetwork('0.0.0.0/0')?.isEverywhere);
+    assert.ok(parseNetwork(' ::/0 ')?.isEverywhere);
+    assert.ok(!parseNetwork('10.0.0.0/8')?.isEverywhere);
+    assert.equal(parseNetwork('nonsense/0'), undefined);
   });
 
   it('knows very wide networks, and how many addresses those of IPv4 have', () => {
     const rows = (...all: string[]) => all.map((cidr) => ({ cidr, note: '' }));
-    assert.ok(isAnyWide(rows('10.0.0.0/8', '64.0.0.0/7')));
-    assert.ok(isAnyWide(rows('2001::/31')));
-    assert.ok(!isAnyWide(rows('10.0.0.0/8', '2001:db8::/32', '203.0.113.7', '::1', 'nonsense', '')));
-    assert.equal(meaningOf('64.0.0.0/7')?.addresses, 2 ** 25);
-    assert.equal(meaningOf('203.0.113.7')?.addresses, 1);
-    assert.equal(meaningOf('2001::/31')?.addresses, undefined);
+    assert.ok(hasWideNetwork(rows('10.0.0.0/8', '64.0.0.0/7')));
+    assert.ok(hasWideNetwork(rows('2001::/31')));
+    assert.ok(!hasWideNetwork(rows('10.0.0.0/8', '2001:db8::/32', '203.0.113.7', '::1', 'nonsense', '')));
+    assert.equal(parseNetwork('64.0.0.0/7')?.addresses, 2 ** 25);
+    assert.equal(parseNetwork('203.0.113.7')?.addresses, 1);
+    assert.equal(parseNetwork('2001::/31')?.addresses, undefined);
   });
 
   it('tells what a network means of which more was typed than counts', () => {
     const meant = (text: string) => {
-      const { network, isCut } = meaningOf(text) ?? {};
-      return [network, isCut];
+      const { network, hasHostBits } = parseNetwork(text) ?? {};
+      return [network, hasHostBits];
     };
     assert.deepEqual(meant('10.9.9.9/8'), ['10.0.0.0/8', true]);
     assert.deepEqual(meant('10.0.0.0/8'), ['10.0.0.0/8', false]);
@@ -66,24 +66,24 @@ describe('an allow-list as people type it', () => {
 
   it('reads many lines with notes, and tells the lines that are none', () => {
     const text = '203.0.113.7  shop server\n\n# office\n198.51.100.0/24, office; 2nd floor\r\nnonsense\n::1';
-    assert.deepEqual(readPasted(text), {
+    assert.deepEqual(parseList(text), {
       rows: [
         { cidr: '203.0.113.7', note: 'shop server' },
         { cidr: '198.51.100.0/24', note: 'office; 2nd floor' },
         { cidr: '::1', note: '' },
       ],
-      bad: [5],
+      invalidLines: [5],
     });
   });
 
   it('reads several networks in one line, and no line of which nobody can tell what is meant', () => {
     const text = '10.0.0.0/8, 10.9.9.9\n::1 ::2;::3 \n10.0.0.1 10.0.0.2 was it before\n10.0.0.3 (10.0.0.4 before)';
-    assert.deepEqual(readPasted(text), {
+    assert.deepEqual(parseList(text), {
       rows: [
         ...['10.0.0.0/8', '10.9.9.9', '::1', '::2', '::3'].map((cidr) => ({ cidr, note: '' })),
         { cidr: '10.0.0.3', note: '(10.0.0.4 before)' },
       ],
-      bad: [3],
+      invalidLines: [3],
     });
   });
 
@@ -96,7 +96,7 @@ describe('an allow-list as people type it', () => {
       { cidr: '::1', note: 'new' },
       { cidr: '::2', note: '' },
     ];
-    assert.deepEqual(joined(rows, added), [
+    assert.deepEqual(mergeEntries(rows, added), [
       { cidr: '::1', note: 'old' },
       { cidr: '::2', note: '' },
     ]);
@@ -104,7 +104,7 @@ describe('an allow-list as people type it', () => {
 
   it('tells rows that are none, and those that are there already', () => {
     const rows = ['::1', '', 'x', '::1', ' '].map((cidr) => ({ cidr, note: '' }));
-    const faults = rows.map((_, index) => addressFault(rows, index));
+    const faults = rows.map((_, index) => findAddressFault(rows, index));
     assert.deepEqual(faults, [undefined, undefined, 'address', 'twice', undefined]);
   });
 });
@@ -127,27 +127,28 @@ describe('the form of a key', () => {
   } as const;
 
   it('sends what was not touched as it was', () => {
-    assert.deepEqual(traitsOf(valuesOf(key), NOW, key.expires_at), {
+    assert.deepEqual(toKeyAttributes(toFormValues(key), NOW, key.expires_at), {
       name: 'shop',
       description: '',
       permissions: ['tokens:create'],
       allow_list: [{ cidr: '::1', note: 'here' }],
       expires_at: '2027-01-01T00:00:00.000Z',
     });
-    assert.equal(traitsOf(valuesOf({ ...key, expires_at: null }), NOW, null).expires_at, undefined);
+    assert.equal(toKeyAttributes(toFormValues({ ...key, expires_at: null }), NOW, null).expires_at, undefined);
   });
 
   it('counts days from now, and takes a day to its end where the person is', () => {
-    const ends = (expiry: 'd30' | 'date', date = '') => traitsOf({ ...NEW_KEY, expiry, date }, NOW, null).expires_at;
+    const ends = (expiry: 'd30' | 'date', date = '') =>
+      toKeyAttributes({ ...NEW_KEY, expiry, date }, NOW, null).expires_at;
     assert.equal(ends('d30'), '2026-12-22T10:00:00.000Z');
     assert.equal(ends('date', '2026-12-31'), new Date(2026, 11, 31, 23, 59, 59, 999).toISOString());
   });
 
   it('has every permission in one group, and presets that are told apart', () => {
-    assert.deepEqual(GROUPS.flatMap(permissionsOf).sort(), [...PERMISSIONS].sort());
+    assert.deepEqual(GROUPS.flatMap(listPermissions).sort(), [...PERMISSIONS].sort());
     for (const preset of ['all', 'store', 'payments', 'read', 'none'] as const) {
       const same = (['all', 'store', 'payments', 'read', 'none'] as const).filter((each) =>
-        isPreset(each, PRESETS[preset]),
+        isPresetChosen(each, PRESETS[preset]),
       );
       assert.deepEqual(same, [preset]);
     }
@@ -158,63 +159,64 @@ describe('the form of a key', () => {
 
 describe('searching for tokens', () => {
   it('takes digits with the blanks between them', () => {
-    assert.deepEqual(searchOf('bin', ' 4111 11'), { by: 'bin', value: '411111' });
-    assert.deepEqual(searchOf('tag', ' two words '), { by: 'tag', value: 'two words' });
+    assert.deepEqual(toSearch('bin', ' 4111 11'), { by: 'bin', value: '411111' });
+    assert.deepEqual(toSearch('tag', ' two words '), { by: 'tag', value: 'two words' });
   });
 
   it('sends no whole card number where digits of one are expected, and a whole token or tag', () => {
-    for (const by of ['last_four', 'bin'] as const) assert.equal(faultOf(searchOf(by, '4111 1111 1111 1111')), 'card');
-    for (const by of ['token', 'tag'] as const) assert.equal(faultOf(searchOf(by, '4111111111111111')), undefined);
+    for (const by of ['last_four', 'bin'] as const)
+      assert.equal(findFault(toSearch(by, '4111 1111 1111 1111')), 'card');
+    for (const by of ['token', 'tag'] as const) assert.equal(findFault(toSearch(by, '4111111111111111')), undefined);
   });
 
   it('says what does not fit before it is sent', () => {
-    assert.equal(faultOf(searchOf('token', '  ')), 'empty');
-    assert.equal(faultOf(searchOf('last_four', '123')), 'last_four');
-    assert.equal(faultOf(searchOf('bin', '1234567')), 'bin');
-    assert.equal(faultOf(searchOf('bin', '12345678')), undefined);
-    assert.equal(faultOf(searchOf('tag', 'x'.repeat(256))), 'long');
+    assert.equal(findFault(toSearch('token', '  ')), 'empty');
+    assert.equal(findFault(toSearch('last_four', '123')), 'last_four');
+    assert.equal(findFault(toSearch('bin', '1234567')), 'bin');
+    assert.equal(findFault(toSearch('bin', '12345678')), undefined);
+    assert.equal(findFault(toSearch('tag', 'x'.repeat(256))), 'long');
   });
 });
 
 describe('a capture', () => {
   it('shows its additional information over lines and changes nothing of it', () => {
     assert.equal(
-      prettyJson('{"a":[1,{}],"b":"x, {y}: \\"z\\""}'),
+      formatJson('{"a":[1,{}],"b":"x, {y}: \\"z\\""}'),
       '{\n  "a": [\n    1,\n    {}\n  ],\n  "b": "x, {y}: \\"z\\""\n}',
     );
     fc.assert(
       fc.property(fc.jsonValue(), (value) =>
-        assert.deepEqual(JSON.parse(prettyJson(JSON.stringify(value))), JSON.parse(JSON.stringify(value))),
+        assert.deepEqual(JSON.parse(formatJson(JSON.stringify(value))), JSON.parse(JSON.stringify(value))),
       ),
     );
   });
 
   it('loses no digit of a long number, and lets no sign turn the text', () => {
-    assert.equal(prettyJson('[12345678901234567890.10]'), '[\n  12345678901234567890.10\n]');
-    assert.equal(prettyJson('"\u202eabc"'), '"\\u202eabc"');
+    assert.equal(formatJson('[12345678901234567890.10]'), '[\n  12345678901234567890.10\n]');
+    assert.equal(formatJson('"\u202eabc"'), '"\\u202eabc"');
   });
 
   it('counts down in its two greatest units', () => {
-    assert.deepEqual(partsOf(90_061_000), [
+    assert.deepEqual(splitDuration(90_061_000), [
       ['day', 1],
       ['hour', 1],
     ]);
-    assert.deepEqual(partsOf(3_600_000), [
+    assert.deepEqual(splitDuration(3_600_000), [
       ['hour', 1],
       ['minute', 0],
     ]);
-    assert.deepEqual(partsOf(61_999), [
+    assert.deepEqual(splitDuration(61_999), [
       ['minute', 1],
       ['second', 1],
     ]);
-    assert.deepEqual(partsOf(59_999), [['second', 59]]);
-    assert.deepEqual(partsOf(999), [['second', 0]]);
+    assert.deepEqual(splitDuration(59_999), [['second', 59]]);
+    assert.deepEqual(splitDuration(999), [['second', 0]]);
   });
 });
 
 describe('the commands of the first steps', () => {
   it('hold bodies that are JSON, and no key', () => {
-    const { card, capture, payment } = commandsFor('curl https://vault.example', 2031);
+    const { card, capture, payment } = buildCommands('curl https://vault.example', 2031);
     for (const command of [card, capture, payment]) {
       assert.match(command, /^curl https:\/\/vault\.example\//);
       assert.match(command, /-H "x-api-key: \$KEY"/);

@@ -1,54 +1,54 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { scaleFor } from '../console/web/src/pages/overview/series.ts';
-import { placesOf, readAmount } from '../console/web/src/pages/payments/amount.ts';
-import { faultPlace } from '../console/web/src/pages/workbench/fault-place.ts';
-import { asSettings, settingAtFault, withChange } from '../console/web/src/parts/setting-changes.ts';
+import { computeScale } from '../console/web/src/pages/overview/series.ts';
+import { countDecimals, parseAmount } from '../console/web/src/pages/payments/amount.ts';
+import { locateFault } from '../console/web/src/pages/workbench/fault-location.ts';
+import { findFaultySetting, toSettings, withChange } from '../console/web/src/parts/setting-changes.ts';
 
 describe('an amount that a person types', () => {
   it('is taken with point or comma, and gets all places of the currency', () => {
     for (const typed of ['5', '5.0', '5,00', ' 05.00 '])
-      assert.deepEqual(readAmount(typed, '12.50'), { amount: '5.00' });
-    assert.deepEqual(readAmount('900', '1000'), { amount: '900' });
-    assert.deepEqual(readAmount('0.001', '1.000'), { amount: '0.001' });
+      assert.deepEqual(parseAmount(typed, '12.50'), { amount: '5.00' });
+    assert.deepEqual(parseAmount('900', '1000'), { amount: '900' });
+    assert.deepEqual(parseAmount('0.001', '1.000'), { amount: '0.001' });
   });
 
   it('may be the most there is and not a minor unit above', () => {
-    assert.deepEqual(readAmount('12.50', '12.50'), { amount: '12.50' });
-    assert.deepEqual(readAmount('12.51', '12.50'), { fault: 'tooMuch' });
-    assert.deepEqual(readAmount('999999999999.99', '999999999999.98'), { fault: 'tooMuch' });
+    assert.deepEqual(parseAmount('12.50', '12.50'), { amount: '12.50' });
+    assert.deepEqual(parseAmount('12.51', '12.50'), { fault: 'tooMuch' });
+    assert.deepEqual(parseAmount('999999999999.99', '999999999999.98'), { fault: 'tooMuch' });
   });
 
   it('is never guessed: a mark of thousands, a sign, an exponent and too many places are refused', () => {
     for (const typed of ['1,000', '1.000', '1,000.00', '-5', '5e3', '5.001', '', '.5', '5.', '5 000', '٥'])
-      assert.deepEqual(readAmount(typed, '9999.00'), { fault: 'form' }, typed);
-    assert.deepEqual(readAmount('5.0', '1000'), { fault: 'form' });
+      assert.deepEqual(parseAmount(typed, '9999.00'), { fault: 'form' }, typed);
+    assert.deepEqual(parseAmount('5.0', '1000'), { fault: 'form' });
   });
 
   it('is above zero', () => {
-    for (const typed of ['0', '0.00', '000']) assert.deepEqual(readAmount(typed, '12.50'), { fault: 'zero' });
+    for (const typed of ['0', '0.00', '000']) assert.deepEqual(parseAmount(typed, '12.50'), { fault: 'zero' });
   });
 
   it('knows the places of the currency by what the service writes', () => {
-    assert.deepEqual(['12.50', '1000', '1.000'].map(placesOf), [2, 0, 3]);
+    assert.deepEqual(['12.50', '1000', '1.000'].map(countDecimals), [2, 0, 3]);
   });
 });
 
 describe('the scale of a chart', () => {
   it('goes in at most four round steps from nothing to what no bar is above', () => {
-    const ends = [1, 3, 4, 5, 10, 11, 489, 1000, 1001].map((most) => [most, scaleFor(most)] as const);
+    const ends = [1, 3, 4, 5, 10, 11, 489, 1000, 1001].map((most) => [most, computeScale(most)] as const);
     for (const [most, ticks] of ends) {
       const [last = 0, before = 0] = [ticks.at(-1), ticks.at(-2)];
       assert.ok(last >= most && before < most && ticks.length <= 5 && ticks[0] === 0, `${most}: ${ticks.join(' ')}`);
     }
-    assert.deepEqual(scaleFor(489), [0, 200, 400, 600]);
-    assert.deepEqual(scaleFor(10), [0, 5, 10]);
+    assert.deepEqual(computeScale(489), [0, 200, 400, 600]);
+    assert.deepEqual(computeScale(10), [0, 5, 10]);
   });
 
   it('has whole numbers only, and an end even where there is nothing', () => {
-    assert.deepEqual(scaleFor(3), [0, 1, 2, 3]);
-    assert.deepEqual(scaleFor(0), [0, 1]);
-    for (const most of [1, 2, 7, 9, 10]) assert.ok(scaleFor(most).every(Number.isInteger));
+    assert.deepEqual(computeScale(3), [0, 1, 2, 3]);
+    assert.deepEqual(computeScale(0), [0, 1]);
+    for (const most of [1, 2, 7, 9, 10]) assert.ok(computeScale(most).every(Number.isInteger));
   });
 });
 
@@ -57,24 +57,24 @@ describe('the place of a fault in a payload', () => {
 
   it('is the line of the placeholder that the text counts', () => {
     const text = '/cardData/cvv: placeholder 2: character 41 of the value: cvv is a part of captures only';
-    assert.deepEqual(faultPlace(payload, text), { placeholder: 2, pointer: '/cardData/cvv', line: 3 });
+    assert.deepEqual(locateFault(payload, text), { placeholder: 2, pointer: '/cardData/cvv', line: 3 });
   });
 
   it('is the line of the character where the text tells one', () => {
     const text = '/* (character 35 of the body): placeholder 1: character 5 of the value: expected :';
-    assert.deepEqual(faultPlace(payload, text), { placeholder: 1, pointer: '/*', line: 3 });
-    assert.equal(faultPlace(payload, 'malformed JSON at character 4: expected "').line, 2);
+    assert.deepEqual(locateFault(payload, text), { placeholder: 1, pointer: '/*', line: 3 });
+    assert.equal(locateFault(payload, 'malformed JSON at character 4: expected "').line, 2);
   });
 
   it('is the line that the text names', () => {
     const text = 'line 2: placeholder 1: character 14 of the line: expected one of detokenize, transaction';
-    assert.deepEqual(faultPlace(payload, text), { placeholder: 1, pointer: undefined, line: 2 });
+    assert.deepEqual(locateFault(payload, text), { placeholder: 1, pointer: undefined, line: 2 });
   });
 
   it('is unknown when the text tells none', () => {
     const nowhere = { placeholder: undefined, pointer: undefined, line: undefined };
-    assert.deepEqual(faultPlace(payload, 'the processor public key is not configured'), nowhere);
-    assert.equal(faultPlace('{}', '/a: placeholder 3: no such token').line, undefined);
+    assert.deepEqual(locateFault(payload, 'the processor public key is not configured'), nowhere);
+    assert.equal(locateFault('{}', '/a: placeholder 3: no such token').line, undefined);
   });
 });
 
@@ -91,7 +91,7 @@ describe('changes of settings', () => {
 
   it('hold what differs from what is set, and an emptied one as no longer set', () => {
     const changes = withChange(withChange({}, setting({}), 'http-signature'), setting({ name: 'key-id' }), '');
-    assert.deepEqual(asSettings(changes), [{ name: 'auth', value: 'http-signature' }, { name: 'key-id' }]);
+    assert.deepEqual(toSettings(changes), [{ name: 'auth', value: 'http-signature' }, { name: 'key-id' }]);
     assert.deepEqual(withChange(changes, setting({}), 'jwt'), { 'key-id': '' });
   });
 
@@ -101,8 +101,8 @@ describe('changes of settings', () => {
 
   it('are found by the place that a failure names', () => {
     const sent = [{ name: 'auth' }, { name: 'key-id' }];
-    assert.equal(settingAtFault('settings[1].value', sent), 'key-id');
-    assert.equal(settingAtFault('key-id', sent), 'key-id');
-    assert.equal(settingAtFault(undefined, sent), undefined);
+    assert.equal(findFaultySetting('settings[1].value', sent), 'key-id');
+    assert.equal(findFaultySetting('key-id', sent), 'key-id');
+    assert.equal(findFaultySetting(undefined, sent), undefined);
   });
 });

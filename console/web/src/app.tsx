@@ -3,14 +3,14 @@ import { useState } from 'react';
 import { BrowserRouter, Navigate, Route, Routes } from 'react-router';
 import { newClient } from './api/client.ts';
 import * as pages from './pages.ts';
-import { Healing } from './session/healing.ts';
+import { AutoRefetch } from './session/auto-refetch.ts';
+import { RequireSignIn } from './session/require-sign-in.tsx';
 import { SessionProvider } from './session/session.tsx';
-import { SignedIn } from './session/signed-in.tsx';
 import { StepUpProvider } from './session/step-up.tsx';
 import { AccountGate, EnvironmentGate, OperatorGate } from './shell/gates.tsx';
-import { Notes } from './shell/notes.tsx';
-import { Outside } from './shell/outside.tsx';
+import { NotificationArea } from './shell/notification-area.tsx';
 import { Shell } from './shell/shell.tsx';
+import { SignedOutLayout } from './shell/signed-out-layout.tsx';
 import { Start } from './shell/start.tsx';
 
 export function App() {
@@ -19,10 +19,10 @@ export function App() {
     <QueryClientProvider client={client}>
       <BrowserRouter>
         <SessionProvider>
-          <Healing />
+          <AutoRefetch />
           <StepUpProvider>
             <AllRoutes />
-            <Notes />
+            <NotificationArea />
           </StepUpProvider>
         </SessionProvider>
       </BrowserRouter>
@@ -34,11 +34,11 @@ export function App() {
 function AllRoutes() {
   return (
     <Routes>
-      <Route element={<Outside />}>
+      <Route element={<SignedOutLayout />}>
         <Route path="sign-in" element={<pages.SignInPage />} />
         <Route path="join" element={<pages.JoinPage />} />
       </Route>
-      <Route element={<SignedIn />}>
+      <Route element={<RequireSignIn />}>
         <Route element={<Shell />}>
           <Route index element={<Start />} />
           <Route path="profile" element={<pages.ProfilePage />} />

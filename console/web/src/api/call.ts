@@ -1,7 +1,7 @@
 import type { Definition } from '../../../wire/definition.ts';
 
 /** What goes along with a call. */
-export interface Args<Body, Query> {
+export interface CallArgs<Body, Query> {
   /** Of the path. */
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Query;
@@ -25,7 +25,8 @@ export class CallError extends Error {
 }
 
 /** The same again may go well: nobody answered, the service could not, or it was too much at once. */
-export const mayPass = ({ code, status }: CallError): boolean => code === 'offline' || status >= 500 || status === 429;
+export const isTransient = ({ code, status }: CallError): boolean =>
+  code === 'offline' || status >= 500 || status === 429;
 
 /** Of the session; goes along with every change. */
 let csrfToken = '';
@@ -49,7 +50,7 @@ export function listenToCalls(listener: SessionListener): () => void {
   return () => void listeners.delete(listener);
 }
 
-export function pathOf<Query>(
+export function buildPath<Query>(
   { path }: { readonly path: string },
   params: Readonly<Record<string, string>> = {},
   query?: Query,
@@ -63,11 +64,11 @@ export function pathOf<Query>(
 /** `isPassive`: nobody asked for it just now, so it does not keep the session alive. Throws `CallError`. */
 export async function call<Body, Query, Data>(
   definition: Definition<Body, Query, Data>,
-  { params, query, body }: Args<Body, Query> = {},
+  { params, query, body }: CallArgs<Body, Query> = {},
   isPassive = false,
 ): Promise<Data> {
   const { method } = definition;
-  const response = await send(pathOf(definition, params, query), {
+  const response = await send(buildPath(definition, params, query), {
     method,
     headers: {
       accept: 'application/json',
@@ -79,7 +80,7 @@ export async function call<Body, Query, Data>(
   });
   const answer: unknown = await response.json().catch(() => undefined);
   if (!response.ok) {
-    const failure = failureOf(response.status, answer);
+    const failure = toCallError(response.status, answer);
     if (failure.code === 'not_signed_in') for (const { onSignedOut } of listeners) onSignedOut?.();
     throw failure;
   }
@@ -89,7 +90,7 @@ export async function call<Body, Query, Data>(
   return answer as Data;
 }
 
-function failureOf(status: number, answer: unknown): CallError {
+function toCallError(status: number, answer: unknown): CallError {
   const { code = 'internal', message = '', field } = (answer ?? {}) as Record<string, string | undefined>;
   return new CallError(code, status, message, field);
 }

@@ -1,10 +1,10 @@
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import type { Definition } from '../../../wire/definition.ts';
-import { type Args, type CallError, call, mayPass } from './call.ts';
-import { hasFailed } from './failing.ts';
-import { useShown } from './shown.ts';
+import { type CallArgs, type CallError, call, isTransient } from './call.ts';
+import { hasFailed } from './failed-queries.ts';
+import { useStaleData } from './stale-data.ts';
 
-interface Going {
+interface PagedData {
   /** Where the next page begins; null at the end. */
   readonly next: string | null;
 }
@@ -13,38 +13,38 @@ interface Going {
  * A list that is read on, page after page; `cursor` goes where the call has its other words. Change the arguments and it
  * begins anew.
  */
-export function useReadPages<Body, Query, Data extends Going>(
+export function useReadPages<Body, Query, Data extends PagedData>(
   definition: Definition<Body, Query, Data>,
-  args: Args<Body, Query>,
+  args: CallArgs<Body, Query>,
 ) {
   const { params, query, body } = args;
   const client = useQueryClient();
   const queryKey = [definition.path, 'pages', params ?? {}, query ?? {}, body ?? {}];
-  const reading = useInfiniteQuery({
+  const infinite = useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam: cursor }) =>
-      call(definition, cursor === undefined ? args : from(definition, args, cursor), hasFailed(client, queryKey)),
+      call(definition, cursor === undefined ? args : withCursor(definition, args, cursor), hasFailed(client, queryKey)),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }: Data) => next ?? undefined,
     staleTime: 15_000,
     retry: (count, error) => (error as CallError).status >= 500 && count < 2,
     refetchOnWindowFocus: false,
   });
-  const failure = reading.error as CallError | null;
-  const { data, error } = useShown(JSON.stringify(queryKey), reading.data, failure);
+  const failure = infinite.error as CallError | null;
+  const { data, error } = useStaleData(JSON.stringify(queryKey), infinite.data, failure);
   return {
     pages: data?.pages,
     // Who asked for more is told where they asked.
-    error: failure !== null && mayPass(failure) && reading.isFetchNextPageError ? failure : error,
-    retry: () => void (reading.isFetchNextPageError ? reading.fetchNextPage() : reading.refetch()),
+    error: failure !== null && isTransient(failure) && infinite.isFetchNextPageError ? failure : error,
+    retry: () => void (infinite.isFetchNextPageError ? infinite.fetchNextPage() : infinite.refetch()),
     /** For DataTable. */
-    next: reading.hasNextPage
-      ? { onClick: () => void reading.fetchNextPage(), isLoading: reading.isFetchingNextPage }
+    next: infinite.hasNextPage
+      ? { onClick: () => void infinite.fetchNextPage(), isLoading: infinite.isFetchingNextPage }
       : undefined,
   };
 }
 
-const from = <Body, Query>({ method }: { method: string }, args: Args<Body, Query>, cursor: string) =>
+const withCursor = <Body, Query>({ method }: { method: string }, args: CallArgs<Body, Query>, cursor: string) =>
   method === 'GET'
     ? { ...args, query: { ...args.query, cursor } as Query }
     : { ...args, body: { ...args.body, cursor } as Body };

@@ -18,7 +18,7 @@ export function CodeBlock({ label, code, beside, maxHeight }: CodeBlockProps) {
       <figcaption>
         <span>{label}</span>
         {beside}
-        <CopyButton value={code} what={label} />
+        <CopyButton value={code} label={label} />
       </figcaption>
       {/* Whoever has no mouse scrolls it by the keyboard. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls has to be reachable */}

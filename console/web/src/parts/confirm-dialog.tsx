@@ -24,7 +24,7 @@ interface ConfirmDialogProps {
   /** Where it changes something; production is repeated. */
   readonly environment?: Environment;
   /** Has to be typed first. */
-  readonly typed?: string;
+  readonly confirmText?: string;
 }
 
 export function ConfirmDialog(props: ConfirmDialogProps) {
@@ -42,11 +42,20 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
   );
 }
 
-function Question({ opened, children, environment, typed, error, onConfirm, onClose, ...props }: ConfirmDialogProps) {
+function Question({
+  opened,
+  children,
+  environment,
+  confirmText,
+  error,
+  onConfirm,
+  onClose,
+  ...props
+}: ConfirmDialogProps) {
   const { t } = useTranslation('parts');
   const [text, setText] = useState('');
-  const isTyped = typed === undefined || text.trim() === typed;
-  const isReady = isTyped && (props.isReady ?? true);
+  const isConfirmed = confirmText === undefined || text.trim() === confirmText;
+  const isReady = isConfirmed && (props.isReady ?? true);
   return (
     <form
       onSubmit={(event) => {
@@ -65,9 +74,9 @@ function Question({ opened, children, environment, typed, error, onConfirm, onCl
         <Text component="div" size="sm">
           {children}
         </Text>
-        {typed !== undefined && (
+        {confirmText !== undefined && (
           <TextInput
-            label={t('typeToConfirm', { typed })}
+            label={t('typeToConfirm', { typed: confirmText })}
             value={text}
             onChange={(event) => setText(event.currentTarget.value)}
             autoComplete="off"

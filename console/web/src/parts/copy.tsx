@@ -7,19 +7,19 @@ import classes from './copy.module.css';
 interface CopyButtonProps {
   readonly value: string;
   /** What is copied, as "token": for screen readers, and on the button when it is wide. */
-  readonly what?: string;
+  readonly label?: string;
   /** A button with words in place of the icon. */
-  readonly isWide?: boolean;
+  readonly hasText?: boolean;
 }
 
-export function CopyButton({ value, what, isWide = false }: CopyButtonProps) {
+export function CopyButton({ value, label, hasText = false }: CopyButtonProps) {
   const { t } = useTranslation('parts');
   const { copied, copy } = useClipboard({ timeout: 2000 });
-  const name = what === undefined ? t('copy') : t('copyWhat', { what });
-  const label = copied ? t('copied') : name;
+  const name = label === undefined ? t('copy') : t('copyWhat', { what: label });
+  const tooltip = copied ? t('copied') : name;
   const Icon = copied ? Check : Copy;
-  const icon = <Icon size={isWide ? 16 : 14} aria-hidden />;
-  if (isWide) {
+  const icon = <Icon size={hasText ? 16 : 14} aria-hidden />;
+  if (hasText) {
     return (
       <Button variant="default" leftSection={icon} onClick={() => copy(value)} aria-live="polite">
         {copied ? t('copied') : t('copy')}
@@ -27,8 +27,8 @@ export function CopyButton({ value, what, isWide = false }: CopyButtonProps) {
     );
   }
   return (
-    <Tooltip label={label} openDelay={300}>
-      <ActionIcon variant="subtle" color="gray" size="sm" aria-label={label} onClick={() => copy(value)}>
+    <Tooltip label={tooltip} openDelay={300}>
+      <ActionIcon variant="subtle" color="gray" size="sm" aria-label={tooltip} onClick={() => copy(value)}>
         {icon}
       </ActionIcon>
     </Tooltip>
@@ -37,19 +37,19 @@ export function CopyButton({ value, what, isWide = false }: CopyButtonProps) {
 
 interface CopyFieldProps {
   readonly value: string;
-  readonly what: string;
+  readonly label: string;
   /** Shown in place of the value, as a part of it. */
   readonly shown?: string;
 }
 
 /** An id or the like in monospace, with a button that copies it. */
-export function CopyField({ value, what, shown }: CopyFieldProps) {
+export function CopyField({ value, label, shown }: CopyFieldProps) {
   return (
     <Group gap={4} wrap="nowrap" className={classes['field'] ?? ''}>
       <Text span ff="monospace" size="sm" className={classes['value'] ?? ''} title={value}>
         {shown ?? value}
       </Text>
-      <CopyButton value={value} what={what} />
+      <CopyButton value={value} label={label} />
     </Group>
   );
 }

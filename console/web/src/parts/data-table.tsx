@@ -16,7 +16,7 @@ export interface Column<Row> {
   /** Numbers and amounts stand on the right. */
   readonly isNumber?: boolean;
   /** Left out where the table is narrower; on a phone rows are cards, which have room for all. */
-  readonly from?: 'sm' | 'md' | 'lg';
+  readonly visibleFrom?: 'sm' | 'md' | 'lg';
   readonly width?: number | string;
   /** The header is for screen readers only, as above buttons. */
   readonly isHeaderHidden?: boolean;
@@ -37,7 +37,7 @@ interface DataTableProps<Row> {
   /** Address of the row's page: the whole row leads there. */
   readonly to?: (row: Row) => string;
   /** Below a row, as what it holds in detail. */
-  readonly below?: (row: Row) => ReactNode;
+  readonly renderDetail?: (row: Row) => ReactNode;
   /** When there is more to read. */
   readonly next?: { readonly onClick: () => void; readonly isLoading?: boolean; readonly label?: string } | undefined;
   readonly skeletonRows?: number;
@@ -65,7 +65,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           <Table.Thead>
             <Table.Tr>
               {columns.map((column) => (
-                <Table.Th key={column.name} {...traits(column)} w={column.width} scope="col">
+                <Table.Th key={column.name} {...cellAttributes(column)} w={column.width} scope="col">
                   {column.isHeaderHidden ? <VisuallyHidden>{column.header}</VisuallyHidden> : column.header}
                 </Table.Th>
               ))}
@@ -81,26 +81,26 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           </Table.Tbody>
         </Table>
       </div>
-      {next !== undefined && <Next {...next} />}
+      {next !== undefined && <LoadMore {...next} />}
     </Box>
   );
 }
 
-const traits = <Row,>({ isNumber, from, header, isHeaderHidden }: Column<Row>) => ({
+const cellAttributes = <Row,>({ isNumber, visibleFrom, header, isHeaderHidden }: Column<Row>) => ({
   ...(isNumber && { 'data-number': true }),
-  ...(from !== undefined && { 'data-from': from }),
+  ...(visibleFrom !== undefined && { 'data-from': visibleFrom }),
   ...(isHeaderHidden && { 'data-bare': true }),
   // Stands in each card, where there is no header above it.
   ...(typeof header === 'string' && { 'data-label': header }),
 });
 
-function Row<Row>({ row, columns, to, below }: DataTableProps<Row> & { readonly row: Row }) {
-  const detail = below?.(row);
+function Row<Row>({ row, columns, to, renderDetail }: DataTableProps<Row> & { readonly row: Row }) {
+  const detail = renderDetail?.(row);
   return (
     <>
       <Table.Tr className={(to && classes['linked']) ?? ''}>
         {columns.map((column, index) => (
-          <Table.Td key={column.name} {...traits(column)}>
+          <Table.Td key={column.name} {...cellAttributes(column)}>
             {index === 0 && to !== undefined ? (
               <Link to={to(row)} className={classes['link']}>
                 {column.cell(row)}
@@ -129,7 +129,7 @@ function Skeletons<Row>({ columns, count }: { readonly columns: readonly Column<
   return Array.from({ length: count }, (_, row) => row).map((row) => (
     <Table.Tr key={row}>
       {columns.map((column, index) => (
-        <Table.Td key={column.name} {...traits(column)}>
+        <Table.Td key={column.name} {...cellAttributes(column)}>
           <Skeleton height={14} my={3} width={`${[70, 55, 80, 45, 60][(row + index) % 5]}%`} />
         </Table.Td>
       ))}
@@ -137,7 +137,7 @@ function Skeletons<Row>({ columns, count }: { readonly columns: readonly Column<
   ));
 }
 
-function Next({ onClick, isLoading = false, label }: NonNullable<DataTableProps<unknown>['next']>) {
+function LoadMore({ onClick, isLoading = false, label }: NonNullable<DataTableProps<unknown>['next']>) {
   const { t } = useTranslation('parts');
   return (
     <Center p="sm">

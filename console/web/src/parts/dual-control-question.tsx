@@ -4,30 +4,30 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { answerDualControlQuestion, showDualControlQuestion } from '../../../wire/approvals.ts';
 import { useChange, useRead } from '../api/hooks.ts';
-import { useVisit } from '../session/session.tsx';
+import { useSessionControls } from '../session/session.tsx';
 import { useCan, useMembership } from '../session/tenant.ts';
 import { ErrorAlert } from './error-alert.tsx';
-import { noteDone } from './notices.tsx';
+import { notifySuccess } from './notifications.tsx';
 
 /** Asks an owner, once a second person may approve changes, whether changes in production take two people. */
 export function DualControlQuestion() {
-  return useCan()('account:settings') ? <OwnersQuestion /> : null;
+  return useCan()('account:settings') ? <OwnerQuestion /> : null;
 }
 
-function OwnersQuestion() {
+function OwnerQuestion() {
   const { account } = useMembership();
   const { data } = useRead(showDualControlQuestion, { params: { account } });
-  const [isPutOff, setPutOff] = useState(false);
-  if (data?.is_asked !== true || isPutOff) return null;
-  return <Question isRecommended={data.is_recommended} onPutOff={() => setPutOff(true)} />;
+  const [isPostponed, setPostponed] = useState(false);
+  if (data?.is_asked !== true || isPostponed) return null;
+  return <Question isRecommended={data.is_recommended} onPostpone={() => setPostponed(true)} />;
 }
 
 type Answer = 'yes' | 'no';
 
-function Question({ isRecommended, onPutOff }: { readonly isRecommended: boolean; readonly onPutOff: () => void }) {
+function Question({ isRecommended, onPostpone }: { readonly isRecommended: boolean; readonly onPostpone: () => void }) {
   const { t } = useTranslation('parts');
   const { account } = useMembership();
-  const { refresh } = useVisit();
+  const { refresh } = useSessionControls();
   const [answer, setAnswer] = useState<Answer | null>(isRecommended ? 'yes' : null);
   const change = useChange(answerDualControlQuestion);
   const save = (): void =>
@@ -35,8 +35,8 @@ function Question({ isRecommended, onPutOff }: { readonly isRecommended: boolean
       { params: { account }, body: { dual_control: answer === 'yes' } },
       {
         onSuccess: () => {
-          noteDone(t(answer === 'yes' ? 'question.doneYes' : 'question.doneNo'));
-          onPutOff();
+          notifySuccess(t(answer === 'yes' ? 'question.doneYes' : 'question.doneNo'));
+          onPostpone();
           refresh();
         },
       },
@@ -60,7 +60,7 @@ function Question({ isRecommended, onPutOff }: { readonly isRecommended: boolean
           <Button size="xs" onClick={save} disabled={answer === null} loading={change.isPending}>
             {t('question.save')}
           </Button>
-          <Button size="xs" variant="default" onClick={onPutOff}>
+          <Button size="xs" variant="default" onClick={onPostpone}>
             {t('question.later')}
           </Button>
         </Group>

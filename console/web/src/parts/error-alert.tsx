@@ -2,7 +2,7 @@ import { Alert, Button, Group, Text } from '@mantine/core';
 import { CircleAlert } from 'lucide-react';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type CallError, mayPass } from '../api/call.ts';
+import { type CallError, isTransient } from '../api/call.ts';
 import { useServiceText } from './service-text.ts';
 
 interface ErrorAlertProps {
@@ -44,7 +44,7 @@ export function ErrorAlert({ error, onRetry, isFocused = false }: ErrorAlertProp
         <Text size="sm" flex="1 1 12rem">
           {textOf(error)}
         </Text>
-        {onRetry !== undefined && mayPass(error) && (
+        {onRetry !== undefined && isTransient(error) && (
           <Button variant="default" size="xs" onClick={onRetry}>
             {t('retry')}
           </Button>

@@ -18,9 +18,9 @@ export function useFieldErrors(form: FormLike, names: Readonly<Record<string, st
     const path = error.field ?? '';
     const field = names[path] ?? path.replace(/\[(\d+)\]/g, '.$1');
     const root = field.split('.')[0] ?? '';
-    const isOfForm = root !== '' && Object.hasOwn(form.getValues(), root);
-    if (isOfForm) form.setFieldError(field, textOf(error));
-    setRest(isOfForm ? null : error);
+    const isFormField = root !== '' && Object.hasOwn(form.getValues(), root);
+    if (isFormField) form.setFieldError(field, textOf(error));
+    setRest(isFormField ? null : error);
   };
   return { rest, onError, clear: () => setRest(null) };
 }

@@ -1,7 +1,7 @@
 import { Stack } from '@mantine/core';
 import type { Environment } from '../../../../src/kernel/environment.ts';
-import { useCurl } from '../session/interface.ts';
-import { AuthorityNote } from './authority-note.tsx';
+import { useCurl } from '../session/api-access.ts';
+import { CaFileNote } from './ca-file-note.tsx';
 import { CodeBlock } from './code-block.tsx';
 
 interface FirstCallProps {
@@ -17,7 +17,7 @@ export function FirstCall({ label, environment, secret }: FirstCallProps) {
   return (
     <Stack gap="xs">
       <CodeBlock label={label} code={`${curl}/v1/account \\\n  -H 'x-api-key: ${secret}'`} />
-      <AuthorityNote />
+      <CaFileNote />
     </Stack>
   );
 }

@@ -6,22 +6,22 @@ import type { Environment } from '../../../../src/kernel/environment.ts';
 import type { CallError } from '../api/call.ts';
 import { EnvironmentBadge } from './environment-badge.tsx';
 import { ErrorAlert } from './error-alert.tsx';
-import { useShownFault } from './shown-fault.ts';
+import { useFocusFirstError } from './focus-first-error.ts';
 
 /** Whether a dialog is open, and what it is about; that stays while the dialog closes, so that its words do too. */
-export function useDialog<About>() {
-  const [state, setState] = useState<{ readonly opened: boolean; readonly about: About | undefined }>({
+export function useDialog<Subject>() {
+  const [state, setState] = useState<{ readonly opened: boolean; readonly subject: Subject | undefined }>({
     opened: false,
-    about: undefined,
+    subject: undefined,
   });
   return {
     ...state,
-    open: (about: About) => {
+    open: (subject: Subject) => {
       // There first, and open then: only so a dialog notes where the focus was, to give it back.
-      flushSync(() => setState({ opened: false, about }));
-      setState({ opened: true, about });
+      flushSync(() => setState({ opened: false, subject }));
+      setState({ opened: true, subject });
     },
-    close: () => setState(({ about }) => ({ opened: false, about })),
+    close: () => setState(({ subject }) => ({ opened: false, subject })),
   };
 }
 
@@ -77,7 +77,7 @@ interface FormProps {
 /** The fields of a dialog, what went wrong, and its two buttons. */
 export function DialogForm({ onSubmit, onCancel, label, isBusy, error, isDangerous = false, children }: FormProps) {
   const { t } = useTranslation('parts');
-  const { form, tried } = useShownFault(isBusy);
+  const { form, onSubmitted } = useFocusFirstError(isBusy);
   return (
     <form
       ref={form}
@@ -86,7 +86,7 @@ export function DialogForm({ onSubmit, onCancel, label, isBusy, error, isDangero
         event.preventDefault();
         if (isBusy) return;
         onSubmit();
-        tried();
+        onSubmitted();
       }}
     >
       <Stack gap="md">

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import { localeOf } from './locale.ts';
+import { resolveLocale } from './locale.ts';
 import classes from './money.module.css';
 
 interface MoneyProps {
@@ -13,21 +13,21 @@ export function Money({ amount, currency }: MoneyProps) {
   const { i18n } = useTranslation();
   return (
     <span className={classes['money']}>
-      {amountText(amount, i18n.language)} <span className={classes['code']}>{currency}</span>
+      {formatAmount(amount, i18n.language)} <span className={classes['code']}>{currency}</span>
     </span>
   );
 }
 
 /** For where there can be no element, as in a sentence. */
-export const moneyText = (amount: string, currency: string, language: string): string =>
-  `${amountText(amount, language)}\u00a0${currency}`;
+export const formatMoney = (amount: string, currency: string, language: string): string =>
+  `${formatAmount(amount, language)}\u00a0${currency}`;
 
-function amountText(amount: string, language: string): string {
+function formatAmount(amount: string, language: string): string {
   if (amount === '') return '–';
-  const places = amount.split('.')[1]?.length ?? 0;
-  const format = new Intl.NumberFormat(localeOf(language), {
-    minimumFractionDigits: places,
-    maximumFractionDigits: places,
+  const decimals = amount.split('.')[1]?.length ?? 0;
+  const format = new Intl.NumberFormat(resolveLocale(language), {
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
   });
   // As text: all digits count, and formats take decimal text.
   return format.format(amount as never);

@@ -12,24 +12,24 @@ interface NewPasswordProps {
 }
 
 /** Longest run whose repetition is told. */
-const RUN = 4;
+const MAX_RUN = 4;
 
 /** Is it one character, or a short run of them, again and again? */
-function repeats(password: string): boolean {
+function isRepetition(password: string): boolean {
   const characters = [...password.toLowerCase()];
-  return Array.from({ length: RUN }, (_, index) => index + 1).some((run) =>
+  return Array.from({ length: MAX_RUN }, (_, index) => index + 1).some((run) =>
     characters.every((character, at) => character === characters[at % run]),
   );
 }
 
-const LEAST = LIMITS.passwordCharactersAtLeast;
+const MIN_CHARACTERS = LIMITS.passwordCharactersAtLeast;
 
 /** A password that is being made up. Whether it is good enough, the service decides. */
 export function NewPassword({ label, value, onChange, error }: NewPasswordProps) {
   const { t } = useTranslation('parts');
-  const missing = Math.max(LEAST - [...value].length, 0);
-  const isRepeated = repeats(value);
-  const verdict = isRepeated ? t('passwordRepeats') : t('passwordLong');
+  const missing = Math.max(MIN_CHARACTERS - [...value].length, 0);
+  const isRepeated = isRepetition(value);
+  const hint = isRepeated ? t('passwordRepeats') : t('passwordLong');
   return (
     <Stack gap={6}>
       <PasswordField
@@ -38,7 +38,7 @@ export function NewPassword({ label, value, onChange, error }: NewPasswordProps)
         autoComplete="new-password"
         required
         withAsterisk={false}
-        minLength={LEAST}
+        minLength={MIN_CHARACTERS}
         value={value}
         onChange={(event) => onChange(event.currentTarget.value)}
         error={error}
@@ -47,14 +47,14 @@ export function NewPassword({ label, value, onChange, error }: NewPasswordProps)
       {!error && (
         <>
           <Progress
-            value={(1 - missing / LEAST) * 100}
+            value={(1 - missing / MIN_CHARACTERS) * 100}
             size={4}
             // Never as if all were well: that is only known when the service has looked at it.
             color={missing > 0 ? 'yellow' : isRepeated ? 'red' : 'gray'}
             aria-hidden
           />
           <Text size="xs" c="dimmed" aria-live="polite" mih="1.2em">
-            {value !== '' && (missing === 0 ? verdict : t('passwordShort', { count: missing }))}
+            {value !== '' && (missing === 0 ? hint : t('passwordShort', { count: missing }))}
           </Text>
         </>
       )}

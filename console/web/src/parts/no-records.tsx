@@ -6,23 +6,23 @@ import { EmptyState } from './empty-state.tsx';
 
 interface NoRecordsProps {
   readonly icon: LucideIcon;
-  readonly words: Readonly<Record<'title' | 'text' | 'action', string>>;
+  readonly texts: Readonly<Record<'title' | 'text' | 'action', string>>;
 }
 
 /** In place of a list that nothing was put into yet; leads to the command that does. */
-export function NoRecords({ icon, words }: NoRecordsProps) {
+export function NoRecords({ icon, texts }: NoRecordsProps) {
   const { account } = useTenant();
   return (
     <EmptyState
       icon={icon}
-      title={words.title}
+      title={texts.title}
       action={
         <Button component={Link} to={`/a/${account}/onboarding#commands`}>
-          {words.action}
+          {texts.action}
         </Button>
       }
     >
-      {words.text}
+      {texts.text}
     </EmptyState>
   );
 }

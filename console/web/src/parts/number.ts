@@ -1,5 +1,5 @@
-import { localeOf } from './locale.ts';
+import { resolveLocale } from './locale.ts';
 
 /** A number in the person's language. */
-export const numberText = (value: number, language: string, options: Intl.NumberFormatOptions = {}): string =>
-  new Intl.NumberFormat(localeOf(language), options).format(value);
+export const formatNumber = (value: number, language: string, options: Intl.NumberFormatOptions = {}): string =>
+  new Intl.NumberFormat(resolveLocale(language), options).format(value);

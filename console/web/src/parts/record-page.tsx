@@ -7,14 +7,14 @@ import { useTenant } from '../session/tenant.ts';
 import { ConfirmDialog } from './confirm-dialog.tsx';
 import { EmptyState } from './empty-state.tsx';
 import { ErrorAlert } from './error-alert.tsx';
-import { noteDone, useNoteApproval } from './notices.tsx';
+import { notifySuccess, useNotifyApproval } from './notifications.tsx';
 import { PageHeader } from './page-header.tsx';
 
 interface RecordPageProps<Data> {
   readonly title: string;
   /** The list that it is one of. */
   readonly list: { readonly to: string; readonly label: string };
-  readonly reading: {
+  readonly query: {
     readonly data: Data | undefined;
     readonly error: CallError | null;
     readonly refetch: () => unknown;
@@ -22,7 +22,7 @@ interface RecordPageProps<Data> {
   /** In place of a record that is not there, or not any more. */
   readonly gone: { readonly icon: LucideIcon; readonly title: string; readonly text: string };
   /** What to do about a record that somebody changed in the database. */
-  readonly damaged: string;
+  readonly alteredNotice: string;
   /** Absent: the person may not. */
   readonly removal: Removal | undefined;
   readonly children: (data: Data) => ReactNode;
@@ -34,16 +34,16 @@ interface Removal {
   /** Answers the approval that it waits for, if it does. */
   readonly send: (done: (approval: string | null) => void) => void;
   readonly change: { readonly isPending: boolean; readonly error: CallError | null; readonly reset: () => void };
-  readonly words: Readonly<Record<'action' | 'title' | 'text' | 'confirm' | 'done', string>>;
+  readonly texts: Readonly<Record<'action' | 'title' | 'text' | 'confirm' | 'done', string>>;
   /** Has to be typed first. */
-  readonly typed?: string | undefined;
+  readonly confirmText?: string | undefined;
 }
 
 /** One record of a list: being read, gone, failed, damaged or in full, and its end. */
 export function RecordPage<Data extends { readonly is_damaged: boolean }>(props: RecordPageProps<Data>) {
-  const { title, list, reading, gone, damaged, removal, children } = props;
+  const { title, list, query, gone, alteredNotice, removal, children } = props;
   const [isRemoving, setRemoving] = useState(false);
-  const { data, error } = reading;
+  const { data, error } = query;
   const isGone = error?.status === 404;
   return (
     <>
@@ -60,7 +60,7 @@ export function RecordPage<Data extends { readonly is_damaged: boolean }>(props:
               leftSection={<Trash2 size={16} aria-hidden />}
               onClick={() => setRemoving(true)}
             >
-              {removal.words.action}
+              {removal.texts.action}
             </Button>
           )
         }
@@ -71,31 +71,31 @@ export function RecordPage<Data extends { readonly is_damaged: boolean }>(props:
             {gone.text}
           </EmptyState>
         )}
-        {error && !isGone && <ErrorAlert error={error} onRetry={() => void reading.refetch()} />}
+        {error && !isGone && <ErrorAlert error={error} onRetry={() => void query.refetch()} />}
         {data?.is_damaged && (
           <Alert color="red" icon={<CircleAlert size={18} aria-hidden />}>
-            {damaged}
+            {alteredNotice}
           </Alert>
         )}
         {!error && (data === undefined ? <Skeleton height={320} /> : children(data))}
       </Stack>
       {removal !== undefined && (
-        <Remove {...removal} opened={isRemoving} onClose={() => setRemoving(false)} list={list.to} />
+        <RemoveDialog {...removal} opened={isRemoving} onClose={() => setRemoving(false)} list={list.to} />
       )}
     </>
   );
 }
 
-interface RemoveProps extends Removal {
+interface RemoveDialogProps extends Removal {
   readonly opened: boolean;
   readonly onClose: () => void;
   readonly list: string;
 }
 
-function Remove({ id, send, change, words, typed, opened, onClose, list }: RemoveProps) {
+function RemoveDialog({ id, send, change, texts, confirmText, opened, onClose, list }: RemoveDialogProps) {
   const { environment } = useTenant();
   const navigate = useNavigate();
-  const noteApproval = useNoteApproval();
+  const noteApproval = useNotifyApproval();
   const close = (): void => {
     change.reset();
     onClose();
@@ -106,18 +106,18 @@ function Remove({ id, send, change, words, typed, opened, onClose, list }: Remov
       noteApproval(approval);
       return;
     }
-    noteDone(words.done);
+    notifySuccess(texts.done);
     void navigate(list);
   };
   return (
     <ConfirmDialog
       opened={opened}
       onClose={close}
-      title={words.title}
-      confirmLabel={words.confirm}
+      title={texts.title}
+      confirmLabel={texts.confirm}
       isDangerous
       environment={environment}
-      {...(typed !== undefined && { typed })}
+      {...(confirmText !== undefined && { confirmText })}
       isBusy={change.isPending}
       error={change.error}
       onConfirm={() => send(done)}
@@ -126,7 +126,7 @@ function Remove({ id, send, change, words, typed, opened, onClose, list }: Remov
         <Text size="sm" ff="monospace" fw={600}>
           {id}
         </Text>
-        <Text size="sm">{words.text}</Text>
+        <Text size="sm">{texts.text}</Text>
       </Stack>
     </ConfirmDialog>
   );

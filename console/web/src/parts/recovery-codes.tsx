@@ -3,7 +3,7 @@ import { Download, TriangleAlert } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CopyButton } from './copy.tsx';
-import { useHeldPage } from './held-page.ts';
+import { useLeaveGuard } from './leave-guard.ts';
 import classes from './recovery-codes.module.css';
 
 interface RecoveryCodesProps {
@@ -15,9 +15,9 @@ interface RecoveryCodesProps {
 export function RecoveryCodes({ codes, onStored }: RecoveryCodesProps) {
   const { t } = useTranslation('parts');
   const [isStored, setStored] = useState(false);
-  useHeldPage(!isStored);
+  useLeaveGuard(!isStored);
   const text = `cardvault\n\n${codes.join('\n')}\n`;
-  const address = useTextFile(text);
+  const url = useTextFile(text);
   return (
     <Stack gap="md">
       <Alert color="yellow" icon={<TriangleAlert size={18} aria-hidden />}>
@@ -31,10 +31,10 @@ export function RecoveryCodes({ codes, onStored }: RecoveryCodesProps) {
         ))}
       </SimpleGrid>
       <Group gap="xs">
-        <CopyButton value={codes.join('\n')} isWide />
+        <CopyButton value={codes.join('\n')} hasText />
         <Button
           component="a"
-          href={address}
+          href={url}
           download="cardvault-recovery-codes.txt"
           variant="default"
           leftSection={<Download size={16} aria-hidden />}
@@ -56,11 +56,11 @@ export function RecoveryCodes({ codes, onStored }: RecoveryCodesProps) {
 
 /** An address in this browser alone, gone with the component. */
 function useTextFile(text: string): string {
-  const [address, setAddress] = useState('');
+  const [url, setUrl] = useState('');
   useEffect(() => {
-    const made = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
-    setAddress(made);
-    return () => URL.revokeObjectURL(made);
+    const objectUrl = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+    setUrl(objectUrl);
+    return () => URL.revokeObjectURL(objectUrl);
   }, [text]);
-  return address;
+  return url;
 }

@@ -1,9 +1,9 @@
 /** Saves a key or certificate as a file, without asking the service again. */
 export function savePem(pem: string, fileName: string): void {
-  const address = URL.createObjectURL(new Blob([pem], { type: 'application/x-pem-file' }));
+  const url = URL.createObjectURL(new Blob([pem], { type: 'application/x-pem-file' }));
   const link = document.createElement('a');
-  link.href = address;
+  link.href = url;
   link.download = fileName;
   link.click();
-  URL.revokeObjectURL(address);
+  URL.revokeObjectURL(url);
 }

@@ -7,8 +7,8 @@ export function useScrollable(): { ref: RefObject<HTMLDivElement | null>; isScro
   useEffect(() => {
     const element = ref.current;
     if (element === null) return;
-    const look = (): void => setScrollable(element.scrollWidth > element.clientWidth);
-    const observer = new ResizeObserver(look);
+    const measure = (): void => setScrollable(element.scrollWidth > element.clientWidth);
+    const observer = new ResizeObserver(measure);
     observer.observe(element);
     for (const child of element.children) observer.observe(child);
     return () => observer.disconnect();

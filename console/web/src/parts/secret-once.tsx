@@ -3,12 +3,12 @@ import { TriangleAlert } from 'lucide-react';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CopyButton } from './copy.tsx';
-import { useHeldPage } from './held-page.ts';
+import { useLeaveGuard } from './leave-guard.ts';
 import classes from './secret-once.module.css';
 
 interface SecretOnceProps {
   /** What it is, as "API key". */
-  readonly what: string;
+  readonly label: string;
   readonly secret: string;
   /** What to do with it, and what the person then says: without, that it is to be kept. */
   readonly notice?: string;
@@ -20,10 +20,10 @@ interface SecretOnceProps {
 }
 
 /** A secret that nobody can see again. */
-export function SecretOnce({ what, secret, notice, confirmation, onStored, children }: SecretOnceProps) {
+export function SecretOnce({ label, secret, notice, confirmation, onStored, children }: SecretOnceProps) {
   const { t } = useTranslation('parts');
   const [isStored, setStored] = useState(false);
-  useHeldPage(!isStored);
+  useLeaveGuard(!isStored);
   const shown = useRef<HTMLDivElement>(null);
   // It stands where a form was, and the button that made it is gone.
   useEffect(() => shown.current?.querySelector('button')?.focus(), []);
@@ -34,11 +34,11 @@ export function SecretOnce({ what, secret, notice, confirmation, onStored, child
       </Alert>
       <Stack gap={6}>
         <Text size="sm" fw={500}>
-          {what}
+          {label}
         </Text>
         <div className={classes['secret']} ref={shown}>
           <code>{secret}</code>
-          <CopyButton value={secret} what={what} isWide />
+          <CopyButton value={secret} label={label} hasText />
         </div>
       </Stack>
       {children}

@@ -14,7 +14,7 @@ export interface Setting {
 export type Changes = Readonly<Record<string, string>>;
 
 /** As the field shows it. */
-export const shownValue = ({ name, value, is_secret }: Setting, changes: Changes): string =>
+export const displayValue = ({ name, value, is_secret }: Setting, changes: Changes): string =>
   changes[name] ?? (is_secret ? '' : (value ?? ''));
 
 /** With one more change; what is as it was is none. */
@@ -30,11 +30,11 @@ export const withoutChange = (changes: Changes, name: string): Changes => {
 };
 
 /** As calls take them. */
-export const asSettings = (changes: Changes) =>
+export const toSettings = (changes: Changes) =>
   Object.entries(changes).map(([name, value]) => ({ name, ...(value !== '' && { value }) }));
 
 /** Name of the setting that a failure is about: it names a place in what was sent, or the setting itself. */
-export function settingAtFault(
+export function findFaultySetting(
   field: string | undefined,
   sent: readonly { readonly name: string }[],
 ): string | undefined {

@@ -1,7 +1,7 @@
 import { Anchor, Group, Select, Text, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { PasswordField } from './password-field.tsx';
-import { type Changes, type Setting, shownValue, withChange, withoutChange } from './setting-changes.ts';
+import { type Changes, displayValue, type Setting, withChange, withoutChange } from './setting-changes.ts';
 
 interface SettingFieldProps {
   readonly setting: Setting;
@@ -35,7 +35,7 @@ export function SettingField(props: SettingFieldProps) {
   };
   if (is_secret) return <SecretField {...props} common={common} />;
   const none = fallback === null ? t('settings.noDefault') : t('settings.fallback', { value: fallback });
-  const value = shownValue(setting, changes);
+  const value = displayValue(setting, changes);
   const change = (text: string): void => onChange?.(withChange(changes, setting, text));
   if (choices.length > 0) {
     return (

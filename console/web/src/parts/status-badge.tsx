@@ -4,10 +4,10 @@ import type { status as texts } from '../text/en/status.ts';
 import classes from './status-badge.module.css';
 
 type Tone = 'good' | 'info' | 'attention' | 'bad' | 'quiet';
-export type StatusWord = keyof typeof texts;
+export type Status = keyof typeof texts;
 
 /** What a word means at first glance. */
-const TONES: Readonly<Record<StatusWord, Tone>> = {
+const TONES: Readonly<Record<Status, Tone>> = {
   Opened: 'info',
   Authorized: 'info',
   Collected: 'good',
@@ -63,7 +63,7 @@ export function Badge({
 }
 
 /** A status that the service tells, in words and colour. */
-export function StatusBadge({ status, title }: { readonly status: StatusWord; readonly title?: string }) {
+export function StatusBadge({ status, title }: { readonly status: Status; readonly title?: string }) {
   const { t } = useTranslation('status');
   return (
     <Badge tone={TONES[status]} {...(title !== undefined && { title })}>

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { localeOf } from './locale.ts';
+import { resolveLocale } from './locale.ts';
 import classes from './time.module.css';
 
 interface TimeProps {
@@ -26,17 +26,17 @@ export function Time({ value, isRelative = false, isDay = false, none = '–' }:
     );
   return (
     <time dateTime={value} title={value} className={classes['time']}>
-      <span className={classes['words']}>{timeText(value, i18n.language, isDay)}</span>{' '}
+      <span className={classes['words']}>{formatTime(value, i18n.language, isDay)}</span>{' '}
       {isRelative && <Relative value={value} language={i18n.language} />}
     </time>
   );
 }
 
 /** The year goes without saying beside the time of a day in this year. */
-export function timeText(value: string, language: string, isDay = false): string {
+export function formatTime(value: string, language: string, isDay = false): string {
   const time = new Date(value);
   const isThisYear = time.getFullYear() === new Date().getFullYear();
-  return new Intl.DateTimeFormat(localeOf(language), {
+  return new Intl.DateTimeFormat(resolveLocale(language), {
     day: 'numeric',
     month: 'short',
     ...((isDay || !isThisYear) && { year: 'numeric' }),
@@ -48,18 +48,18 @@ function Relative({ value, language }: { readonly value: string; readonly langua
   const now = useNow(30_000);
   return (
     <Text span inherit c="dimmed" className={classes['words'] ?? ''}>
-      {relativeText(value, now, language)}
+      {formatRelativeTime(value, now, language)}
     </Text>
   );
 }
 
 /** The present, again every so many milliseconds. */
-export function useNow(every: number): number {
+export function useNow(intervalMs: number): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), every);
+    const timer = setInterval(() => setNow(Date.now()), intervalMs);
     return () => clearInterval(timer);
-  }, [every]);
+  }, [intervalMs]);
   return now;
 }
 
@@ -72,9 +72,9 @@ const UNITS = [
 ] as const;
 
 /** As "3 minutes ago". */
-export function relativeText(value: string, now: number, language: string): string {
+export function formatRelativeTime(value: string, now: number, language: string): string {
   const seconds = Math.round((Date.parse(value) - now) / 1000);
-  const format = new Intl.RelativeTimeFormat(localeOf(language), { numeric: 'auto' });
+  const format = new Intl.RelativeTimeFormat(resolveLocale(language), { numeric: 'auto' });
   for (const [unit, length] of UNITS)
     if (Math.abs(seconds) >= length) return format.format(Math.trunc(seconds / length), unit);
   return format.format(0, 'second');

@@ -3,59 +3,59 @@ import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { showSession } from '../../../wire/session.ts';
 import { call, listenToCalls } from '../api/call.ts';
-import { hearOtherTabs, tellOtherTabs } from './other-tabs.ts';
-import { useSession, useVisit } from './session.tsx';
+import { useSession, useSessionControls } from './session.tsx';
 import { useSignOut } from './sign-out.ts';
+import { listenToTabs, postToTabs } from './tab-sync.ts';
 
-const SECOND = 1000;
+const SECOND_MS = 1000;
 const WARNING_SECONDS = 60;
 /** Tabs need not tell each other of every call. */
-const TELL_EVERY = 5 * SECOND;
+const BROADCAST_INTERVAL_MS = 5 * SECOND_MS;
 
 /** When this browser last kept the session alive, in any of its tabs. */
 function useLastActive() {
-  const at = useRef(Date.now());
+  const lastActiveAt = useRef(Date.now());
   useEffect(() => {
-    let told = 0;
+    let lastSentAt = 0;
     const onActive = (): void => {
-      at.current = Date.now();
-      if (at.current - told < TELL_EVERY) return;
-      told = at.current;
-      tellOtherTabs('active');
+      lastActiveAt.current = Date.now();
+      if (lastActiveAt.current - lastSentAt < BROADCAST_INTERVAL_MS) return;
+      lastSentAt = lastActiveAt.current;
+      postToTabs('active');
     };
     const stopListening = listenToCalls({ onActive });
-    const stopHearing = hearOtherTabs((news) => {
-      if (news === 'active') at.current = Date.now();
+    const stopHearing = listenToTabs((event) => {
+      if (event === 'active') lastActiveAt.current = Date.now();
     });
     return () => {
       stopListening();
       stopHearing();
     };
   }, []);
-  return at;
+  return lastActiveAt;
 }
 
 /** Seconds until the session ends without activity, and whatever happens. */
 function useSecondsLeft() {
   const { idle_seconds, ends_at } = useSession();
-  const { refresh } = useVisit();
+  const { refresh } = useSessionControls();
   const lastActive = useLastActive();
-  const [left, setLeft] = useState({ idle: Number.POSITIVE_INFINITY, atAll: Number.POSITIVE_INFINITY });
+  const [left, setLeft] = useState({ idle: Number.POSITIVE_INFINITY, absolute: Number.POSITIVE_INFINITY });
   useEffect(() => {
-    const look = (): void => {
-      const idle = Math.ceil((lastActive.current - Date.now()) / SECOND + idle_seconds);
-      const atAll = Math.ceil((Date.parse(ends_at) - Date.now()) / SECOND);
+    const update = (): void => {
+      const idle = Math.ceil((lastActive.current - Date.now()) / SECOND_MS + idle_seconds);
+      const absolute = Math.ceil((Date.parse(ends_at) - Date.now()) / SECOND_MS);
       // Above the warning nothing changes on the screen.
       const within = (seconds: number): number =>
         seconds > WARNING_SECONDS ? Number.POSITIVE_INFINITY : Math.max(seconds, 0);
       setLeft((before) => {
-        const now = { idle: within(idle), atAll: within(atAll) };
-        return before.idle === now.idle && before.atAll === now.atAll ? before : now;
+        const now = { idle: within(idle), absolute: within(absolute) };
+        return before.idle === now.idle && before.absolute === now.absolute ? before : now;
       });
       // The service is the one to say that it is over.
-      if (Math.min(idle, atAll) <= 0) void refresh();
+      if (Math.min(idle, absolute) <= 0) void refresh();
     };
-    const timer = setInterval(look, SECOND);
+    const timer = setInterval(update, SECOND_MS);
     return () => clearInterval(timer);
   }, [idle_seconds, ends_at, lastActive, refresh]);
   return left;
@@ -64,14 +64,14 @@ function useSecondsLeft() {
 /** A minute before the session ends. */
 export function IdleWarning() {
   const { t } = useTranslation('session');
-  const { idle, atAll } = useSecondsLeft();
-  const [isUnderstood, setUnderstood] = useState(false);
+  const { idle, absolute } = useSecondsLeft();
+  const [isDismissed, setDismissed] = useState(false);
   const signOut = useSignOut();
-  const isFinal = atAll <= idle;
-  const seconds = Math.min(idle, atAll);
-  const opened = Number.isFinite(seconds) && !(isFinal && isUnderstood);
+  const isFinal = absolute <= idle;
+  const seconds = Math.min(idle, absolute);
+  const opened = Number.isFinite(seconds) && !(isFinal && isDismissed);
   const stay = (): void => {
-    if (isFinal) setUnderstood(true);
+    if (isFinal) setDismissed(true);
     else void call(showSession).catch(() => undefined);
   };
   return (

@@ -8,23 +8,23 @@ type Credential = { readonly [key: string]: Json };
 export const canUsePasskeys = (): boolean => 'PublicKeyCredential' in window;
 
 /** The person closed the browser's dialog, or let it time out. */
-const isGivenUp = (error: unknown): boolean => {
+const isCancelled = (error: unknown): boolean => {
   const cause = error instanceof WebAuthnError ? error.cause : error;
   return cause instanceof Error && (cause.name === 'NotAllowedError' || cause.name === 'AbortError');
 };
 
-async function asking<T>(ask: () => Promise<T>): Promise<Credential> {
+async function runCeremony<T>(ceremony: () => Promise<T>): Promise<Credential> {
   try {
-    return (await ask()) as Credential;
+    return (await ceremony()) as Credential;
   } catch (error) {
-    const known = error instanceof WebAuthnError && error.code === 'ERROR_AUTHENTICATOR_PREVIOUSLY_REGISTERED';
-    if (known) throw new CallError('passkey_known', 0, '');
-    throw new CallError(isGivenUp(error) ? 'cancelled' : 'passkey_failed', 0, '');
+    const isRegistered = error instanceof WebAuthnError && error.code === 'ERROR_AUTHENTICATOR_PREVIOUSLY_REGISTERED';
+    if (isRegistered) throw new CallError('passkey_known', 0, '');
+    throw new CallError(isCancelled(error) ? 'cancelled' : 'passkey_failed', 0, '');
   }
 }
 
-export const askForPasskey = (options: Json): Promise<Credential> =>
-  asking(() => startAuthentication({ optionsJSON: options as never }));
+export const authenticateWithPasskey = (options: Json): Promise<Credential> =>
+  runCeremony(() => startAuthentication({ optionsJSON: options as never }));
 
-export const makePasskey = (options: Json): Promise<Credential> =>
-  asking(() => startRegistration({ optionsJSON: options as never }));
+export const registerPasskey = (options: Json): Promise<Credential> =>
+  runCeremony(() => startRegistration({ optionsJSON: options as never }));

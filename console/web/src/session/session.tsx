@@ -3,52 +3,52 @@ import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, us
 import type { ValueOf } from '../../../../src/http/fields.ts';
 import { showSession } from '../../../wire/session.ts';
 import { type CallError, call, listenToCalls, setCsrfToken } from '../api/call.ts';
-import { hearOtherTabs, tellOtherTabs } from './other-tabs.ts';
+import { listenToTabs, postToTabs } from './tab-sync.ts';
 
 /** How far this browser is, as the service tells it. */
-type Visit = ValueOf<typeof showSession.data>;
-export type Session = NonNullable<Visit['session']>;
+type SessionView = ValueOf<typeof showSession.data>;
+export type Session = NonNullable<SessionView['session']>;
 
-interface Visiting {
+interface SessionControls {
   /** Undefined while it is being read. */
-  readonly visit: Visit | undefined;
+  readonly visit: SessionView | undefined;
   readonly error: CallError | null;
   /** Reads it anew. */
   readonly refresh: () => Promise<unknown>;
   /** An answer of the service said how the session is now. */
-  readonly adopt: (session: Session) => void;
+  readonly setSession: (session: Session) => void;
   /** The service does not know this session any more; `byHand`: because the person left. */
-  readonly forget: (byHand?: boolean) => void;
+  readonly clearSession: (isSignOut?: boolean) => void;
   /** Who left by hand does not come back to the same page: the next one may be somebody else. */
-  readonly wasLeft: boolean;
+  readonly hasSignedOut: boolean;
   /** Somebody was signed in on this page, and did not leave by hand. */
   readonly hasEnded: boolean;
 }
 
-const VISIT_KEY = [showSession.path];
-const Context = createContext<Visiting | undefined>(undefined);
+const SESSION_KEY = [showSession.path];
+const Context = createContext<SessionControls | undefined>(undefined);
 
 /** What one person has read is not for the next one. */
-function dropOthers(client: QueryClient, person: string | undefined): void {
-  const before = client.getQueryData<Visit>(VISIT_KEY);
+function dropOtherUsersData(client: QueryClient, person: string | undefined): void {
+  const before = client.getQueryData<SessionView>(SESSION_KEY);
   if (before !== undefined && before.session?.person.id !== person)
     client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== showSession.path });
 }
 
-async function readVisit(client: QueryClient): Promise<Visit> {
+async function loadSession(client: QueryClient): Promise<SessionView> {
   // Asked for by a timer or the window, but for the first time.
-  const isPassive = client.getQueryData(VISIT_KEY) !== undefined;
+  const isPassive = client.getQueryData(SESSION_KEY) !== undefined;
   const visit = await call(showSession, {}, isPassive);
   setCsrfToken(visit.csrf_token ?? '');
-  dropOthers(client, visit.session?.person.id);
+  dropOtherUsersData(client, visit.session?.person.id);
   return visit;
 }
 
-function put(client: QueryClient, session: Session | null): void {
+function storeSession(client: QueryClient, session: Session | null): void {
   setCsrfToken(session?.csrf_token ?? '');
-  dropOthers(client, session?.person.id);
-  client.setQueryData<Visit>(
-    VISIT_KEY,
+  dropOtherUsersData(client, session?.person.id);
+  client.setQueryData<SessionView>(
+    SESSION_KEY,
     (before) =>
       before && {
         ...before,
@@ -61,59 +61,59 @@ function put(client: QueryClient, session: Session | null): void {
 
 export function SessionProvider({ children }: { readonly children: ReactNode }) {
   const client = useQueryClient();
-  const [wasLeft, setLeft] = useState(false);
-  const { data: visit, error } = useQuery<Visit, CallError>({
-    queryKey: VISIT_KEY,
-    queryFn: () => readVisit(client),
+  const [hasSignedOut, setSignedOut] = useState(false);
+  const { data: visit, error } = useQuery<SessionView, CallError>({
+    queryKey: SESSION_KEY,
+    queryFn: () => loadSession(client),
     // A machine that slept must not show a session that ended meanwhile.
     refetchOnWindowFocus: 'always',
     retry: (count, { status }) => status >= 500 && count < 2,
   });
   const [wasSignedIn, setSignedIn] = useState(false);
   if (visit?.session && !wasSignedIn) setSignedIn(true);
-  const hasEnded = wasSignedIn && !wasLeft && visit?.session === null;
-  const refresh = useCallback(() => client.invalidateQueries({ queryKey: VISIT_KEY }), [client]);
-  const forget = useCallback(
-    (byHand = false) => {
+  const hasEnded = wasSignedIn && !hasSignedOut && visit?.session === null;
+  const refresh = useCallback(() => client.invalidateQueries({ queryKey: SESSION_KEY }), [client]);
+  const clearSession = useCallback(
+    (isSignOut = false) => {
       // Nobody leaves a session that is over already.
-      if (client.getQueryData<Visit>(VISIT_KEY)?.session) setLeft(byHand);
-      put(client, null);
+      if (client.getQueryData<SessionView>(SESSION_KEY)?.session) setSignedOut(isSignOut);
+      storeSession(client, null);
     },
     [client],
   );
-  const adopt = useCallback(
+  const setSession = useCallback(
     (session: Session) => {
-      setLeft(false);
-      put(client, session);
-      tellOtherTabs('signed-in');
+      setSignedOut(false);
+      storeSession(client, session);
+      postToTabs('signed-in');
     },
     [client],
   );
-  useEffect(() => listenToCalls({ onSignedOut: forget }), [forget]);
+  useEffect(() => listenToCalls({ onSignedOut: clearSession }), [clearSession]);
   useEffect(
     () =>
-      hearOtherTabs((news) => {
-        if (news === 'signed-out') forget(true);
-        else if (news === 'signed-in') void refresh();
+      listenToTabs((event) => {
+        if (event === 'signed-out') clearSession(true);
+        else if (event === 'signed-in') void refresh();
       }),
-    [forget, refresh],
+    [clearSession, refresh],
   );
   const value = useMemo(
-    () => ({ visit, error, refresh, adopt, forget, wasLeft, hasEnded }),
-    [visit, error, refresh, adopt, forget, wasLeft, hasEnded],
+    () => ({ visit, error, refresh, setSession, clearSession, hasSignedOut, hasEnded }),
+    [visit, error, refresh, setSession, clearSession, hasSignedOut, hasEnded],
   );
   return <Context value={value}>{children}</Context>;
 }
 
-export function useVisit(): Visiting {
-  const visiting = use(Context);
-  if (visiting === undefined) throw new Error('not within a SessionProvider');
-  return visiting;
+export function useSessionControls(): SessionControls {
+  const controls = use(Context);
+  if (controls === undefined) throw new Error('not within a SessionProvider');
+  return controls;
 }
 
 /** Of the person who is signed in; only for what is shown to them alone. */
 export function useSession(): Session {
-  const { visit } = useVisit();
+  const { visit } = useSessionControls();
   if (!visit?.session) throw new Error('nobody is signed in');
   return visit.session;
 }

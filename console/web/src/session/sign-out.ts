@@ -1,8 +1,8 @@
 import { useCallback } from 'react';
 import { showSession, signOut } from '../../../wire/session.ts';
 import { CallError, call, setCsrfToken } from '../api/call.ts';
-import { tellOtherTabs } from './other-tabs.ts';
-import { useVisit } from './session.tsx';
+import { useSessionControls } from './session.tsx';
+import { postToTabs } from './tab-sync.ts';
 
 /** At the service. Where another tab has signed in since, the token here is of the session before: it is read anew. */
 export async function endOwnSession(): Promise<void> {
@@ -17,7 +17,7 @@ export async function endOwnSession(): Promise<void> {
 
 /** Ends the session here, in all tabs, and at the service. */
 export function useSignOut(): () => Promise<void> {
-  const { forget, refresh } = useVisit();
+  const { clearSession, refresh } = useSessionControls();
   return useCallback(async () => {
     try {
       await endOwnSession();
@@ -25,7 +25,7 @@ export function useSignOut(): () => Promise<void> {
       // The session may have ended by itself; anything else must not look as if it had.
       if (!(error instanceof CallError) || error.code !== 'not_signed_in') return void refresh();
     }
-    forget(true);
-    tellOtherTabs('signed-out');
-  }, [forget, refresh]);
+    clearSession(true);
+    postToTabs('signed-out');
+  }, [clearSession, refresh]);
 }

@@ -4,9 +4,9 @@ import { beginPasskeyStepUp, stepUpByCode, stepUpByPasskey } from '../../../wire
 import { call } from '../api/call.ts';
 import { useOnce } from '../api/hooks.ts';
 import { useActionName } from '../pages/approvals/action-name.ts';
-import { askForPasskey } from './passkey.ts';
+import { authenticateWithPasskey } from './passkey.ts';
 import { SecondFactor } from './second-factor.tsx';
-import { type Session, useVisit } from './session.tsx';
+import { type Session, useSessionControls } from './session.tsx';
 
 interface StepUpDialogProps {
   readonly opened: boolean;
@@ -19,7 +19,7 @@ interface StepUpDialogProps {
 /** "Confirm that it is you." */
 export function StepUpDialog({ opened, action, onConfirmed, onCancel }: StepUpDialogProps) {
   const { t } = useTranslation('session');
-  const nameOf = useActionName();
+  const actionName = useActionName();
   return (
     <Modal
       opened={opened}
@@ -33,25 +33,25 @@ export function StepUpDialog({ opened, action, onConfirmed, onCancel }: StepUpDi
         <div>
           {action !== undefined && (
             <Text size="sm" fw={600}>
-              {nameOf(action)}
+              {actionName(action)}
             </Text>
           )}
           <Text size="sm" c="dimmed">
             {t('stepUpWhy')}
           </Text>
         </div>
-        <Factor onConfirmed={onConfirmed} onCancel={onCancel} />
+        <FactorForm onConfirmed={onConfirmed} onCancel={onCancel} />
       </Stack>
     </Modal>
   );
 }
 
-function Factor({ onConfirmed, onCancel }: Omit<StepUpDialogProps, 'opened' | 'action'>) {
+function FactorForm({ onConfirmed, onCancel }: Omit<StepUpDialogProps, 'opened' | 'action'>) {
   const { t } = useTranslation('session');
-  const { visit, adopt } = useVisit();
+  const { visit, setSession } = useSessionControls();
   const options = {
     onSuccess: (session: Session) => {
-      adopt(session);
+      setSession(session);
       onConfirmed();
     },
   };
@@ -62,7 +62,7 @@ function Factor({ onConfirmed, onCancel }: Omit<StepUpDialogProps, 'opened' | 'a
   const byPasskey = useOnce<Session>({
     mutationFn: async () => {
       const { options } = await call(beginPasskeyStepUp);
-      return call(stepUpByPasskey, { body: { credential: await askForPasskey(options) } });
+      return call(stepUpByPasskey, { body: { credential: await authenticateWithPasskey(options) } });
     },
     ...options,
   });

@@ -1,53 +1,58 @@
 import { createContext, type ReactNode, use, useCallback, useEffect, useRef, useState } from 'react';
 import { CallError } from '../api/call.ts';
-import { useVisit } from './session.tsx';
+import { useSessionControls } from './session.tsx';
 import { StepUpDialog } from './step-up-dialog.tsx';
 
-interface Waiting {
+interface PendingStepUp {
   readonly promise: Promise<void>;
   readonly resolve: () => void;
   readonly reject: (error: CallError) => void;
 }
 
-type Ask = (action?: string) => Promise<void>;
+type RequestStepUp = (action?: string) => Promise<void>;
 
-const Context = createContext<Ask>(() => Promise.reject(new CallError('internal', 0, '')));
+const Context = createContext<RequestStepUp>(() => Promise.reject(new CallError('internal', 0, '')));
 
 /**
  * Asks for the second factor again. Resolves when it was given; rejects with `cancelled` when not. Who asks while the
  * dialog is open waits for the same answer. `action`: a word of `byTwo`, to tell what it is for.
  */
-export const useStepUp = (): Ask => use(Context);
+export const useStepUp = (): RequestStepUp => use(Context);
 
 export function StepUpProvider({ children }: { readonly children: ReactNode }) {
-  const waiting = useRef<Waiting>(undefined);
+  const pending = useRef<PendingStepUp>(undefined);
   const [isOpen, setOpen] = useState(false);
   const [action, setAction] = useState<string>();
-  const ask = useCallback<Ask>((what) => {
-    if (waiting.current === undefined) {
-      setAction(what);
-      waiting.current = Promise.withResolvers<void>();
+  const request = useCallback<RequestStepUp>((nextAction) => {
+    if (pending.current === undefined) {
+      setAction(nextAction);
+      pending.current = Promise.withResolvers<void>();
       setOpen(true);
     }
-    return waiting.current.promise;
+    return pending.current.promise;
   }, []);
-  const end = useCallback((tell: (who: Waiting) => void) => {
-    const who = waiting.current;
-    waiting.current = undefined;
+  const finish = useCallback((settle: (step: PendingStepUp) => void) => {
+    const step = pending.current;
+    pending.current = undefined;
     setOpen(false);
-    if (who !== undefined) tell(who);
+    if (step !== undefined) settle(step);
   }, []);
-  const cancel = useCallback(() => end((who) => who.reject(new CallError('cancelled', 0, ''))), [end]);
-  const { visit } = useVisit();
+  const cancel = useCallback(() => finish((step) => step.reject(new CallError('cancelled', 0, ''))), [finish]);
+  const { visit } = useSessionControls();
   const isSignedIn = visit?.stage === 'signed-in';
   // Nobody is left to be asked.
   useEffect(() => {
     if (!isSignedIn) cancel();
   }, [isSignedIn, cancel]);
   return (
-    <Context value={ask}>
+    <Context value={request}>
       {children}
-      <StepUpDialog opened={isOpen} action={action} onConfirmed={() => end((who) => who.resolve())} onCancel={cancel} />
+      <StepUpDialog
+        opened={isOpen}
+        action={action}
+        onConfirmed={() => finish((step) => step.resolve())}
+        onCancel={cancel}
+      />
     </Context>
   );
 }

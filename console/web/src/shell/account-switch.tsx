@@ -2,17 +2,17 @@ import { Avatar, Group, Menu, Text, UnstyledButton } from '@mantine/core';
 import { Check, ChevronsUpDown, Wrench } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
-import { Letters } from '../parts/letters.tsx';
+import { DecorativeText } from '../parts/decorative-text.tsx';
 import { useSession } from '../session/session.tsx';
 import classes from './account-switch.module.css';
-import { homeOf } from './start.tsx';
-import { useWhere } from './where.ts';
+import { useNavigation } from './navigation-context.ts';
+import { getHomePath } from './start.tsx';
 
 /** Between the accounts that the person belongs to; operators have their own area. */
 export function AccountSwitch() {
   const { t } = useTranslation();
   const { memberships, is_operator } = useSession();
-  const { area, membership } = useWhere();
+  const { area, membership } = useNavigation();
   const isOperator = is_operator && (area === 'operator' || membership === undefined);
   if (!isOperator && membership === undefined) return null;
   const name = isOperator ? t('operator') : (membership?.name ?? '');
@@ -21,7 +21,7 @@ export function AccountSwitch() {
       <Menu width="target" position="bottom-start" withinPortal={false}>
         <Menu.Target>
           <UnstyledButton className={classes['button'] ?? ''} aria-label={t('accountSwitch', { name })}>
-            <Mark name={name} isOperator={isOperator} />
+            <AccountMark name={name} isOperator={isOperator} />
             <Text span size="sm" fw={600} truncate flex={1} title={name} className={classes['name'] ?? ''}>
               {name}
             </Text>
@@ -34,8 +34,8 @@ export function AccountSwitch() {
             <Menu.Item
               key={each.account}
               component={Link}
-              to={homeOf(each)}
-              leftSection={<Mark name={each.name} isOperator={false} />}
+              to={getHomePath(each)}
+              leftSection={<AccountMark name={each.name} isOperator={false} />}
               rightSection={!isOperator && each === membership ? <Check size={15} aria-hidden /> : null}
             >
               <Text span size="sm" title={each.name} className={classes['item'] ?? ''}>
@@ -46,7 +46,7 @@ export function AccountSwitch() {
           {is_operator && (
             <>
               {memberships.length > 0 && <Menu.Divider />}
-              <Menu.Item component={Link} to="/operator/accounts" leftSection={<Mark name="" isOperator />}>
+              <Menu.Item component={Link} to="/operator/accounts" leftSection={<AccountMark name="" isOperator />}>
                 {t('operator')}
               </Menu.Item>
             </>
@@ -57,7 +57,7 @@ export function AccountSwitch() {
   );
 }
 
-function Mark({ name, isOperator }: { readonly name: string; readonly isOperator: boolean }) {
+function AccountMark({ name, isOperator }: { readonly name: string; readonly isOperator: boolean }) {
   return (
     <Group aria-hidden>
       <Avatar
@@ -67,7 +67,7 @@ function Mark({ name, isOperator }: { readonly name: string; readonly isOperator
         color="ink"
         className={classes['mark'] ?? ''}
       >
-        {isOperator ? <Wrench size={14} /> : <Letters text={[...name][0]?.toUpperCase() ?? ''} />}
+        {isOperator ? <Wrench size={14} /> : <DecorativeText text={[...name][0]?.toUpperCase() ?? ''} />}
       </Avatar>
     </Group>
   );

@@ -1,11 +1,11 @@
 import { useTranslation } from 'react-i18next';
 import classes from './environment-band.module.css';
-import { useWhere } from './where.ts';
+import { useNavigation } from './navigation-context.ts';
 
 /** Along the top: whether what is on the page is real. */
 export function EnvironmentBand({ height }: { readonly height: number }) {
   const { t } = useTranslation();
-  const { area, environment } = useWhere();
+  const { area, environment } = useNavigation();
   const kind = environment ?? area;
   const words = {
     production: { name: t('production'), hint: t('bandProduction') },

@@ -2,17 +2,17 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { ENVIRONMENTS, type Environment } from '../../../../src/kernel/environment.ts';
 import classes from './environment-switch.module.css';
-import { ENVIRONMENT_PLACES } from './places.ts';
-import { placesOf, useWhere } from './where.ts';
+import { ENVIRONMENT_ITEMS } from './nav-items.ts';
+import { listVisibleItems, useNavigation } from './navigation-context.ts';
 
 /** Between sandbox and production: the same page of the other one, or its list. */
 export function EnvironmentSwitch() {
   const { t } = useTranslation();
-  const { area, membership, environment, lastEnvironment, place } = useWhere();
+  const { area, membership, environment, lastEnvironment, item } = useNavigation();
   if (area !== 'account' || membership === undefined) return null;
   const pathIn = (target: Environment): string => {
-    const places = placesOf(ENVIRONMENT_PLACES, membership, target);
-    const same = environment !== undefined && places.includes(place as never) ? place : places[0];
+    const items = listVisibleItems(ENVIRONMENT_ITEMS, membership, target);
+    const same = environment !== undefined && items.includes(item as never) ? item : items[0];
     return `/a/${membership.account}/${target}/${same?.path ?? 'overview'}`;
   };
   return (

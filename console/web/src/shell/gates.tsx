@@ -2,8 +2,8 @@ import { Outlet, useParams } from 'react-router';
 import { NotFoundPage } from '../pages.ts';
 import { useSession } from '../session/session.tsx';
 import { isEnvironment } from '../session/tenant.ts';
-import { NotYours } from './not-yours.tsx';
-import { useWhere } from './where.ts';
+import { Forbidden } from './forbidden.tsx';
+import { useNavigation } from './navigation-context.ts';
 
 /** Pages of an account, for those who belong to it. */
 export function AccountGate() {
@@ -15,9 +15,9 @@ export function AccountGate() {
 
 /** The service refuses what the role does not include; a page full of refusals would help nobody. */
 function Allowed() {
-  const { membership, place } = useWhere();
-  const isAllowed = place?.capability === undefined || membership?.capabilities.includes(place.capability);
-  return isAllowed ? <Outlet /> : <NotYours />;
+  const { membership, item } = useNavigation();
+  const isAllowed = item?.capability === undefined || membership?.capabilities.includes(item.capability);
+  return isAllowed ? <Outlet /> : <Forbidden />;
 }
 
 export function EnvironmentGate() {

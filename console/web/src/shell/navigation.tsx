@@ -5,73 +5,73 @@ import { NavLink } from 'react-router';
 import type { Environment } from '../../../../src/kernel/environment.ts';
 import { useSession } from '../session/session.tsx';
 import type { Membership } from '../session/tenant.ts';
+import { ACCOUNT_ITEMS, ENVIRONMENT_ITEMS, type NavItem, OPERATOR_ITEMS } from './nav-items.ts';
 import classes from './navigation.module.css';
-import { ACCOUNT_PLACES, ENVIRONMENT_PLACES, OPERATOR_PLACES, type Place } from './places.ts';
-import { Waiting } from './waiting.tsx';
-import { placesOf, useWhere } from './where.ts';
+import { listVisibleItems, useNavigation } from './navigation-context.ts';
+import { PendingCount } from './pending-count.tsx';
 
 /** The pages, on the left. */
 export function Navigation() {
   const { t } = useTranslation();
-  const { area, membership } = useWhere();
+  const { area, membership } = useNavigation();
   const { is_operator } = useSession();
   const isOperator = is_operator && (area === 'operator' || membership === undefined);
   return (
     <ScrollArea flex={1} type="auto" viewportProps={{ tabIndex: -1 }}>
       <nav aria-label={t('main')} className={classes['nav']}>
-        {isOperator && <Places title={t('operator')} places={OPERATOR_PLACES} base="/operator" />}
-        {!isOperator && membership !== undefined && <OfAccount membership={membership} />}
+        {isOperator && <NavSection title={t('operator')} items={OPERATOR_ITEMS} base="/operator" />}
+        {!isOperator && membership !== undefined && <AccountItems membership={membership} />}
       </nav>
     </ScrollArea>
   );
 }
 
-function OfAccount({ membership }: { readonly membership: Membership }) {
+function AccountItems({ membership }: { readonly membership: Membership }) {
   const { t } = useTranslation();
-  const { lastEnvironment } = useWhere();
+  const { lastEnvironment } = useNavigation();
   const base = `/a/${membership.account}`;
   return (
     <>
-      <Places
+      <NavSection
         title={t(lastEnvironment)}
         environment={lastEnvironment}
-        places={placesOf(ENVIRONMENT_PLACES, membership, lastEnvironment)}
+        items={listVisibleItems(ENVIRONMENT_ITEMS, membership, lastEnvironment)}
         base={`${base}/${lastEnvironment}`}
       />
-      <Places title={t('accountPages')} places={placesOf(ACCOUNT_PLACES, membership)} base={base} />
+      <NavSection title={t('accountPages')} items={listVisibleItems(ACCOUNT_ITEMS, membership)} base={base} />
     </>
   );
 }
 
-interface PlacesProps {
+interface NavSectionProps {
   readonly title: string;
   /** That they belong to, and are tinted as. */
   readonly environment?: Environment;
-  readonly places: readonly Place[];
+  readonly items: readonly NavItem[];
   readonly base: string;
 }
 
-function Places({ title, environment, places, base }: PlacesProps) {
+function NavSection({ title, environment, items, base }: NavSectionProps) {
   const { t } = useTranslation();
   const id = useId();
-  if (places.length === 0) return null;
+  if (items.length === 0) return null;
   return (
     <>
       <p id={id} className={classes['group']} data-environment={environment}>
         {title}
       </p>
       <ul aria-labelledby={id} className={classes['list']}>
-        {places.map(({ name, path, icon: Icon, waiting }) => (
+        {items.map(({ name, path, icon: Icon, pending }) => (
           <li key={path} className={classes['item']}>
             <NavLink
               to={`${base}/${path}`}
               className={classes['link'] ?? ''}
-              {...(waiting !== undefined && { 'aria-describedby': `${id}-${path}` })}
+              {...(pending !== undefined && { 'aria-describedby': `${id}-${path}` })}
             >
               <Icon size={17} strokeWidth={1.75} aria-hidden />
               {t(name)}
             </NavLink>
-            {waiting !== undefined && <Waiting of={waiting} id={`${id}-${path}`} />}
+            {pending !== undefined && <PendingCount kind={pending} id={`${id}-${path}`} />}
           </li>
         ))}
       </ul>

@@ -5,12 +5,12 @@ import { containsIssuedPan } from '../../../../src/kernel/pan.ts';
 import { listPayments } from '../../../wire/payments.ts';
 import { listTokens } from '../../../wire/records.ts';
 import { CallError, call } from '../api/call.ts';
-import { useFiltersOf } from '../parts/address-filters.ts';
 import { useErrorText } from '../parts/error-alert.tsx';
+import { useSetTextFilters } from '../parts/url-filters.ts';
 import { useSession } from '../session/session.tsx';
-import { ACCOUNT_PLACES, ENVIRONMENT_PLACES, OPERATOR_PLACES, type Place } from './places.ts';
-import { homeOf } from './start.tsx';
-import { placesOf, useWhere } from './where.ts';
+import { ACCOUNT_ITEMS, ENVIRONMENT_ITEMS, type NavItem, OPERATOR_ITEMS } from './nav-items.ts';
+import { listVisibleItems, useNavigation } from './navigation-context.ts';
+import { getHomePath } from './start.tsx';
 
 export interface Option {
   readonly key: string;
@@ -21,15 +21,15 @@ export interface Option {
   readonly choose: () => Promise<string | undefined>;
 }
 
-const simple = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+const normalizeText = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 
 /** Pages and accounts whose name holds all the words. */
 export function usePageOptions(text: string): readonly Option[] {
   const { t } = useTranslation();
   const { memberships, is_operator } = useSession();
-  const { membership, lastEnvironment } = useWhere();
+  const { membership, lastEnvironment } = useNavigation();
   const page = (base: string, beside: string) => {
-    const toOption = ({ name, path, icon }: Place): Option => {
+    const toOption = ({ name, path, icon }: NavItem): Option => {
       const to = `${base}/${path}`;
       return { key: to, text: t(name), beside, icon, choose: () => Promise.resolve(to) };
     };
@@ -39,10 +39,10 @@ export function usePageOptions(text: string): readonly Option[] {
     ...(membership === undefined
       ? []
       : [
-          ...placesOf(ENVIRONMENT_PLACES, membership, lastEnvironment).map(
+          ...listVisibleItems(ENVIRONMENT_ITEMS, membership, lastEnvironment).map(
             page(`/a/${membership.account}/${lastEnvironment}`, t(lastEnvironment)),
           ),
-          ...placesOf(ACCOUNT_PLACES, membership).map(page(`/a/${membership.account}`, membership.name)),
+          ...listVisibleItems(ACCOUNT_ITEMS, membership).map(page(`/a/${membership.account}`, membership.name)),
         ]),
     ...memberships
       .filter((each) => each !== membership)
@@ -51,15 +51,15 @@ export function usePageOptions(text: string): readonly Option[] {
         text: each.name,
         beside: t('account'),
         icon: Building2,
-        choose: () => Promise.resolve(homeOf(each)),
+        choose: () => Promise.resolve(getHomePath(each)),
       })),
-    ...(is_operator ? OPERATOR_PLACES.map(page('/operator', t('operator'))) : []),
+    ...(is_operator ? OPERATOR_ITEMS.map(page('/operator', t('operator'))) : []),
     { key: 'profile', text: t('profile'), icon: UserRound, choose: () => Promise.resolve('/profile') },
   ];
-  const words = simple(text).split(/\s+/);
+  const words = normalizeText(text).split(/\s+/);
   // As words begin, so that "to" finds tokens and not every operator page.
   return all.filter(({ text: name, beside = '' }) =>
-    words.every((word) => ` ${simple(`${name} ${beside}`)}`.includes(` ${word}`)),
+    words.every((word) => ` ${normalizeText(`${name} ${beside}`)}`.includes(` ${word}`)),
   );
 }
 
@@ -67,21 +67,21 @@ export function usePageOptions(text: string): readonly Option[] {
  * Looks a token or a payment up. What was typed goes along in the body: it may be a card number by mistake, which shall
  * stand in no address.
  */
-export function useFindOptions(text: string) {
+export function useLookupOptions(text: string) {
   const { t } = useTranslation();
   const textOf = useErrorText();
-  const { membership, lastEnvironment } = useWhere();
+  const { membership, lastEnvironment } = useNavigation();
   const [note, setNote] = useState<string>();
   const base = `/a/${membership?.account ?? ''}/${lastEnvironment}`;
-  const filterPayments = useFiltersOf(`${base}/payments`);
+  const filterPayments = useSetTextFilters(`${base}/payments`);
   const clear = (): void => setNote(undefined);
   if (membership === undefined || text === '') return { options: [], note, clear };
   if (containsIssuedPan(text)) return { options: [], note: t('looksLikeCard'), clear };
   const params = { account: membership.account, environment: lastEnvironment };
-  const find = async (look: () => Promise<string | undefined>): Promise<string | undefined> => {
+  const find = async (lookUp: () => Promise<string | undefined>): Promise<string | undefined> => {
     setNote(t('searching'));
     try {
-      const to = await look();
+      const to = await lookUp();
       setNote(to === undefined ? t('nothingFound', { text }) : undefined);
       return to;
     } catch (error) {

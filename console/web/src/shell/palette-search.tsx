@@ -4,7 +4,7 @@ import { type KeyboardEvent, useEffect, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
 import classes from './palette.module.css';
-import { type Option, useFindOptions, usePageOptions } from './palette-options.ts';
+import { type Option, useLookupOptions, usePageOptions } from './palette-options.ts';
 
 /** A text field with a list below it, as one: the focus stays in the field. */
 export function PaletteSearch({ onLeave }: { readonly onLeave: () => void }) {
@@ -13,15 +13,15 @@ export function PaletteSearch({ onLeave }: { readonly onLeave: () => void }) {
   const [text, setText] = useState('');
   const [active, setActive] = useState(0);
   const listId = useId();
-  const { options: finds, note, clear } = useFindOptions(text.trim());
-  const options = [...usePageOptions(text), ...finds];
+  const { options: lookups, note, clear } = useLookupOptions(text.trim());
+  const options = [...usePageOptions(text), ...lookups];
   const choose = async (option: Option | undefined): Promise<void> => {
     const to = await option?.choose();
     if (to === undefined) return;
     onLeave();
     await navigate(to);
   };
-  const press = (event: KeyboardEvent): void => {
+  const onKeyDown = (event: KeyboardEvent): void => {
     const moves: Record<string, number> = { ArrowDown: 1, ArrowUp: options.length - 1 };
     const move = moves[event.key];
     if (move !== undefined && options.length > 0) setActive((active + move) % options.length);
@@ -52,7 +52,7 @@ export function PaletteSearch({ onLeave }: { readonly onLeave: () => void }) {
           setActive(0);
           clear();
         }}
-        onKeyDown={press}
+        onKeyDown={onKeyDown}
       />
       <div id={listId} role="listbox" aria-label={t('goTo')} className={classes['options']}>
         {options.map((option, index) => (

@@ -5,14 +5,14 @@ import { Link } from 'react-router';
 import { editProfile } from '../../../wire/profile.ts';
 import { LANGUAGES } from '../../../wire/session.ts';
 import { useChange } from '../api/hooks.ts';
-import { Letters } from '../parts/letters.tsx';
-import { useSession, useVisit } from '../session/session.tsx';
+import { DecorativeText } from '../parts/decorative-text.tsx';
+import { useSession, useSessionControls } from '../session/session.tsx';
 import { useSignOut } from '../session/sign-out.ts';
 import { isLanguage } from '../text/index.ts';
 import { LANGUAGE_NAMES } from '../text/language-names.ts';
 import classes from './person-menu.module.css';
 
-const initialsOf = (name: string): string =>
+const getInitials = (name: string): string =>
   name
     .split(/\s+/)
     .map((word) => [...word][0] ?? '')
@@ -24,7 +24,7 @@ const initialsOf = (name: string): string =>
 export function PersonMenu() {
   const { t, i18n } = useTranslation();
   const { person } = useSession();
-  const { adopt } = useVisit();
+  const { setSession } = useSessionControls();
   const edit = useChange(editProfile);
   const signOut = useSignOut();
   return (
@@ -32,7 +32,7 @@ export function PersonMenu() {
       <Menu.Target>
         <UnstyledButton className={classes['button'] ?? ''} aria-label={t('personMenu', { name: person.name })}>
           <Avatar size={32} radius="xl" color="ink" aria-hidden>
-            <Letters text={initialsOf(person.name)} />
+            <DecorativeText text={getInitials(person.name)} />
           </Avatar>
         </UnstyledButton>
       </Menu.Target>
@@ -53,7 +53,9 @@ export function PersonMenu() {
         <Menu.Label>{t('language')}</Menu.Label>
         <Menu.RadioGroup
           value={i18n.language}
-          onChange={(language) => isLanguage(language) && edit.mutate({ body: { language } }, { onSuccess: adopt })}
+          onChange={(language) =>
+            isLanguage(language) && edit.mutate({ body: { language } }, { onSuccess: setSession })
+          }
         >
           {LANGUAGES.map((language) => (
             <Menu.RadioItem key={language} value={language} lang={language}>
@@ -62,7 +64,7 @@ export function PersonMenu() {
           ))}
         </Menu.RadioGroup>
         <Menu.Label>{t('colourScheme')}</Menu.Label>
-        <ColourSchemes />
+        <ColorSchemes />
         <Menu.Divider />
         <Menu.Item leftSection={<LogOut size={16} aria-hidden />} closeMenuOnClick onClick={() => void signOut()}>
           {t('signOut')}
@@ -78,7 +80,7 @@ const SCHEMES = [
   { name: 'dark', text: 'dark' },
 ] as const;
 
-function ColourSchemes() {
+function ColorSchemes() {
   const { t } = useTranslation();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (

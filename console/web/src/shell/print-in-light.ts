@@ -7,18 +7,18 @@ export function usePrintInLight(): void {
   useEffect(() => {
     const page = document.documentElement;
     let before: string | null = null;
-    const lighten = (): void => {
+    const onBeforePrint = (): void => {
       before = page.getAttribute(SCHEME);
       page.setAttribute(SCHEME, 'light');
     };
-    const restore = (): void => {
+    const onAfterPrint = (): void => {
       if (before !== null) page.setAttribute(SCHEME, before);
     };
-    window.addEventListener('beforeprint', lighten);
-    window.addEventListener('afterprint', restore);
+    window.addEventListener('beforeprint', onBeforePrint);
+    window.addEventListener('afterprint', onAfterPrint);
     return () => {
-      window.removeEventListener('beforeprint', lighten);
-      window.removeEventListener('afterprint', restore);
+      window.removeEventListener('beforeprint', onBeforePrint);
+      window.removeEventListener('afterprint', onAfterPrint);
     };
   }, []);
 }

@@ -4,12 +4,13 @@ import { Suspense, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, Outlet, useLocation } from 'react-router';
 import { AccountSwitch } from './account-switch.tsx';
-import { Boundary } from './boundary.tsx';
-import { Crumbs } from './crumbs.tsx';
+import { Breadcrumbs } from './breadcrumbs.tsx';
 import { EnvironmentBand } from './environment-band.tsx';
 import { EnvironmentSwitch } from './environment-switch.tsx';
+import { ErrorBoundary } from './error-boundary.tsx';
 import { Logo } from './logo.tsx';
 import { Navigation } from './navigation.tsx';
+import { NavigationContext, useTrackedNavigation } from './navigation-context.ts';
 import { OutageBar } from './outage-bar.tsx';
 import { PageSkeleton } from './page-skeleton.tsx';
 import { Palette } from './palette.tsx';
@@ -17,20 +18,19 @@ import { PersonMenu } from './person-menu.tsx';
 import { usePrintInLight } from './print-in-light.ts';
 import classes from './shell.module.css';
 import { SuspendedNotice } from './suspended-notice.tsx';
-import { useReadWhere, WhereContext } from './where.ts';
 
 const BAND = 26;
 const BAR = 56;
 
 /** Around every page of who is signed in. */
 export function Shell() {
-  const where = useReadWhere();
+  const where = useTrackedNavigation();
   const { pathname } = useLocation();
   const [isOpen, { toggle, close }] = useDisclosure();
   const main = useFocusOnNewPage(pathname, close);
   usePrintInLight();
   return (
-    <WhereContext value={where}>
+    <NavigationContext value={where}>
       <SkipLink />
       <AppShell
         header={{ height: BAND + BAR }}
@@ -49,18 +49,18 @@ export function Shell() {
         <AppShell.Main id="content" ref={main} tabIndex={-1} className={classes['main'] ?? ''}>
           <div className={classes['page']}>
             <OutageBar />
-            <Crumbs />
+            <Breadcrumbs />
             <SuspendedNotice />
             {/* Whatever breaks stays within its page. */}
-            <Boundary key={pathname}>
+            <ErrorBoundary key={pathname}>
               <Suspense fallback={<PageSkeleton />}>
                 <Outlet />
               </Suspense>
-            </Boundary>
+            </ErrorBoundary>
           </div>
         </AppShell.Main>
       </AppShell>
-    </WhereContext>
+    </NavigationContext>
   );
 }
 

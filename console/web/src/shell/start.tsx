@@ -4,13 +4,13 @@ import { Navigate } from 'react-router';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { useSession } from '../session/session.tsx';
 import type { Membership } from '../session/tenant.ts';
-import { firstEnvironment } from './where.ts';
+import { defaultEnvironment } from './navigation-context.ts';
 
 /** Where somebody begins in an account. */
-export const homeOf = (membership: Membership): string => {
+export const getHomePath = (membership: Membership): string => {
   const base = `/a/${membership.account}`;
   if (membership.status === 'onboarding') return `${base}/onboarding`;
-  return `${base}/${firstEnvironment(membership)}/overview`;
+  return `${base}/${defaultEnvironment(membership)}/overview`;
 };
 
 /** The first sensible page. */
@@ -18,7 +18,7 @@ export function Start() {
   const { t } = useTranslation();
   const { memberships, is_operator } = useSession();
   const [first] = memberships;
-  if (first !== undefined) return <Navigate to={homeOf(first)} replace />;
+  if (first !== undefined) return <Navigate to={getHomePath(first)} replace />;
   if (is_operator) return <Navigate to="/operator/accounts" replace />;
   return (
     <EmptyState icon={Users} title={t('noAccounts')} order={1}>

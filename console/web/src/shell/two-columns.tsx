@@ -3,7 +3,7 @@ import { BadgeCheck, ScrollText, Split } from 'lucide-react';
 import { type ReactNode, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Logo } from './logo.tsx';
-import { OutsideMenu } from './outside-menu.tsx';
+import { SignedOutMenu } from './signed-out-menu.tsx';
 import classes from './two-columns.module.css';
 
 interface TwoColumnsProps {
@@ -22,7 +22,7 @@ export function TwoColumns({ title, hint, children }: TwoColumnsProps) {
       <div className={classes['work']}>
         <header className={classes['head']}>
           <Logo />
-          <OutsideMenu />
+          <SignedOutMenu />
         </header>
         <main className={classes['main']}>
           <Stack gap="xl" w="100%" maw={420}>

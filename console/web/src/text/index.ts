@@ -22,38 +22,38 @@ export type Language = keyof typeof LANGUAGES;
 export const isLanguage = (text: string | null | undefined): text is Language =>
   text !== null && text !== undefined && Object.hasOwn(LANGUAGES, text);
 
-const KEPT = 'language';
-const ONE_OF_MANY = '_other';
+const STORAGE_KEY = 'language';
+const OTHER_SUFFIX = '_other';
 
 /** Spanish has a third plural, for whole millions, that reads like the second. */
-const withMillions = (texts: Texts): Texts =>
+const withManyPlurals = (texts: Texts): Texts =>
   Object.fromEntries(
     Object.entries(texts).flatMap(([key, text]): [string, string | Texts][] => {
-      if (typeof text !== 'string') return [[key, withMillions(text)]];
-      if (!key.endsWith(ONE_OF_MANY)) return [[key, text]];
+      if (typeof text !== 'string') return [[key, withManyPlurals(text)]];
+      if (!key.endsWith(OTHER_SUFFIX)) return [[key, text]];
       return [
         [key, text],
-        [`${key.slice(0, -ONE_OF_MANY.length)}_many`, text],
+        [`${key.slice(0, -OTHER_SUFFIX.length)}_many`, text],
       ];
     }),
   );
 
-function firstLanguage(): Language {
-  const kept = localStorage.getItem(KEPT);
-  if (isLanguage(kept)) return kept;
+function detectLanguage(): Language {
+  const stored = localStorage.getItem(STORAGE_KEY);
+  if (isLanguage(stored)) return stored;
   return navigator.languages.map((each) => each.slice(0, 2)).find(isLanguage) ?? 'en';
 }
 
-const sayLanguage = (language: string): void => {
+const setDocumentLanguage = (language: string): void => {
   document.documentElement.lang = language;
 };
 
 export async function startTexts(): Promise<void> {
-  i18next.on('languageChanged', sayLanguage);
+  i18next.on('languageChanged', setDocumentLanguage);
   await i18next.use(initReactI18next).init({
-    lng: firstLanguage(),
+    lng: detectLanguage(),
     fallbackLng: 'en',
-    resources: { en, es: withMillions(es) as typeof es },
+    resources: { en, es: withManyPlurals(es) as typeof es },
     defaultNS: 'shell',
     // React escapes.
     interpolation: { escapeValue: false },
@@ -62,6 +62,6 @@ export async function startTexts(): Promise<void> {
 
 /** Kept for the next visit, when nobody is signed in yet. */
 export async function setLanguage(language: Language): Promise<void> {
-  localStorage.setItem(KEPT, language);
+  localStorage.setItem(STORAGE_KEY, language);
   await i18next.changeLanguage(language);
 }

@@ -7,8 +7,8 @@ import { Time } from '../../parts/time.tsx';
 import { useActionName } from './action-name.ts';
 import type { Approval } from './approvals-page.tsx';
 import type { Decision } from './decision-dialog.tsx';
-import { whoIs } from './who-is.ts';
-import { OpeningSummary } from './whole-summary.tsx';
+import { ExpandableSummary } from './full-summary.tsx';
+import { formatPersonLabel } from './person-label.ts';
 
 interface ApprovalCardProps {
   readonly approval: Approval;
@@ -17,30 +17,30 @@ interface ApprovalCardProps {
 
 export function ApprovalCard({ approval, onDecide }: ApprovalCardProps) {
   const { t } = useTranslation('approvals');
-  const nameOf = useActionName();
+  const actionName = useActionName();
   const id = useId();
   const { environment, action, status, requested_by, is_yours, by_operator, decided_by } = approval;
-  const asker = whoIs(requested_by, approval.requested_by_email);
-  const decider = whoIs(decided_by, approval.decided_by_email);
+  const requester = formatPersonLabel(requested_by, approval.requested_by_email);
+  const approver = formatPersonLabel(decided_by, approval.decided_by_email);
   return (
     <Paper component="article" withBorder p={{ base: 'md', sm: 'lg' }} aria-labelledby={id}>
       <Stack gap="sm">
         <Group justify="space-between" gap="sm">
           <Group gap="sm">
             <Text id={id} fw={600}>
-              {nameOf(action)}
+              {actionName(action)}
             </Text>
             <EnvironmentBadge environment={environment} />
           </Group>
           <StatusBadge status={status} />
         </Group>
         <Text size="sm" c="dimmed" component="div">
-          {is_yours ? t('askedByYou') : t(by_operator ? 'askedByOperator' : 'askedBy', { name: asker })}
+          {is_yours ? t('askedByYou') : t(by_operator ? 'askedByOperator' : 'askedBy', { name: requester })}
           {' · '}
           <Time value={approval.created_at} />
-          {decided_by !== null && ` · ${t('decidedBy', { name: decider })}`}
+          {decided_by !== null && ` · ${t('decidedBy', { name: approver })}`}
         </Text>
-        <OpeningSummary approval={approval} />
+        <ExpandableSummary approval={approval} />
         <Buttons approval={approval} onDecide={onDecide} />
       </Stack>
     </Paper>
@@ -49,7 +49,7 @@ export function ApprovalCard({ approval, onDecide }: ApprovalCardProps) {
 
 function Buttons({ approval, onDecide }: ApprovalCardProps) {
   const { t } = useTranslation('approvals');
-  const nameOf = useActionName();
+  const actionName = useActionName();
   const { status, is_yours, may_decide, action, expires_at } = approval;
   if (status !== 'waiting' && status !== 'approved') return null;
   const button = (decision: Decision, isMain: boolean) => (
@@ -57,7 +57,7 @@ function Buttons({ approval, onDecide }: ApprovalCardProps) {
       size="sm"
       variant={isMain ? 'filled' : 'default'}
       onClick={() => onDecide(decision, approval)}
-      aria-label={`${t(`${decision}.button`)}: ${nameOf(action)}`}
+      aria-label={`${t(`${decision}.button`)}: ${actionName(action)}`}
     >
       {t(`${decision}.button`)}
     </Button>

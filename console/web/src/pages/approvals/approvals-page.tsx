@@ -13,14 +13,14 @@ import { PageHeader } from '../../parts/page-header.tsx';
 import { useMembership } from '../../session/tenant.ts';
 import { ApprovalCard } from './approval-card.tsx';
 import { type Decision, DecisionDialog } from './decision-dialog.tsx';
-import type { Made } from './made.ts';
+import type { ExecutionResult } from './execution-result.ts';
 import { NewKeyDialog } from './new-key-dialog.tsx';
 import { NewLinkDialog } from './new-link-dialog.tsx';
 
 export type Approval = ValueOf<typeof listApprovals.data>['approvals'][number];
 
-const OPEN: readonly string[] = ['waiting', 'approved'];
-const READ_AGAIN_MS = 20_000;
+const PENDING_STATUSES: readonly string[] = ['waiting', 'approved'];
+const REFRESH_MS = 20_000;
 
 export function ApprovalsPage() {
   const { t } = useTranslation('approvals');
@@ -28,32 +28,38 @@ export function ApprovalsPage() {
   const { data, error, refetch } = useRead(
     listApprovals,
     { params: { account } },
-    { every: READ_AGAIN_MS, anew: true },
+    { refetchIntervalMs: REFRESH_MS, refetchOnMount: true },
   );
   const approvals = data?.approvals ?? [];
-  const open = approvals.filter(({ status }) => OPEN.includes(status));
-  const past = approvals.filter(({ status }) => !OPEN.includes(status));
+  const pending = approvals.filter(({ status }) => PENDING_STATUSES.includes(status));
+  const past = approvals.filter(({ status }) => !PENDING_STATUSES.includes(status));
   return (
     <>
       <PageHeader title={t('title')} description={t('description')} />
       {data === undefined && (error === null ? <Skeletons /> : <ErrorAlert error={error} onRetry={refetch} />)}
-      {data !== undefined && <Lists open={open} past={past} />}
+      {data !== undefined && <ApprovalLists pending={pending} past={past} />}
     </>
   );
 }
 
-function Lists({ open, past }: { readonly open: readonly Approval[]; readonly past: readonly Approval[] }) {
+function ApprovalLists({
+  pending,
+  past,
+}: {
+  readonly pending: readonly Approval[];
+  readonly past: readonly Approval[];
+}) {
   const { t } = useTranslation('approvals');
   const dialog = useDialog<{ decision: Decision; approval: Approval }>();
-  const [made, setMade] = useState<Made>();
+  const [result, setResult] = useState<ExecutionResult>();
   const decide = (decision: Decision, approval: Approval): void => dialog.open({ decision, approval });
   return (
     <Stack gap="xl">
-      {open.length === 0 ? (
-        <Nothing />
+      {pending.length === 0 ? (
+        <NoApprovals />
       ) : (
         <Stack component="section" gap="md" aria-label={t('waiting')}>
-          {open.map((approval) => (
+          {pending.map((approval) => (
             <ApprovalCard key={approval.id} approval={approval} onDecide={decide} />
           ))}
         </Stack>
@@ -66,23 +72,23 @@ function Lists({ open, past }: { readonly open: readonly Approval[]; readonly pa
           ))}
         </Stack>
       )}
-      <DecisionDialog opened={dialog.opened} about={dialog.about} onClose={dialog.close} onMade={setMade} />
-      <NewKeyDialog made={made?.kind === 'key' ? made : undefined} onStored={() => setMade(undefined)} />
-      <NewLinkDialog made={made?.kind === 'link' ? made : undefined} onStored={() => setMade(undefined)} />
+      <DecisionDialog opened={dialog.opened} about={dialog.subject} onClose={dialog.close} onResult={setResult} />
+      <NewKeyDialog result={result?.kind === 'key' ? result : undefined} onStored={() => setResult(undefined)} />
+      <NewLinkDialog result={result?.kind === 'link' ? result : undefined} onStored={() => setResult(undefined)} />
     </Stack>
   );
 }
 
-function Nothing() {
+function NoApprovals() {
   const { t } = useTranslation('approvals');
-  const { account, dual_control: isOn, capabilities } = useMembership();
+  const { account, dual_control: isDualControl, capabilities } = useMembership();
   const maySet = capabilities.includes('account:settings');
   return (
     <EmptyState
       icon={UserCheck}
       title={t('empty.title')}
       action={
-        !isOn &&
+        !isDualControl &&
         maySet && (
           <Button component={Link} to={`/a/${account}/settings`} variant="default">
             {t('empty.action')}
@@ -90,7 +96,7 @@ function Nothing() {
         )
       }
     >
-      <Text inherit>{isOn ? t('empty.textOn') : maySet ? t('empty.textOff') : t('empty.textOffReader')}</Text>
+      <Text inherit>{isDualControl ? t('empty.textOn') : maySet ? t('empty.textOff') : t('empty.textOffReader')}</Text>
     </EmptyState>
   );
 }

@@ -4,32 +4,32 @@ import type { Json } from '../../../../../src/kernel/json.ts';
 import { approve, decline, executeApproval, withdrawApproval } from '../../../../wire/approvals.ts';
 import { useChange } from '../../api/hooks.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
-import { noteDone } from '../../parts/notices.tsx';
+import { notifySuccess } from '../../parts/notifications.tsx';
 import { useMembership } from '../../session/tenant.ts';
 import { useActionName } from './action-name.ts';
 import type { Approval } from './approvals-page.tsx';
-import { type Made, madeBy } from './made.ts';
-import { whoIs } from './who-is.ts';
-import { useWholeSummary, WholeSummary } from './whole-summary.tsx';
+import { type ExecutionResult, parseExecutionResult } from './execution-result.ts';
+import { FullSummary, useFullSummary } from './full-summary.tsx';
+import { formatPersonLabel } from './person-label.ts';
 
 export type Decision = 'approve' | 'decline' | 'withdraw' | 'carryOut';
 
 /** Nobody agrees to what they cannot see. */
-const NEEDS_ALL_SEEN: readonly Decision[] = ['approve', 'carryOut'];
+const NEEDS_FULL_SUMMARY: readonly Decision[] = ['approve', 'carryOut'];
 
 interface DecisionDialogProps {
   readonly opened: boolean;
   readonly about: { readonly decision: Decision; readonly approval: Approval } | undefined;
   readonly onClose: () => void;
   /** What was carried out has made something that is shown once. */
-  readonly onMade: (made: Made) => void;
+  readonly onResult: (made: ExecutionResult) => void;
 }
 
-export function DecisionDialog({ opened, about, onClose, onMade }: DecisionDialogProps) {
+export function DecisionDialog({ opened, about, onClose, onResult }: DecisionDialogProps) {
   const { t } = useTranslation('approvals');
-  const nameOf = useActionName();
+  const actionName = useActionName();
   const decisions = useDecisions(about?.approval);
-  const whole = useWholeSummary(about?.approval, opened);
+  const full = useFullSummary(about?.approval, opened);
   if (about === undefined) return null;
   const { decision, approval } = about;
   const { change, name } = decisions[decision];
@@ -41,9 +41,10 @@ export function DecisionDialog({ opened, about, onClose, onMade }: DecisionDialo
   const confirm = (): void =>
     decisions[decision].send((result) => {
       close();
-      const made = madeBy(approval, result);
-      if (made === undefined) noteDone(isByOperator ? t('approve.doneOperator') : t(`${decision}.done`, { name }));
-      else onMade(made);
+      const shownOnce = parseExecutionResult(approval, result);
+      if (shownOnce === undefined)
+        notifySuccess(isByOperator ? t('approve.doneOperator') : t(`${decision}.done`, { name }));
+      else onResult(shownOnce);
     });
   return (
     <ConfirmDialog
@@ -53,15 +54,15 @@ export function DecisionDialog({ opened, about, onClose, onMade }: DecisionDialo
       environment={approval.environment}
       confirmLabel={t(`${decision}.confirm`)}
       onConfirm={confirm}
-      isReady={whole.lines !== undefined || !NEEDS_ALL_SEEN.includes(decision)}
+      isReady={full.lines !== undefined || !NEEDS_FULL_SUMMARY.includes(decision)}
       isBusy={change.isPending}
       error={change.error}
     >
       <Stack gap="xs">
         <Text size="sm" fw={600}>
-          {nameOf(approval.action)}
+          {actionName(approval.action)}
         </Text>
-        <WholeSummary {...whole} />
+        <FullSummary {...full} />
         <Text size="sm">{isByOperator ? t('approve.textOperator') : t(`${decision}.text`, { name })}</Text>
       </Stack>
     </ConfirmDialog>
@@ -72,32 +73,32 @@ export function DecisionDialog({ opened, about, onClose, onMade }: DecisionDialo
 function useDecisions(approval: Approval | undefined) {
   const { account } = useMembership();
   const args = { params: { account, id: approval?.id ?? '' } };
-  const asker = whoIs(approval?.requested_by, approval?.requested_by_email);
+  const requester = formatPersonLabel(approval?.requested_by, approval?.requested_by_email);
   const approving = useChange(approve);
   const declining = useChange(decline);
   const withdrawing = useChange(withdrawApproval);
-  const doing = useChange(executeApproval);
-  type Then = (result?: Json) => void;
+  const executing = useChange(executeApproval);
+  type OnSuccess = (result?: Json) => void;
   return {
     approve: {
       change: approving,
-      name: asker,
-      send: (then: Then) => approving.mutate(args, { onSuccess: () => then() }),
+      name: requester,
+      send: (onSuccess: OnSuccess) => approving.mutate(args, { onSuccess: () => onSuccess() }),
     },
     decline: {
       change: declining,
-      name: asker,
-      send: (then: Then) => declining.mutate(args, { onSuccess: () => then() }),
+      name: requester,
+      send: (onSuccess: OnSuccess) => declining.mutate(args, { onSuccess: () => onSuccess() }),
     },
     withdraw: {
       change: withdrawing,
-      name: asker,
-      send: (then: Then) => withdrawing.mutate(args, { onSuccess: () => then() }),
+      name: requester,
+      send: (onSuccess: OnSuccess) => withdrawing.mutate(args, { onSuccess: () => onSuccess() }),
     },
     carryOut: {
-      change: doing,
-      name: whoIs(approval?.decided_by, approval?.decided_by_email),
-      send: (then: Then) => doing.mutate(args, { onSuccess: ({ result }) => then(result) }),
+      change: executing,
+      name: formatPersonLabel(approval?.decided_by, approval?.decided_by_email),
+      send: (onSuccess: OnSuccess) => executing.mutate(args, { onSuccess: ({ result }) => onSuccess(result) }),
     },
   };
 }

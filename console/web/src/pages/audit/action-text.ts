@@ -6,12 +6,12 @@ import { audit as texts } from '../../text/en/audit.ts';
 export type AuditPage = ValueOf<typeof listAudit.data>;
 export type AuditRecord = AuditPage['records'][number];
 
-type Begun = keyof typeof texts.begun;
+type StartedOperation = keyof typeof texts.begun;
 
-const isBegun = (operation: string): operation is Begun => Object.hasOwn(texts.begun, operation);
+const isStartedOperation = (operation: string): operation is StartedOperation => Object.hasOwn(texts.begun, operation);
 
 /** Operations on payments, of which the log has nothing but that they were begun. */
-export const isBeginning = ({ action, outcome }: AuditRecord): boolean =>
+export const isOperationStart = ({ action, outcome }: AuditRecord): boolean =>
   action === 'payment.requested' && outcome === 'success';
 
 /** What an action of the log is called; one that we do not know keeps its own name. */
@@ -19,7 +19,7 @@ export function useActionText(): (record: AuditRecord) => string {
   const { t, i18n } = useTranslation('audit');
   return ({ action, detail }) => {
     const operation = detail.find(({ name }) => name === 'operation')?.value ?? '';
-    if (action === 'payment.requested' && isBegun(operation)) return t(`begun.${operation}`);
+    if (action === 'payment.requested' && isStartedOperation(operation)) return t(`begun.${operation}`);
     const key = `actions.${action}`;
     return i18n.exists(`audit:${key}`) ? t(key as 'actions.key.created') : action;
   };

@@ -3,15 +3,15 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ENVIRONMENTS } from '../../../../../src/kernel/environment.ts';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
-import { trimmed } from '../../parts/address-filters.ts';
 import { FilterBar } from '../../parts/filter-bar.tsx';
+import { trimFilters } from '../../parts/url-filters.ts';
 import type { AuditFilters as Filters, useAuditFilters } from './filters.ts';
 import { OUTCOMES } from './outcome.tsx';
 
 /** Two beside each other on a phone. */
 const WIDTH = { base: 'calc(50% - 6px)', xs: 170 };
 /** Shown on demand. */
-const RARE = ['target', 'outcome', 'environment'] as const;
+const MORE_FILTERS = ['target', 'outcome', 'environment'] as const;
 
 type AuditFiltersProps = ReturnType<typeof useAuditFilters> & {
   /** More fields, that hold at once. */
@@ -20,30 +20,30 @@ type AuditFiltersProps = ReturnType<typeof useAuditFilters> & {
 
 export function AuditFilters({ values, apply, clear, isFiltered, children }: AuditFiltersProps) {
   const { t } = useTranslation('audit');
-  const { t: words } = useTranslation('parts');
-  const [typed, setTyped] = useState(values);
-  const [showsMore, setShowsMore] = useState(RARE.some((name) => values[name] !== ''));
+  const { t: partsText } = useTranslation('parts');
+  const [draft, setDraft] = useState(values);
+  const [showsMore, setShowsMore] = useState(MORE_FILTERS.some((name) => values[name] !== ''));
   const address = JSON.stringify(values);
-  useEffect(() => setTyped(JSON.parse(address) as Filters), [address]);
-  const applied = (wanted: Filters): void => {
-    const next = trimmed({ ...wanted, actor: wanted.actor.replace(/\s+/g, ' ') });
-    setTyped(next);
+  useEffect(() => setDraft(JSON.parse(address) as Filters), [address]);
+  const applyTrimmed = (filters: Filters): void => {
+    const next = trimFilters({ ...filters, actor: filters.actor.replace(/\s+/g, ' ') });
+    setDraft(next);
     apply(next);
   };
-  const text = (name: keyof Filters, label: string, traits: { type?: 'date'; placeholder?: string } = {}) => (
+  const text = (name: keyof Filters, label: string, attributes: { type?: 'date'; placeholder?: string } = {}) => (
     <TextInput
-      {...traits}
+      {...attributes}
       label={label}
       w={WIDTH}
-      value={typed[name]}
-      onChange={({ currentTarget: { value } }) => setTyped((before) => ({ ...before, [name]: value }))}
+      value={draft[name]}
+      onChange={({ currentTarget: { value } }) => setDraft((before) => ({ ...before, [name]: value }))}
       maxLength={LIMITS.auditFilterCharacters}
       autoComplete="off"
       spellCheck={false}
     />
   );
   return (
-    <FilterBar onApply={() => applied(typed)} isFiltered={isFiltered} onClear={clear}>
+    <FilterBar onApply={() => applyTrimmed(draft)} isFiltered={isFiltered} onClear={clear}>
       {children}
       {text('action', t('filters.action'), { placeholder: t('filters.actionHint') })}
       {text('actor', t('filters.actor'), { placeholder: t('filters.actorHint') })}
@@ -59,8 +59,8 @@ export function AuditFilters({ values, apply, clear, isFiltered, children }: Aud
             clearable
             searchable
             data={OUTCOMES.map((value) => ({ value, label: t(`outcomes.${value}`) }))}
-            value={typed.outcome || null}
-            onChange={(outcome) => applied({ ...typed, outcome: outcome ?? '' })}
+            value={draft.outcome || null}
+            onChange={(outcome) => applyTrimmed({ ...draft, outcome: outcome ?? '' })}
           />
           <Select
             label={t('filters.environment')}
@@ -68,11 +68,11 @@ export function AuditFilters({ values, apply, clear, isFiltered, children }: Aud
             w={WIDTH}
             clearable
             data={[
-              ...ENVIRONMENTS.map((value) => ({ value, label: words(value) })),
+              ...ENVIRONMENTS.map((value) => ({ value, label: partsText(value) })),
               { value: 'none', label: t('filters.noEnvironment') },
             ]}
-            value={typed.environment || null}
-            onChange={(environment) => applied({ ...typed, environment: environment ?? '' })}
+            value={draft.environment || null}
+            onChange={(environment) => applyTrimmed({ ...draft, environment: environment ?? '' })}
           />
         </>
       )}

@@ -8,9 +8,9 @@ import type { verifyAudit } from '../../../../wire/audit.ts';
 import type { CallError } from '../../api/call.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
-import { numberText } from '../../parts/number.ts';
+import { formatNumber } from '../../parts/number.ts';
 import { PageHeader } from '../../parts/page-header.tsx';
-import { SearchedBack } from '../../parts/searched-back.tsx';
+import { SearchDepth } from '../../parts/search-depth.tsx';
 import { TimeZone } from '../../parts/time-zone.tsx';
 import type { AuditPage } from './action-text.ts';
 import { AuditFilters } from './audit-filters.tsx';
@@ -66,10 +66,10 @@ export function AuditLog(props: AuditLogProps) {
         records={pages?.flatMap(({ records }) => records)}
         error={error}
         onRetry={retry}
-        empty={<Nothing isFiltered={isFiltered} onClear={clear} />}
+        empty={<EmptyLog isFiltered={isFiltered} onClear={clear} />}
         next={next && { ...next, label: isFiltered ? t('lookFurther') : t('older') }}
       />
-      {isFiltered && <SearchedBack to={pages?.at(-1)?.looked_back_to ?? null} />}
+      {isFiltered && <SearchDepth to={pages?.at(-1)?.looked_back_to ?? null} />}
     </>
   );
 }
@@ -113,7 +113,7 @@ function VerifyResult({ verify: { data, error, isPending, reset } }: { readonly 
       </Stack>
     );
   if (data === undefined || isPending) return null;
-  const number = numberText(data.records, i18n.language);
+  const number = formatNumber(data.records, i18n.language);
   return (
     <Alert
       mb="md"
@@ -134,7 +134,7 @@ function VerifyResult({ verify: { data, error, isPending, reset } }: { readonly 
   );
 }
 
-function Nothing({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
+function EmptyLog({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
   const { t } = useTranslation('audit');
   if (!isFiltered) {
     return (

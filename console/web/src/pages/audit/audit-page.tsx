@@ -1,18 +1,18 @@
 import { useTranslation } from 'react-i18next';
 import { exportAudit, listAudit, verifyAudit } from '../../../../wire/audit.ts';
-import { pathOf } from '../../api/call.ts';
+import { buildPath } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
 import { useReadPages } from '../../api/pages.ts';
 import { useMembership } from '../../session/tenant.ts';
 import { AuditLog } from './audit-log.tsx';
-import { useAuditFilters, wantedOf } from './filters.ts';
+import { toAuditQuery, useAuditFilters } from './filters.ts';
 
 export function AuditPage() {
   const { t } = useTranslation('audit');
   const { account } = useMembership();
   const filters = useAuditFilters();
   const params = { account };
-  const list = useReadPages(listAudit, { params, body: wantedOf({ ...filters.values, account: '' }) });
+  const list = useReadPages(listAudit, { params, body: toAuditQuery({ ...filters.values, account: '' }) });
   const verify = useChange(verifyAudit);
   return (
     <AuditLog
@@ -23,7 +23,7 @@ export function AuditPage() {
       verify={verify}
       onVerify={() => verify.mutate({ params })}
       exportHint={t('exportHint')}
-      exportPath={pathOf(exportAudit, params)}
+      exportPath={buildPath(exportAudit, params)}
     />
   );
 }

@@ -10,7 +10,7 @@ import { isEnvironment } from '../../session/tenant.ts';
 import { type AuditRecord, useActionText } from './action-text.ts';
 import classes from './audit.module.css';
 import { Outcome } from './outcome.tsx';
-import { Raw } from './raw.tsx';
+import { RawText } from './raw.tsx';
 import { RecordDetail } from './record-detail.tsx';
 
 interface AuditTableProps {
@@ -21,7 +21,7 @@ interface AuditTableProps {
   readonly next: { readonly onClick: () => void; readonly isLoading: boolean; readonly label: string } | undefined;
 }
 
-const keyOf = ({ lane, sequence }: AuditRecord): string => `${lane}/${sequence}`;
+const recordKey = ({ lane, sequence }: AuditRecord): string => `${lane}/${sequence}`;
 
 export function AuditTable({ records, error, onRetry, empty, next }: AuditTableProps) {
   const { t } = useTranslation('audit');
@@ -29,17 +29,17 @@ export function AuditTable({ records, error, onRetry, empty, next }: AuditTableP
   const toggle = (record: AuditRecord): void =>
     setOpen((before) => {
       const after = new Set(before);
-      if (!after.delete(keyOf(record))) after.add(keyOf(record));
+      if (!after.delete(recordKey(record))) after.add(recordKey(record));
       return after;
     });
-  const isOpen = (record: AuditRecord): boolean => open.has(keyOf(record));
+  const isOpen = (record: AuditRecord): boolean => open.has(recordKey(record));
   return (
     <DataTable
       caption={t('caption')}
       columns={useColumns(isOpen, toggle)}
       rows={records}
-      rowKey={keyOf}
-      below={(record) =>
+      rowKey={recordKey}
+      renderDetail={(record) =>
         isOpen(record) && (
           <div className={classes['detail']}>
             <RecordDetail record={record} />
@@ -89,7 +89,7 @@ function useColumns(
     {
       name: 'targets',
       header: t('columns.targets'),
-      from: 'md',
+      visibleFrom: 'md',
       cell: ({ targets, environment }) => (
         <Stack gap={4} align="flex-start">
           <Targets targets={targets} />
@@ -104,7 +104,7 @@ function Action({ action, text }: { readonly action: string; readonly text: stri
   return (
     <Stack gap={0}>
       <Text span size="sm" fw={500}>
-        {text === action ? <Raw>{action}</Raw> : text}
+        {text === action ? <RawText>{action}</RawText> : text}
       </Text>
       {text !== action && (
         <Text span size="xs" c="dimmed" ff="monospace">

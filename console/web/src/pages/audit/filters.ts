@@ -1,15 +1,15 @@
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { listServiceAudit } from '../../../../wire/audit.ts';
-import { dayAsTime, onlyGiven, useFilters } from '../../parts/address-filters.ts';
+import { omitEmpty, startOfDay, useFilters } from '../../parts/url-filters.ts';
 
 /** What records are looked for by. Days, not times. */
-const WORDS = ['action', 'environment', 'from', 'to', 'account'] as const;
-const TEXTS = ['actor', 'target', 'outcome'] as const;
-export type AuditFilters = Readonly<Record<(typeof WORDS)[number] | (typeof TEXTS)[number], string>>;
-type Wanted = ValueOf<NonNullable<typeof listServiceAudit.body>>;
+const CODE_FILTERS = ['action', 'environment', 'from', 'to', 'account'] as const;
+const TEXT_FILTERS = ['actor', 'target', 'outcome'] as const;
+export type AuditFilters = Readonly<Record<(typeof CODE_FILTERS)[number] | (typeof TEXT_FILTERS)[number], string>>;
+type AuditQuery = ValueOf<NonNullable<typeof listServiceAudit.body>>;
 
-export const useAuditFilters = () => useFilters(WORDS, TEXTS);
+export const useAuditFilters = () => useFilters(CODE_FILTERS, TEXT_FILTERS);
 
-export const wantedOf = ({ from, to, ...same }: AuditFilters): Wanted =>
+export const toAuditQuery = ({ from, to, ...same }: AuditFilters): AuditQuery =>
   // The last day is meant, too.
-  onlyGiven({ ...same, from: dayAsTime(from), to: dayAsTime(to, 1) }) as Wanted;
+  omitEmpty({ ...same, from: startOfDay(from), to: startOfDay(to, 1) }) as AuditQuery;

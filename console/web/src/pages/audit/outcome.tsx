@@ -1,24 +1,24 @@
 import { useTranslation } from 'react-i18next';
 import { Badge } from '../../parts/status-badge.tsx';
 import { audit as texts } from '../../text/en/audit.ts';
-import { type AuditRecord, isBeginning } from './action-text.ts';
+import { type AuditRecord, isOperationStart } from './action-text.ts';
 import classes from './audit.module.css';
-import { Raw } from './raw.tsx';
+import { RawText } from './raw.tsx';
 
-type Word = keyof typeof texts.outcomes;
+type KnownOutcome = keyof typeof texts.outcomes;
 
 /** All that there are words for. */
-export const OUTCOMES = Object.keys(texts.outcomes) as readonly Word[];
+export const OUTCOMES = Object.keys(texts.outcomes) as readonly KnownOutcome[];
 
-const GOOD: readonly string[] = ['success', 'accepted', 'word'];
+const SUCCESSFUL: readonly string[] = ['success', 'accepted', 'word'];
 
-const isKnown = (outcome: string): outcome is Word => Object.hasOwn(texts.outcomes, outcome);
+const isKnown = (outcome: string): outcome is KnownOutcome => Object.hasOwn(texts.outcomes, outcome);
 
 /** How it went; codes that the log took over from errors keep their own name. */
 export function Outcome({ record }: { readonly record: AuditRecord }) {
   const { t } = useTranslation('audit');
   const { outcome } = record;
-  if (isBeginning(record))
+  if (isOperationStart(record))
     return (
       <Badge tone="quiet" title={t('begunHint')}>
         {t('begunOutcome')}
@@ -26,8 +26,8 @@ export function Outcome({ record }: { readonly record: AuditRecord }) {
     );
   return (
     <span className={classes['outcome']}>
-      <Badge tone={GOOD.includes(outcome) ? 'quiet' : 'attention'} title={outcome}>
-        {isKnown(outcome) ? t(`outcomes.${outcome}`) : <Raw>{outcome}</Raw>}
+      <Badge tone={SUCCESSFUL.includes(outcome) ? 'quiet' : 'attention'} title={outcome}>
+        {isKnown(outcome) ? t(`outcomes.${outcome}`) : <RawText>{outcome}</RawText>}
       </Badge>
     </span>
   );

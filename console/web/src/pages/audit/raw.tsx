@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 
 /** What there are no words for, as the log has it. */
-export function Raw({ children }: { readonly children: string }) {
+export function RawText({ children }: { readonly children: string }) {
   return (
     <Text component="code" ff="monospace" inherit>
       {children}

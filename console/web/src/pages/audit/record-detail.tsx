@@ -2,22 +2,22 @@ import { Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { CopyField } from '../../parts/copy.tsx';
 import { Details } from '../../parts/details.tsx';
-import { numberText } from '../../parts/number.ts';
+import { formatNumber } from '../../parts/number.ts';
 import type { AuditRecord } from './action-text.ts';
-import { type DetailWords, useDetailWords } from './detail-words.ts';
-import { Raw } from './raw.tsx';
+import { type DetailText, useDetailText } from './detail-text.ts';
+import { RawText } from './raw.tsx';
 
 /** All else that a record holds. */
 export function RecordDetail({ record }: { readonly record: AuditRecord }) {
   const { t, i18n } = useTranslation('audit');
-  const words = useDetailWords();
+  const text = useDetailText();
   const { lane, sequence, address, request_id, actor_id, actor_source, targets, detail, hash } = record;
-  const copied = (label: string, value: string | null) =>
-    value === null ? undefined : { label, value: <CopyField value={value} what={label} /> };
+  const copyItem = (label: string, value: string | null) =>
+    value === null ? undefined : { label, value: <CopyField value={value} label={label} /> };
   return (
     <Details
       items={[
-        ...detail.map(({ name, value }) => detailItem(words, name, value)),
+        ...detail.map(({ name, value }) => detailItem(text, name, value)),
         targets.length === 0
           ? undefined
           : {
@@ -25,19 +25,22 @@ export function RecordDetail({ record }: { readonly record: AuditRecord }) {
               value: (
                 <Stack gap={2}>
                   {targets.map((target) => (
-                    <CopyField key={target} value={target} what={t('detail.targets')} />
+                    <CopyField key={target} value={target} label={t('detail.targets')} />
                   ))}
                 </Stack>
               ),
             },
-        copied(t('detail.address'), address),
-        copied(t('detail.actorId'), actor_id),
+        copyItem(t('detail.address'), address),
+        copyItem(t('detail.actorId'), actor_id),
         isSource(actor_source)
           ? { label: t('detail.actorSource'), value: t(`actorSource.${actor_source}`) }
           : undefined,
-        copied(t('detail.request'), request_id),
-        { label: t('detail.place'), value: t('places.record', { lane, record: numberText(sequence, i18n.language) }) },
-        copied(t('detail.hash'), hash),
+        copyItem(t('detail.request'), request_id),
+        {
+          label: t('detail.place'),
+          value: t('places.record', { lane, record: formatNumber(sequence, i18n.language) }),
+        },
+        copyItem(t('detail.hash'), hash),
       ]}
     />
   );
@@ -48,8 +51,8 @@ const SOURCES = ['setting', 'os-user'] as const;
 const isSource = (source: string | null): source is (typeof SOURCES)[number] =>
   (SOURCES as readonly (string | null)[]).includes(source);
 
-const detailItem = (words: DetailWords, name: string, value: string) => ({
+const detailItem = (text: DetailText, name: string, value: string) => ({
   name,
-  label: words.name(name) ?? <Raw>{name}</Raw>,
-  value: words.value(name, value) ?? <Raw>{value}</Raw>,
+  label: text.name(name) ?? <RawText>{name}</RawText>,
+  value: text.value(name, value) ?? <RawText>{value}</RawText>,
 });

@@ -5,7 +5,7 @@ import { deleteCapture, showCapture } from '../../../../wire/records.ts';
 import { useChange, useRead } from '../../api/hooks.ts';
 import { RecordPage } from '../../parts/record-page.tsx';
 import { useCan, useTenant } from '../../session/tenant.ts';
-import { CaptureFacts } from './capture-facts.tsx';
+import { CaptureDetails } from './capture-details.tsx';
 
 export function CapturePage() {
   const { t } = useTranslation('captures');
@@ -18,21 +18,21 @@ export function CapturePage() {
     <RecordPage
       title={t('detail.title')}
       list={{ to: `/a/${account}/${environment}/captures`, label: t('detail.back') }}
-      reading={useRead(showCapture, { params })}
+      query={useRead(showCapture, { params })}
       gone={{ icon: Timer, title: t('detail.endedTitle'), text: t('detail.endedText') }}
-      damaged={t('detail.damaged')}
+      alteredNotice={t('detail.damaged')}
       removal={
         mayDelete
           ? {
               id,
               change,
               send: (done) => change.mutate({ params }, { onSuccess: () => done(null) }),
-              words: t('remove', { returnObjects: true }),
+              texts: t('remove', { returnObjects: true }),
             }
           : undefined
       }
     >
-      {(capture) => <CaptureFacts capture={capture} />}
+      {(capture) => <CaptureDetails capture={capture} />}
     </RecordPage>
   );
 }

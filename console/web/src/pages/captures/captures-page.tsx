@@ -35,7 +35,7 @@ function useColumns(): readonly Column<CaptureRow>[] {
     {
       name: 'kept',
       header: t('list.kept'),
-      from: 'md',
+      visibleFrom: 'md',
       cell: ({ has_sad }) =>
         has_sad ? (
           <Badge tone="attention" title={t('sensitiveTitle')}>
@@ -45,11 +45,17 @@ function useColumns(): readonly Column<CaptureRow>[] {
           '–'
         ),
     },
-    { name: 'amount', header: t('list.amount'), isNumber: true, from: 'sm', cell: (row) => <SentAmount {...row} /> },
+    {
+      name: 'amount',
+      header: t('list.amount'),
+      isNumber: true,
+      visibleFrom: 'sm',
+      cell: (row) => <SentAmount {...row} />,
+    },
     {
       name: 'at',
       header: t('list.at'),
-      from: 'lg',
+      visibleFrom: 'lg',
       cell: ({ created_at }) => <Time value={created_at} />,
     },
   ];
@@ -79,7 +85,7 @@ export function CapturesPage() {
         error={error}
         onRetry={retry}
         next={next}
-        empty={<NoRecords icon={Timer} words={t('empty', { returnObjects: true })} />}
+        empty={<NoRecords icon={Timer} texts={t('empty', { returnObjects: true })} />}
       />
       {pages?.some(({ captures }) => captures.length > 0) && (
         <Text size="xs" c="dimmed" mt="xs">

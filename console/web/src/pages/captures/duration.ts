@@ -8,10 +8,10 @@ const UNITS: readonly (readonly [Unit, number])[] = [
 ];
 
 /** From here on, in milliseconds, the end is near. */
-export const SOON = 60_000;
+export const SOON_MS = 60_000;
 
 /** The two greatest units of a time in milliseconds, as 2 hours and 5 minutes; seconds alone below a minute. */
-export function partsOf(milliseconds: number): readonly (readonly [Unit, number])[] {
+export function splitDuration(milliseconds: number): readonly (readonly [Unit, number])[] {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   const first = Math.max(
     0,

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import { numberText } from '../../parts/number.ts';
+import { formatNumber } from '../../parts/number.ts';
 import classes from './captures.module.css';
 
 /** Whole units or cents: only who sent it knows, so it is shown as a plain number. */
@@ -7,7 +7,7 @@ export function SentAmount({ amount, currency }: { readonly amount: number; read
   const { t, i18n } = useTranslation('captures');
   return (
     <span className={classes['amount']} title={t('amountNote')}>
-      {numberText(amount, i18n.language)} {currency}
+      {formatNumber(amount, i18n.language)} {currency}
     </span>
   );
 }

@@ -1,25 +1,25 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { numberText } from '../../parts/number.ts';
+import { formatNumber } from '../../parts/number.ts';
 import { useNow } from '../../parts/time.tsx';
 import classes from './captures.module.css';
-import { partsOf, SOON } from './duration.ts';
+import { SOON_MS, splitDuration } from './duration.ts';
 
-const SECOND = 1000;
+const SECOND_MS = 1000;
 
 /** Counts down to the end of a capture, without asking the service. */
 export function TimeLeft({ until }: { readonly until: string }) {
   const { t, i18n } = useTranslation('captures');
-  const left = Date.parse(until) - useNow(SECOND);
-  if (left <= 0) {
+  const remaining = Date.parse(until) - useNow(SECOND_MS);
+  if (remaining <= 0) {
     return (
       <Text span inherit c="dimmed">
         {t('ended')}
       </Text>
     );
   }
-  const words = partsOf(left).map(([unit, value], index) =>
-    numberText(value, i18n.language, {
+  const parts = splitDuration(remaining).map(([unit, value], index) =>
+    formatNumber(value, i18n.language, {
       style: 'unit',
       unit,
       unitDisplay: 'narrow',
@@ -28,8 +28,14 @@ export function TimeLeft({ until }: { readonly until: string }) {
     }),
   );
   return (
-    <time dateTime={until} title={until} role="timer" className={classes['left']} data-soon={left < SOON || undefined}>
-      {words.join(' ')}
+    <time
+      dateTime={until}
+      title={until}
+      role="timer"
+      className={classes['left']}
+      data-soon={remaining < SOON_MS || undefined}
+    >
+      {parts.join(' ')}
     </time>
   );
 }

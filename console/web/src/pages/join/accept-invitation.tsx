@@ -4,23 +4,23 @@ import { Link, useNavigate } from 'react-router';
 import { acceptInvitation } from '../../../../wire/session.ts';
 import { useChange } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
-import { useVisit } from '../../session/session.tsx';
+import { useSessionControls } from '../../session/session.tsx';
 import { useSignOut } from '../../session/sign-out.ts';
 import { TwoColumns } from '../../shell/two-columns.tsx';
 import { forgetSecret } from './invitation-secret.ts';
-import type { Invited } from './join-page.tsx';
-import { useInvitedWords } from './words.ts';
+import { useInvitationText } from './invitation-text.ts';
+import type { InvitationView } from './join-page.tsx';
 
 interface AcceptInvitationProps {
   readonly secret: string;
-  readonly invited: Invited;
+  readonly invitation: InvitationView;
 }
 
 /** For who has a sign-in already. */
-export function AcceptInvitation({ secret, invited }: AcceptInvitationProps) {
+export function AcceptInvitation({ secret, invitation }: AcceptInvitationProps) {
   const { t } = useTranslation('join');
-  const { visit, adopt } = useVisit();
-  const { account, title } = useInvitedWords(invited);
+  const { visit, setSession } = useSessionControls();
+  const { account, title } = useInvitationText(invitation);
   const accept = useChange(acceptInvitation);
   const signOut = useSignOut();
   const navigate = useNavigate();
@@ -34,7 +34,7 @@ export function AcceptInvitation({ secret, invited }: AcceptInvitationProps) {
       </TwoColumns>
     );
   }
-  const join = (): void =>
+  const joinAccount = (): void =>
     accept.mutate(
       { body: { invitation: secret } },
       {
@@ -42,7 +42,7 @@ export function AcceptInvitation({ secret, invited }: AcceptInvitationProps) {
           const before = session.memberships.map((each) => each.account);
           const joined = now.memberships.find((each) => !before.includes(each.account));
           forgetSecret();
-          adopt(now);
+          setSession(now);
           void navigate(joined ? `/a/${joined.account}/onboarding` : '/', { replace: true });
         },
       },
@@ -51,7 +51,7 @@ export function AcceptInvitation({ secret, invited }: AcceptInvitationProps) {
     <TwoColumns title={title} hint={t('acceptHint', { email: session.person.email })}>
       <Stack gap="md">
         {accept.error && <ErrorAlert error={accept.error} isFocused />}
-        <Button size="md" onClick={join} loading={accept.isPending}>
+        <Button size="md" onClick={joinAccount} loading={accept.isPending}>
           {t('accept')}
         </Button>
         <Button variant="subtle" color="gray" onClick={() => void signOut()}>

@@ -8,43 +8,43 @@ import { call, setCsrfToken } from '../../api/call.ts';
 import { useOnce } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
-import { canUsePasskeys, makePasskey } from '../../session/passkey.ts';
-import { TotpEnrolment } from '../../session/totp-enrolment.tsx';
+import { canUsePasskeys, registerPasskey } from '../../session/passkey.ts';
+import { TotpEnrollment } from '../../session/totp-enrollment.tsx';
 import classes from './factor-step.module.css';
-import type { Enrolment } from './join-steps.tsx';
+import type { Enrollment } from './join-steps.tsx';
 
-export type Joined = ValueOf<typeof enrollByTotp.data>;
+export type EnrollmentResult = ValueOf<typeof enrollByTotp.data>;
 
 interface FactorStepProps {
-  readonly enrolment: Enrolment;
-  readonly onJoined: (joined: Joined) => void;
+  readonly enrollment: Enrollment;
+  readonly onEnrolled: (result: EnrollmentResult) => void;
 }
 
-export function FactorStep({ enrolment, onJoined }: FactorStepProps) {
+export function FactorStep({ enrollment, onEnrolled }: FactorStepProps) {
   const { t } = useTranslation('join');
   const [isApp, setApp] = useState(false);
   const options = {
-    onSuccess: (joined: Joined) => {
-      setCsrfToken(joined.session.csrf_token);
-      onJoined(joined);
+    onSuccess: (result: EnrollmentResult) => {
+      setCsrfToken(result.session.csrf_token);
+      onEnrolled(result);
     },
   };
-  const byCode = useOnce<Joined, string>({
+  const byCode = useOnce<EnrollmentResult, string>({
     mutationFn: (code) => call(enrollByTotp, { body: { code } }),
     ...options,
   });
-  const byPasskey = useOnce<Joined>({
+  const byPasskey = useOnce<EnrollmentResult>({
     mutationFn: async () => {
-      const begun = await call(beginPasskeyEnrollment);
-      const credential = await makePasskey(begun.options);
+      const ceremony = await call(beginPasskeyEnrollment);
+      const credential = await registerPasskey(ceremony.options);
       return call(enrollByPasskey, { body: { credential, label: t('passkey') } });
     },
     ...options,
   });
   if (isApp) {
     return (
-      <TotpEnrolment
-        totp={enrolment.totp}
+      <TotpEnrollment
+        totp={enrollment.totp}
         isBusy={byCode.isPending}
         error={byCode.error}
         onCode={byCode.mutate}

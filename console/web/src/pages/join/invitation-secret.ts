@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'react';
 
 /** Kept in the memory of the tab alone, so that it outlives a visit to the sign-in page and nothing else. */
-let kept = '';
+let storedSecret = '';
 
 /** What was cut off or changed on its way stays as it is: no link has such a secret, and the service says so. */
-function decoded(text: string): string {
+function decodeSecret(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -13,29 +13,29 @@ function decoded(text: string): string {
 }
 
 /** Takes the secret out of the address at once: it shall stand in no history and on no screen. */
-function take(): string {
+function takeFromAddress(): string {
   const { hash, pathname } = window.location;
   if (hash.length > 1) {
-    kept = decoded(hash.slice(1));
+    storedSecret = decodeSecret(hash.slice(1));
     window.history.replaceState(window.history.state, '', pathname);
   }
-  return kept;
+  return storedSecret;
 }
 
 export const forgetSecret = (): void => {
-  kept = '';
+  storedSecret = '';
 };
 
 /** Of the link that was followed; empty without one. */
 export function useInvitationSecret(): string {
-  const [secret, setSecret] = useState(take);
+  const [secret, setSecret] = useState(takeFromAddress);
   useEffect(() => {
     // Another link in the same tab loads no new page.
-    const takeAgain = (): void => {
-      if (window.location.hash.length > 1) setSecret(take());
+    const onHashChange = (): void => {
+      if (window.location.hash.length > 1) setSecret(takeFromAddress());
     };
-    window.addEventListener('hashchange', takeAgain);
-    return () => window.removeEventListener('hashchange', takeAgain);
+    window.addEventListener('hashchange', onHashChange);
+    return () => window.removeEventListener('hashchange', onHashChange);
   }, []);
   return secret;
 }

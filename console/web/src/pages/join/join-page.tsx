@@ -7,70 +7,72 @@ import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { showInvitation } from '../../../../wire/session.ts';
 import { type CallError, call } from '../../api/call.ts';
 import { Unreachable } from '../../parts/unreachable.tsx';
-import { useVisit } from '../../session/session.tsx';
-import { Waiting } from '../../session/signed-in.tsx';
+import { LoadingScreen } from '../../session/require-sign-in.tsx';
+import { useSessionControls } from '../../session/session.tsx';
 import { TwoColumns } from '../../shell/two-columns.tsx';
 import { AcceptInvitation } from './accept-invitation.tsx';
 import { useInvitationSecret } from './invitation-secret.ts';
-import { hasJoined, JoinSteps } from './join-steps.tsx';
+import { hasEnrolled, JoinSteps } from './join-steps.tsx';
 
-export type Invited = ValueOf<typeof showInvitation.data>;
+export type InvitationView = ValueOf<typeof showInvitation.data>;
 
 /** The service tells nobody what exactly is wrong with a link. */
-const isDead = ({ status, code }: CallError): boolean => status >= 400 && status < 500 && code !== 'rate_limited';
+const isInvalidLink = ({ status, code }: CallError): boolean =>
+  status >= 400 && status < 500 && code !== 'rate_limited';
 
 export function JoinPage() {
   const secret = useInvitationSecret();
-  return <Invitation key={secret} secret={secret} />;
+  return <InvitationLoader key={secret} secret={secret} />;
 }
 
-function Invitation({ secret }: { readonly secret: string }) {
-  const { visit, error: failure, refresh } = useVisit();
+function InvitationLoader({ secret }: { readonly secret: string }) {
+  const { visit, error: failure, refresh } = useSessionControls();
   // Stays while the steps are taken, for the link is used up on the way: read again, it would be dead.
-  const [invited, setInvited] = useState<Invited>();
-  const { data, error, refetch } = useQuery<Invited, CallError>({
+  const [invitation, setInvitation] = useState<InvitationView>();
+  const { data, error, refetch } = useQuery<InvitationView, CallError>({
     queryKey: ['invitation', secret],
     queryFn: () => call(showInvitation, { body: { invitation: secret } }),
     // Whoever has joined drops what was read before, and that would read it again.
-    enabled: secret !== '' && invited === undefined,
+    enabled: secret !== '' && invitation === undefined,
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
   useEffect(() => {
-    if (data !== undefined) setInvited(data);
+    if (data !== undefined) setInvitation(data);
   }, [data]);
-  if (invited !== undefined && visit !== undefined) return <Open secret={secret} invited={invited} />;
+  if (invitation !== undefined && visit !== undefined)
+    return <ValidInvitation secret={secret} invitation={invitation} />;
   if (failure && visit === undefined) return <Unreachable error={failure} onRetry={refresh} />;
-  if (secret === '') return <NoLink />;
-  if (error && isDead(error)) return <DeadLink />;
+  if (secret === '') return <MissingLink />;
+  if (error && isInvalidLink(error)) return <InvalidLink />;
   if (error) return <Unreachable error={error} onRetry={() => void refetch()} />;
-  return <Waiting />;
+  return <LoadingScreen />;
 }
 
-const Open = ({ secret, invited }: { readonly secret: string; readonly invited: Invited }) =>
-  invited.is_known && invited.kind === 'invite' ? (
-    <AcceptInvitation secret={secret} invited={invited} />
+const ValidInvitation = ({ secret, invitation }: { readonly secret: string; readonly invitation: InvitationView }) =>
+  invitation.is_known && invitation.kind === 'invite' ? (
+    <AcceptInvitation secret={secret} invitation={invitation} />
   ) : (
-    <JoinSteps secret={secret} invited={invited} />
+    <JoinSteps secret={secret} invitation={invitation} />
   );
 
-function DeadLink() {
+function InvalidLink() {
   const { t } = useTranslation('join');
   return (
     <TwoColumns title={t('deadTitle')} hint={t('deadHint')}>
-      <ToStart />
+      <StartButton />
     </TwoColumns>
   );
 }
 
 /** The page was loaded anew, and its secret is gone: the link is as good as it was, unless joining was over by then. */
-function NoLink() {
+function MissingLink() {
   const { t } = useTranslation('join');
-  if (!hasJoined(useLocation().state)) {
+  if (!hasEnrolled(useLocation().state)) {
     return (
       <TwoColumns title={t('againTitle')} hint={t('againHint')}>
-        <ToStart />
+        <StartButton />
       </TwoColumns>
     );
   }
@@ -88,7 +90,7 @@ function NoLink() {
   );
 }
 
-function ToStart() {
+function StartButton() {
   const { t } = useTranslation('join');
   return (
     <Stack align="flex-start">

@@ -5,36 +5,36 @@ import { useNavigate } from 'react-router';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { enroll } from '../../../../wire/session.ts';
 import { RecoveryCodes } from '../../parts/recovery-codes.tsx';
-import { useVisit } from '../../session/session.tsx';
+import { useSessionControls } from '../../session/session.tsx';
 import { TwoColumns } from '../../shell/two-columns.tsx';
-import { FactorStep, type Joined } from './factor-step.tsx';
+import { type EnrollmentResult, FactorStep } from './factor-step.tsx';
 import { forgetSecret } from './invitation-secret.ts';
-import type { Invited } from './join-page.tsx';
+import { useInvitationText } from './invitation-text.ts';
+import type { InvitationView } from './join-page.tsx';
 import { PersonStep } from './person-step.tsx';
-import { useInvitedWords } from './words.ts';
 
-export type Enrolment = ValueOf<typeof enroll.data>;
+export type Enrollment = ValueOf<typeof enroll.data>;
 
 /** Kept with the address, so that a page that is loaded anew knows that the link has done its work. */
-const JOINED = { hasJoined: true };
+const ENROLLED_STATE = { hasEnrolled: true };
 
-export const hasJoined = (state: unknown): boolean =>
-  (state as Partial<typeof JOINED> | null | undefined)?.hasJoined === true;
+export const hasEnrolled = (state: unknown): boolean =>
+  (state as Partial<typeof ENROLLED_STATE> | null | undefined)?.hasEnrolled === true;
 
 interface JoinStepsProps {
   readonly secret: string;
-  readonly invited: Invited;
+  readonly invitation: InvitationView;
 }
 
 /** Who, then the second factor, then the codes for the day it is lost. */
-export function JoinSteps({ secret, invited }: JoinStepsProps) {
+export function JoinSteps({ secret, invitation }: JoinStepsProps) {
   const { t } = useTranslation('join');
-  const { adopt } = useVisit();
+  const { setSession } = useSessionControls();
   const navigate = useNavigate();
-  const { title, isReset, whom, endsAt } = useInvitedWords(invited);
-  const [enrolment, setEnrolment] = useState<Enrolment>();
-  const [joined, setJoined] = useState<Joined>();
-  const number = (text: string, step: number) => (
+  const { title, isReset, recipient, endsAt } = useInvitationText(invitation);
+  const [enrollment, setEnrollment] = useState<Enrollment>();
+  const [result, setResult] = useState<EnrollmentResult>();
+  const numbered = (text: string, step: number) => (
     <>
       <Text span inherit fw={500}>
         {t('step', { number: step })}
@@ -42,33 +42,33 @@ export function JoinSteps({ secret, invited }: JoinStepsProps) {
       {` · ${text}`}
     </>
   );
-  const take = (now: Joined): void => {
-    setJoined(now);
-    void navigate('.', { replace: true, state: JOINED });
+  const onEnrolled = (enrolled: EnrollmentResult): void => {
+    setResult(enrolled);
+    void navigate('.', { replace: true, state: ENROLLED_STATE });
   };
-  const enter = (): void => {
-    if (joined === undefined) return;
+  const finish = (): void => {
+    if (result === undefined) return;
     forgetSecret();
-    adopt(joined.session);
+    setSession(result.session);
     void navigate('/', { replace: true });
   };
-  if (joined !== undefined) {
+  if (result !== undefined) {
     return (
-      <TwoColumns title={t('codesTitle')} hint={number(t('codesHint'), 3)}>
-        <RecoveryCodes codes={joined.recovery_codes} onStored={enter} />
+      <TwoColumns title={t('codesTitle')} hint={numbered(t('codesHint'), 3)}>
+        <RecoveryCodes codes={result.recovery_codes} onStored={finish} />
       </TwoColumns>
     );
   }
-  if (enrolment !== undefined) {
+  if (enrollment !== undefined) {
     return (
-      <TwoColumns title={t('factorTitle')} hint={number(t('factorHint'), 2)}>
-        <FactorStep enrolment={enrolment} onJoined={take} />
+      <TwoColumns title={t('factorTitle')} hint={numbered(t('factorHint'), 2)}>
+        <FactorStep enrollment={enrollment} onEnrolled={onEnrolled} />
       </TwoColumns>
     );
   }
   return (
-    <TwoColumns title={title} hint={number(isReset ? t('resetHint') : whom, 1)}>
-      <PersonStep secret={secret} invited={invited} onGiven={setEnrolment} />
+    <TwoColumns title={title} hint={numbered(isReset ? t('resetHint') : recipient, 1)}>
+      <PersonStep secret={secret} invitation={invitation} onSubmitted={setEnrollment} />
       <Text size="sm" c="dimmed">
         {endsAt}
       </Text>

@@ -10,34 +10,34 @@ import { useFieldErrors } from '../../parts/field-errors.ts';
 import { NewPassword } from '../../parts/new-password.tsx';
 import { isLanguage, type Language, setLanguage } from '../../text/index.ts';
 import { LANGUAGE_NAMES } from '../../text/language-names.ts';
-import type { Invited } from './join-page.tsx';
-import type { Enrolment } from './join-steps.tsx';
+import type { InvitationView } from './join-page.tsx';
+import type { Enrollment } from './join-steps.tsx';
 
 interface PersonStepProps {
   readonly secret: string;
-  readonly invited: Invited;
-  readonly onGiven: (enrolment: Enrolment) => void;
+  readonly invitation: InvitationView;
+  readonly onSubmitted: (enrollment: Enrollment) => void;
 }
 
-export function PersonStep({ secret, invited, onGiven }: PersonStepProps) {
+export function PersonStep({ secret, invitation, onSubmitted }: PersonStepProps) {
   const { t, i18n } = useTranslation('join');
   const id = useId();
-  const isReset = invited.kind === 'reset';
+  const isReset = invitation.kind === 'reset';
   const language: Language = isLanguage(i18n.language) ? i18n.language : 'en';
-  const form = useForm({ initialValues: { name: '', email: invited.email ?? '', password: '' } });
-  const faults = useFieldErrors(form);
-  const give = useOnce<Enrolment>({
-    mutationFn: () => call(enroll, { body: bodyOf(form.getValues(), secret, invited, language) }),
-    onSuccess: (enrolment) => {
-      setCsrfToken(enrolment.csrf_token);
-      onGiven(enrolment);
+  const form = useForm({ initialValues: { name: '', email: invitation.email ?? '', password: '' } });
+  const fieldErrors = useFieldErrors(form);
+  const submit = useOnce<Enrollment>({
+    mutationFn: () => call(enroll, { body: toBody(form.getValues(), secret, invitation, language) }),
+    onSuccess: (enrollment) => {
+      setCsrfToken(enrollment.csrf_token);
+      onSubmitted(enrollment);
     },
-    onError: faults.onError,
+    onError: fieldErrors.onError,
   });
   return (
-    <form onSubmit={form.onSubmit(() => give.mutate())}>
+    <form onSubmit={form.onSubmit(() => submit.mutate())}>
       <Stack gap="md">
-        {faults.rest && <ErrorAlert error={faults.rest} isFocused />}
+        {fieldErrors.rest && <ErrorAlert error={fieldErrors.rest} isFocused />}
         {!isReset && (
           <TextInput
             label={t('name')}
@@ -56,8 +56,8 @@ export function PersonStep({ secret, invited, onGiven }: PersonStepProps) {
           required
           withAsterisk={false}
           // Password managers keep it beside the password, so it stands here even when it is known.
-          readOnly={invited.email !== null}
-          variant={invited.email === null ? 'default' : 'filled'}
+          readOnly={invitation.email !== null}
+          variant={invitation.email === null ? 'default' : 'filled'}
           {...form.getInputProps('email')}
         />
         <NewPassword
@@ -80,7 +80,7 @@ export function PersonStep({ secret, invited, onGiven }: PersonStepProps) {
             />
           </div>
         )}
-        <Button type="submit" size="md" loading={give.isPending}>
+        <Button type="submit" size="md" loading={submit.isPending}>
           {t('create')}
         </Button>
       </Stack>
@@ -88,13 +88,18 @@ export function PersonStep({ secret, invited, onGiven }: PersonStepProps) {
   );
 }
 
-interface Given {
+interface PersonValues {
   readonly name: string;
   readonly email: string;
   readonly password: string;
 }
 
-function bodyOf({ name, email, password }: Given, invitation: string, invited: Invited, language: Language) {
+function toBody(
+  { name, email, password }: PersonValues,
+  invitation: string,
+  invited: InvitationView,
+  language: Language,
+) {
   if (invited.kind === 'reset') return { invitation, password };
   return { invitation, password, language, name: name.trim(), ...(invited.email === null && { email: email.trim() }) };
 }

@@ -3,7 +3,7 @@ import { ClipboardPaste, MapPin, Plus, TriangleAlert, X } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { useTranslation } from 'react-i18next';
-import { type AllowedRow, isSame, joined, networksOf } from './allow-list.ts';
+import { type AllowListEntry, isSameNetwork, listNetworksOfMachine, mergeEntries } from './allow-list.ts';
 import type { KeyForm } from './key-form.tsx';
 import classes from './keys.module.css';
 import { useNetworkHints } from './network-hints.tsx';
@@ -26,13 +26,13 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
     // Where it was is nothing any more.
     add.current?.focus();
   };
-  const mine = useMine(yourAddress);
-  const given = joined(rows, []).length;
-  const hasMine = joined(rows, mine).length === given;
-  const addMine = (): void => {
+  const yours = useYourNetworks(yourAddress);
+  const count = mergeEntries(rows, []).length;
+  const hasYours = mergeEntries(rows, yours).length === count;
+  const addYours = (): void => {
     // The button is gone then; what it added is where to go on.
-    flushSync(() => form.setFieldValue('allow_list', joined(rows, mine)));
-    form.getInputNode(`allow_list.${given}.cidr`)?.focus();
+    flushSync(() => form.setFieldValue('allow_list', mergeEntries(rows, yours)));
+    form.getInputNode(`allow_list.${count}.cidr`)?.focus();
   };
   return (
     <fieldset className={classes['part']}>
@@ -44,7 +44,7 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
         {rows.map((_, index) => (
           // Rows have nothing of their own to be known by, and hold no state.
           // biome-ignore lint/suspicious/noArrayIndexKey: see above
-          <Row key={index} {...{ form, index }} onRemove={() => remove(index)} />
+          <AllowListRow key={index} {...{ form, index }} onRemove={() => remove(index)} />
         ))}
       </Stack>
       {rows.length === 0 && (
@@ -57,7 +57,7 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
           form={form}
           onDone={(added) => {
             flushSync(() => {
-              form.setValues({ allow_list: joined(rows, added), pasted: '' });
+              form.setValues({ allow_list: mergeEntries(rows, added), pasted: '' });
               setPasting(false);
             });
             add.current?.focus();
@@ -74,8 +74,8 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
           >
             {t('form.add')}
           </Button>
-          {!hasMine && yourAddress !== '' && (
-            <Button variant="default" size="xs" leftSection={<MapPin size={14} aria-hidden />} onClick={addMine}>
+          {!hasYours && yourAddress !== '' && (
+            <Button variant="default" size="xs" leftSection={<MapPin size={14} aria-hidden />} onClick={addYours}>
               {t('form.addMine', { address: yourAddress })}
             </Button>
           )}
@@ -94,16 +94,16 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
 }
 
 /** Of the machine that the person sits at; one may have an address of each kind. */
-function useMine(yourAddress: string): readonly AllowedRow[] {
+function useYourNetworks(yourAddress: string): readonly AllowListEntry[] {
   const { t } = useTranslation('keys');
-  const networks = networksOf(yourAddress);
+  const networks = listNetworksOfMachine(yourAddress);
   const noteOf = (cidr: string): string => t(cidr.includes(':') ? 'form.mineSix' : 'form.mineFour');
   return networks.map((cidr) => ({ cidr, note: networks.length > 1 ? noteOf(cidr) : t('form.mineNote') }));
 }
 
 /** Is it on the list already, before this row? */
-const isAbove = (rows: readonly AllowedRow[], index: number, text: string): boolean =>
-  text.trim() !== '' && rows.slice(0, index).some(({ cidr }) => isSame(cidr, text));
+const isDuplicate = (rows: readonly AllowListEntry[], index: number, text: string): boolean =>
+  text.trim() !== '' && rows.slice(0, index).some(({ cidr }) => isSameNetwork(cidr, text));
 
 interface RowProps {
   readonly form: KeyForm;
@@ -111,13 +111,13 @@ interface RowProps {
   readonly onRemove: () => void;
 }
 
-function Row({ form, index, onRemove }: RowProps) {
+function AllowListRow({ form, index, onRemove }: RowProps) {
   const { t } = useTranslation('keys');
   const number = index + 1;
   const address = form.getInputProps(`allow_list.${index}.cidr`);
   const rows = form.values.allow_list;
   const text = rows[index]?.cidr ?? '';
-  const hints = useNetworkHints(text, !address.error && isAbove(rows, index, text));
+  const hints = useNetworkHints(text, !address.error && isDuplicate(rows, index, text));
   return (
     <Group gap="xs" align="flex-start" wrap="nowrap">
       <div className={classes['row']}>

@@ -1,7 +1,7 @@
-import { isNetwork, meaningOf } from './network.ts';
+import { isNetwork, parseNetwork } from './network.ts';
 
 /** An allow-list as people type it. */
-export interface AllowedRow {
+export interface AllowListEntry {
   readonly cidr: string;
   readonly note: string;
 }
@@ -10,19 +10,20 @@ export interface AllowedRow {
 const LOOPBACK = ['127.0.0.1', '::1'];
 
 /** What has to be on the list for the machine at this address. */
-export const networksOf = (address: string): readonly string[] => (LOOPBACK.includes(address) ? LOOPBACK : [address]);
+export const listNetworksOfMachine = (address: string): readonly string[] =>
+  LOOPBACK.includes(address) ? LOOPBACK : [address];
 
-export interface PastedLines {
-  readonly rows: readonly AllowedRow[];
+export interface ParsedList {
+  readonly rows: readonly AllowListEntry[];
   /** Numbers of the lines that are none, from 1. */
-  readonly bad: readonly number[];
+  readonly invalidLines: readonly number[];
 }
 
 /**
  * Networks of one line: one and after it whatever explains it, or several and nothing else. Several with words after them
  * are none: what was meant as a note must not let anybody in, and what was meant as an address must not become a note.
  */
-function readLine(line: string): AllowedRow[] | undefined {
+function parseLine(line: string): AllowListEntry[] | undefined {
   const [, cidr = '', note = ''] = /^\s*([^\s,;#]*)[\s,;#]*(.*?)\s*$/.exec(line) ?? [];
   if (cidr === '') return [];
   const all = line.split(/[\s,;]+/).filter((part) => part !== '');
@@ -32,31 +33,31 @@ function readLine(line: string): AllowedRow[] | undefined {
 }
 
 /** Empty lines and those that begin with # are left out. */
-export function readPasted(text: string): PastedLines {
-  const rows: AllowedRow[] = [];
-  const bad: number[] = [];
+export function parseList(text: string): ParsedList {
+  const rows: AllowListEntry[] = [];
+  const invalidLines: number[] = [];
   for (const [index, line] of text.split(/\r?\n/).entries()) {
-    const read = readLine(line);
-    if (read === undefined) bad.push(index + 1);
+    const read = parseLine(line);
+    if (read === undefined) invalidLines.push(index + 1);
     else rows.push(...read);
   }
-  return { rows, bad };
+  return { rows, invalidLines };
 }
 
 /** Two that mean the same are one, however they are written. */
-export function isSame(one: string, other: string): boolean {
+export function isSameNetwork(one: string, other: string): boolean {
   if (one.trim() === other.trim()) return true;
-  const meaning = meaningOf(one)?.network;
-  return meaning !== undefined && meaning === meaningOf(other)?.network;
+  const meaning = parseNetwork(one)?.network;
+  return meaning !== undefined && meaning === parseNetwork(other)?.network;
 }
 
 /** Without networks that are there already. */
-export function joined(rows: readonly AllowedRow[], added: readonly AllowedRow[]): AllowedRow[] {
+export function mergeEntries(rows: readonly AllowListEntry[], added: readonly AllowListEntry[]): AllowListEntry[] {
   const result = rows.filter(({ cidr }) => cidr.trim() !== '');
-  for (const row of added) if (!result.some(({ cidr }) => isSame(cidr, row.cidr))) result.push(row);
+  for (const row of added) if (!result.some(({ cidr }) => isSameNetwork(cidr, row.cidr))) result.push(row);
   return result;
 }
 
 /** Does one of them let in more than anybody has servers in? */
-export const isAnyWide = (rows: readonly AllowedRow[]): boolean =>
-  rows.some(({ cidr }) => meaningOf(cidr)?.isWide === true);
+export const hasWideNetwork = (rows: readonly AllowListEntry[]): boolean =>
+  rows.some(({ cidr }) => parseNetwork(cidr)?.isWide === true);

@@ -3,10 +3,10 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { createKey } from '../../../../wire/keys.ts';
 import { useChange } from '../../api/hooks.ts';
-import { useNoteApproval } from '../../parts/notices.tsx';
+import { useNotifyApproval } from '../../parts/notifications.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { KeyFields } from './key-form.tsx';
-import { type Issued, KeySecret } from './key-secret.tsx';
+import { type IssuedKey, KeySecret } from './key-secret.tsx';
 import { NEW_KEY } from './key-values.ts';
 
 interface CreateKeyProps {
@@ -20,10 +20,10 @@ export function CreateKey({ opened, onClose, yourAddress }: CreateKeyProps) {
   const { t } = useTranslation('keys');
   const { t: tParts } = useTranslation('parts');
   const params = useTenant();
-  const noteApproval = useNoteApproval();
-  const [issued, setIssued] = useState<Issued>();
+  const noteApproval = useNotifyApproval();
+  const [issued, setIssued] = useState<IssuedKey>();
   const create = useChange(createKey);
-  const isHeld = issued !== undefined || create.isPending;
+  const isPinned = issued !== undefined || create.isPending;
   return (
     <Modal
       opened={opened || issued !== undefined}
@@ -32,8 +32,8 @@ export function CreateKey({ opened, onClose, yourAddress }: CreateKeyProps) {
       title={issued === undefined ? t('form.createTitle') : t('secret.createdTitle')}
       size="xl"
       closeOnClickOutside={false}
-      closeOnEscape={!isHeld}
-      withCloseButton={!isHeld}
+      closeOnEscape={!isPinned}
+      withCloseButton={!isPinned}
       closeButtonProps={{ 'aria-label': tParts('close') }}
     >
       {issued !== undefined ? (
@@ -46,7 +46,7 @@ export function CreateKey({ opened, onClose, yourAddress }: CreateKeyProps) {
         />
       ) : (
         <KeyFields
-          isOver={!opened}
+          isClosing={!opened}
           initial={NEW_KEY}
           environment={params.environment}
           yourAddress={yourAddress}

@@ -3,30 +3,30 @@ import { notifications } from '@mantine/notifications';
 import { useTranslation } from 'react-i18next';
 import { editKey } from '../../../../wire/keys.ts';
 import { useChange } from '../../api/hooks.ts';
-import { noteDone, useNoteApproval } from '../../parts/notices.tsx';
+import { notifySuccess, useNotifyApproval } from '../../parts/notifications.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { KeyFields } from './key-form.tsx';
 import { KeyName } from './key-name.tsx';
-import { type Key, valuesOf } from './key-values.ts';
+import { type Key, toFormValues } from './key-values.ts';
 
 interface EditKeyProps {
   readonly opened: boolean;
   readonly apiKey: Key;
   readonly onClose: () => void;
   readonly yourAddress: string;
-  readonly onReadAnew: () => void;
+  readonly onReload: () => void;
 }
 
-export function EditKey({ opened, apiKey, onClose, yourAddress, onReadAnew }: EditKeyProps) {
+export function EditKey({ opened, apiKey, onClose, yourAddress, onReload }: EditKeyProps) {
   const { t } = useTranslation('keys');
   const { t: tParts } = useTranslation('parts');
   const params = useTenant();
-  const noteApproval = useNoteApproval();
+  const noteApproval = useNotifyApproval();
   const edit = useChange(editKey);
   /** The form shows what is no more; the answer to that is to look again. */
-  const startOver = (): void => {
+  const reload = (): void => {
     notifications.show({ message: t('form.changed'), color: 'yellow', autoClose: false });
-    onReadAnew();
+    onReload();
     onClose();
   };
   return (
@@ -42,21 +42,21 @@ export function EditKey({ opened, apiKey, onClose, yourAddress, onReadAnew }: Ed
       <Stack gap="md">
         <KeyName apiKey={apiKey} />
         <KeyFields
-          isOver={!opened}
-          initial={valuesOf(apiKey)}
-          ends={apiKey.expires_at}
+          isClosing={!opened}
+          initial={toFormValues(apiKey)}
+          expiresAt={apiKey.expires_at}
           environment={params.environment}
           yourAddress={yourAddress}
           submitLabel={t('form.save')}
           isBusy={edit.isPending}
           onCancel={onClose}
-          onSubmit={(traits, onError) =>
+          onSubmit={(attributes, onError) =>
             edit.mutate(
-              { params: { ...params, id: apiKey.id }, body: { ...traits, revision: apiKey.revision } },
+              { params: { ...params, id: apiKey.id }, body: { ...attributes, revision: apiKey.revision } },
               {
-                onError: (error) => (error.code === 'changed_meanwhile' ? startOver() : onError(error)),
+                onError: (error) => (error.code === 'changed_meanwhile' ? reload() : onError(error)),
                 onSuccess: ({ approval }) => {
-                  if (approval === null) noteDone(t('form.saved'));
+                  if (approval === null) notifySuccess(t('form.saved'));
                   else noteApproval(approval);
                   onClose();
                 },

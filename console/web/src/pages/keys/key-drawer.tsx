@@ -9,7 +9,7 @@ import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { useCan, useMembership, useTenant } from '../../session/tenant.ts';
 import { EditKey } from './edit-key.tsx';
-import { KeyFacts } from './key-facts.tsx';
+import { KeyDetails } from './key-details.tsx';
 import type { Key, ListedKey } from './key-values.ts';
 import classes from './keys.module.css';
 import { RevokeKey } from './revoke-key.tsx';
@@ -21,7 +21,7 @@ interface KeyDrawerProps {
   readonly keys: readonly ListedKey[] | undefined;
   readonly yourAddress: string;
   readonly onClose: () => void;
-  readonly onReadAnew: () => void;
+  readonly onReload: () => void;
   /** Another key is to be shown. */
   readonly onShow: (id: string) => void;
 }
@@ -29,21 +29,21 @@ interface KeyDrawerProps {
 type Action = 'edit' | 'rotate' | 'revoke';
 
 /** A key in detail, and what can be done with it. */
-export function KeyDrawer({ id, keys, yourAddress, onClose, onReadAnew, onShow }: KeyDrawerProps) {
+export function KeyDrawer({ id, keys, yourAddress, onClose, onReload, onShow }: KeyDrawerProps) {
   const { t } = useTranslation('keys');
   const { t: tParts } = useTranslation('parts');
   const tenant = useTenant();
   const { environment } = tenant;
   const [action, setAction] = useState<Action>();
   // What was open stays to be seen while the drawer closes.
-  const [shown, setShown] = useState(id);
+  const [shownId, setShownId] = useState(id);
   useEffect(() => {
-    if (id !== null) setShown(id);
+    if (id !== null) setShownId(id);
   }, [id]);
-  const reading = useRead(showKey, { params: { ...tenant, id: id ?? shown ?? '' } }, { enabled: id !== null });
-  const key = reading.data?.key;
-  const stop = (): void => setAction(undefined);
-  const inside = useKeptFocus(`${action} ${key?.state} ${key?.successor}`);
+  const query = useRead(showKey, { params: { ...tenant, id: id ?? shownId ?? '' } }, { enabled: id !== null });
+  const key = query.data?.key;
+  const closeAction = (): void => setAction(undefined);
+  const content = useFocusFallback(`${action} ${key?.state} ${key?.successor}`);
   return (
     <>
       <Drawer
@@ -64,13 +64,13 @@ export function KeyDrawer({ id, keys, yourAddress, onClose, onReadAnew, onShow }
         closeButtonProps={{ 'aria-label': tParts('close') }}
       >
         {key === undefined ? (
-          <NoKey error={reading.error} onRetry={() => void reading.refetch()} />
+          <KeyPlaceholder error={query.error} onRetry={() => void query.refetch()} />
         ) : (
-          <Stack gap="lg" ref={inside} tabIndex={-1}>
+          <Stack gap="lg" ref={content} tabIndex={-1}>
             <Actions apiKey={key} onAct={setAction} />
             {key.state === 'altered' && <Alert color="red">{t('detail.altered')}</Alert>}
             {key.state === 'ending' && <Text size="sm">{t('detail.ending')}</Text>}
-            <KeyFacts apiKey={key} keys={keys ?? []} />
+            <KeyDetails apiKey={key} keys={keys ?? []} />
           </Stack>
         )}
       </Drawer>
@@ -79,27 +79,27 @@ export function KeyDrawer({ id, keys, yourAddress, onClose, onReadAnew, onShow }
           <EditKey
             opened={action === 'edit'}
             apiKey={key}
-            onClose={stop}
+            onClose={closeAction}
             yourAddress={yourAddress}
-            onReadAnew={() => {
-              onReadAnew();
-              void reading.refetch();
+            onReload={() => {
+              onReload();
+              void query.refetch();
             }}
           />
-          <RotateKey opened={action === 'rotate'} apiKey={key} onClose={stop} onRotated={onShow} />
-          <RevokeKey opened={action === 'revoke'} apiKey={key} onClose={stop} />
+          <RotateKey opened={action === 'rotate'} apiKey={key} onClose={closeAction} onRotated={onShow} />
+          <RevokeKey opened={action === 'revoke'} apiKey={key} onClose={closeAction} />
         </>
       )}
     </>
   );
 }
 
-interface NoKeyProps {
+interface KeyPlaceholderProps {
   readonly error: CallError | null;
   readonly onRetry: () => void;
 }
 
-function NoKey({ error, onRetry }: NoKeyProps) {
+function KeyPlaceholder({ error, onRetry }: KeyPlaceholderProps) {
   const { t } = useTranslation('keys');
   if (error === null) return <Skeleton height={240} />;
   if (error.code === 'unknown_record') return <Alert color="gray">{t('detail.gone')}</Alert>;
@@ -110,7 +110,7 @@ function NoKey({ error, onRetry }: NoKeyProps) {
 const CLOSING_MS = 400;
 
 /** A button that has done its work may be gone, and the focus with it: then it goes on within this element. */
-function useKeptFocus(change: string) {
+function useFocusFallback(change: string) {
   const element = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: it looks after each change
   useEffect(() => {
@@ -126,8 +126,8 @@ function Actions({ apiKey, onAct }: { readonly apiKey: Key; readonly onAct: (act
   const { t } = useTranslation('keys');
   const mayWrite = useCan()('keys:write');
   const isSuspended = useMembership().status === 'suspended';
-  const isOver = apiKey.state === 'revoked' || apiKey.state === 'expired';
-  if (!mayWrite || isOver) return null;
+  const isInactive = apiKey.state === 'revoked' || apiKey.state === 'expired';
+  if (!mayWrite || isInactive) return null;
   const isAltered = apiKey.state === 'altered';
   return (
     <Group gap="xs">

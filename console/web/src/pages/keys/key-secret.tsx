@@ -7,10 +7,10 @@ import { FirstCall } from '../../parts/first-call.tsx';
 import { SecretOnce } from '../../parts/secret-once.tsx';
 import { useTenant } from '../../session/tenant.ts';
 
-export type Issued = NonNullable<ValueOf<typeof createKey.data>['result']>;
+export type IssuedKey = NonNullable<ValueOf<typeof createKey.data>['result']>;
 
 interface KeySecretProps {
-  readonly issued: Issued;
+  readonly issued: IssuedKey;
   readonly onStored: () => void;
 }
 
@@ -19,7 +19,7 @@ export function KeySecret({ issued, onStored }: KeySecretProps) {
   const { t } = useTranslation('keys');
   const { environment } = useTenant();
   return (
-    <SecretOnce what={t('secret.label')} secret={issued.secret} onStored={onStored}>
+    <SecretOnce label={t('secret.label')} secret={issued.secret} onStored={onStored}>
       <Stack gap="xs">
         <Title order={3} size="h5">
           {t('secret.try')}

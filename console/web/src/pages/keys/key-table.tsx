@@ -34,24 +34,24 @@ function useColumns(): readonly Column<ListedKey>[] {
       ),
     },
     { name: 'state', header: t('list.state'), cell: ({ state }) => <StatusBadge status={state} /> },
-    { name: 'permissions', header: t('list.permissions'), from: 'lg', cell: (key) => <Rights {...key} /> },
-    { name: 'addresses', header: t('list.addresses'), from: 'sm', cell: (key) => <Addresses {...key} /> },
+    { name: 'permissions', header: t('list.permissions'), visibleFrom: 'lg', cell: (key) => <Permissions {...key} /> },
+    { name: 'addresses', header: t('list.addresses'), visibleFrom: 'sm', cell: (key) => <Networks {...key} /> },
     {
       name: 'created',
       header: t('detail.made'),
-      from: 'lg',
+      visibleFrom: 'lg',
       cell: ({ created_at }) => <Time value={created_at} isDay />,
     },
     {
       name: 'used',
       header: t('list.used'),
-      from: 'sm',
+      visibleFrom: 'sm',
       cell: ({ last_used_at }) => <Time value={last_used_at} none={t('list.notUsed')} />,
     },
     {
       name: 'expires',
       header: t('list.expires'),
-      from: 'md',
+      visibleFrom: 'md',
       cell: ({ expires_at, revoked_at }) =>
         revoked_at === null ? <Time value={expires_at} isDay none={t('list.never')} /> : <Time value={null} />,
     },
@@ -72,7 +72,7 @@ export function KeyTable({ keys, error, onRetry, empty }: KeyTableProps) {
   );
 }
 
-function Rights({ permissions }: ListedKey) {
+function Permissions({ permissions }: ListedKey) {
   const { t } = useTranslation('keys');
   const total = PERMISSIONS.length;
   const isAll = permissions.length === total;
@@ -84,10 +84,10 @@ function Rights({ permissions }: ListedKey) {
 }
 
 /** Alarming only while the key could be used otherwise. */
-function Addresses({ networks, state }: ListedKey) {
+function Networks({ networks, state }: ListedKey) {
   const { t } = useTranslation('keys');
-  const isOver = state === 'revoked' || state === 'expired';
-  if (networks > 0 || isOver) return networks;
+  const isInactive = state === 'revoked' || state === 'expired';
+  if (networks > 0 || isInactive) return networks;
   return (
     <Badge tone="attention" title={t('detail.addressesNone')}>
       {t('list.noAddress')}

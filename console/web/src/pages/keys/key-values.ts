@@ -1,12 +1,12 @@
 import type { Permission } from '../../../../../src/accounts/permission.ts';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { createKey, listKeys, showKey } from '../../../../wire/keys.ts';
-import { type AllowedRow, isSame } from './allow-list.ts';
+import { type AllowListEntry, isSameNetwork } from './allow-list.ts';
 import { isNetwork } from './network.ts';
 
 export type ListedKey = ValueOf<typeof listKeys.data>['keys'][number];
 export type Key = ValueOf<typeof showKey.data>['key'];
-export type KeyTraits = ValueOf<NonNullable<typeof createKey.body>>;
+export type KeyAttributes = ValueOf<NonNullable<typeof createKey.body>>;
 
 export const EXPIRIES = ['none', 'd30', 'd90', 'd365', 'date', 'kept'] as const;
 export type Expiry = (typeof EXPIRIES)[number];
@@ -16,11 +16,11 @@ export interface KeyValues {
   name: string;
   description: string;
   permissions: Permission[];
-  allow_list: AllowedRow[];
+  allow_list: AllowListEntry[];
   /** Lines that are to go into the allow-list. */
   pasted: string;
   /** Very wide networks are on the list on purpose. */
-  isWideMeant: boolean;
+  isWideIntended: boolean;
   expiry: Expiry;
   /** Of a date field: `2027-01-31`. */
   date: string;
@@ -32,18 +32,18 @@ export const NEW_KEY: KeyValues = {
   permissions: [],
   allow_list: [],
   pasted: '',
-  isWideMeant: false,
+  isWideIntended: false,
   expiry: 'none',
   date: '',
 };
 
-export const valuesOf = (key: Key): KeyValues => ({
+export const toFormValues = (key: Key): KeyValues => ({
   name: key.name,
   description: key.description,
   permissions: [...key.permissions],
   allow_list: [...key.allow_list],
   pasted: '',
-  isWideMeant: false,
+  isWideIntended: false,
   expiry: key.expires_at === null ? 'none' : 'kept',
   date: '',
 });
@@ -54,30 +54,30 @@ const DAYS: Partial<Record<Expiry, number>> = { d30: 30, d90: 90, d365: 365 };
 /** The end of the day where the person is. */
 export const endOfDay = (date: string): number => new Date(`${date}T23:59:59.999`).getTime();
 
-function expiryOf({ expiry, date }: KeyValues, now: number, kept: string | null): string | undefined {
-  if (expiry === 'kept') return kept ?? undefined;
+function toExpiry({ expiry, date }: KeyValues, now: number, current: string | null): string | undefined {
+  if (expiry === 'kept') return current ?? undefined;
   if (expiry === 'date') return new Date(endOfDay(date)).toISOString();
   const days = DAYS[expiry];
   return days === undefined ? undefined : new Date(now + days * DAY).toISOString();
 }
 
 /** For the service. `kept`: when the key ends now. */
-export const traitsOf = (values: KeyValues, now: number, kept: string | null): KeyTraits => ({
+export const toKeyAttributes = (values: KeyValues, now: number, current: string | null): KeyAttributes => ({
   name: values.name.trim(),
   description: values.description.trim(),
   permissions: values.permissions,
   allow_list: values.allow_list
     .filter(({ cidr }) => cidr.trim() !== '')
     .map(({ cidr, note }) => ({ cidr: cidr.trim(), note: note.trim() })),
-  expires_at: expiryOf(values, now, kept),
+  expires_at: toExpiry(values, now, current),
 });
 
 export type AddressFault = 'address' | 'twice';
 
 /** What is wrong with a row of the allow-list; empty rows are left out when it is sent. */
-export function addressFault(rows: readonly AllowedRow[], index: number): AddressFault | undefined {
+export function findAddressFault(rows: readonly AllowListEntry[], index: number): AddressFault | undefined {
   const text = rows[index]?.cidr.trim() ?? '';
   if (text === '') return undefined;
   if (!isNetwork(text)) return 'address';
-  return rows.findIndex(({ cidr }) => isSame(cidr, text)) < index ? 'twice' : undefined;
+  return rows.findIndex(({ cidr }) => isSameNetwork(cidr, text)) < index ? 'twice' : undefined;
 }

@@ -19,8 +19,8 @@ export function KeysPage() {
   // The shell says so above every page.
   const isSuspended = useMembership().status === 'suspended';
   const [search, setSearch] = useSearchParams();
-  const reading = useRead(listKeys, { params: { ...params } });
-  const { data } = reading;
+  const query = useRead(listKeys, { params: { ...params } });
+  const { data } = query;
   const close = (): void => setSearch({});
   const yourAddress = data?.your_address ?? '';
   const button = mayWrite ? (
@@ -41,8 +41,8 @@ export function KeysPage() {
       />
       <KeyTable
         keys={data?.keys}
-        error={reading.error}
-        onRetry={() => void reading.refetch()}
+        error={query.error}
+        onRetry={() => void query.refetch()}
         empty={
           <EmptyState icon={KeyRound} title={t('empty.title')} action={button}>
             {mayWrite ? t('empty.text') : `${t('empty.text')} ${t('empty.readOnly')}`}
@@ -59,7 +59,7 @@ export function KeysPage() {
         keys={data?.keys}
         yourAddress={yourAddress}
         onClose={close}
-        onReadAnew={() => void reading.refetch()}
+        onReload={() => void query.refetch()}
         onShow={(key) => setSearch({ key })}
       />
     </>

@@ -1,34 +1,34 @@
 import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { numberText } from '../../parts/number.ts';
-import { type Meaning, meaningOf } from './network.ts';
+import { formatNumber } from '../../parts/number.ts';
+import { type ParsedNetwork, parseNetwork } from './network.ts';
 
 /** What somebody should know about a network before it is saved; undefined for most. `isTwice`: it is there already. */
-export function useNetworkHints(text: string, isTwice: boolean): ReactNode {
+export function useNetworkHints(text: string, isDuplicate: boolean): ReactNode {
   const { t } = useTranslation('keys');
-  const widthOf = useWidthText();
-  const meaning = meaningOf(text);
-  const alarms = [isTwice ? t('form.fault.twice') : '', widthOf(meaning)].filter((each) => each !== '');
-  if (!meaning?.isCut && alarms.length === 0) return undefined;
+  const widthText = useWidthText();
+  const network = parseNetwork(text);
+  const warnings = [isDuplicate ? t('form.fault.twice') : '', widthText(network)].filter((each) => each !== '');
+  if (!network?.hasHostBits && warnings.length === 0) return undefined;
   return (
     <>
-      {meaning?.isCut && `${t('form.means', { network: meaning.network })} `}
+      {network?.hasHostBits && `${t('form.means', { network: network.network })} `}
       <Text span inherit c="var(--mantine-color-error)">
-        {alarms.join(' ')}
+        {warnings.join(' ')}
       </Text>
     </>
   );
 }
 
-function useWidthText(): (meaning: Meaning | undefined) => string {
+function useWidthText(): (network: ParsedNetwork | undefined) => string {
   const { t, i18n } = useTranslation('keys');
-  return (meaning) => {
-    if (meaning === undefined || !meaning.isWide) return '';
-    if (meaning.isEverywhere) return t('form.everywhere');
-    const { addresses } = meaning;
+  return (network) => {
+    if (network === undefined || !network.isWide) return '';
+    if (network.isEverywhere) return t('form.everywhere');
+    const { addresses } = network;
     return addresses === undefined
       ? t('form.wideSix')
-      : t('form.wide', { addresses: numberText(addresses, i18n.language) });
+      : t('form.wide', { addresses: formatNumber(addresses, i18n.language) });
   };
 }

@@ -2,21 +2,21 @@
 
 const IPV4 = /^(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/;
 const IPV6 = /^[0-9a-f:]*:[0-9a-f:]*(\d+\.\d+\.\d+\.\d+)?$/i;
-const LENGTH = /^(0|[1-9]\d{0,2})$/;
+const PREFIX_LENGTH = /^(0|[1-9]\d{0,2})$/;
 
 export function isNetwork(text: string): boolean {
   const [address = '', length, ...rest] = text.trim().split('/');
-  if (rest.length > 0 || (length !== undefined && !LENGTH.test(length))) return false;
+  if (rest.length > 0 || (length !== undefined && !PREFIX_LENGTH.test(length))) return false;
   const bits = Number(length ?? 0);
   if (IPV4.test(address)) return bits <= 32;
   return IPV6.test(address) && URL.canParse(`http://[${address}]/`) && bits <= 128;
 }
 
-export interface Meaning {
+export interface ParsedNetwork {
   /** With its length, and nothing behind it: `10.0.0.0/8` for `10.9.9.9/8`. */
   readonly network: string;
   /** Something stood behind the length, which means nothing. */
-  readonly isCut: boolean;
+  readonly hasHostBits: boolean;
   readonly isEverywhere: boolean;
   /** More than anybody has servers in. */
   readonly isWide: boolean;
@@ -25,48 +25,48 @@ export interface Meaning {
 }
 
 /** IPv4 networks that are shorter than this are very wide, and IPv6 networks that are shorter than that. */
-const WIDE = { 32: 8, 128: 32 } as const;
+const WIDE_PREFIX = { 32: 8, 128: 32 } as const;
 
 /** What a network comes to; undefined when the text is none. */
-export function meaningOf(text: string): Meaning | undefined {
+export function parseNetwork(text: string): ParsedNetwork | undefined {
   if (!isNetwork(text)) return undefined;
   const [address = '', bits] = text.trim().split('/');
-  const { width, value } = read(address, bits);
+  const { width, value } = parseAddress(address, bits);
   const length = bits === undefined ? width : Number(bits) - (IPV4.test(address) ? 0 : 128 - width);
   const free = BigInt(width - length);
   const start = (value >> free) << free;
   return {
-    network: `${written(start, width)}/${length}`,
-    isCut: start !== value,
+    network: `${formatAddress(start, width)}/${length}`,
+    hasHostBits: start !== value,
     isEverywhere: length === 0,
-    isWide: length < WIDE[width],
+    isWide: length < WIDE_PREFIX[width],
     addresses: width === 32 ? 2 ** (32 - length) : undefined,
   };
 }
 
-interface Read {
+interface ParsedAddress {
   readonly width: 32 | 128;
   readonly value: bigint;
 }
 
-const joinedBits = (parts: readonly number[], bits: bigint): bigint =>
+const joinBits = (parts: readonly number[], bits: bigint): bigint =>
   parts.reduce((value, part) => (value << bits) | BigInt(part), 0n);
 
 /** An IPv4 address in the clothes of IPv6 is one of IPv4, as it is for the service. */
-const MAPPED = 0xffffn;
+const IPV4_MAPPED = 0xffffn;
 
-function read(address: string, bits: string | undefined): Read {
-  if (IPV4.test(address)) return { width: 32, value: joinedBits(address.split('.').map(Number), 8n) };
-  const value = joinedBits(groupsOf(address), 16n);
-  const isMapped = value >> 32n === MAPPED && Number(bits ?? 128) >= 96;
+function parseAddress(address: string, bits: string | undefined): ParsedAddress {
+  if (IPV4.test(address)) return { width: 32, value: joinBits(address.split('.').map(Number), 8n) };
+  const value = joinBits(splitGroups(address), 16n);
+  const isMapped = value >> 32n === IPV4_MAPPED && Number(bits ?? 128) >= 96;
   return isMapped ? { width: 32, value: value & 0xffffffffn } : { width: 128, value };
 }
 
-const inBrackets = (address: string): string => new URL(`http://[${address}]/`).hostname.slice(1, -1);
+const normalizeIpv6 = (address: string): string => new URL(`http://[${address}]/`).hostname.slice(1, -1);
 
 /** The eight numbers of an IPv6 address. */
-function groupsOf(address: string): number[] {
-  const [head = '', tail = ''] = inBrackets(address).split('::');
+function splitGroups(address: string): number[] {
+  const [head = '', tail = ''] = normalizeIpv6(address).split('::');
   const [first, last] = [head, tail].map((half) => half.split(':').filter((part) => part !== '')) as [
     string[],
     string[],
@@ -75,11 +75,11 @@ function groupsOf(address: string): number[] {
   return [...first, ...zeros, ...last].map((part) => Number.parseInt(part, 16));
 }
 
-function written(value: bigint, width: 32 | 128): string {
+function formatAddress(value: bigint, width: 32 | 128): string {
   const [count, bits] = width === 32 ? [4, 8n] : [8, 16n];
   const parts = Array.from(
     { length: count },
     (_, index) => (value >> (BigInt(count - 1 - index) * bits)) % (1n << bits),
   );
-  return width === 32 ? parts.join('.') : inBrackets(parts.map((part) => part.toString(16)).join(':'));
+  return width === 32 ? parts.join('.') : normalizeIpv6(parts.map((part) => part.toString(16)).join(':'));
 }

@@ -1,32 +1,32 @@
 import { Button, Group, Stack, Textarea } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { localeOf } from '../../parts/locale.ts';
-import { numberText } from '../../parts/number.ts';
-import { type AllowedRow, readPasted } from './allow-list.ts';
+import { resolveLocale } from '../../parts/locale.ts';
+import { formatNumber } from '../../parts/number.ts';
+import { type AllowListEntry, parseList } from './allow-list.ts';
 import type { KeyForm } from './key-form.tsx';
 import classes from './keys.module.css';
 
 /** Says which lines are no addresses; null when there are none such. */
-export function useBadLines(): (text: string) => string | null {
+export function useInvalidLines(): (text: string) => string | null {
   const { t, i18n } = useTranslation('keys');
   return (text) => {
-    const numbers = readPasted(text).bad.map((line) => numberText(line, i18n.language));
+    const numbers = parseList(text).invalidLines.map((line) => formatNumber(line, i18n.language));
     if (numbers.length === 0) return null;
-    return t('form.pasteBad', { lines: new Intl.ListFormat(localeOf(i18n.language)).format(numbers) });
+    return t('form.pasteBad', { lines: new Intl.ListFormat(resolveLocale(i18n.language)).format(numbers) });
   };
 }
 
 interface PasteProps {
   readonly form: KeyForm;
   /** With what was pasted; with nothing, when it was given up. */
-  readonly onDone: (rows: readonly AllowedRow[]) => void;
+  readonly onDone: (rows: readonly AllowListEntry[]) => void;
 }
 
 /** Many addresses at once. Nothing is added before every line is in order. Saving the form adds them, too. */
 export function PasteAddresses({ form, onDone }: PasteProps) {
   const { t } = useTranslation('keys');
   const add = (): void => {
-    if (!form.validateField('pasted').hasError) onDone(readPasted(form.getValues().pasted).rows);
+    if (!form.validateField('pasted').hasError) onDone(parseList(form.getValues().pasted).rows);
   };
   return (
     <Stack gap="xs">

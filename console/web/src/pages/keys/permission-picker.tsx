@@ -4,7 +4,15 @@ import type { Permission } from '../../../../../src/accounts/permission.ts';
 import { Badge } from '../../parts/status-badge.tsx';
 import type { KeyForm } from './key-form.tsx';
 import classes from './keys.module.css';
-import { GROUPS, isPowerful, isPreset, PRESET_NAMES, PRESETS, permissionsOf, textKey } from './permissions.ts';
+import {
+  GROUPS,
+  isPowerful,
+  isPresetChosen,
+  listPermissions,
+  PRESET_NAMES,
+  PRESETS,
+  toTextKey,
+} from './permissions.ts';
 
 /** What the key may do: presets, and each right with a line of explanation. */
 export function PermissionPicker({ form }: { readonly form: KeyForm }) {
@@ -26,8 +34,8 @@ export function PermissionPicker({ form }: { readonly form: KeyForm }) {
           <Button
             key={preset}
             size="compact-sm"
-            variant={isPreset(preset, chosen) ? 'light' : 'default'}
-            aria-pressed={isPreset(preset, chosen)}
+            variant={isPresetChosen(preset, chosen) ? 'light' : 'default'}
+            aria-pressed={isPresetChosen(preset, chosen)}
             onClick={() => form.setFieldValue('permissions', [...PRESETS[preset]])}
           >
             {t(`form.preset.${preset}`)}
@@ -49,7 +57,7 @@ export function PermissionPicker({ form }: { readonly form: KeyForm }) {
             <fieldset key={group} className={classes['group']}>
               <legend>{t(`group.${group}`)}</legend>
               <Stack gap={8}>
-                {permissionsOf(group).map((permission) => (
+                {listPermissions(group).map((permission) => (
                   <Choice key={permission} permission={permission} />
                 ))}
               </Stack>
@@ -68,7 +76,7 @@ function Choice({ permission }: { readonly permission: Permission }) {
       value={permission}
       label={
         <>
-          {t(`permission.${textKey(permission)}`)}{' '}
+          {t(`permission.${toTextKey(permission)}`)}{' '}
           {isPowerful(permission) && <Badge tone="attention">{t('powerful')}</Badge>}
         </>
       }

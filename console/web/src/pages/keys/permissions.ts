@@ -4,7 +4,7 @@ export const GROUPS = ['tokens', 'captures', 'payments', 'proxy', 'account'] as 
 
 export type Group = (typeof GROUPS)[number];
 
-export const permissionsOf = (group: Group): readonly Permission[] =>
+export const listPermissions = (group: Group): readonly Permission[] =>
   PERMISSIONS.filter((permission) => permission.startsWith(`${group}:`));
 
 /** Whoever has them, and a way out, gets whole card numbers. */
@@ -31,10 +31,10 @@ export type Preset = keyof typeof PRESETS;
 
 export const PRESET_NAMES = Object.keys(PRESETS) as readonly Preset[];
 
-export const isPreset = (preset: Preset, chosen: readonly string[]): boolean =>
+export const isPresetChosen = (preset: Preset, chosen: readonly string[]): boolean =>
   chosen.length === PRESETS[preset].length && PRESETS[preset].every((permission) => chosen.includes(permission));
 
 /** In texts `:` and `.` have a meaning of their own. */
-export const textKey = (permission: Permission) => permission.replace(':', '_') as TextKey<Permission>;
+export const toTextKey = (permission: Permission) => permission.replace(':', '_') as TextKey<Permission>;
 
 type TextKey<P> = P extends `${infer Head}:${infer Tail}` ? `${Head}_${Tail}` : never;

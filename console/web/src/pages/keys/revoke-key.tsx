@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { revokeKey } from '../../../../wire/keys.ts';
 import { useChange } from '../../api/hooks.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
-import { noteDone } from '../../parts/notices.tsx';
+import { notifySuccess } from '../../parts/notifications.tsx';
 import { Time, useNow } from '../../parts/time.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { KeyName } from './key-name.tsx';
@@ -45,7 +45,7 @@ export function RevokeKey({ opened, apiKey, onClose }: RevokeKeyProps) {
           { params: { ...params, id } },
           {
             onSuccess: () => {
-              noteDone(t('revoke.done'));
+              notifySuccess(t('revoke.done'));
               close();
             },
           },

@@ -5,13 +5,13 @@ import { LIMITS } from '../../../../../src/kernel/limits.ts';
 import { rotateKey } from '../../../../wire/keys.ts';
 import type { CallError } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
-import { ByTwoNote, useByTwo } from '../../parts/by-two.tsx';
+import { DualControlNote, useDualControl } from '../../parts/dual-control.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { DialogForm } from '../../parts/form-dialog.tsx';
-import { useNoteApproval } from '../../parts/notices.tsx';
+import { useNotifyApproval } from '../../parts/notifications.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { KeyName } from './key-name.tsx';
-import { type Issued, KeySecret } from './key-secret.tsx';
+import { type IssuedKey, KeySecret } from './key-secret.tsx';
 import type { Key } from './key-values.ts';
 
 const OVERLAPS = { now: 0, m15: 15, h1: 60, h24: 1440, d7: 10_080 } as const;
@@ -31,10 +31,10 @@ export function RotateKey({ opened, apiKey, onClose, onRotated }: RotateKeyProps
   const { t } = useTranslation('keys');
   const { t: tParts } = useTranslation('parts');
   const params = useTenant();
-  const noteApproval = useNoteApproval();
+  const noteApproval = useNotifyApproval();
   const rotate = useChange(rotateKey);
-  const [issued, setIssued] = useState<Issued>();
-  const isHeld = issued !== undefined || rotate.isPending;
+  const [issued, setIssued] = useState<IssuedKey>();
+  const isPinned = issued !== undefined || rotate.isPending;
   const send = (overlap_minutes: number): void =>
     rotate.mutate(
       { params: { ...params, id: apiKey.id }, body: { overlap_minutes } },
@@ -57,12 +57,12 @@ export function RotateKey({ opened, apiKey, onClose, onRotated }: RotateKeyProps
       title={issued === undefined ? t('rotate.title') : t('secret.rotatedTitle')}
       size="lg"
       closeOnClickOutside={false}
-      closeOnEscape={!isHeld}
-      withCloseButton={!isHeld}
+      closeOnEscape={!isPinned}
+      withCloseButton={!isPinned}
       closeButtonProps={{ 'aria-label': tParts('close') }}
     >
       {issued === undefined ? (
-        <Overlap
+        <OverlapForm
           apiKey={apiKey}
           onSend={(minutes) => opened && send(minutes)}
           onClose={onClose}
@@ -82,7 +82,7 @@ export function RotateKey({ opened, apiKey, onClose, onRotated }: RotateKeyProps
   );
 }
 
-interface OverlapProps {
+interface OverlapFormProps {
   readonly apiKey: Key;
   readonly onSend: (minutes: number) => void;
   readonly onClose: () => void;
@@ -90,23 +90,23 @@ interface OverlapProps {
   readonly error: CallError | null;
 }
 
-function Overlap({ apiKey, onSend, onClose, isBusy, error }: OverlapProps) {
+function OverlapForm({ apiKey, onSend, onClose, isBusy, error }: OverlapFormProps) {
   const { t } = useTranslation('keys');
   const { t: tParts } = useTranslation('parts');
   const { environment } = useTenant();
-  const isByTwo = useByTwo();
+  const needsApproval = useDualControl();
   const [choice, setChoice] = useState<Choice>('h24');
   const [typed, setTyped] = useState('');
-  const [isFaulty, setFaulty] = useState(false);
-  const minutes = choice === 'other' ? minutesOf(typed) : OVERLAPS[choice];
+  const [hasFault, setFault] = useState(false);
+  const minutes = choice === 'other' ? parseMinutes(typed) : OVERLAPS[choice];
   const max = LIMITS.overlapMinutes;
   return (
     <DialogForm
-      label={isByTwo ? tParts('askForIt') : t('rotate.confirm')}
+      label={needsApproval ? tParts('askForIt') : t('rotate.confirm')}
       {...{ isBusy, error }}
       onCancel={onClose}
       onSubmit={() => {
-        setFaulty(minutes === undefined);
+        setFault(minutes === undefined);
         if (minutes !== undefined) onSend(minutes);
       }}
     >
@@ -117,7 +117,7 @@ function Overlap({ apiKey, onSend, onClose, isBusy, error }: OverlapProps) {
       )}
       <KeyName apiKey={apiKey} />
       <Text size="sm">{t('rotate.text')}</Text>
-      {isByTwo && <ByTwoNote />}
+      {needsApproval && <DualControlNote />}
       <NativeSelect
         label={t('rotate.overlap')}
         data={CHOICES.map((value) => ({ value, label: t(`rotate.${value}`) }))}
@@ -132,14 +132,14 @@ function Overlap({ apiKey, onSend, onClose, isBusy, error }: OverlapProps) {
           inputMode="numeric"
           value={typed}
           onChange={(event) => setTyped(event.currentTarget.value)}
-          error={isFaulty && minutes === undefined && t('rotate.fault', { max })}
+          error={hasFault && minutes === undefined && t('rotate.fault', { max })}
         />
       )}
     </DialogForm>
   );
 }
 
-function minutesOf(text: string): number | undefined {
+function parseMinutes(text: string): number | undefined {
   const minutes = /^\d{1,6}$/.test(text.trim()) ? Number(text) : Number.NaN;
   return minutes <= LIMITS.overlapMinutes ? minutes : undefined;
 }

@@ -8,7 +8,7 @@ interface Commands {
   readonly payment: string;
 }
 
-const post = (curl: string, body: object, headers: readonly string[] = []): string =>
+const buildPost = (curl: string, body: object, headers: readonly string[] = []): string =>
   [
     curl,
     ...['content-type: application/json', ...headers].map((header) => `-H '${header}'`),
@@ -17,29 +17,29 @@ const post = (curl: string, body: object, headers: readonly string[] = []): stri
   ].join(' \\\n  ');
 
 /** The least that makes an account live: it reads, and touches no card. */
-export const firstCall = (curl: string): string => `${curl}/v1/account -H "x-api-key: $KEY"`;
+export const buildFirstCall = (curl: string): string => `${curl}/v1/account -H "x-api-key: $KEY"`;
 
 /** `curl`: how they begin, up to the path. `year`: one in which the test card is still good. */
-export function commandsFor(curl: string, year: number): Commands {
+export function buildCommands(curl: string, year: number): Commands {
   const chd = { card: CARD, name: 'Ana Lopez', exp: `12/${String(year).slice(-2)}` };
-  const who = { first_name: 'Ana', last_name: 'Lopez', country: 'US', email: 'ana@example.com' };
+  const payer = { first_name: 'Ana', last_name: 'Lopez', country: 'US', email: 'ana@example.com' };
   return {
     key: 'KEY=cv_sandbox_…',
-    card: post(`${curl}/v1/tokenization/simple`, { chd: [chd], tags: ['first-steps'], scheme: 1 }),
-    capture: post(`${curl}/transactions/requests`, {
+    card: buildPost(`${curl}/v1/tokenization/simple`, { chd: [chd], tags: ['first-steps'], scheme: 1 }),
+    capture: buildPost(`${curl}/transactions/requests`, {
       chd: { ...chd, cvv: '123' },
       amount: 12_500,
       currency: 'USD',
       additional_info: { order: 'A-1001' },
       ttl: 60,
     }),
-    payment: post(
+    payment: buildPost(
       `${curl}/v1/payments/`,
       {
         transaction_info: { type: 'authorization', reference_code: 'A-1001' },
         card: { number: CARD, expiration_date: `12/${year}`, security_code: '123', holder: 'Ana Lopez' },
         order_info: { amount_details: { total_amount: 125.5, currency: 'USD' } },
-        bill_to: who,
+        bill_to: payer,
       },
       ['Idempotency-Key: first-steps-1'],
     ),

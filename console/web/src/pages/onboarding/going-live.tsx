@@ -1,44 +1,44 @@
 import { Group, Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { AuthorityNote } from '../../parts/authority-note.tsx';
+import { CaFileNote } from '../../parts/ca-file-note.tsx';
 import { CodeBlock } from '../../parts/code-block.tsx';
-import { useCurl } from '../../session/interface.ts';
-import { AskForProduction } from './ask-for-production.tsx';
+import { useCurl } from '../../session/api-access.ts';
 import { CheckList } from './check-list.tsx';
-import { firstCall } from './commands.ts';
-import { type AskFor, type Onboarding, paymentsStateIn, stateOf } from './state.ts';
+import { buildFirstCall } from './commands.ts';
+import { findStepState, getPaymentsState, type Onboarding, type RequestPayments } from './onboarding-state.ts';
+import { RequestProduction } from './request-production.tsx';
 
 /** What there is of all that going live takes. */
-export function GoingLive({ onboarding }: { readonly onboarding: Onboarding }) {
+export function LiveChecklist({ onboarding }: { readonly onboarding: Onboarding }) {
   const { t } = useTranslation('onboarding');
-  const payments = paymentsStateIn(onboarding, 'production');
+  const payments = getPaymentsState(onboarding, 'production');
   const rows = [
-    { name: 'key', isDone: stateOf(onboarding, 'production_key') === 'done', text: t('going.key') },
+    { name: 'key', isDone: findStepState(onboarding, 'production_key') === 'done', text: t('going.key') },
     { name: 'payments', isDone: payments === 'enabled', text: t(`going.payments.${payments}`) },
-    { name: 'call', isDone: stateOf(onboarding, 'live') === 'done', text: t('going.call') },
+    { name: 'call', isDone: findStepState(onboarding, 'live') === 'done', text: t('going.call') },
   ];
   return <CheckList rows={rows} />;
 }
 
-interface GoLiveProps {
+interface LiveActionsProps {
   readonly onboarding: Onboarding;
-  readonly onAsk: AskFor;
+  readonly onRequest: RequestPayments;
 }
 
 /** What can be done about it now, and by whom. */
-export function GoLive({ onboarding, onAsk }: GoLiveProps) {
+export function LiveActions({ onboarding, onRequest }: LiveActionsProps) {
   const { t } = useTranslation('onboarding');
   const curl = useCurl('production');
-  const mustAsk = paymentsStateIn(onboarding, 'production') === 'missing';
+  const needsRequest = getPaymentsState(onboarding, 'production') === 'missing';
   return (
     <Stack gap="sm" w="100%" mt={4}>
-      {mustAsk && (
+      {needsRequest && (
         <Group>
-          <AskForProduction onAsk={onAsk} />
+          <RequestProduction onRequest={onRequest} />
         </Group>
       )}
-      <CodeBlock label={t('going.command')} code={firstCall(curl)} />
-      <AuthorityNote />
+      <CodeBlock label={t('going.command')} code={buildFirstCall(curl)} />
+      <CaFileNote />
     </Stack>
   );
 }

@@ -2,21 +2,21 @@ import { Button, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { useCan, useMembership } from '../../session/tenant.ts';
-import { GoLive } from './going-live.tsx';
-import { type AskFor, type Onboarding, type Step, toAskFor } from './state.ts';
+import { LiveActions } from './going-live.tsx';
+import { environmentToRequest, type Onboarding, type RequestPayments, type Step } from './onboarding-state.ts';
 
 interface NextActionProps {
   readonly step: Step['step'];
   readonly onboarding: Onboarding;
-  readonly onAsk: AskFor;
+  readonly onRequest: RequestPayments;
 }
 
 /** The button of the step that comes next, or who may press it. */
-export function NextAction({ step, onboarding, onAsk }: NextActionProps) {
+export function NextAction({ step, onboarding, onRequest }: NextActionProps) {
   const { t } = useTranslation('onboarding');
   const { account } = useMembership();
   const can = useCan();
-  const lead = (to: string, label: string) => (
+  const renderLink = (to: string, label: string) => (
     <Button component={Link} to={to} mt={4}>
       {label}
     </Button>
@@ -27,13 +27,13 @@ export function NextAction({ step, onboarding, onAsk }: NextActionProps) {
     case 'sandbox_key':
     case 'production_key': {
       const environment = step === 'sandbox_key' ? 'sandbox' : 'production';
-      if (!can('keys:write')) return <NotYours text={t('notYours')} />;
-      return lead(`/a/${account}/${environment}/keys?create=1`, t(`steps.${step}.action`));
+      if (!can('keys:write')) return <NotPermitted text={t('notYours')} />;
+      return renderLink(`/a/${account}/${environment}/keys?create=1`, t(`steps.${step}.action`));
     }
     case 'activation_requested':
-      if (!can('activation:request')) return <NotYours text={t('ownerOnly')} />;
+      if (!can('activation:request')) return <NotPermitted text={t('ownerOnly')} />;
       return (
-        <Button onClick={() => onAsk(toAskFor(onboarding))} mt={4}>
+        <Button onClick={() => onRequest(environmentToRequest(onboarding))} mt={4}>
           {t('steps.activation_requested.action')}
         </Button>
       );
@@ -44,11 +44,11 @@ export function NextAction({ step, onboarding, onAsk }: NextActionProps) {
         </Button>
       );
     case 'live':
-      return <GoLive onboarding={onboarding} onAsk={onAsk} />;
+      return <LiveActions onboarding={onboarding} onRequest={onRequest} />;
   }
 }
 
-const NotYours = ({ text }: { readonly text: string }) => (
+const NotPermitted = ({ text }: { readonly text: string }) => (
   <Text size="sm" fw={500}>
     {text}
   </Text>

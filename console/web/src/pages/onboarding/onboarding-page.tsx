@@ -14,36 +14,36 @@ import { sandboxFirst } from '../../parts/sandbox-first.ts';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useMembership } from '../../session/tenant.ts';
-import { News } from './news.tsx';
 import classes from './onboarding.module.css';
+import { countDone, environmentToRequest, type Onboarding } from './onboarding-state.ts';
 import { RequestDialog } from './request-form.tsx';
 import { RequestList } from './request-list.tsx';
-import { doneCount, type Onboarding, toAskFor } from './state.ts';
+import { StatusNotice } from './status-notice.tsx';
 import { StepList } from './step-list.tsx';
 import { TryPanel } from './try-panel.tsx';
 
 /** Steps are done elsewhere: by a server, or by an operator. */
-const OFTEN = 15_000;
+const REFRESH_MS = 15_000;
 
 export function OnboardingPage() {
   const { t } = useTranslation('onboarding');
   const { account } = useMembership();
-  const reading = useRead(showOnboarding, { params: { account } }, { every: OFTEN });
-  const { data, error } = reading;
-  useShownPart(data !== undefined);
+  const query = useRead(showOnboarding, { params: { account } }, { refetchIntervalMs: REFRESH_MS });
+  const { data, error } = query;
+  useScrollToHash(data !== undefined);
   return (
     <>
       <PageHeader title={t('title')} description={t('description')} />
       <Stack gap="md">
-        {error && <ErrorAlert error={error} onRetry={() => void reading.refetch()} />}
-        {data !== undefined && <Whole onboarding={data} />}
-        {data === undefined && !error && <Waiting />}
+        {error && <ErrorAlert error={error} onRetry={() => void query.refetch()} />}
+        {data !== undefined && <OnboardingContent onboarding={data} />}
+        {data === undefined && !error && <Skeletons />}
       </Stack>
     </>
   );
 }
 
-const Waiting = () => (
+const Skeletons = () => (
   <Panel>
     <Skeleton height={18} width="20%" />
     {['a', 'b', 'c', 'd', 'e', 'f'].map((each) => (
@@ -59,30 +59,30 @@ const Waiting = () => (
 );
 
 /** Other pages lead to a part of this one, which is there only after it was read. */
-function useShownPart(isRead: boolean): void {
+function useScrollToHash(isLoaded: boolean): void {
   const { hash } = useLocation();
   useEffect(() => {
-    if (isRead && hash !== '') document.getElementById(hash.slice(1))?.scrollIntoView();
-  }, [isRead, hash]);
+    if (isLoaded && hash !== '') document.getElementById(hash.slice(1))?.scrollIntoView();
+  }, [isLoaded, hash]);
 }
 
-function Whole({ onboarding }: { readonly onboarding: Onboarding }) {
+function OnboardingContent({ onboarding }: { readonly onboarding: Onboarding }) {
   const { t } = useTranslation('onboarding');
-  const asking = useDialog<Environment>();
+  const dialog = useDialog<Environment>();
   const { account, payments, steps } = onboarding;
-  const ask = (where: Environment): void => asking.open(where);
+  const request = (environment: Environment): void => dialog.open(environment);
   return (
     <>
-      <News onboarding={onboarding} onAsk={ask} />
+      <StatusNotice onboarding={onboarding} onRequest={request} />
       <div className={classes['columns']}>
-        <Panel title={t('progress', { done: doneCount(steps), total: steps.length })}>
+        <Panel title={t('progress', { done: countDone(steps), total: steps.length })}>
           <Progress
-            value={(100 * doneCount(steps)) / steps.length}
-            aria-label={t('progress', { done: doneCount(steps), total: steps.length })}
+            value={(100 * countDone(steps)) / steps.length}
+            aria-label={t('progress', { done: countDone(steps), total: steps.length })}
             color="teal"
             size="sm"
           />
-          <StepList onboarding={onboarding} onAsk={ask} />
+          <StepList onboarding={onboarding} onRequest={request} />
         </Panel>
         <Stack gap="md">
           <Panel title={account.name}>
@@ -97,12 +97,12 @@ function Whole({ onboarding }: { readonly onboarding: Onboarding }) {
         </Stack>
       </div>
       <TryPanel payments={payments} />
-      <RequestList requests={onboarding.requests} onAsk={() => ask(toAskFor(onboarding))} />
+      <RequestList requests={onboarding.requests} onRequest={() => request(environmentToRequest(onboarding))} />
       <RequestDialog
-        opened={asking.opened}
-        onClose={asking.close}
+        opened={dialog.opened}
+        onClose={dialog.close}
         processors={onboarding.processors}
-        suggested={asking.about ?? 'sandbox'}
+        suggested={dialog.subject ?? 'sandbox'}
       />
     </>
   );

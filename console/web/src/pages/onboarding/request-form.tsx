@@ -9,10 +9,10 @@ import { requestActivation } from '../../../../wire/onboarding.ts';
 import { useChange } from '../../api/hooks.ts';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { DialogForm, FormDialog } from '../../parts/form-dialog.tsx';
-import { noteDone } from '../../parts/notices.tsx';
+import { notifySuccess } from '../../parts/notifications.tsx';
 import { SANDBOX_FIRST } from '../../parts/sandbox-first.ts';
 import { useMembership } from '../../session/tenant.ts';
-import type { Onboarding } from './state.ts';
+import type { Onboarding } from './onboarding-state.ts';
 
 interface RequestDialogProps {
   readonly opened: boolean;
@@ -41,7 +41,7 @@ function RequestForm({ onClose, processors, suggested }: Omit<RequestDialogProps
   const { t } = useTranslation('onboarding');
   const { t: tParts } = useTranslation('parts');
   const { account } = useMembership();
-  const ask = useChange(requestActivation);
+  const request = useChange(requestActivation);
   const max = LIMITS.noteCharacters;
   const form = useForm<RequestValues>({
     initialValues: { environment: suggested, processor: '', note: '' },
@@ -51,17 +51,23 @@ function RequestForm({ onClose, processors, suggested }: Omit<RequestDialogProps
         containsIssuedPan(note) ? t('form.card') : [...note].length > max ? t('form.long', { max }) : null,
     },
   });
-  const faults = useFieldErrors(form);
+  const fieldErrors = useFieldErrors(form);
   const chosen = processors.find(({ name }) => name === form.values.processor);
   const onSuccess = (): void => {
-    noteDone(t('form.sent'));
+    notifySuccess(t('form.sent'));
     onClose();
   };
   const send = form.onSubmit((body) =>
-    ask.mutate({ params: { account }, body }, { onError: faults.onError, onSuccess }),
+    request.mutate({ params: { account }, body }, { onError: fieldErrors.onError, onSuccess }),
   );
   return (
-    <DialogForm label={t('form.send')} isBusy={ask.isPending} error={faults.rest} onCancel={onClose} onSubmit={send}>
+    <DialogForm
+      label={t('form.send')}
+      isBusy={request.isPending}
+      error={fieldErrors.rest}
+      onCancel={onClose}
+      onSubmit={send}
+    >
       <NativeSelect
         label={t('form.environment')}
         data={SANDBOX_FIRST.map((value) => ({ value, label: tParts(value) }))}

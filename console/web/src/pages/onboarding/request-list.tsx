@@ -6,31 +6,31 @@ import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { useDialog } from '../../parts/form-dialog.tsx';
-import { noteDone } from '../../parts/notices.tsx';
+import { notifySuccess } from '../../parts/notifications.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useCan, useMembership } from '../../session/tenant.ts';
 import classes from './onboarding.module.css';
-import type { ActivationRequest } from './state.ts';
+import type { ActivationRequest } from './onboarding-state.ts';
 
 interface RequestListProps {
   readonly requests: readonly ActivationRequest[];
-  readonly onAsk: () => void;
+  readonly onRequest: () => void;
 }
 
 /** What was asked for, and what the operator answered. */
-export function RequestList({ requests, onAsk }: RequestListProps) {
+export function RequestList({ requests, onRequest }: RequestListProps) {
   const { t } = useTranslation('onboarding');
-  const mayAsk = useCan()('activation:request');
+  const mayRequest = useCan()('activation:request');
   const withdrawing = useDialog<ActivationRequest>();
   const columns = useColumns();
   return (
     <Panel
       title={t('requests.title')}
       actions={
-        mayAsk && (
-          <Button variant="default" onClick={onAsk}>
+        mayRequest && (
+          <Button variant="default" onClick={onRequest}>
             {t('requests.ask')}
           </Button>
         )
@@ -38,17 +38,17 @@ export function RequestList({ requests, onAsk }: RequestListProps) {
     >
       <DataTable
         caption={t('requests.caption')}
-        columns={mayAsk ? [...columns, withdrawColumn(t('requests.withdraw'), withdrawing.open)] : columns}
+        columns={mayRequest ? [...columns, withdrawColumn(t('requests.withdraw'), withdrawing.open)] : columns}
         rows={requests}
         rowKey={({ id }) => id}
-        below={(request) => (request.note === '' && request.answer === '' ? null : <Letters request={request} />)}
+        renderDetail={(request) => (request.note === '' && request.answer === '' ? null : <Notes request={request} />)}
         empty={
           <Text size="sm" c="dimmed">
             {t('requests.empty')}
           </Text>
         }
       />
-      <Withdraw opened={withdrawing.opened} request={withdrawing.about} onClose={withdrawing.close} />
+      <Withdraw opened={withdrawing.opened} request={withdrawing.subject} onClose={withdrawing.close} />
     </Panel>
   );
 }
@@ -66,15 +66,21 @@ function useColumns(): readonly Column<ActivationRequest>[] {
     {
       name: 'asked',
       header: t('requests.asked'),
-      from: 'sm',
-      cell: ({ created_at, requested_by }) => <By at={created_at} words={t('requests.by', { name: requested_by })} />,
+      visibleFrom: 'sm',
+      cell: ({ created_at, requested_by }) => (
+        <PersonAndTime at={created_at} label={t('requests.by', { name: requested_by })} />
+      ),
     },
     {
       name: 'answer',
       header: t('requests.answer'),
-      from: 'sm',
+      visibleFrom: 'sm',
       cell: ({ decided_at, decided_by }) =>
-        decided_at === null ? '–' : <By at={decided_at} words={t('requests.by', { name: decided_by ?? '–' })} />,
+        decided_at === null ? (
+          '–'
+        ) : (
+          <PersonAndTime at={decided_at} label={t('requests.by', { name: decided_by ?? '–' })} />
+        ),
     },
   ];
 }
@@ -95,24 +101,24 @@ const withdrawColumn = (
     ),
 });
 
-const By = ({ at, words }: { readonly at: string; readonly words: string }) => (
+const PersonAndTime = ({ at, label }: { readonly at: string; readonly label: string }) => (
   <>
     <Time value={at} />
     <Text size="xs" c="dimmed" className={classes['words'] ?? ''}>
-      {words}
+      {label}
     </Text>
   </>
 );
 
-function Letters({ request: { note, answer } }: { readonly request: ActivationRequest }) {
+function Notes({ request: { note, answer } }: { readonly request: ActivationRequest }) {
   const { t } = useTranslation('onboarding');
-  const letters = [
+  const notes = [
     { label: t('requests.yourNote'), text: note },
     { label: t('requests.answer'), text: answer },
   ];
   return (
     <Stack gap={4}>
-      {letters
+      {notes
         .filter(({ text }) => text !== '')
         .map(({ label, text }) => (
           <Text key={label} size="sm" className={classes['words'] ?? ''}>
@@ -134,7 +140,7 @@ function Withdraw({ opened, request, onClose }: WithdrawProps) {
   const { account } = useMembership();
   const withdraw = useChange(withdrawActivationRequest);
   const onSuccess = (): void => {
-    noteDone(t('requests.withdrawn'));
+    notifySuccess(t('requests.withdrawn'));
     onClose();
   };
   return (

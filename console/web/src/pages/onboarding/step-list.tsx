@@ -4,23 +4,29 @@ import { useTranslation } from 'react-i18next';
 import { SANDBOX_FIRST } from '../../parts/sandbox-first.ts';
 import { Badge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
-import { AskForProduction } from './ask-for-production.tsx';
 import { CheckList } from './check-list.tsx';
-import { GoingLive } from './going-live.tsx';
+import { LiveChecklist } from './going-live.tsx';
 import { NextAction } from './next-action.tsx';
 import classes from './onboarding.module.css';
-import { type AskFor, nextStep, type Onboarding, paymentsStateIn, type Step } from './state.ts';
+import {
+  findNextStep,
+  getPaymentsState,
+  type Onboarding,
+  type RequestPayments,
+  type Step,
+} from './onboarding-state.ts';
+import { RequestProduction } from './request-production.tsx';
 
 interface StepListProps {
   readonly onboarding: Onboarding;
-  readonly onAsk: AskFor;
+  readonly onRequest: RequestPayments;
 }
 
 /** All six steps, and the one that comes next with its button. */
-export function StepList({ onboarding, onAsk }: StepListProps) {
+export function StepList({ onboarding, onRequest }: StepListProps) {
   const { steps } = onboarding;
-  const next = nextStep(steps);
-  const mustAsk = paymentsStateIn(onboarding, 'production') === 'missing';
+  const next = findNextStep(steps);
+  const needsRequest = getPaymentsState(onboarding, 'production') === 'missing';
   return (
     <ol className={classes['steps']}>
       {steps.map((step, index) => (
@@ -31,16 +37,16 @@ export function StepList({ onboarding, onAsk }: StepListProps) {
           data-next={step === next || undefined}
           aria-current={step === next ? 'step' : undefined}
         >
-          <Sign step={step} number={index + 1} />
+          <StepMarker step={step} number={index + 1} />
           <Stack gap={6} align="flex-start">
-            <Words step={step} isNext={step === next} />
-            {step.step === 'activation_requested' && <Asked onboarding={onboarding} />}
-            {step.step === 'activation_requested' && step.state === 'done' && next?.step !== 'live' && mustAsk && (
-              <AskForProduction onAsk={onAsk} isQuiet />
+            <StepText step={step} isNext={step === next} />
+            {step.step === 'activation_requested' && <PaymentsChecklist onboarding={onboarding} />}
+            {step.step === 'activation_requested' && step.state === 'done' && next?.step !== 'live' && needsRequest && (
+              <RequestProduction onRequest={onRequest} isSecondary />
             )}
-            {step.step === 'sandbox_tested' && <Tried onboarding={onboarding} />}
-            {step.step === 'live' && step.state !== 'done' && <GoingLive onboarding={onboarding} />}
-            {step === next && <NextAction step={step.step} onboarding={onboarding} onAsk={onAsk} />}
+            {step.step === 'sandbox_tested' && <SandboxChecklist onboarding={onboarding} />}
+            {step.step === 'live' && step.state !== 'done' && <LiveChecklist onboarding={onboarding} />}
+            {step === next && <NextAction step={step.step} onboarding={onboarding} onRequest={onRequest} />}
           </Stack>
         </li>
       ))}
@@ -48,13 +54,13 @@ export function StepList({ onboarding, onAsk }: StepListProps) {
   );
 }
 
-const Sign = ({ step: { state }, number }: { readonly step: Step; readonly number: number }) => (
+const StepMarker = ({ step: { state }, number }: { readonly step: Step; readonly number: number }) => (
   <span className={classes['sign']} aria-hidden>
     {state === 'done' ? <Check size={16} strokeWidth={3} /> : state === 'waiting' ? <Hourglass size={14} /> : number}
   </span>
 );
 
-function Words({ step: { step, state, at }, isNext }: { readonly step: Step; readonly isNext: boolean }) {
+function StepText({ step: { step, state, at }, isNext }: { readonly step: Step; readonly isNext: boolean }) {
   const { t } = useTranslation('onboarding');
   return (
     <>
@@ -81,23 +87,23 @@ function Words({ step: { step, state, at }, isNext }: { readonly step: Step; rea
 }
 
 /** Each environment is asked for by itself: one of them alone says nothing about the other. */
-function Asked({ onboarding }: { readonly onboarding: Onboarding }) {
+function PaymentsChecklist({ onboarding }: { readonly onboarding: Onboarding }) {
   const { t } = useTranslation('onboarding');
   const rows = SANDBOX_FIRST.map((where) => {
-    const state = paymentsStateIn(onboarding, where);
+    const state = getPaymentsState(onboarding, where);
     const text = where === 'sandbox' ? t(`askedInSandbox.${state}`) : t(`going.payments.${state}`);
     return { name: where, isDone: state === 'enabled', text };
   });
   return <CheckList rows={rows} />;
 }
 
-const TRIALS = ['call', 'token', 'capture'] as const;
+const SANDBOX_CALLS = ['call', 'token', 'capture'] as const;
 
-function Tried({ onboarding }: { readonly onboarding: Onboarding }) {
+function SandboxChecklist({ onboarding }: { readonly onboarding: Onboarding }) {
   const { t } = useTranslation('onboarding');
   const { tried } = onboarding;
-  const isEnabled = paymentsStateIn(onboarding, 'sandbox') === 'enabled';
+  const isEnabled = getPaymentsState(onboarding, 'sandbox') === 'enabled';
   const payment = isEnabled || tried.payment ? t('tried.payment') : t('tried.paymentsOff');
-  const rows = TRIALS.map((name) => ({ name: name as string, isDone: tried[name], text: t(`tried.${name}`) }));
+  const rows = SANDBOX_CALLS.map((name) => ({ name: name as string, isDone: tried[name], text: t(`tried.${name}`) }));
   return <CheckList rows={[...rows, { name: 'payment', isDone: tried.payment, text: payment }]} />;
 }

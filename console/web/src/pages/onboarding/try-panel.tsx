@@ -1,21 +1,21 @@
 import { Alert, Tabs } from '@mantine/core';
 import { Info } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { AuthorityNote } from '../../parts/authority-note.tsx';
+import { CaFileNote } from '../../parts/ca-file-note.tsx';
 import { CodeBlock } from '../../parts/code-block.tsx';
 import { Panel } from '../../parts/panel.tsx';
-import { useCurl } from '../../session/interface.ts';
-import { commandsFor } from './commands.ts';
-import type { Onboarding } from './state.ts';
+import { useCurl } from '../../session/api-access.ts';
+import { buildCommands } from './commands.ts';
+import type { Onboarding } from './onboarding-state.ts';
 
 const TABS = ['card', 'capture', 'payment'] as const;
 /** Years that the test card is good for. */
-const AHEAD = 3;
+const CARD_YEARS_AHEAD = 3;
 
 /** The first calls, ready to copy. */
 export function TryPanel({ payments }: { readonly payments: Onboarding['payments'] }) {
   const { t } = useTranslation('onboarding');
-  const commands = commandsFor(useCurl('sandbox'), new Date().getFullYear() + AHEAD);
+  const commands = buildCommands(useCurl('sandbox'), new Date().getFullYear() + CARD_YEARS_AHEAD);
   const isEnabled = payments.some(({ environment, enabled }) => environment === 'sandbox' && enabled);
   return (
     <div id="commands">
@@ -41,7 +41,7 @@ export function TryPanel({ payments }: { readonly payments: Onboarding['payments
             </Tabs.Panel>
           ))}
         </Tabs>
-        <AuthorityNote />
+        <CaFileNote />
       </Panel>
     </div>
   );

@@ -10,7 +10,7 @@ import type { Account } from './operator-account-page.tsx';
 /** What the merchant asks for. */
 export function AccountRequests({ account }: { readonly account: Account }) {
   const { t } = useTranslation('operator');
-  const { data } = useRead(listActivationRequests, {}, { anew: true });
+  const { data } = useRead(listActivationRequests, {}, { refetchOnMount: true });
   const dialog = useRequestDialog();
   const waiting = (data?.requests ?? []).filter(
     (each) => each.account === account.id && each.request.status === 'requested',
@@ -19,12 +19,12 @@ export function AccountRequests({ account }: { readonly account: Account }) {
   return (
     <Panel title={t('account.requests')}>
       <Stack gap="md">
-        {waiting.map((asked) => (
+        {waiting.map((item) => (
           <RequestCard
-            key={asked.request.id}
-            asked={asked}
-            onDecide={(decision) => dialog.open({ decision, asked })}
-            isShort
+            key={item.request.id}
+            item={item}
+            onDecide={(decision) => dialog.open({ decision, item })}
+            isOnAccountPage
           />
         ))}
       </Stack>

@@ -32,7 +32,7 @@ export function AccountTeam({ account }: { readonly account: string }) {
     >
       <TeamView
         team={team}
-        calls={useCallsOf(account)}
+        calls={useAccountTeamCalls(account)}
         isInviting={isInviting}
         onInvited={() => setInviting(false)}
         order={3}
@@ -41,7 +41,7 @@ export function AccountTeam({ account }: { readonly account: string }) {
   );
 }
 
-const useCallsOf = (id: string): TeamCalls => ({
+const useAccountTeamCalls = (id: string): TeamCalls => ({
   firstRole: 'owner',
   removeText: 'remove.text',
   invite: useLinkCall(inviteOwner, (body: { email: string; role: AccountRole }) => ({ params: { id }, body })),

@@ -9,7 +9,7 @@ import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { CopyField } from '../../parts/copy.tsx';
 import { Details } from '../../parts/details.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
-import { noteDone } from '../../parts/notices.tsx';
+import { notifySuccess } from '../../parts/notifications.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { sandboxFirst } from '../../parts/sandbox-first.ts';
@@ -27,7 +27,7 @@ export function OperatorAccountPage() {
   const { id = '' } = useParams();
   const { data, error, refetch } = useRead(showAccount, { params: { id } });
   const back = { to: '/operator/accounts', label: t('account.back') };
-  if (data !== undefined) return <Whole view={data} back={back} />;
+  if (data !== undefined) return <AccountContent view={data} back={back} />;
   return (
     <>
       <PageHeader title={t('accounts.columns.name')} back={back} />
@@ -36,12 +36,12 @@ export function OperatorAccountPage() {
   );
 }
 
-interface WholeProps {
+interface AccountContentProps {
   readonly view: AccountView;
   readonly back: { readonly to: string; readonly label: string };
 }
 
-function Whole({ view: { account, payments }, back }: WholeProps) {
+function AccountContent({ view: { account, payments }, back }: AccountContentProps) {
   const { t } = useTranslation('operator');
   return (
     <>
@@ -49,7 +49,7 @@ function Whole({ view: { account, payments }, back }: WholeProps) {
         title={account.name}
         back={back}
         beside={<StatusBadge status={account.is_altered ? 'altered' : account.status} />}
-        actions={account.is_altered ? <SealButton account={account} /> : <StandingButton account={account} />}
+        actions={account.is_altered ? <SealButton account={account} /> : <SuspensionButton account={account} />}
       />
       <Stack gap="md">
         {account.is_altered && <Alert color="red">{t('account.alteredNotice')}</Alert>}
@@ -76,7 +76,7 @@ function Facts({ account }: { readonly account: Account }) {
     <Panel title={t('account.facts')}>
       <Details
         items={[
-          { label: t('account.id'), value: <CopyField value={account.id} what={t('account.id')} /> },
+          { label: t('account.id'), value: <CopyField value={account.id} label={t('account.id')} /> },
           { label: t('account.created'), value: <Time value={account.created_at} isRelative /> },
           { label: t('account.people'), value: account.people },
           {
@@ -90,37 +90,37 @@ function Facts({ account }: { readonly account: Account }) {
 }
 
 /** Suspends the account, or lets it work again. */
-function StandingButton({ account: { id, name, status } }: { readonly account: Account }) {
+function SuspensionButton({ account: { id, name, status } }: { readonly account: Account }) {
   const { t } = useTranslation('operator');
   const isSuspended = status === 'suspended';
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const suspend = useChange(suspendAccount);
   const resume = useChange(resumeAccount);
   const change = isSuspended ? resume : suspend;
   const verb = isSuspended ? t('account.resume') : t('account.suspend');
-  const ask = (): void => {
+  const openDialog = (): void => {
     suspend.reset();
     resume.reset();
-    setAsking(true);
+    setConfirming(true);
   };
   const confirm = (): void =>
     change.mutate(
       { params: { id } },
       {
         onSuccess: () => {
-          setAsking(false);
-          noteDone(isSuspended ? t('account.resumed') : t('account.suspended'));
+          setConfirming(false);
+          notifySuccess(isSuspended ? t('account.resumed') : t('account.suspended'));
         },
       },
     );
   return (
     <>
-      <Button variant="default" onClick={ask}>
+      <Button variant="default" onClick={openDialog}>
         {verb}
       </Button>
       <ConfirmDialog
-        opened={isAsking}
-        onClose={() => setAsking(false)}
+        opened={isConfirming}
+        onClose={() => setConfirming(false)}
         title={isSuspended ? t('account.resumeTitle', { name }) : t('account.suspendTitle', { name })}
         confirmLabel={verb}
         onConfirm={confirm}
@@ -137,32 +137,32 @@ function StandingButton({ account: { id, name, status } }: { readonly account: A
 /** Seals an account that was altered in the database again, under the name that the operator confirms. */
 function SealButton({ account: { id, name } }: { readonly account: Account }) {
   const { t } = useTranslation('operator');
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const [text, setText] = useState(name);
   const change = useChange(sealAccount);
-  const ask = (): void => {
+  const openDialog = (): void => {
     change.reset();
     setText(name);
-    setAsking(true);
+    setConfirming(true);
   };
   const confirm = (): void =>
     change.mutate(
       { params: { id }, body: { name: text } },
       {
         onSuccess: () => {
-          setAsking(false);
-          noteDone(t('account.sealed'));
+          setConfirming(false);
+          notifySuccess(t('account.sealed'));
         },
       },
     );
   return (
     <>
-      <Button variant="default" onClick={ask}>
+      <Button variant="default" onClick={openDialog}>
         {t('account.seal')}
       </Button>
       <ConfirmDialog
-        opened={isAsking}
-        onClose={() => setAsking(false)}
+        opened={isConfirming}
+        onClose={() => setConfirming(false)}
         title={t('account.sealTitle')}
         confirmLabel={t('account.seal')}
         onConfirm={confirm}

@@ -7,7 +7,7 @@ import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { Details } from '../../parts/details.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
-import { noteDone } from '../../parts/notices.tsx';
+import { notifySuccess } from '../../parts/notifications.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
 import { EnableForm, type PaymentsView, type Setting } from '../operator-payments/enable-form.tsx';
@@ -43,7 +43,7 @@ export function PaymentsPanel({ account, payments }: PaymentsPanelProps) {
         <Details
           items={[
             { label: t('account.processor'), value: processor },
-            ...settings.filter(isWorthShowing).map((setting) => ({
+            ...settings.filter(isVisible).map((setting) => ({
               label: setting.name,
               value: <SettingValue {...setting} />,
             })),
@@ -70,7 +70,7 @@ export function PaymentsPanel({ account, payments }: PaymentsPanelProps) {
   );
 }
 
-const isWorthShowing = ({ is_set, is_required }: Setting): boolean => is_set || is_required;
+const isVisible = ({ is_set, is_required }: Setting): boolean => is_set || is_required;
 
 function SettingValue({ value, is_set, is_secret }: Setting) {
   const { t } = useTranslation('operator');
@@ -84,7 +84,7 @@ function ChangeForm({ account, payments, onDone }: PaymentsPanelProps & { readon
   return (
     <EnableForm
       environment={payments.environment}
-      present={payments}
+      current={payments}
       processor={payments.processor}
       onSubmit={(body) =>
         change.mutate(
@@ -92,7 +92,7 @@ function ChangeForm({ account, payments, onDone }: PaymentsPanelProps & { readon
           {
             onSuccess: ({ approval }) => {
               onDone();
-              noteDone(t(approval === null ? 'account.enabledDone' : 'account.approvalNeeded'));
+              notifySuccess(t(approval === null ? 'account.enabledDone' : 'account.approvalNeeded'));
             },
           },
         )
@@ -107,26 +107,26 @@ function ChangeForm({ account, payments, onDone }: PaymentsPanelProps & { readon
 
 function DisableButton({ account, payments: { environment } }: PaymentsPanelProps) {
   const { t } = useTranslation('operator');
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const change = useChange(disablePayments);
   const confirm = (): void =>
     change.mutate(
       { params: { id: account.id, where: environment } },
       {
         onSuccess: ({ approval }) => {
-          setAsking(false);
-          noteDone(t(approval === null ? 'account.disabledDone' : 'account.approvalNeeded'));
+          setConfirming(false);
+          notifySuccess(t(approval === null ? 'account.disabledDone' : 'account.approvalNeeded'));
         },
       },
     );
   return (
     <>
-      <Button size="sm" variant="subtle" color="gray" onClick={() => setAsking(true)}>
+      <Button size="sm" variant="subtle" color="gray" onClick={() => setConfirming(true)}>
         {t('account.disable')}
       </Button>
       <ConfirmDialog
-        opened={isAsking}
-        onClose={() => setAsking(false)}
+        opened={isConfirming}
+        onClose={() => setConfirming(false)}
         title={t('account.disableTitle', { environment: t(`environment.${environment}`) })}
         environment={environment}
         confirmLabel={t('account.disableConfirm')}

@@ -6,15 +6,15 @@ import { createAccount } from '../../../../wire/operator.ts';
 import { useChange } from '../../api/hooks.ts';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { DialogForm } from '../../parts/form-dialog.tsx';
-import { noteDone } from '../../parts/notices.tsx';
-import type { PersonalLink } from '../team/links.tsx';
+import { notifySuccess } from '../../parts/notifications.tsx';
+import type { PersonalLink } from '../team/link-dialog.tsx';
 
 interface CreateFormProps {
   readonly onDone: () => void;
   readonly onLink: (link: PersonalLink) => void;
 }
 
-const EMAIL = /^[^\s@]+@[^\s@]+$/;
+const EMAIL_PATTERN = /^[^\s@]+@[^\s@]+$/;
 
 export function CreateForm({ onDone, onLink }: CreateFormProps) {
   const { t } = useTranslation('operator');
@@ -23,19 +23,19 @@ export function CreateForm({ onDone, onLink }: CreateFormProps) {
     initialValues: { name: '', email: '' },
     validate: {
       name: (text) => (text.trim() === '' ? t('accounts.nameNeeded') : null),
-      email: (text) => (text.trim() === '' || EMAIL.test(text.trim()) ? null : t('accounts.emailForm')),
+      email: (text) => (text.trim() === '' || EMAIL_PATTERN.test(text.trim()) ? null : t('accounts.emailForm')),
     },
   });
-  const faults = useFieldErrors(form, { owner_email: 'email' });
+  const fieldErrors = useFieldErrors(form, { owner_email: 'email' });
   const send = (values: { name: string; email: string }): void => {
     const [name, email] = [values.name.trim(), values.email.trim()];
     change.mutate(
       { body: { name, ...(email !== '' && { owner_email: email }) } },
       {
-        onError: faults.onError,
+        onError: fieldErrors.onError,
         onSuccess: ({ invitation }) => {
           onDone();
-          noteDone(t('accounts.created'));
+          notifySuccess(t('accounts.created'));
           if (invitation !== null) onLink({ ...invitation, text: t('accounts.linkText', { email }) });
         },
       },
@@ -47,7 +47,7 @@ export function CreateForm({ onDone, onLink }: CreateFormProps) {
       onCancel={onDone}
       label={t('accounts.save')}
       isBusy={change.isPending}
-      error={faults.rest}
+      error={fieldErrors.rest}
     >
       <TextInput
         label={t('accounts.name')}

@@ -11,7 +11,7 @@ import { FormDialog } from '../../parts/form-dialog.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
-import { LinkDialog, type PersonalLink } from '../team/links.tsx';
+import { LinkDialog, type PersonalLink } from '../team/link-dialog.tsx';
 import { CreateForm } from './create-form.tsx';
 
 type Account = ValueOf<typeof listAccounts.data>['accounts'][number];
@@ -19,11 +19,11 @@ type Account = ValueOf<typeof listAccounts.data>['accounts'][number];
 export function OperatorAccountsPage() {
   const { t } = useTranslation('operator');
   const { data, error, refetch } = useRead(listAccounts);
-  const [wanted, setWanted] = useState('');
+  const [search, setSearch] = useState('');
   const [isCreating, setCreating] = useState(false);
   const [link, setLink] = useState<PersonalLink>();
-  const words = wanted.trim().toLocaleLowerCase();
-  const accounts = data?.accounts.filter(({ id, name }) => `${name}\n${id}`.toLocaleLowerCase().includes(words));
+  const needle = search.trim().toLocaleLowerCase();
+  const accounts = data?.accounts.filter(({ id, name }) => `${name}\n${id}`.toLocaleLowerCase().includes(needle));
   const create = (
     <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setCreating(true)}>
       {t('accounts.create')}
@@ -39,8 +39,8 @@ export function OperatorAccountsPage() {
             placeholder={t('accounts.searchHint')}
             leftSection={<Search size={16} aria-hidden />}
             w={{ base: '100%', xs: 320 }}
-            value={wanted}
-            onChange={(event) => setWanted(event.currentTarget.value)}
+            value={search}
+            onChange={(event) => setSearch(event.currentTarget.value)}
             autoComplete="off"
           />
         )}
@@ -52,7 +52,7 @@ export function OperatorAccountsPage() {
           to={({ id }) => `/operator/accounts/${encodeURIComponent(id)}`}
           error={error}
           onRetry={refetch}
-          empty={<Nothing isFiltered={words !== ''} />}
+          empty={<NoAccounts isFiltered={needle !== ''} />}
         />
       </Stack>
       <FormDialog opened={isCreating} onClose={() => setCreating(false)} title={t('accounts.createTitle')}>
@@ -83,10 +83,16 @@ function useColumns(): readonly Column<Account>[] {
     {
       name: 'payments',
       header: t('accounts.columns.payments'),
-      from: 'md',
+      visibleFrom: 'md',
       cell: (account) => <Processors {...account} />,
     },
-    { name: 'people', header: t('accounts.columns.people'), isNumber: true, from: 'lg', cell: ({ people }) => people },
+    {
+      name: 'people',
+      header: t('accounts.columns.people'),
+      isNumber: true,
+      visibleFrom: 'lg',
+      cell: ({ people }) => people,
+    },
     {
       name: 'requests',
       header: t('accounts.columns.requests'),
@@ -102,7 +108,7 @@ function useColumns(): readonly Column<Account>[] {
     {
       name: 'created',
       header: t('accounts.columns.created'),
-      from: 'md',
+      visibleFrom: 'md',
       cell: ({ created_at }) => <Time value={created_at} isDay />,
     },
   ];
@@ -120,7 +126,7 @@ function Processors({ production_processor, sandbox_processor }: Account) {
   );
 }
 
-function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
+function NoAccounts({ isFiltered }: { readonly isFiltered: boolean }) {
   const { t } = useTranslation('operator');
   return isFiltered ? (
     <EmptyState icon={SearchX} title={t('accounts.notFoundTitle')}>

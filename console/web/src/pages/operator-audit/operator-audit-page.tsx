@@ -2,17 +2,17 @@ import { Select } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { exportServiceAudit, listServiceAudit, verifyServiceAudit } from '../../../../wire/audit.ts';
 import { listAccounts } from '../../../../wire/operator.ts';
-import { pathOf } from '../../api/call.ts';
+import { buildPath } from '../../api/call.ts';
 import { useChange, useRead } from '../../api/hooks.ts';
 import { useReadPages } from '../../api/pages.ts';
 import { AuditLog } from '../audit/audit-log.tsx';
-import { useAuditFilters, wantedOf } from '../audit/filters.ts';
+import { toAuditQuery, useAuditFilters } from '../audit/filters.ts';
 
 export function OperatorAuditPage() {
   const { t } = useTranslation('audit');
   const filters = useAuditFilters();
   const { values, apply } = filters;
-  const list = useReadPages(listServiceAudit, { body: wantedOf(values) });
+  const list = useReadPages(listServiceAudit, { body: toAuditQuery(values) });
   const verify = useChange(verifyServiceAudit);
   const accounts = useRead(listAccounts);
   const { account } = values;
@@ -25,7 +25,7 @@ export function OperatorAuditPage() {
       verify={verify}
       onVerify={() => verify.mutate({})}
       exportHint={account === '' ? t('exportEverythingHint') : t('exportHint')}
-      exportPath={pathOf(exportServiceAudit, {}, account === '' ? {} : { account })}
+      exportPath={buildPath(exportServiceAudit, {}, account === '' ? {} : { account })}
     >
       <Select
         label={t('filters.account')}

@@ -2,8 +2,8 @@ import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { Environment } from '../../../../../src/kernel/environment.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { EndBadge } from '../../parts/end-badge.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
+import { ExpiryBadge } from '../../parts/expiry-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import type { Health } from './operator-health-page.tsx';
 
@@ -15,20 +15,20 @@ interface Certificate {
   readonly end: string;
 }
 
-const WHICH = ['merchant', 'processor'] as const;
-type Which = (typeof WHICH)[number];
+const OWNERS = ['merchant', 'processor'] as const;
+type CertificateOwner = (typeof OWNERS)[number];
 
-const isKnown = (which: string): which is Which => (WHICH as readonly string[]).includes(which);
+const isOwner = (which: string): which is CertificateOwner => (OWNERS as readonly string[]).includes(which);
 
 /** That of the listeners, then those of proxies. */
 export function CertificatesTable({ health }: { readonly health: Health }) {
   const { t } = useTranslation('health');
   const { certificate_expires_at: end, proxy_certificates } = health;
-  const own: Certificate[] =
+  const listener: Certificate[] =
     end === null ? [] : [{ key: 'own', what: t('listeners'), owner: '–', environment: undefined, end }];
   const proxies = proxy_certificates.map(({ account, account_name, environment, which, expires_at }) => ({
     key: `${account}/${environment}/${which}/${expires_at}`,
-    what: isKnown(which) ? t(`which.${which}`) : which,
+    what: isOwner(which) ? t(`which.${which}`) : which,
     owner: account_name,
     environment,
     end: expires_at,
@@ -39,17 +39,17 @@ export function CertificatesTable({ health }: { readonly health: Health }) {
     {
       name: 'environment',
       header: t('columns.environment'),
-      from: 'sm',
+      visibleFrom: 'sm',
       cell: ({ environment }) => (environment === undefined ? '–' : <EnvironmentBadge environment={environment} />),
     },
     { name: 'expires', header: t('columns.expires'), cell: (each) => <Time value={each.end} isDay /> },
-    { name: 'state', header: t('columns.state'), cell: (each) => <EndBadge at={each.end} /> },
+    { name: 'state', header: t('columns.state'), cell: (each) => <ExpiryBadge expiresAt={each.end} /> },
   ];
   return (
     <DataTable
       caption={t('certificates')}
       columns={columns}
-      rows={[...own, ...proxies]}
+      rows={[...listener, ...proxies]}
       rowKey={({ key }) => key}
       empty={
         <Text size="sm" c="dimmed">

@@ -6,7 +6,7 @@ import { showHealth } from '../../../../wire/operator.ts';
 import { useRead } from '../../api/hooks.ts';
 import { Details } from '../../parts/details.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
-import { numberText } from '../../parts/number.ts';
+import { formatNumber } from '../../parts/number.ts';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -21,11 +21,11 @@ const DATABASES: Readonly<Record<string, string>> = { sqlite: 'SQLite', postgres
 
 const COLORS = { ready: 'teal', attention: 'yellow', notReady: 'red' } as const;
 
-const READ_AGAIN_MS = 15_000;
+const REFRESH_MS = 15_000;
 
 export function OperatorHealthPage() {
   const { t } = useTranslation('health');
-  const { data, error, refetch } = useRead(showHealth, {}, { every: READ_AGAIN_MS });
+  const { data, error, refetch } = useRead(showHealth, {}, { refetchIntervalMs: REFRESH_MS });
   return (
     <>
       <PageHeader
@@ -39,26 +39,26 @@ export function OperatorHealthPage() {
       <Stack gap="md">
         {error !== null && <ErrorAlert error={error} onRetry={refetch} />}
         {data === undefined && error === null && <Skeleton height={420} aria-hidden />}
-        {data !== undefined && <Whole health={data} />}
+        {data !== undefined && <HealthContent health={data} />}
       </Stack>
     </>
   );
 }
 
-function Whole({ health }: { readonly health: Health }) {
+function HealthContent({ health }: { readonly health: Health }) {
   const { t } = useTranslation('health');
   const { ready, checks } = health;
-  const isInOrder = checks.every(({ state }) => state === 'good');
-  const standing = !ready ? 'notReady' : isInOrder ? 'ready' : 'attention';
+  const hasPassed = checks.every(({ state }) => state === 'good');
+  const state = !ready ? 'notReady' : hasPassed ? 'ready' : 'attention';
   return (
     <>
       <Alert
-        color={COLORS[standing]}
-        role={standing === 'notReady' ? 'alert' : 'status'}
-        icon={standing === 'ready' ? <HeartPulse size={18} aria-hidden /> : <TriangleAlert size={18} aria-hidden />}
-        title={t(standing)}
+        color={COLORS[state]}
+        role={state === 'notReady' ? 'alert' : 'status'}
+        icon={state === 'ready' ? <HeartPulse size={18} aria-hidden /> : <TriangleAlert size={18} aria-hidden />}
+        title={t(state)}
       >
-        {t(`${standing}Text`)}
+        {t(`${state}Text`)}
       </Alert>
       <Grid gap="md">
         <Grid.Col span={{ base: 12, md: 7 }}>
@@ -81,7 +81,7 @@ function Whole({ health }: { readonly health: Health }) {
 
 function Facts({ health }: { readonly health: Health }) {
   const { t, i18n } = useTranslation('health');
-  const number = (value: number): string => numberText(value, i18n.language);
+  const number = (value: number): string => formatNumber(value, i18n.language);
   return (
     <Details
       items={[

@@ -7,7 +7,7 @@ import { useRead } from '../../api/hooks.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
-import { numberText } from '../../parts/number.ts';
+import { formatNumber } from '../../parts/number.ts';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -81,18 +81,18 @@ function useColumns(): readonly Column<Key>[] {
           <Badge tone="quiet">{t('environment.service')}</Badge>
         ),
     },
-    { name: 'used', header: t('keyring.columns.used'), cell: (key) => <Used {...key} />, width: 200 },
+    { name: 'used', header: t('keyring.columns.used'), cell: (key) => <Usage {...key} />, width: 200 },
     {
       name: 'versions',
       header: t('keyring.columns.versions'),
       isNumber: true,
-      from: 'md',
-      cell: ({ versions }) => numberText(versions, i18n.language),
+      visibleFrom: 'md',
+      cell: ({ versions }) => formatNumber(versions, i18n.language),
     },
     {
       name: 'newest',
       header: t('keyring.columns.newest'),
-      from: 'lg',
+      visibleFrom: 'lg',
       cell: ({ newest_at }) => <Time value={newest_at} isDay />,
     },
   ];
@@ -112,25 +112,27 @@ function usePurposeText(): (purpose: string) => string {
   };
 }
 
-const LEAST_SHOWN = 0.001;
+const MIN_SHOWN_SHARE = 0.001;
 
-function Used({ used, limit, purpose }: Key) {
+function Usage({ used, limit, purpose }: Key) {
   const { t, i18n } = useTranslation('operator');
   if (limit === 0) return null;
-  const part = used / limit;
+  const share = used / limit;
   const percentOf = (each: number): string =>
-    numberText(each, i18n.language, { style: 'percent', maximumFractionDigits: 1 });
+    formatNumber(each, i18n.language, { style: 'percent', maximumFractionDigits: 1 });
   // Uses are reserved in blocks, of which the first is no sign of wear.
   const percent =
-    part > 0 && part < LEAST_SHOWN ? t('keyring.under', { percent: percentOf(LEAST_SHOWN) }) : percentOf(part);
-  const shownLimit = numberText(limit, i18n.language, { notation: 'compact' });
+    share > 0 && share < MIN_SHOWN_SHARE
+      ? t('keyring.under', { percent: percentOf(MIN_SHOWN_SHARE) })
+      : percentOf(share);
+  const shownLimit = formatNumber(limit, i18n.language, { notation: 'compact' });
   return (
     <Stack gap={4}>
       <Progress.Root size="sm">
         <Progress.Section
           // Rounded: screen readers do not take powers of ten.
-          value={Math.round(part * 10_000) / 100}
-          color={part > 0.9 ? 'yellow' : 'ink'}
+          value={Math.round(share * 10_000) / 100}
+          color={share > 0.9 ? 'yellow' : 'ink'}
           aria-label={`${purpose}: ${t('keyring.usedLabel', { percent })}`}
         />
       </Progress.Root>

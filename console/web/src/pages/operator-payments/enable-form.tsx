@@ -9,7 +9,7 @@ import type { CallError } from '../../api/call.ts';
 import { useRead } from '../../api/hooks.ts';
 import { ErrorAlert, useErrorText } from '../../parts/error-alert.tsx';
 import { DialogForm } from '../../parts/form-dialog.tsx';
-import { asSettings, type Changes, settingAtFault } from '../../parts/setting-changes.ts';
+import { type Changes, findFaultySetting, toSettings } from '../../parts/setting-changes.ts';
 import { SettingField } from '../../parts/setting-field.tsx';
 import { choicesIn, useSettingText } from './setting-text.ts';
 
@@ -18,15 +18,15 @@ export type Setting = Processor['settings'][number];
 export type PaymentsView = ValueOf<typeof showAccount.data>['payments'][number];
 
 /** What goes to the service. */
-type Given = ValueOf<NonNullable<typeof enablePayments.body>>;
+type EnableBody = ValueOf<NonNullable<typeof enablePayments.body>>;
 
 interface EnableFormProps {
   readonly environment: Environment;
   /** As payments are now. */
-  readonly present: PaymentsView | undefined;
+  readonly current: PaymentsView | undefined;
   /** To begin with. */
   readonly processor: string | null;
-  readonly onSubmit: (given: Given) => void;
+  readonly onSubmit: (given: EnableBody) => void;
   readonly onCancel: () => void;
   readonly label: string;
   readonly isBusy: boolean;
@@ -36,24 +36,24 @@ interface EnableFormProps {
 }
 
 /** The settings of the processor, with the values they have where it is the present one. */
-function settingsOf(processor: Processor | undefined, present: PaymentsView | undefined): readonly Setting[] {
+function listSettings(processor: Processor | undefined, present: PaymentsView | undefined): readonly Setting[] {
   if (processor === undefined) return [];
   return present?.processor === processor.name ? present.settings : processor.settings;
 }
 
 /** Processor and settings with which an account's payments are enabled. */
 export function EnableForm(props: EnableFormProps) {
-  const { environment, present, onSubmit, onCancel, label, isBusy, error, children } = props;
+  const { environment, current, onSubmit, onCancel, label, isBusy, error, children } = props;
   const { t } = useTranslation('operator');
   const processors = useRead(listProcessors);
-  const [name, setName] = useState(props.processor ?? present?.processor ?? null);
+  const [name, setName] = useState(props.processor ?? current?.processor ?? null);
   const [changes, setChanges] = useState<Changes>({});
   const [isForced, setForced] = useState(false);
   const chosen = processors.data?.processors.find((each) => each.name === name);
-  const settings = settingsOf(chosen, present);
+  const settings = listSettings(chosen, current);
   const needsForce = environment === 'production' && chosen?.is_simulator === true;
-  const sent = asSettings(changes);
-  const atFault = settingAtFault(error?.field, sent);
+  const sent = toSettings(changes);
+  const atFault = findFaultySetting(error?.field, sent);
   const isAtField = settings.some((setting) => setting.name === atFault);
   const submit = (): void => {
     if (name === null) return;
@@ -87,7 +87,7 @@ export function EnableForm(props: EnableFormProps) {
           onChange={(event) => setForced(event.currentTarget.checked)}
         />
       )}
-      <Settings
+      <SettingFields
         processor={name ?? ''}
         settings={settings}
         changes={changes}
@@ -100,7 +100,7 @@ export function EnableForm(props: EnableFormProps) {
   );
 }
 
-interface SettingsProps {
+interface SettingFieldsProps {
   readonly processor: string;
   readonly settings: readonly Setting[];
   readonly changes: Changes;
@@ -110,15 +110,15 @@ interface SettingsProps {
 }
 
 /** Those that nothing works without and those that are set; the others on demand. */
-function Settings({ processor, settings, changes, onChange, error, atFault }: SettingsProps) {
+function SettingFields({ processor, settings, changes, onChange, error, atFault }: SettingFieldsProps) {
   const { t } = useTranslation('operator');
   const textOf = useErrorText();
   const { helpText } = useSettingText(processor);
   const [showsAll, setShowsAll] = useState(false);
-  const isUsual = ({ name, is_required, is_set, is_secret }: Setting): boolean =>
+  const isAlwaysShown = ({ name, is_required, is_set, is_secret }: Setting): boolean =>
     is_required || is_set || is_secret || Object.hasOwn(changes, name) || name === atFault;
-  const shown = showsAll ? settings : settings.filter(isUsual);
-  const hasMore = settings.some((setting) => !isUsual(setting));
+  const shown = showsAll ? settings : settings.filter(isAlwaysShown);
+  const hasMore = settings.some((setting) => !isAlwaysShown(setting));
   return (
     <>
       {shown.length > 0 && (

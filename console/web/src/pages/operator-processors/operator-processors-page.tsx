@@ -11,10 +11,10 @@ import { Panel } from '../../parts/panel.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
 import { TimeZone } from '../../parts/time-zone.tsx';
 import { useSettingText } from '../operator-payments/setting-text.ts';
-import { DoubtfulTable } from './doubtful-table.tsx';
+import { InDoubtTable } from './in-doubt-table.tsx';
 
 type Data = ValueOf<typeof listProcessors.data>;
-export type Doubtful = Data['doubtful'][number];
+export type InDoubtPayment = Data['doubtful'][number];
 type Processor = Data['processors'][number];
 type Setting = Processor['settings'][number];
 
@@ -40,7 +40,7 @@ export function OperatorProcessorsPage() {
             <Text size="sm" c="dimmed" maw={680}>
               {t('processors.doubtfulText')}
             </Text>
-            <DoubtfulTable payments={data.doubtful} />
+            <InDoubtTable payments={data.doubtful} />
           </Stack>
           <Stack gap="md">
             {data.processors.map((processor) => (
@@ -99,11 +99,11 @@ function useColumns(processor: string): readonly Column<Setting>[] {
       ),
     },
     { name: 'about', header: t('processors.columns.about'), cell: aboutText },
-    { name: 'expected', header: t('processors.columns.expected'), from: 'sm', cell: expectedText },
+    { name: 'expected', header: t('processors.columns.expected'), visibleFrom: 'sm', cell: expectedText },
     {
       name: 'fallback',
       header: t('processors.columns.fallback'),
-      from: 'sm',
+      visibleFrom: 'sm',
       cell: ({ fallback }) =>
         fallback ?? (
           <Text span size="sm" c="dimmed">

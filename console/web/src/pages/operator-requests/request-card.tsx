@@ -9,20 +9,20 @@ import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 
-export type Asked = ValueOf<typeof listActivationRequests.data>['requests'][number];
+export type AccountRequest = ValueOf<typeof listActivationRequests.data>['requests'][number];
 export type Decision = 'approve' | 'decline';
 
 interface RequestCardProps {
-  readonly asked: Asked;
+  readonly item: AccountRequest;
   readonly onDecide: (decision: Decision) => void;
   /** On the page of the account, which needs no link to itself. */
-  readonly isShort?: boolean;
+  readonly isOnAccountPage?: boolean;
 }
 
-export function RequestCard({ asked, onDecide, isShort = false }: RequestCardProps) {
+export function RequestCard({ item, onDecide, isOnAccountPage = false }: RequestCardProps) {
   const { t } = useTranslation('operator');
   const id = useId();
-  const { request, account_name } = asked;
+  const { request, account_name } = item;
   const { environment, processor, status, requested_by, created_at, decided_by, decided_at, note, answer } = request;
   return (
     <Paper component="article" withBorder p="md" aria-labelledby={id}>
@@ -30,7 +30,7 @@ export function RequestCard({ asked, onDecide, isShort = false }: RequestCardPro
         <Group justify="space-between" gap="sm">
           <Group gap="sm">
             <Text id={id} fw={600}>
-              {isShort ? processor : `${account_name}: ${processor}`}
+              {isOnAccountPage ? processor : `${account_name}: ${processor}`}
             </Text>
             <EnvironmentBadge environment={environment} />
           </Group>
@@ -55,10 +55,10 @@ export function RequestCard({ asked, onDecide, isShort = false }: RequestCardPro
           />
         )}
         <Group justify="space-between" gap="sm">
-          {isShort ? (
+          {isOnAccountPage ? (
             <span />
           ) : (
-            <Anchor component={Link} to={`/operator/accounts/${encodeURIComponent(asked.account)}`} size="sm">
+            <Anchor component={Link} to={`/operator/accounts/${encodeURIComponent(item.account)}`} size="sm">
               {t('requests.toAccount')}
             </Anchor>
           )}

@@ -6,66 +6,66 @@ import { approveActivation, declineActivation, showAccount } from '../../../../w
 import { useChange, useRead } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { DialogForm, FormDialog, useDialog } from '../../parts/form-dialog.tsx';
-import { noteDone } from '../../parts/notices.tsx';
+import { notifySuccess } from '../../parts/notifications.tsx';
 import { EnableForm } from '../operator-payments/enable-form.tsx';
-import type { Asked, Decision } from './request-card.tsx';
+import type { AccountRequest, Decision } from './request-card.tsx';
 
-export const useRequestDialog = () => useDialog<{ decision: Decision; asked: Asked }>();
+export const useRequestDialog = () => useDialog<{ decision: Decision; item: AccountRequest }>();
 
 type RequestDialogsProps = ReturnType<typeof useRequestDialog>;
 
 /** Approve with the settings of the processor, or decline with a reason. */
-export function RequestDialogs({ opened, about, close }: RequestDialogsProps) {
+export function RequestDialogs({ opened, subject, close }: RequestDialogsProps) {
   const { t } = useTranslation('operator');
-  if (about === undefined) return null;
-  const { decision, asked } = about;
-  const { environment } = asked.request;
+  if (subject === undefined) return null;
+  const { decision, item } = subject;
+  const { environment } = item.request;
   const isApproval = decision === 'approve';
   return (
     <FormDialog
       opened={opened}
       onClose={close}
-      title={t(isApproval ? 'requests.approveTitle' : 'requests.declineTitle', { account: asked.account_name })}
+      title={t(isApproval ? 'requests.approveTitle' : 'requests.declineTitle', { account: item.account_name })}
       environment={environment}
       {...(isApproval && { production: t('enable.production'), size: 'lg' as const })}
     >
-      {isApproval ? <ApproveForm asked={asked} onDone={close} /> : <DeclineForm asked={asked} onDone={close} />}
+      {isApproval ? <ApproveForm item={item} onDone={close} /> : <DeclineForm item={item} onDone={close} />}
     </FormDialog>
   );
 }
 
 interface FormProps {
-  readonly asked: Asked;
+  readonly item: AccountRequest;
   readonly onDone: () => void;
 }
 
-const paramsOf = ({ account, request }: Asked) => ({ id: account, request: request.id });
+const toParams = ({ account, request }: AccountRequest) => ({ id: account, request: request.id });
 
-function ApproveForm({ asked, onDone }: FormProps) {
+function ApproveForm({ item, onDone }: FormProps) {
   const { t } = useTranslation('operator');
   const [answer, setAnswer] = useState('');
   const change = useChange(approveActivation);
   // What is set already need not be given again.
-  const { data, error, refetch } = useRead(showAccount, { params: { id: asked.account } });
+  const { data, error, refetch } = useRead(showAccount, { params: { id: item.account } });
   if (data === undefined) {
     return error === null ? <Skeleton height={240} aria-hidden /> : <ErrorAlert error={error} onRetry={refetch} />;
   }
-  const { environment, processor } = asked.request;
+  const { environment, processor } = item.request;
   const text = answer.trim();
   return (
     <>
       <Text size="sm">{t('requests.approveText')}</Text>
       <EnableForm
         environment={environment}
-        present={data.payments.find((each) => each.environment === environment)}
+        current={data.payments.find((each) => each.environment === environment)}
         processor={processor}
         onSubmit={(given) =>
           change.mutate(
-            { params: paramsOf(asked), body: { ...given, ...(text !== '' && { answer: text }) } },
+            { params: toParams(item), body: { ...given, ...(text !== '' && { answer: text }) } },
             {
               onSuccess: ({ approval }) => {
                 onDone();
-                noteDone(t(approval === null ? 'requests.approved' : 'account.approvalNeeded'));
+                notifySuccess(t(approval === null ? 'requests.approved' : 'account.approvalNeeded'));
               },
             },
           )
@@ -88,21 +88,21 @@ function ApproveForm({ asked, onDone }: FormProps) {
   );
 }
 
-function DeclineForm({ asked, onDone }: FormProps) {
+function DeclineForm({ item, onDone }: FormProps) {
   const { t } = useTranslation('operator');
   const [answer, setAnswer] = useState('');
-  const [isTried, setTried] = useState(false);
+  const [isSubmitted, setSubmitted] = useState(false);
   const change = useChange(declineActivation);
   const text = answer.trim();
   const send = (): void => {
-    setTried(true);
+    setSubmitted(true);
     if (text === '') return;
     change.mutate(
-      { params: paramsOf(asked), body: { answer: text } },
+      { params: toParams(item), body: { answer: text } },
       {
         onSuccess: () => {
           onDone();
-          noteDone(t('requests.declined'));
+          notifySuccess(t('requests.declined'));
         },
       },
     );
@@ -121,7 +121,7 @@ function DeclineForm({ asked, onDone }: FormProps) {
         description={t('requests.declineHint')}
         value={answer}
         onChange={(event) => setAnswer(event.currentTarget.value)}
-        error={isTried && text === '' && t('requests.declineNeeded')}
+        error={isSubmitted && text === '' && t('requests.declineNeeded')}
         maxLength={LIMITS.noteCharacters}
         rows={3}
         required

@@ -1,17 +1,17 @@
 import { VisuallyHidden } from '@mantine/core';
 import { ArrowDown, ArrowUp, Minus } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { useNumbers } from './numbers.ts';
+import { useNumberFormats } from './number-formats.ts';
 import classes from './overview.module.css';
 
 /** Which way is the good one; neither where more is only more. */
-export type GoodWay = 'up' | 'down' | 'neither';
+export type GoodDirection = 'up' | 'down' | 'neither';
 
 interface ChangeProps {
   /** Null: there was nothing to measure. */
   readonly now: number | null;
   readonly before: number | null;
-  readonly good: GoodWay;
+  readonly good: GoodDirection;
   /** Shares are compared in points of a hundred, all else in parts of what was before. */
   readonly isShare?: boolean;
 }
@@ -19,20 +19,20 @@ interface ChangeProps {
 /** How a figure changed against the time before. */
 export function Change({ now, before, good, isShare = false }: ChangeProps) {
   const { t } = useTranslation('overview');
-  const { percent, points } = useNumbers();
+  const { percent, points } = useNumberFormats();
   if (now === null || before === null || (before === 0 && !isShare)) return null;
   const change = isShare ? now - before : (now - before) / before;
   const size = isShare ? points(Math.abs(change)) : percent(Math.abs(change));
-  const way = size === (isShare ? points(0) : percent(0)) ? 'none' : change > 0 ? 'up' : 'down';
-  const Icon = { none: Minus, up: ArrowUp, down: ArrowDown }[way];
+  const direction = size === (isShare ? points(0) : percent(0)) ? 'none' : change > 0 ? 'up' : 'down';
+  const Icon = { none: Minus, up: ArrowUp, down: ArrowDown }[direction];
   return (
-    <span className={classes['change']} data-tone={toneOf(way, good)}>
+    <span className={classes['change']} data-tone={toneOf(direction, good)}>
       <Icon size={13} strokeWidth={2.5} aria-hidden />
       <span aria-hidden>{size}</span>
-      <VisuallyHidden>{t(`change.${way}`, { size })}</VisuallyHidden>
+      <VisuallyHidden>{t(`change.${direction}`, { size })}</VisuallyHidden>
     </span>
   );
 }
 
-const toneOf = (way: 'none' | 'up' | 'down', good: GoodWay): 'good' | 'bad' | 'quiet' =>
-  way === 'none' || good === 'neither' ? 'quiet' : way === good ? 'good' : 'bad';
+const toneOf = (direction: 'none' | 'up' | 'down', good: GoodDirection): 'good' | 'bad' | 'quiet' =>
+  direction === 'none' || good === 'neither' ? 'quiet' : direction === good ? 'good' : 'bad';

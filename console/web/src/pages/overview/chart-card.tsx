@@ -2,10 +2,10 @@ import { ActionIcon, ColorSwatch, Group, Paper, Skeleton, Table, Text, Title, To
 import { ChartColumn, Table2 } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { zoneHere } from '../../parts/time-zone.tsx';
-import { useNumbers } from './numbers.ts';
+import { localTimeZone } from '../../parts/time-zone.tsx';
+import { useNumberFormats } from './number-formats.ts';
 import classes from './overview.module.css';
-import { type ChartPoint, isQuiet, type SeriesName } from './series.ts';
+import { type ChartPoint, isEmptySeries, type SeriesName } from './series.ts';
 
 /** A series as this scheme draws it. */
 export interface DrawnSeries {
@@ -32,7 +32,7 @@ export function ChartCard(props: ChartCardProps) {
   const [isTable, setTable] = useState(false);
   const id = useId();
   const other = isTable ? t('charts.asChart') : t('charts.asTable');
-  const quiet = isQuiet(
+  const isEmpty = isEmptySeries(
     points,
     series.map(({ name }) => name),
   );
@@ -55,12 +55,18 @@ export function ChartCard(props: ChartCardProps) {
         </Tooltip>
       </Group>
       <Legend {...props} />
-      {isTable ? <Figures {...props} labelledBy={id} /> : quiet ? <Quiet /> : <div aria-hidden>{chart}</div>}
+      {isTable ? (
+        <FiguresTable {...props} labelledBy={id} />
+      ) : isEmpty ? (
+        <NoActivity />
+      ) : (
+        <div aria-hidden>{chart}</div>
+      )}
     </Paper>
   );
 }
 
-function Quiet() {
+function NoActivity() {
   const { t } = useTranslation('overview');
   return (
     <Text size="sm" c="dimmed" className={classes['quiet']}>
@@ -80,13 +86,13 @@ const Legend = ({ series, total, textOf }: Pick<ChartCardProps, 'series' | 'tota
   </ul>
 );
 
-type FiguresProps = Pick<ChartCardProps, 'series' | 'points' | 'isHourly' | 'textOf'> & {
+type FiguresTableProps = Pick<ChartCardProps, 'series' | 'points' | 'isHourly' | 'textOf'> & {
   readonly labelledBy: string;
 };
 
-function Figures({ series, points, isHourly, textOf, labelledBy }: FiguresProps) {
+function FiguresTable({ series, points, isHourly, textOf, labelledBy }: FiguresTableProps) {
   const { t } = useTranslation('overview');
-  const { moment } = useNumbers();
+  const { moment } = useNumberFormats();
   return (
     // Scrolls, so the keyboard has to reach it.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the region scrolls
@@ -94,7 +100,7 @@ function Figures({ series, points, isHourly, textOf, labelledBy }: FiguresProps)
       <Table aria-labelledby={labelledBy}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th scope="col">{isHourly ? t('charts.hour', { zone: zoneHere() }) : t('charts.day')}</Table.Th>
+            <Table.Th scope="col">{isHourly ? t('charts.hour', { zone: localTimeZone() }) : t('charts.day')}</Table.Th>
             {series.map(({ name, label }) => (
               <Table.Th key={name} scope="col" ta="end">
                 {label}

@@ -9,7 +9,7 @@ import { useCan, useTenant } from '../../session/tenant.ts';
 export function FirstSteps() {
   const { t } = useTranslation('overview');
   const { account, environment } = useTenant();
-  const mayMakeKeys = useCan()('keys:write');
+  const mayCreateKeys = useCan()('keys:write');
   return (
     <EmptyState
       icon={Sparkles}
@@ -19,7 +19,7 @@ export function FirstSteps() {
           <Button component={Link} to={`/a/${account}/onboarding`}>
             {t('first.action')}
           </Button>
-          {mayMakeKeys && (
+          {mayCreateKeys && (
             <Button component={Link} to={`/a/${account}/${environment}/keys`} variant="default">
               {t('first.keys')}
             </Button>
@@ -27,7 +27,7 @@ export function FirstSteps() {
         </Group>
       }
     >
-      {mayMakeKeys ? t('first.text') : t('first.textReader')}
+      {mayCreateKeys ? t('first.text') : t('first.textReader')}
     </EmptyState>
   );
 }

@@ -10,7 +10,7 @@ import { PageHeader } from '../../parts/page-header.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { FirstSteps } from './first-steps.tsx';
 import { OperatorChanges } from './operator-changes.tsx';
-import { hasNothing } from './series.ts';
+import { isUnused } from './series.ts';
 import { StatCards } from './stat-cards.tsx';
 import { UsageCharts } from './usage-charts.tsx';
 
@@ -28,9 +28,13 @@ export function OverviewPage() {
   const { t } = useTranslation('overview');
   const params = useTenant();
   const [days, setDays] = usePeriod();
-  const reading = useRead(showOverview, { params: { ...params }, query: { days: Number(days) } }, { every: MINUTE });
-  const { data: overview, error } = reading;
-  const isEmpty = overview !== undefined && hasNothing(overview);
+  const query = useRead(
+    showOverview,
+    { params: { ...params }, query: { days: Number(days) } },
+    { refetchIntervalMs: MINUTE },
+  );
+  const { data: overview, error } = query;
+  const isEmpty = overview !== undefined && isUnused(overview);
   return (
     <>
       <PageHeader
@@ -46,8 +50,8 @@ export function OverviewPage() {
         }
       />
       <Stack gap="xl">
-        {error && <ErrorAlert error={error} onRetry={() => void reading.refetch()} />}
-        {overview !== undefined && overview.totals.doubtful > 0 && <Doubtful count={overview.totals.doubtful} />}
+        {error && <ErrorAlert error={error} onRetry={() => void query.refetch()} />}
+        {overview !== undefined && overview.totals.doubtful > 0 && <InDoubtNotice count={overview.totals.doubtful} />}
         {overview !== undefined && <OperatorChanges changes={overview.operator_changes} />}
         <DualControlQuestion />
         {isEmpty && <FirstSteps />}
@@ -62,7 +66,7 @@ export function OverviewPage() {
   );
 }
 
-function Doubtful({ count }: { readonly count: number }) {
+function InDoubtNotice({ count }: { readonly count: number }) {
   const { t } = useTranslation('overview');
   const { account, environment } = useTenant();
   return (

@@ -21,11 +21,11 @@ export type SeriesName =
 
 const served = ({ requests, refused, failed }: Figures): number => Math.max(0, requests - refused - failed);
 
-export const chartPoints = ({ points }: Overview): readonly ChartPoint[] =>
+export const toChartPoints = ({ points }: Overview): readonly ChartPoint[] =>
   points.map((point) => ({ ...point, served: served(point) }));
 
 /** Of the whole period. */
-export const chartTotals = ({ period }: Overview): Readonly<Record<SeriesName, number | null>> => ({
+export const toChartTotals = ({ period }: Overview): Readonly<Record<SeriesName, number | null>> => ({
   ...period,
   served: served(period),
 });
@@ -46,20 +46,21 @@ export const SERIES_COLORS: Readonly<Record<SeriesName, { readonly light: string
   p95_ms: { light: '#b86e00', dark: '#e69f00' },
 };
 
-const MOST_STEPS = 4;
+const MAX_STEPS = 4;
 /** What people read easily: these times a power of ten. */
-const ROUND = [1, 2, 2.5, 5, 10];
+const ROUND_STEPS = [1, 2, 2.5, 5, 10];
 
 /** The scale of a chart, in whole numbers: from nothing to a round number that no bar is above. */
-export function scaleFor(most: number): readonly number[] {
-  const least = Math.max(1, most / MOST_STEPS);
+export function computeScale(most: number): readonly number[] {
+  const least = Math.max(1, most / MAX_STEPS);
   const power = 10 ** Math.floor(Math.log10(least));
-  const step = ROUND.map((each) => each * power).find((each) => each >= least && Number.isInteger(each)) ?? 10 * power;
+  const step =
+    ROUND_STEPS.map((each) => each * power).find((each) => each >= least && Number.isInteger(each)) ?? 10 * power;
   return Array.from({ length: Math.max(1, Math.ceil(most / step)) + 1 }, (_, index) => index * step);
 }
 
-export const isQuiet = (points: readonly ChartPoint[], names: readonly SeriesName[]): boolean =>
+export const isEmptySeries = (points: readonly ChartPoint[], names: readonly SeriesName[]): boolean =>
   points.every((point) => names.every((name) => (point[name] ?? 0) === 0));
 
-export const hasNothing = ({ totals, period }: Overview): boolean =>
+export const isUnused = ({ totals, period }: Overview): boolean =>
   totals.tokens === 0 && totals.captures === 0 && totals.payments === 0 && period.requests === 0;

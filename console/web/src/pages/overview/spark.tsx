@@ -8,12 +8,12 @@ const EDGE = 2;
 /** How a figure went, without numbers; the charts below have them. Null: nothing to tell at that time. */
 export function Spark({ values }: { readonly values: readonly (number | null)[] }) {
   const known = values.filter((value) => value !== null);
-  const most = Math.max(...known);
-  if (values.length < 2 || known.length === 0 || most <= 0) return null;
-  const place = (value: number, index: number): string =>
-    `${round((index / (values.length - 1)) * WIDTH)},${round(HEIGHT - EDGE - (value / most) * (HEIGHT - 2 * EDGE))}`;
+  const max = Math.max(...known);
+  if (values.length < 2 || known.length === 0 || max <= 0) return null;
+  const toPoint = (value: number, index: number): string =>
+    `${round((index / (values.length - 1)) * WIDTH)},${round(HEIGHT - EDGE - (value / max) * (HEIGHT - 2 * EDGE))}`;
   const line = values.flatMap((value, index) =>
-    value === null ? [] : ends(values, index).map((at) => place(value, at)),
+    value === null ? [] : spanOf(values, index).map((at) => toPoint(value, at)),
   );
   const [from = '', to = ''] = [line[0]?.split(',')[0], line.at(-1)?.split(',')[0]];
   return (
@@ -31,7 +31,7 @@ export function Spark({ values }: { readonly values: readonly (number | null)[] 
 }
 
 /** Where the line of a value runs: one that is alone takes the room of its time. */
-const ends = (values: readonly (number | null)[], index: number): readonly number[] =>
+const spanOf = (values: readonly (number | null)[], index: number): readonly number[] =>
   values.every((value, other) => value === null || other === index)
     ? [Math.max(0, index - 0.5), Math.min(values.length - 1, index + 0.5)]
     : [index];

@@ -1,8 +1,8 @@
 import { Group, Paper, SimpleGrid, Skeleton, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
-import { Change, type GoodWay } from './change.tsx';
-import { useNumbers } from './numbers.ts';
+import { Change, type GoodDirection } from './change.tsx';
+import { useNumberFormats } from './number-formats.ts';
 import classes from './overview.module.css';
 import type { Figures, Overview } from './series.ts';
 import { Spark } from './spark.tsx';
@@ -13,18 +13,18 @@ interface Stat {
   readonly measure: (figures: Figures) => number | null;
   readonly textOf: (value: number) => string;
   readonly note: string;
-  readonly good: GoodWay;
+  readonly good: GoodDirection;
   readonly isShare?: boolean;
   readonly title?: string;
 }
 
-const approval = ({ approved, not_approved }: Figures): number | null =>
+const approvalRate = ({ approved, not_approved }: Figures): number | null =>
   approved + not_approved === 0 ? null : approved / (approved + not_approved);
-const errors = ({ refused, failed }: Figures): number => refused + failed;
+const countErrors = ({ refused, failed }: Figures): number => refused + failed;
 
 function useStats({ totals, period }: Overview): readonly Stat[] {
   const { t } = useTranslation('overview');
-  const { whole, share, milliseconds, duration } = useNumbers();
+  const { whole, share, milliseconds, duration } = useNumberFormats();
   const { maxMeasuredMs: longest } = LIMITS;
   const latencyNote = (p95: number | null): string => {
     if (p95 === null) return t('stats.noRequests');
@@ -34,12 +34,12 @@ function useStats({ totals, period }: Overview): readonly Stat[] {
   };
   const counted = { refused: whole(period.refused), failed: whole(period.failed) };
   const undecided = period.payments - period.approved - period.not_approved;
-  const judged = {
+  const outcomes = {
     approved: whole(period.approved),
     notApproved: whole(period.not_approved),
     undecided: whole(undecided),
   };
-  const simple = (name: 'tokens' | 'captures' | 'payments', total: number): Stat => ({
+  const countStat = (name: 'tokens' | 'captures' | 'payments', total: number): Stat => ({
     name: t(`stats.${name}`),
     measure: (figures) => figures[name],
     textOf: whole,
@@ -47,20 +47,20 @@ function useStats({ totals, period }: Overview): readonly Stat[] {
     good: 'neither',
   });
   return [
-    simple('payments', totals.payments),
+    countStat('payments', totals.payments),
     {
       name: t('stats.approval'),
-      measure: approval,
+      measure: approvalRate,
       textOf: share,
       note:
-        approval(period) === null
+        approvalRate(period) === null
           ? t('stats.noPayments')
-          : t(undecided > 0 ? 'stats.approvalNoteUndecided' : 'stats.approvalNote', judged),
+          : t(undecided > 0 ? 'stats.approvalNoteUndecided' : 'stats.approvalNote', outcomes),
       good: 'up',
       isShare: true,
     },
-    simple('tokens', totals.tokens),
-    simple('captures', totals.captures),
+    countStat('tokens', totals.tokens),
+    countStat('captures', totals.captures),
     {
       name: t('stats.latency'),
       measure: ({ median_ms }) => median_ms,
@@ -71,12 +71,12 @@ function useStats({ totals, period }: Overview): readonly Stat[] {
     },
     {
       name: t('stats.errors'),
-      measure: errors,
+      measure: countErrors,
       textOf: whole,
       note: period.requests === 0 ? t('stats.noRequests') : t('stats.errorsNote', counted),
       good: 'down',
       title: t('stats.errorsShare', {
-        share: share(period.requests === 0 ? 0 : errors(period) / period.requests),
+        share: share(period.requests === 0 ? 0 : countErrors(period) / period.requests),
         requests: whole(period.requests),
       }),
     },
@@ -114,7 +114,7 @@ function Stats({ overview }: { readonly overview: Overview }) {
   });
 }
 
-const Waiting = () =>
+const Skeletons = () =>
   ['a', 'b', 'c', 'd', 'e', 'f'].map((each) => (
     <Paper key={each} component="div" withBorder p={{ base: 'sm', sm: 'md' }}>
       <Skeleton height={14} width="45%" />
@@ -144,7 +144,7 @@ export function StatCards({ overview, days }: StatCardsProps) {
         </Text>
       </Group>
       <SimpleGrid component="dl" cols={{ base: 2, md: 3 }} spacing={{ base: 'xs', sm: 'md' }} m={0}>
-        {overview === undefined ? <Waiting /> : <Stats overview={overview} />}
+        {overview === undefined ? <Skeletons /> : <Stats overview={overview} />}
       </SimpleGrid>
     </section>
   );

@@ -2,25 +2,25 @@ import '@mantine/charts/styles.css';
 import { BarChart, LineChart } from '@mantine/charts';
 import { Group, SimpleGrid, Text, Title, useComputedColorScheme } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { zoneHere } from '../../parts/time-zone.tsx';
+import { localTimeZone } from '../../parts/time-zone.tsx';
 import { ChartCard, ChartSkeleton, type DrawnSeries } from './chart-card.tsx';
-import { useNumbers } from './numbers.ts';
+import { useNumberFormats } from './number-formats.ts';
 import classes from './overview.module.css';
 import {
   type ChartPoint,
-  chartPoints,
-  chartTotals,
+  computeScale,
   type Overview,
   SERIES_COLORS,
   type SeriesName,
-  scaleFor,
+  toChartPoints,
+  toChartTotals,
 } from './series.ts';
 
 /** So that the highest label keeps its place. */
 const MARGIN = { top: 8, right: 8 };
 /** Pairs of bars; more would be hairs. */
-const MOST_SIDE_BY_SIDE = 31;
-const MOST_DOTS = 31;
+const MAX_GROUPED_BARS = 31;
+const MAX_DOTS = 31;
 
 interface UsageChartProps {
   readonly title: string;
@@ -35,19 +35,19 @@ function useSeries(names: readonly SeriesName[]): readonly DrawnSeries[] {
   return names.map((name) => ({ name, label: t(`charts.series.${name}`), color: SERIES_COLORS[name][scheme] }));
 }
 
-type Draw = 'stacked' | 'besides' | 'line';
+type Layout = 'stacked' | 'besides' | 'line';
 
 const HOURS_BETWEEN_TICKS = 4;
 const isRoundHour = (at: string): boolean => new Date(at).getHours() % HOURS_BETWEEN_TICKS === 0;
 
 /** What all charts have in common. */
-function useFrame(series: readonly DrawnSeries[], points: readonly ChartPoint[], isHourly: boolean, draw: Draw) {
-  const { shortMoment, moment } = useNumbers();
+function useFrame(series: readonly DrawnSeries[], points: readonly ChartPoint[], isHourly: boolean, layout: Layout) {
+  const { shortMoment, moment } = useNumberFormats();
   const most = points.map((point) => {
     const values = series.map(({ name }) => point[name] ?? 0);
-    return draw === 'stacked' ? values.reduce((sum, value) => sum + value, 0) : Math.max(...values);
+    return layout === 'stacked' ? values.reduce((sum, value) => sum + value, 0) : Math.max(...values);
   });
-  const ticks = scaleFor(Math.max(0, ...most));
+  const ticks = computeScale(Math.max(0, ...most));
   return {
     className: classes['stage'] ?? '',
     data: points.map((point) => ({ ...point })),
@@ -61,32 +61,32 @@ function useFrame(series: readonly DrawnSeries[], points: readonly ChartPoint[],
       ...(isHourly && { ticks: points.map(({ at }) => at).filter(isRoundHour) }),
     },
     tooltipProps: { labelFormatter: (at: unknown) => (typeof at === 'string' ? moment(at, isHourly) : '') },
-    yAxisProps: { width: draw === 'line' ? 64 : 48, ticks: [...ticks], domain: [0, ticks.at(-1) ?? 0] },
+    yAxisProps: { width: layout === 'line' ? 64 : 48, ticks: [...ticks], domain: [0, ticks.at(-1) ?? 0] },
     // The table says the same to whoever does not see the chart.
     accessibilityLayer: false,
   } as const;
 }
 
 function Bars({ title, names, overview, isHourly }: UsageChartProps) {
-  const { whole, short } = useNumbers();
-  const points = chartPoints(overview);
+  const { whole, short } = useNumberFormats();
+  const points = toChartPoints(overview);
   const series = useSeries(names);
   // Tokens and captures are no parts of one whole.
-  const draw = names.includes('tokens') && points.length <= MOST_SIDE_BY_SIDE ? 'besides' : 'stacked';
-  const frame = useFrame(series, points, isHourly, draw);
+  const layout = names.includes('tokens') && points.length <= MAX_GROUPED_BARS ? 'besides' : 'stacked';
+  const frame = useFrame(series, points, isHourly, layout);
   return (
     <ChartCard
       {...{ title, series, points, isHourly }}
-      total={chartTotals(overview)}
+      total={toChartTotals(overview)}
       textOf={(value) => whole(value ?? 0)}
       chart={
         <BarChart
           {...frame}
           series={series.map((each) => ({ ...each }))}
-          type={draw === 'stacked' ? 'stacked' : 'default'}
+          type={layout === 'stacked' ? 'stacked' : 'default'}
           barChartProps={{ margin: MARGIN }}
           valueFormatter={short}
-          maxBarWidth={draw === 'stacked' ? 24 : 18}
+          maxBarWidth={layout === 'stacked' ? 24 : 18}
         />
       }
     />
@@ -94,14 +94,14 @@ function Bars({ title, names, overview, isHourly }: UsageChartProps) {
 }
 
 function Lines({ title, names, overview, isHourly }: UsageChartProps) {
-  const { milliseconds, duration } = useNumbers();
-  const points = chartPoints(overview);
+  const { milliseconds, duration } = useNumberFormats();
+  const points = toChartPoints(overview);
   const series = useSeries(names);
   const frame = useFrame(series, points, isHourly, 'line');
   return (
     <ChartCard
       {...{ title, series, points, isHourly }}
-      total={chartTotals(overview)}
+      total={toChartTotals(overview)}
       textOf={milliseconds}
       chart={
         <LineChart
@@ -110,7 +110,7 @@ function Lines({ title, names, overview, isHourly }: UsageChartProps) {
           series={series.map((each) => ({ ...each, ...(each.name === 'p95_ms' && { strokeDasharray: '6 3' }) }))}
           lineChartProps={{ margin: MARGIN }}
           curveType="linear"
-          withDots={points.length <= MOST_DOTS}
+          withDots={points.length <= MAX_DOTS}
           dotProps={{ r: 2 }}
           connectNulls={false}
           valueFormatter={milliseconds}
@@ -138,7 +138,7 @@ export function UsageCharts(props: { readonly overview: Overview | undefined; re
           {t('charts.title')}
         </Title>
         <Text size="xs" c="dimmed">
-          {isHourly ? t('charts.hoursIn', { zone: zoneHere() }) : t('charts.daysUtc')}
+          {isHourly ? t('charts.hoursIn', { zone: localTimeZone() }) : t('charts.daysUtc')}
         </Text>
       </Group>
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">

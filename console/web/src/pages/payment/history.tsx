@@ -5,7 +5,7 @@ import { STATUSES } from '../../../../../src/payments/transitions.ts';
 import { CopyField } from '../../parts/copy.tsx';
 import { Details } from '../../parts/details.tsx';
 import { Money } from '../../parts/money.tsx';
-import { StatusBadge, type StatusWord } from '../../parts/status-badge.tsx';
+import { type Status, StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { ReasonText } from '../payments/reason-text.tsx';
 import classes from './history.module.css';
@@ -15,27 +15,27 @@ type Operation = Payment['operations'][number];
 
 const ICONS = { in_progress: CircleDashed, accepted: Check, refused: X } as const;
 
-const isStatus = (word: string): word is StatusWord => (STATUSES as readonly string[]).includes(word);
+const isStatus = (word: string): word is Status => (STATUSES as readonly string[]).includes(word);
 
 export function History({ payment: { operations, currency } }: { readonly payment: Payment }) {
   return (
     <ol className={classes['history']}>
       {operations.map((operation, index) => (
         <li key={operation.id} className={classes['entry']} data-state={operation.state}>
-          <Entry operation={operation} before={operations[index - 1]} currency={currency} />
+          <HistoryEntry operation={operation} previous={operations[index - 1]} currency={currency} />
         </li>
       ))}
     </ol>
   );
 }
 
-interface EntryProps {
+interface HistoryEntryProps {
   readonly operation: Operation;
-  readonly before: Operation | undefined;
+  readonly previous: Operation | undefined;
   readonly currency: string;
 }
 
-function Entry({ operation, before, currency }: EntryProps) {
+function HistoryEntry({ operation, previous, currency }: HistoryEntryProps) {
   const { t } = useTranslation('payments');
   const { t: statusText } = useTranslation('status');
   const { type, state, amount, status_after, reason, response_code, created_at } = operation;
@@ -59,7 +59,7 @@ function Entry({ operation, before, currency }: EntryProps) {
         </Group>
         <div className={classes['when']}>
           <Time value={created_at} isRelative />
-          {status_after !== null && status_after !== before?.status_after && isStatus(status_after) && (
+          {status_after !== null && status_after !== previous?.status_after && isStatus(status_after) && (
             <span>
               {t('operation.statusAfter')}: {statusText(status_after)}
             </span>
@@ -76,16 +76,16 @@ function Entry({ operation, before, currency }: EntryProps) {
             )}
           </Text>
         )}
-        <Codes operation={operation} />
+        <OperationCodes operation={operation} />
       </div>
     </>
   );
 }
 
-function Codes({ operation }: { readonly operation: Operation }) {
+function OperationCodes({ operation }: { readonly operation: Operation }) {
   const { t } = useTranslation('payments');
   const code = (label: string, value: string | null) =>
-    value === null ? undefined : { label, value: <CopyField value={value} what={label} /> };
+    value === null ? undefined : { label, value: <CopyField value={value} label={label} /> };
   return (
     <details className={classes['codes']}>
       <summary>{t('operation.more')}</summary>

@@ -7,11 +7,11 @@ import { capturePaymentManually, refundPaymentManually, voidPaymentManually } fr
 import type { CallError } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
 import { DialogForm } from '../../parts/form-dialog.tsx';
-import { moneyText } from '../../parts/money.tsx';
-import { useNoteApproval } from '../../parts/notices.tsx';
+import { formatMoney } from '../../parts/money.tsx';
+import { useNotifyApproval } from '../../parts/notifications.tsx';
 import { useTenant } from '../../session/tenant.ts';
-import { placesOf, readAmount } from '../payments/amount.ts';
-import { noteOutcome } from './note-outcome.ts';
+import { countDecimals, parseAmount } from '../payments/amount.ts';
+import { notifyOutcome } from './notify-outcome.ts';
 import type { Payment } from './payment-page.tsx';
 
 export type OperationKind = 'capture' | 'refund' | 'void';
@@ -20,7 +20,7 @@ interface OperateFormProps {
   readonly kind: OperationKind;
   readonly payment: Payment;
   readonly onDone: () => void;
-  readonly onChangedMeanwhile: () => void;
+  readonly onConflict: () => void;
 }
 
 // A void is a call without an amount; else they are the same.
@@ -30,13 +30,13 @@ const CALLS = {
   void: voidPaymentManually as typeof capturePaymentManually,
 };
 
-const mostOf = (kind: OperationKind, { can, authorized_amount, amount }: Payment): string => {
+const maxAmount = (kind: OperationKind, { can, authorized_amount, amount }: Payment): string => {
   if (kind === 'capture') return can.capturable;
   if (kind === 'refund') return can.refundable;
   return /[1-9]/.test(authorized_amount) ? authorized_amount : amount;
 };
 
-const takesParts = (kind: OperationKind, { can }: Payment): boolean =>
+const allowsPartial = (kind: OperationKind, { can }: Payment): boolean =>
   kind === 'refund' || (kind === 'capture' && can.capture_in_parts);
 
 export function OperateForm(props: OperateFormProps) {
@@ -44,24 +44,25 @@ export function OperateForm(props: OperateFormProps) {
   // As it was when the dialog opened: what the person looked at is what is sent, whatever is read meanwhile.
   const [payment] = useState(props.payment);
   const { t, i18n } = useTranslation('payments');
-  const [isWhole, setWhole] = useState(true);
+  const [isFull, setFull] = useState(true);
   const [typed, setTyped] = useState('');
   const [reference, setReference] = useState('');
-  const [isTried, setTried] = useState(false);
+  const [isSubmitted, setSubmitted] = useState(false);
   const { send, isBusy, error } = useOperation({ ...props, payment });
-  const most = mostOf(kind, payment);
-  const read = isWhole ? { amount: most } : readAmount(typed, most);
-  const shown = (amount: string): string => moneyText(amount, payment.currency, i18n.language);
+  const max = maxAmount(kind, payment);
+  const parsed = isFull ? { amount: max } : parseAmount(typed, max);
+  const formatAmount = (amount: string): string => formatMoney(amount, payment.currency, i18n.language);
   const submit = (): void => {
-    setTried(true);
-    if ('amount' in read) send(isWhole ? undefined : read.amount, reference.trim());
+    setSubmitted(true);
+    if ('amount' in parsed) send(isFull ? undefined : parsed.amount, reference.trim());
   };
-  const fault = isTried && 'fault' in read ? faultText(t, read.fault, shown(most), placesOf(most)) : undefined;
+  const fault =
+    isSubmitted && 'fault' in parsed ? faultText(t, parsed.fault, formatAmount(max), countDecimals(max)) : undefined;
   return (
     <DialogForm
       onSubmit={submit}
       onCancel={onDone}
-      label={t(`act.${kind}Button`, { amount: 'amount' in read ? shown(read.amount) : '' })}
+      label={t(`act.${kind}Button`, { amount: 'amount' in parsed ? formatAmount(parsed.amount) : '' })}
       isBusy={isBusy}
       error={error}
       isDangerous={kind === 'void'}
@@ -69,11 +70,11 @@ export function OperateForm(props: OperateFormProps) {
       <Text size="sm">
         {t(kind === 'capture' && !payment.can.capture_in_parts ? 'act.captureWholeText' : `act.${kind}Text`)}
       </Text>
-      {takesParts(kind, payment) && <WholeOrPart isWhole={isWhole} onChange={setWhole} whole={shown(most)} />}
-      {!isWhole && (
+      {allowsPartial(kind, payment) && <AmountChoice isFull={isFull} onChange={setFull} full={formatAmount(max)} />}
+      {!isFull && (
         <TextInput
           label={t('act.amount', { currency: payment.currency })}
-          description={t('act.amountHint', { most: shown(most) })}
+          description={t('act.amountHint', { most: formatAmount(max) })}
           value={typed}
           onChange={(event) => setTyped(event.currentTarget.value)}
           error={fault}
@@ -94,14 +95,14 @@ export function OperateForm(props: OperateFormProps) {
   );
 }
 
-function WholeOrPart({
-  isWhole,
+function AmountChoice({
+  isFull,
   onChange,
-  whole,
+  full,
 }: {
-  readonly isWhole: boolean;
-  readonly onChange: (isWhole: boolean) => void;
-  readonly whole: string;
+  readonly isFull: boolean;
+  readonly onChange: (isFull: boolean) => void;
+  readonly full: string;
 }) {
   const { t } = useTranslation('payments');
   const id = useId();
@@ -113,10 +114,10 @@ function WholeOrPart({
       <SegmentedControl
         fullWidth
         aria-labelledby={id}
-        value={isWhole ? 'whole' : 'part'}
+        value={isFull ? 'whole' : 'part'}
         onChange={(value) => onChange(value === 'whole')}
         data={[
-          { value: 'whole', label: `${t('act.whole')}: ${whole}` },
+          { value: 'whole', label: `${t('act.whole')}: ${full}` },
           { value: 'part', label: t('act.part') },
         ]}
       />
@@ -127,26 +128,26 @@ function WholeOrPart({
 const faultText = (
   t: ReturnType<typeof useTranslation<'payments'>>['t'],
   fault: 'form' | 'zero' | 'tooMuch',
-  most: string,
+  max: string,
   places: number,
 ): string => {
   // As the service writes amounts, with all places of the currency.
   if (fault === 'form')
     return t('act.amountForm', { example: places === 0 ? '1250' : `12.${'5'.padEnd(places, '0')}` });
-  return fault === 'zero' ? t('act.amountZero') : t('act.amountTooMuch', { most });
+  return fault === 'zero' ? t('act.amountZero') : t('act.amountTooMuch', { most: max });
 };
 
 /** Sends it, and tells what became of it. */
-function useOperation({ kind, payment, onDone, onChangedMeanwhile }: OperateFormProps) {
+function useOperation({ kind, payment, onDone, onConflict }: OperateFormProps) {
   const { t, i18n } = useTranslation('payments');
   const { account, environment } = useTenant();
   const client = useQueryClient();
-  const noteApproval = useNoteApproval();
+  const noteApproval = useNotifyApproval();
   const change = useChange(CALLS[kind]);
   const onError = (error: CallError): void => {
     if (error.code !== 'changed_meanwhile') return;
     client.invalidateQueries();
-    onChangedMeanwhile();
+    onConflict();
   };
   const send = (amount: string | undefined, reference: string): void => {
     const body = {
@@ -160,7 +161,7 @@ function useOperation({ kind, payment, onDone, onChangedMeanwhile }: OperateForm
         onError,
         onSuccess: ({ approval, result }) => {
           if (approval !== null) noteApproval(approval);
-          if (result !== null) noteOutcome(result, t, i18n.language);
+          if (result !== null) notifyOutcome(result, t, i18n.language);
           onDone();
         },
       },

@@ -7,19 +7,19 @@ import type { Payment } from './payment-page.tsx';
 
 interface OperationsProps {
   readonly payment: Payment;
-  readonly onChangedMeanwhile: (isChanged: boolean) => void;
+  readonly onConflict: (isChanged: boolean) => void;
 }
 
 /** What can be done with the payment now, and by this person. */
-export function Operations({ payment, onChangedMeanwhile }: OperationsProps) {
+export function Operations({ payment, onConflict }: OperationsProps) {
   const { t } = useTranslation('payments');
   const { environment } = useTenant();
   const may = useCan();
   const dialog = useDialog<OperationKind>();
   if (!may('payments:operate')) return null;
-  const { about: kind, close } = dialog;
+  const { subject: kind, close } = dialog;
   const start = (next: OperationKind): void => {
-    onChangedMeanwhile(false);
+    onConflict(false);
     dialog.open(next);
   };
   return (
@@ -47,9 +47,9 @@ export function Operations({ payment, onChangedMeanwhile }: OperationsProps) {
             kind={kind}
             payment={payment}
             onDone={close}
-            onChangedMeanwhile={() => {
+            onConflict={() => {
               close();
-              onChangedMeanwhile(true);
+              onConflict(true);
             }}
           />
         )}

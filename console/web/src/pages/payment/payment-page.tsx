@@ -6,21 +6,21 @@ import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { showPayment } from '../../../../wire/payments.ts';
 import { useRead } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
-import { moneyText } from '../../parts/money.tsx';
+import { formatMoney } from '../../parts/money.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
 import { TimeZone } from '../../parts/time-zone.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { isReason, ReasonText } from '../payments/reason-text.tsx';
-import { DoubtNotice } from './doubt-notice.tsx';
-import { Amounts, Particulars } from './facts.tsx';
 import { History } from './history.tsx';
 import { Operations } from './operations.tsx';
+import { Amounts, PaymentDetails } from './payment-details.tsx';
+import { UnknownOutcomeNotice } from './unknown-outcome-notice.tsx';
 
 export type Payment = ValueOf<typeof showPayment.data>;
 
-const WATCH_MS = 5000;
+const POLL_MS = 5000;
 
 export function PaymentPage() {
   const { t } = useTranslation('payments');
@@ -32,8 +32,8 @@ export function PaymentPage() {
   if (payment !== undefined) {
     return (
       <>
-        {payment.is_doubtful && <Watch args={args} />}
-        <Whole payment={payment} back={back} />
+        {payment.is_doubtful && <PaymentPoll args={args} />}
+        <PaymentContent payment={payment} back={back} />
       </>
     );
   }
@@ -46,23 +46,23 @@ export function PaymentPage() {
 }
 
 /** Reads the payment again and again, as long as its outcome is not known. */
-function Watch({ args }: { readonly args: { readonly params: Readonly<Record<string, string>> } }) {
-  useRead(showPayment, args, { every: WATCH_MS });
+function PaymentPoll({ args }: { readonly args: { readonly params: Readonly<Record<string, string>> } }) {
+  useRead(showPayment, args, { refetchIntervalMs: POLL_MS });
   return null;
 }
 
-interface WholeProps {
+interface PaymentContentProps {
   readonly payment: Payment;
   readonly back: { readonly to: string; readonly label: string };
 }
 
-function Whole({ payment, back }: WholeProps) {
+function PaymentContent({ payment, back }: PaymentContentProps) {
   const { t, i18n } = useTranslation('payments');
-  const [wasChanged, setChanged] = useState(false);
+  const [hasConflict, setConflict] = useState(false);
   return (
     <>
       <PageHeader
-        title={moneyText(payment.amount, payment.currency, i18n.language)}
+        title={formatMoney(payment.amount, payment.currency, i18n.language)}
         {...(payment.type !== null && { description: t(`type.${payment.type}`) })}
         beside={
           <>
@@ -72,16 +72,16 @@ function Whole({ payment, back }: WholeProps) {
           </>
         }
         back={back}
-        actions={<Operations payment={payment} onChangedMeanwhile={setChanged} />}
+        actions={<Operations payment={payment} onConflict={setConflict} />}
       />
       <Stack gap="md">
-        {wasChanged && (
+        {hasConflict && (
           <Alert
             color="yellow"
             role="alert"
             withCloseButton
             closeButtonLabel={t('close')}
-            onClose={() => setChanged(false)}
+            onClose={() => setConflict(false)}
           >
             {t('act.changed')}
           </Alert>
@@ -96,7 +96,7 @@ function Whole({ payment, back }: WholeProps) {
           </Grid.Col>
           <Grid.Col span={{ base: 12, md: 5 }}>
             <Panel title={t('detail.details')}>
-              <Particulars payment={payment} />
+              <PaymentDetails payment={payment} />
             </Panel>
           </Grid.Col>
         </Grid>
@@ -115,7 +115,7 @@ function Notices({ payment }: { readonly payment: Payment }) {
           {t('damagedText')}
         </Alert>
       )}
-      {is_doubtful && <DoubtNotice payment={payment} />}
+      {is_doubtful && <UnknownOutcomeNotice payment={payment} />}
       {reason !== null && (
         <Alert color="gray" title={<ReasonText reason={reason} />}>
           {isReason(reason) ? t(`advice.${reason}`) : null}

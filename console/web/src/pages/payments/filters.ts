@@ -1,22 +1,22 @@
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { listPayments } from '../../../../wire/payments.ts';
-import { dayAsTime, onlyGiven, useFilters } from '../../parts/address-filters.ts';
+import { omitEmpty, startOfDay, useFilters } from '../../parts/url-filters.ts';
 
 /** What payments are looked for by. Days, not times. */
-const WORDS = ['status', 'type', 'from', 'to', 'currency', 'doubtful'] as const;
-const TEXTS = ['id', 'processor', 'amount', 'reference_code', 'last_four'] as const;
-export type Filters = Readonly<Record<(typeof WORDS)[number] | (typeof TEXTS)[number], string>>;
+const CODE_FILTERS = ['status', 'type', 'from', 'to', 'currency', 'doubtful'] as const;
+const TEXT_FILTERS = ['id', 'processor', 'amount', 'reference_code', 'last_four'] as const;
+export type Filters = Readonly<Record<(typeof CODE_FILTERS)[number] | (typeof TEXT_FILTERS)[number], string>>;
 
 /** Shown on demand. */
-export const RARE_FILTERS = ['type', 'amount', 'currency', 'reference_code', 'last_four', 'processor'] as const;
+export const MORE_FILTERS = ['type', 'amount', 'currency', 'reference_code', 'last_four', 'processor'] as const;
 
 type Fault = 'fourDigits' | 'currencyForm' | 'amountForm' | 'amountNeedsCurrency';
-type Wanted = ValueOf<NonNullable<typeof listPayments.body>>;
+type PaymentQuery = ValueOf<NonNullable<typeof listPayments.body>>;
 
-export const usePaymentFilters = () => useFilters(WORDS, TEXTS);
+export const usePaymentFilters = () => useFilters(CODE_FILTERS, TEXT_FILTERS);
 
 /** What the service would refuse. */
-export function faultsOf({ last_four, currency, amount }: Filters): Partial<Record<keyof Filters, Fault>> {
+export function findFaults({ last_four, currency, amount }: Filters): Partial<Record<keyof Filters, Fault>> {
   return {
     ...(last_four !== '' && !/^\d{4}$/.test(last_four) && { last_four: 'fourDigits' }),
     ...(currency !== '' && !/^[a-z]{3}$/i.test(currency) && { currency: 'currencyForm' }),
@@ -25,12 +25,12 @@ export function faultsOf({ last_four, currency, amount }: Filters): Partial<Reco
   };
 }
 
-export const wantedOf = ({ from, to, amount, currency, ...same }: Filters): Wanted =>
-  onlyGiven({
+export const toPaymentQuery = ({ from, to, amount, currency, ...same }: Filters): PaymentQuery =>
+  omitEmpty({
     ...same,
     amount: amount.replace(',', '.'),
     currency: currency.toUpperCase(),
-    from: dayAsTime(from),
+    from: startOfDay(from),
     // The last day is meant, too.
-    to: dayAsTime(to, 1),
-  }) as Wanted;
+    to: startOfDay(to, 1),
+  }) as PaymentQuery;

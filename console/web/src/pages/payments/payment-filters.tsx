@@ -4,19 +4,19 @@ import { useTranslation } from 'react-i18next';
 import { STATUSES } from '../../../../../src/payments/transitions.ts';
 import { showOnboarding } from '../../../../wire/onboarding.ts';
 import { useRead } from '../../api/hooks.ts';
-import { trimmed } from '../../parts/address-filters.ts';
 import { FilterBar } from '../../parts/filter-bar.tsx';
+import { trimFilters } from '../../parts/url-filters.ts';
 import { useTenant } from '../../session/tenant.ts';
-import { type Filters, faultsOf, RARE_FILTERS, type usePaymentFilters } from './filters.ts';
+import { type Filters, findFaults, MORE_FILTERS, type usePaymentFilters } from './filters.ts';
 
 /** Two beside each other on a phone. */
 const WIDTH = { base: 'calc(50% - 6px)', xs: 158 };
 /** Among the statuses, because people look for it there. */
-const UNKNOWN = 'doubtful';
+const IN_DOUBT = 'doubtful';
 
 interface Draft {
   readonly values: Filters;
-  readonly faults: ReturnType<typeof faultsOf>;
+  readonly faults: ReturnType<typeof findFaults>;
   readonly change: (name: keyof Filters, value: string) => void;
   /** Holds at once, with all else that was typed. */
   readonly choose: (chosen: Partial<Filters>) => void;
@@ -24,28 +24,28 @@ interface Draft {
 
 export function PaymentFilters({ values, apply, clear, isFiltered }: ReturnType<typeof usePaymentFilters>) {
   const { t } = useTranslation('payments');
-  const [typed, setTyped] = useState(values);
-  const [isTried, setTried] = useState(false);
-  const [showsMore, setShowsMore] = useState(RARE_FILTERS.some((name) => values[name] !== ''));
+  const [draftValues, setDraftValues] = useState(values);
+  const [isSubmitted, setSubmitted] = useState(false);
+  const [showsMore, setShowsMore] = useState(MORE_FILTERS.some((name) => values[name] !== ''));
   const address = JSON.stringify(values);
-  useEffect(() => setTyped(JSON.parse(address) as Filters), [address]);
-  const applied = (wanted: Filters): void => {
-    const next = trimmed(wanted);
-    setTyped(next);
-    const isGood = Object.keys(faultsOf(next)).length === 0;
-    setTried(!isGood);
-    if (isGood) apply(next);
+  useEffect(() => setDraftValues(JSON.parse(address) as Filters), [address]);
+  const applyValid = (filters: Filters): void => {
+    const next = trimFilters(filters);
+    setDraftValues(next);
+    const isValid = Object.keys(findFaults(next)).length === 0;
+    setSubmitted(!isValid);
+    if (isValid) apply(next);
   };
   const draft: Draft = {
-    values: typed,
-    faults: isTried ? faultsOf(typed) : {},
-    change: (name, value) => setTyped({ ...typed, [name]: value }),
-    choose: (chosen) => applied({ ...typed, ...chosen }),
+    values: draftValues,
+    faults: isSubmitted ? findFaults(draftValues) : {},
+    change: (name, value) => setDraftValues({ ...draftValues, [name]: value }),
+    choose: (chosen) => applyValid({ ...draftValues, ...chosen }),
   };
   return (
-    <FilterBar onApply={() => applied(typed)} isFiltered={isFiltered} onClear={clear}>
-      <Usual {...draft} />
-      {showsMore && <Rare {...draft} />}
+    <FilterBar onApply={() => applyValid(draftValues)} isFiltered={isFiltered} onClear={clear}>
+      <CommonFilters {...draft} />
+      {showsMore && <MoreFilters {...draft} />}
       <Button variant="subtle" onClick={() => setShowsMore(!showsMore)} aria-expanded={showsMore}>
         {showsMore ? t('filters.fewer') : t('filters.more')}
       </Button>
@@ -80,7 +80,7 @@ function TextFilter({
   );
 }
 
-function Usual(draft: Draft) {
+function CommonFilters(draft: Draft) {
   const { t } = useTranslation('payments');
   const { t: statusText } = useTranslation('status');
   const { values, choose } = draft;
@@ -92,10 +92,10 @@ function Usual(draft: Draft) {
         placeholder={t('filters.any')}
         w={WIDTH}
         clearable
-        data={([...STATUSES, UNKNOWN] as const).map((status) => ({ value: status, label: statusText(status) }))}
-        value={values.doubtful === 'yes' ? UNKNOWN : values.status || null}
+        data={([...STATUSES, IN_DOUBT] as const).map((status) => ({ value: status, label: statusText(status) }))}
+        value={values.doubtful === 'yes' ? IN_DOUBT : values.status || null}
         onChange={(word) =>
-          choose(word === UNKNOWN ? { doubtful: 'yes', status: '' } : { doubtful: '', status: word ?? '' })
+          choose(word === IN_DOUBT ? { doubtful: 'yes', status: '' } : { doubtful: '', status: word ?? '' })
         }
       />
       <TextFilter name="from" label={t('filters.from')} draft={draft} type="date" />
@@ -112,7 +112,7 @@ function useProcessors(chosen: string): readonly string[] {
   return [...new Set(names)].filter((name) => name !== '');
 }
 
-function Rare(draft: Draft) {
+function MoreFilters(draft: Draft) {
   const { t } = useTranslation('payments');
   const { values, choose } = draft;
   const processors = useProcessors(values.processor);

@@ -9,17 +9,17 @@ import { EmptyState } from '../../parts/empty-state.tsx';
 import { Money } from '../../parts/money.tsx';
 import { NoRecords } from '../../parts/no-records.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
-import { SearchedBack } from '../../parts/searched-back.tsx';
+import { SearchDepth } from '../../parts/search-depth.tsx';
 import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { TimeZone } from '../../parts/time-zone.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
 import { useTenant } from '../../session/tenant.ts';
-import { usePaymentFilters, wantedOf } from './filters.ts';
+import { toPaymentQuery, usePaymentFilters } from './filters.ts';
 import { PaymentFilters } from './payment-filters.tsx';
 import { ReasonText } from './reason-text.tsx';
 
-type Listed = ValueOf<typeof listPayments.data>['payments'][number];
+type PaymentRow = ValueOf<typeof listPayments.data>['payments'][number];
 
 export function PaymentsPage() {
   const { t } = useTranslation('payments');
@@ -27,7 +27,7 @@ export function PaymentsPage() {
   const filters = usePaymentFilters();
   const { pages, error, retry, next } = useReadPages(listPayments, {
     params: { account, environment },
-    body: wantedOf(filters.values),
+    body: toPaymentQuery(filters.values),
   });
   return (
     <>
@@ -48,15 +48,15 @@ export function PaymentsPage() {
         to={({ id }) => `/a/${account}/${environment}/payments/${encodeURIComponent(id)}`}
         error={error}
         onRetry={retry}
-        empty={<Nothing isFiltered={filters.isFiltered} onClear={filters.clear} />}
+        empty={<NoPayments isFiltered={filters.isFiltered} onClear={filters.clear} />}
         next={next && { ...next, label: filters.isFiltered ? t('lookFurther') : t('older') }}
       />
-      {filters.isFiltered && <SearchedBack to={pages?.at(-1)?.looked_back_to ?? null} />}
+      {filters.isFiltered && <SearchDepth to={pages?.at(-1)?.looked_back_to ?? null} />}
     </>
   );
 }
 
-function useColumns(): readonly Column<Listed>[] {
+function useColumns(): readonly Column<PaymentRow>[] {
   const { t } = useTranslation('payments');
   return [
     {
@@ -69,7 +69,7 @@ function useColumns(): readonly Column<Listed>[] {
     {
       name: 'reference',
       header: t('columns.reference'),
-      from: 'md',
+      visibleFrom: 'md',
       cell: ({ reference_code }) => (
         <Text span size="sm" truncate display="block" maw={200} title={reference_code ?? ''}>
           {reference_code ?? '–'}
@@ -80,7 +80,7 @@ function useColumns(): readonly Column<Listed>[] {
   ];
 }
 
-function Status({ status, reason, refund, is_doubtful, is_damaged }: Listed) {
+function Status({ status, reason, refund, is_doubtful, is_damaged }: PaymentRow) {
   const { t } = useTranslation('payments');
   return (
     <Group gap={6}>
@@ -97,14 +97,14 @@ function Status({ status, reason, refund, is_doubtful, is_damaged }: Listed) {
   );
 }
 
-interface NothingProps {
+interface NoPaymentsProps {
   readonly isFiltered: boolean;
   readonly onClear: () => void;
 }
 
-function Nothing({ isFiltered, onClear }: NothingProps) {
+function NoPayments({ isFiltered, onClear }: NoPaymentsProps) {
   const { t } = useTranslation('payments');
-  if (!isFiltered) return <NoRecords icon={CreditCard} words={t('empty', { returnObjects: true })} />;
+  if (!isFiltered) return <NoRecords icon={CreditCard} texts={t('empty', { returnObjects: true })} />;
   return (
     <EmptyState
       icon={SearchX}

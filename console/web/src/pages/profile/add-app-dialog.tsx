@@ -4,8 +4,8 @@ import { useTranslation } from 'react-i18next';
 import { addTotp, beginTotp } from '../../../../wire/profile.ts';
 import { useChange } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
-import { noteDone } from '../../parts/notices.tsx';
-import { TotpEnrolment } from '../../session/totp-enrolment.tsx';
+import { notifySuccess } from '../../parts/notifications.tsx';
+import { TotpEnrollment } from '../../session/totp-enrollment.tsx';
 
 interface DialogProps {
   readonly opened: boolean;
@@ -16,12 +16,12 @@ export function AddAppDialog({ opened, onClose }: DialogProps) {
   const { t } = useTranslation('profile');
   return (
     <Modal opened={opened} onClose={onClose} title={t('app')} closeButtonProps={{ 'aria-label': t('cancel') }}>
-      <Enrolment onClose={onClose} />
+      <AppEnrollment onClose={onClose} />
     </Modal>
   );
 }
 
-function Enrolment({ onClose }: { readonly onClose: () => void }) {
+function AppEnrollment({ onClose }: { readonly onClose: () => void }) {
   const { t } = useTranslation('profile');
   const begin = useChange(beginTotp);
   const add = useChange(addTotp);
@@ -39,13 +39,13 @@ function Enrolment({ onClose }: { readonly onClose: () => void }) {
       { body: { code } },
       {
         onSuccess: () => {
-          noteDone(t('appAdded'));
+          notifySuccess(t('appAdded'));
           onClose();
         },
       },
     );
   return (
-    <TotpEnrolment
+    <TotpEnrollment
       totp={begin.data.totp}
       isBusy={add.isPending}
       error={add.error}

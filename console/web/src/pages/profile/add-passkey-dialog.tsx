@@ -6,9 +6,9 @@ import { addPasskey, beginPasskey } from '../../../../wire/profile.ts';
 import { CallError } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
-import { noteDone } from '../../parts/notices.tsx';
-import { makePasskey } from '../../session/passkey.ts';
-import { useAgentText } from './agent.ts';
+import { notifySuccess } from '../../parts/notifications.tsx';
+import { registerPasskey } from '../../session/passkey.ts';
+import { useUserAgentText } from './user-agent.ts';
 
 interface DialogProps {
   readonly opened: boolean;
@@ -26,19 +26,19 @@ export function AddPasskeyDialog({ opened, onClose }: DialogProps) {
 
 function PasskeyForm({ onClose }: { readonly onClose: () => void }) {
   const { t } = useTranslation('profile');
-  const agentText = useAgentText();
+  const agentText = useUserAgentText();
   const [label, setLabel] = useState(() => agentText(navigator.userAgent));
   const begin = useChange(beginPasskey);
   const add = useChange(addPasskey);
   const [failure, setFailure] = useState<CallError | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const make = async (): Promise<void> => {
+  const register = async (): Promise<void> => {
     setBusy(true);
     setFailure(null);
     try {
       const { options } = await begin.mutateAsync({});
-      await add.mutateAsync({ body: { credential: await makePasskey(options), label: label.trim() } });
-      noteDone(t('passkeyAdded'));
+      await add.mutateAsync({ body: { credential: await registerPasskey(options), label: label.trim() } });
+      notifySuccess(t('passkeyAdded'));
       onClose();
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
@@ -49,7 +49,7 @@ function PasskeyForm({ onClose }: { readonly onClose: () => void }) {
   };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (!isBusy) void make();
+    if (!isBusy) void register();
   };
   return (
     <form onSubmit={submit}>

@@ -6,8 +6,8 @@ import { changeEmail } from '../../../../wire/profile.ts';
 import { useChange } from '../../api/hooks.ts';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { DialogForm, FormDialog } from '../../parts/form-dialog.tsx';
-import { noteDone } from '../../parts/notices.tsx';
-import { useVisit } from '../../session/session.tsx';
+import { notifySuccess } from '../../parts/notifications.tsx';
+import { useSessionControls } from '../../session/session.tsx';
 
 interface DialogProps {
   readonly opened: boolean;
@@ -25,20 +25,20 @@ export function ChangeEmailDialog({ opened, onClose }: DialogProps) {
 
 function EmailForm({ onClose }: Pick<DialogProps, 'onClose'>) {
   const { t } = useTranslation('profile');
-  const { adopt } = useVisit();
+  const { setSession } = useSessionControls();
   const form = useForm({ initialValues: { email: '' } });
-  const faults = useFieldErrors(form);
+  const fieldErrors = useFieldErrors(form);
   const change = useChange(changeEmail);
   const save = form.onSubmit(({ email }) =>
     change.mutate(
       { body: { email: email.trim() } },
       {
         onSuccess: (session) => {
-          adopt(session);
-          noteDone(t('emailChanged'));
+          setSession(session);
+          notifySuccess(t('emailChanged'));
           onClose();
         },
-        onError: faults.onError,
+        onError: fieldErrors.onError,
       },
     ),
   );
@@ -48,7 +48,7 @@ function EmailForm({ onClose }: Pick<DialogProps, 'onClose'>) {
       onCancel={onClose}
       label={t('changeEmail')}
       isBusy={change.isPending}
-      error={faults.rest}
+      error={fieldErrors.rest}
     >
       <Text size="sm">{t('changeEmailHint')}</Text>
       <TextInput

@@ -7,7 +7,7 @@ import { useChange } from '../../api/hooks.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { useDialog } from '../../parts/form-dialog.tsx';
-import { noteDone } from '../../parts/notices.tsx';
+import { notifySuccess } from '../../parts/notifications.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Time } from '../../parts/time.tsx';
 import { canUsePasskeys } from '../../session/passkey.ts';
@@ -51,13 +51,13 @@ export function FactorsPanel({ factors }: { readonly factors: readonly Factor[] 
       />
       <AddAppDialog opened={adding === 'app'} onClose={close} />
       <AddPasskeyDialog opened={adding === 'passkey'} onClose={close} />
-      <RenamePasskeyDialog opened={renaming.opened} passkey={renaming.about} onClose={renaming.close} />
+      <RenamePasskeyDialog opened={renaming.opened} passkey={renaming.subject} onClose={renaming.close} />
       <RemoveDialog factor={removing} onClose={() => setRemoving(undefined)} />
     </Panel>
   );
 }
 
-interface Acts {
+interface FactorActions {
   readonly onRename: (factor: Factor) => void;
   readonly onRemove: (factor: Factor) => void;
   /** The last one has to stay. */
@@ -65,16 +65,21 @@ interface Acts {
 }
 
 /** There is one app, which needs no name of its own. */
-function useNameOf(): (factor: Factor) => string {
+function useFactorName(): (factor: Factor) => string {
   const { t } = useTranslation('profile');
   return ({ kind, label }) => (kind === 'totp' ? t('app') : label);
 }
 
-function useColumns(acts: Acts): Column<Factor>[] {
+function useColumns(actions: FactorActions): Column<Factor>[] {
   const { t } = useTranslation('profile');
   return [
-    { name: 'label', header: t('factor'), cell: (factor) => <Named factor={factor} /> },
-    { name: 'added', header: t('added'), from: 'sm', cell: ({ created_at }) => <Time value={created_at} isDay /> },
+    { name: 'label', header: t('factor'), cell: (factor) => <FactorName factor={factor} /> },
+    {
+      name: 'added',
+      header: t('added'),
+      visibleFrom: 'sm',
+      cell: ({ created_at }) => <Time value={created_at} isDay />,
+    },
     {
       name: 'used',
       header: t('lastUsed'),
@@ -85,32 +90,37 @@ function useColumns(acts: Acts): Column<Factor>[] {
       header: t('action'),
       isHeaderHidden: true,
       isNumber: true,
-      cell: (factor) => <Actions factor={factor} {...acts} />,
+      cell: (factor) => <Actions factor={factor} {...actions} />,
     },
   ];
 }
 
-function Actions({ factor, onRename, onRemove, canRemove }: Acts & { readonly factor: Factor }) {
+function Actions({ factor, onRename, onRemove, canRemove }: FactorActions & { readonly factor: Factor }) {
   const { t } = useTranslation('profile');
-  const what = useNameOf()(factor);
-  const look = { variant: 'subtle', color: 'gray', size: 'compact-sm' } as const;
+  const name = useFactorName()(factor);
+  const style = { variant: 'subtle', color: 'gray', size: 'compact-sm' } as const;
   return (
     <Flex direction={{ base: 'column', sm: 'row' }} gap={4} align="flex-end" justify="flex-end">
       {factor.kind === 'passkey' && (
-        <Button {...look} aria-label={t('renameWhat', { what })} onClick={() => onRename(factor)}>
+        <Button {...style} aria-label={t('renameWhat', { what: name })} onClick={() => onRename(factor)}>
           {t('rename')}
         </Button>
       )}
-      <Button {...look} disabled={!canRemove} aria-label={t('removeWhat', { what })} onClick={() => onRemove(factor)}>
+      <Button
+        {...style}
+        disabled={!canRemove}
+        aria-label={t('removeWhat', { what: name })}
+        onClick={() => onRemove(factor)}
+      >
         {t('remove')}
       </Button>
     </Flex>
   );
 }
 
-function Named({ factor }: { readonly factor: Factor }) {
+function FactorName({ factor }: { readonly factor: Factor }) {
   const { t } = useTranslation('profile');
-  const name = useNameOf()(factor);
+  const name = useFactorName()(factor);
   const { kind } = factor;
   const Icon = kind === 'totp' ? Smartphone : Fingerprint;
   return (
@@ -132,7 +142,7 @@ function Named({ factor }: { readonly factor: Factor }) {
 
 function RemoveDialog({ factor, onClose }: { readonly factor: Factor | undefined; readonly onClose: () => void }) {
   const { t } = useTranslation('profile');
-  const nameOf = useNameOf();
+  const nameOf = useFactorName();
   const remove = useChange(removeFactor);
   const close = (): void => {
     remove.reset();
@@ -141,7 +151,7 @@ function RemoveDialog({ factor, onClose }: { readonly factor: Factor | undefined
   const confirm = (): void => {
     if (factor === undefined) return;
     const onSuccess = (): void => {
-      noteDone(t('removed'));
+      notifySuccess(t('removed'));
       close();
     };
     remove.mutate({ params: { id: factor.id } }, { onSuccess });

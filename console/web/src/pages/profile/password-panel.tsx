@@ -7,7 +7,7 @@ import { useChange } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { NewPassword } from '../../parts/new-password.tsx';
-import { noteDone } from '../../parts/notices.tsx';
+import { notifySuccess } from '../../parts/notifications.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { PasswordField } from '../../parts/password-field.tsx';
 import { useSession } from '../../session/session.tsx';
@@ -36,24 +36,24 @@ function PasswordForm({ onClose }: { readonly onClose: () => void }) {
   const { t } = useTranslation('profile');
   const { email } = useSession().person;
   const form = useForm({ initialValues: { current: '', password: '' } });
-  const faults = useFieldErrors(form);
+  const fieldErrors = useFieldErrors(form);
   const change = useChange(changePassword);
   const save = form.onSubmit((body) =>
     change.mutate(
       { body },
       {
         onSuccess: () => {
-          noteDone(t('changed'));
+          notifySuccess(t('changed'));
           onClose();
         },
-        onError: faults.onError,
+        onError: fieldErrors.onError,
       },
     ),
   );
   return (
     <form onSubmit={save}>
       <Stack gap="md" maw={420}>
-        {faults.rest && <ErrorAlert error={faults.rest} isFocused />}
+        {fieldErrors.rest && <ErrorAlert error={fieldErrors.rest} isFocused />}
         {/* For password managers, which keep the two together. */}
         <input type="text" name="email" autoComplete="username" value={email} readOnly hidden />
         <PasswordField

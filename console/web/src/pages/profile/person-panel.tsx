@@ -7,9 +7,9 @@ import { LANGUAGES } from '../../../../wire/session.ts';
 import { useChange } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { useFieldErrors } from '../../parts/field-errors.ts';
-import { noteDone } from '../../parts/notices.tsx';
+import { notifySuccess } from '../../parts/notifications.tsx';
 import { Panel } from '../../parts/panel.tsx';
-import { useSession, useVisit } from '../../session/session.tsx';
+import { useSession, useSessionControls } from '../../session/session.tsx';
 import { isLanguage } from '../../text/index.ts';
 import { LANGUAGE_NAMES } from '../../text/language-names.ts';
 import { ChangeEmailDialog } from './change-email-dialog.tsx';
@@ -17,9 +17,9 @@ import { ChangeEmailDialog } from './change-email-dialog.tsx';
 export function PersonPanel() {
   const { t } = useTranslation('profile');
   const { person } = useSession();
-  const { adopt } = useVisit();
+  const { setSession } = useSessionControls();
   const form = useForm({ initialValues: { name: person.name, language: person.language } });
-  const faults = useFieldErrors(form);
+  const fieldErrors = useFieldErrors(form);
   const [isChangingEmail, setChangingEmail] = useState(false);
   const edit = useChange(editProfile);
   const save = form.onSubmit(({ name, language }) =>
@@ -27,12 +27,12 @@ export function PersonPanel() {
       { body: { name: name.trim(), language } },
       {
         onSuccess: (session) => {
-          faults.clear();
-          adopt(session);
+          fieldErrors.clear();
+          setSession(session);
           form.resetDirty();
-          noteDone(t('saved'));
+          notifySuccess(t('saved'));
         },
-        onError: faults.onError,
+        onError: fieldErrors.onError,
       },
     ),
   );
@@ -40,7 +40,7 @@ export function PersonPanel() {
     <Panel title={t('person')}>
       <form onSubmit={save}>
         <Stack gap="md">
-          {faults.rest && <ErrorAlert error={faults.rest} />}
+          {fieldErrors.rest && <ErrorAlert error={fieldErrors.rest} />}
           <TextInput
             label={t('name')}
             autoComplete="name"

@@ -9,19 +9,19 @@ import { RecoveryCodes } from '../../parts/recovery-codes.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
 
 /** From so few on, it is time for new ones. */
-const FEW = 3;
+const FEW_CODES = 3;
 
 export function RecoveryPanel({ left }: { readonly left: number }) {
   const { t } = useTranslation('profile');
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const [codes, setCodes] = useState<readonly string[]>();
-  const make = useChange(createRecoveryCodes);
+  const generate = useChange(createRecoveryCodes);
   const close = (): void => {
-    make.reset();
-    setAsking(false);
+    generate.reset();
+    setConfirming(false);
   };
   const confirm = (): void =>
-    make.mutate(
+    generate.mutate(
       {},
       {
         onSuccess: ({ recovery_codes }) => {
@@ -35,23 +35,23 @@ export function RecoveryPanel({ left }: { readonly left: number }) {
       title={t('recovery')}
       description={t('recoveryHint')}
       actions={
-        <Button variant="default" onClick={() => setAsking(true)}>
+        <Button variant="default" onClick={() => setConfirming(true)}>
           {t('makeCodes')}
         </Button>
       }
     >
       <Group gap="sm">
-        <Badge tone={left > FEW ? 'quiet' : 'attention'}>{t('codesLeft', { count: left })}</Badge>
-        {left <= FEW && <Text size="sm">{t('fewCodes')}</Text>}
+        <Badge tone={left > FEW_CODES ? 'quiet' : 'attention'}>{t('codesLeft', { count: left })}</Badge>
+        {left <= FEW_CODES && <Text size="sm">{t('fewCodes')}</Text>}
       </Group>
       <ConfirmDialog
-        opened={isAsking}
+        opened={isConfirming}
         onClose={close}
         title={t('makeCodesTitle')}
         confirmLabel={t('makeCodes')}
         onConfirm={confirm}
-        isBusy={make.isPending}
-        error={make.error}
+        isBusy={generate.isPending}
+        error={generate.error}
       >
         {t('makeCodesHint')}
       </ConfirmDialog>

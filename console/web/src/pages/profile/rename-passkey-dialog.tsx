@@ -6,7 +6,7 @@ import { renamePasskey } from '../../../../wire/profile.ts';
 import { useChange } from '../../api/hooks.ts';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { DialogForm, FormDialog } from '../../parts/form-dialog.tsx';
-import { noteDone } from '../../parts/notices.tsx';
+import { notifySuccess } from '../../parts/notifications.tsx';
 import type { Profile } from './profile-page.tsx';
 
 type Factor = Profile['factors'][number];
@@ -29,22 +29,28 @@ export function RenamePasskeyDialog({ opened, passkey, onClose }: DialogProps) {
 function RenameForm({ passkey, onClose }: { readonly passkey: Factor; readonly onClose: () => void }) {
   const { t } = useTranslation('profile');
   const form = useForm({ initialValues: { label: passkey.label } });
-  const faults = useFieldErrors(form);
+  const fieldErrors = useFieldErrors(form);
   const rename = useChange(renamePasskey);
   const save = form.onSubmit(({ label }) =>
     rename.mutate(
       { params: { id: passkey.id }, body: { label: label.trim() } },
       {
         onSuccess: () => {
-          noteDone(t('renamed'));
+          notifySuccess(t('renamed'));
           onClose();
         },
-        onError: faults.onError,
+        onError: fieldErrors.onError,
       },
     ),
   );
   return (
-    <DialogForm onSubmit={save} onCancel={onClose} label={t('rename')} isBusy={rename.isPending} error={faults.rest}>
+    <DialogForm
+      onSubmit={save}
+      onCancel={onClose}
+      label={t('rename')}
+      isBusy={rename.isPending}
+      error={fieldErrors.rest}
+    >
       <TextInput
         label={t('name')}
         description={t('labelHint')}

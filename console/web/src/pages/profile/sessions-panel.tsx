@@ -6,47 +6,47 @@ import { useChange } from '../../api/hooks.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
-import { noteDone } from '../../parts/notices.tsx';
+import { notifySuccess } from '../../parts/notifications.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
-import { useAgentText } from './agent.ts';
 import type { Profile } from './profile-page.tsx';
+import { useUserAgentText } from './user-agent.ts';
 
-type OneSession = Profile['sessions'][number];
+type SessionRow = Profile['sessions'][number];
 
-export function SessionsPanel({ sessions }: { readonly sessions: readonly OneSession[] }) {
+export function SessionsPanel({ sessions }: { readonly sessions: readonly SessionRow[] }) {
   const { t } = useTranslation('profile');
-  const [isAsking, setAsking] = useState(false);
-  const end = useChange(revokeSession);
-  const endOthers = useChange(revokeOtherSessions);
+  const [isConfirming, setConfirming] = useState(false);
+  const revoke = useChange(revokeSession);
+  const revokeOthers = useChange(revokeOtherSessions);
   const onSuccess = (): void => {
-    setAsking(false);
-    noteDone(t('ended'));
+    setConfirming(false);
+    notifySuccess(t('ended'));
   };
-  const columns = useColumns(({ id }) => end.mutate({ params: { id } }, { onSuccess }), end.isPending);
+  const columns = useColumns(({ id }) => revoke.mutate({ params: { id } }, { onSuccess }), revoke.isPending);
   return (
     <Panel
       title={t('sessions')}
       description={t('sessionsHint')}
       actions={
         sessions.length > 1 && (
-          <Button variant="default" onClick={() => setAsking(true)}>
+          <Button variant="default" onClick={() => setConfirming(true)}>
             {t('endOthers')}
           </Button>
         )
       }
     >
-      {end.error && <ErrorAlert error={end.error} />}
+      {revoke.error && <ErrorAlert error={revoke.error} />}
       <DataTable caption={t('sessions')} columns={columns} rows={sessions} rowKey={({ id }) => id} empty={null} />
       <ConfirmDialog
-        opened={isAsking}
-        onClose={() => setAsking(false)}
+        opened={isConfirming}
+        onClose={() => setConfirming(false)}
         title={t('endOthersTitle')}
         confirmLabel={t('endOthers')}
-        onConfirm={() => endOthers.mutate({}, { onSuccess })}
-        isBusy={endOthers.isPending}
-        error={endOthers.error}
+        onConfirm={() => revokeOthers.mutate({}, { onSuccess })}
+        isBusy={revokeOthers.isPending}
+        error={revokeOthers.error}
       >
         {t('endOthersHint')}
       </ConfirmDialog>
@@ -54,9 +54,9 @@ export function SessionsPanel({ sessions }: { readonly sessions: readonly OneSes
   );
 }
 
-function useColumns(onEnd: (session: OneSession) => void, isBusy: boolean): Column<OneSession>[] {
+function useColumns(onRevoke: (session: SessionRow) => void, isBusy: boolean): Column<SessionRow>[] {
   const { t } = useTranslation('profile');
-  const agentText = useAgentText();
+  const agentText = useUserAgentText();
   return [
     {
       name: 'agent',
@@ -75,8 +75,8 @@ function useColumns(onEnd: (session: OneSession) => void, isBusy: boolean): Colu
         </>
       ),
     },
-    { name: 'since', header: t('since'), from: 'sm', cell: ({ created_at }) => <Time value={created_at} /> },
-    { name: 'seen', header: t('seen'), from: 'sm', cell: ({ seen_at }) => <Time value={seen_at} isRelative /> },
+    { name: 'since', header: t('since'), visibleFrom: 'sm', cell: ({ created_at }) => <Time value={created_at} /> },
+    { name: 'seen', header: t('seen'), visibleFrom: 'sm', cell: ({ seen_at }) => <Time value={seen_at} isRelative /> },
     {
       name: 'action',
       header: t('action'),
@@ -90,7 +90,7 @@ function useColumns(onEnd: (session: OneSession) => void, isBusy: boolean): Colu
             size="compact-sm"
             disabled={isBusy}
             aria-label={t('endWhat', { what: `${agentText(session.agent)}, ${session.address}` })}
-            onClick={() => onEnd(session)}
+            onClick={() => onRevoke(session)}
           >
             {t('end')}
           </Button>

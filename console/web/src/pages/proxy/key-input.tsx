@@ -2,8 +2,8 @@ import { Button, FileButton, Group, Stack, Text, Textarea, TextInput } from '@ma
 import { Upload } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { type KeyFileFault, readKeyFile } from './key-file.ts';
 import classes from './key-input.module.css';
-import { type KeyFileFault, readKeyFile } from './key-text.ts';
 
 interface KeyInputProps {
   readonly label: string;
@@ -21,15 +21,15 @@ export function KeyInput({ label, hint, isSecret = false, value, onChange, error
   const [fault, setFault] = useState<KeyFileFault>();
   const [chosen, setChosen] = useState<File>();
   const resetRef = useRef<() => void>(null);
-  const take = async (file: File | null): Promise<void> => {
+  const load = async (file: File | null): Promise<void> => {
     if (file === null) return;
-    const read = await readKeyFile(file);
+    const result = await readKeyFile(file);
     // The same file can be chosen again, as after it was corrected.
     resetRef.current?.();
-    setFault('fault' in read ? read.fault : undefined);
-    if (!('text' in read)) return;
+    setFault('fault' in result ? result.fault : undefined);
+    if (!('text' in result)) return;
     setChosen(isSecret ? file : undefined);
-    onChange(read.text);
+    onChange(result.text);
   };
   const change = (text: string): void => {
     setFault(undefined);
@@ -58,7 +58,7 @@ export function KeyInput({ label, hint, isSecret = false, value, onChange, error
         <TextInput {...common} value={t('upload.chosen', { name: chosen.name, size: chosen.size })} readOnly />
       )}
       <Group gap="xs">
-        <FileButton onChange={take} resetRef={resetRef} accept=".pem,.crt,.cer,.key,.jwk,.json,.txt,text/plain">
+        <FileButton onChange={load} resetRef={resetRef} accept=".pem,.crt,.cer,.key,.jwk,.json,.txt,text/plain">
           {(props) => (
             <Button {...props} variant="default" size="xs" leftSection={<Upload size={14} aria-hidden />}>
               {t('upload.file')}

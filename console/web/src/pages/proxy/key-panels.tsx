@@ -5,7 +5,7 @@ import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { showProxy } from '../../../../wire/proxy.ts';
 import { CopyButton } from '../../parts/copy.tsx';
 import { Details } from '../../parts/details.tsx';
-import { EndBadge } from '../../parts/end-badge.tsx';
+import { ExpiryBadge } from '../../parts/expiry-badge.tsx';
 import { Fingerprint } from '../../parts/fingerprint.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
@@ -91,7 +91,7 @@ function KeyPanel({ kind, none, onUpload, children }: KeyPanelProps) {
   );
 }
 
-function Use({ from }: { readonly from: string | null }) {
+function VersionState({ from }: { readonly from: string | null }) {
   const { t } = useTranslation('proxy');
   if (from === null) return <Badge tone="good">{t('keys.inUse')}</Badge>;
   return (
@@ -114,7 +114,7 @@ function PrivateKeyView({ public_key, ...key }: PrivateKey) {
           {t('keys.publicHalf')}
         </Text>
         <Group gap="xs">
-          <CopyButton value={public_key} what={t('keys.publicHalf')} />
+          <CopyButton value={public_key} label={t('keys.publicHalf')} />
           <DownloadButton
             text={public_key}
             fileName={`${key.fingerprint.slice(0, 12)}-public.pem`}
@@ -131,7 +131,7 @@ function KeyView({ fingerprint, bits, from, children }: Key & { readonly childre
   return (
     <Stack gap={6}>
       <Group gap="xs">
-        <Use from={from} />
+        <VersionState from={from} />
         <Text span size="sm" c="dimmed">
           RSA, {t('keys.bits', { bits })}
         </Text>
@@ -148,11 +148,11 @@ function CertificateView({ fingerprint, subject, expires_at, pem, from }: Certif
     <Stack gap={6}>
       <Group justify="space-between" gap="xs">
         <Group gap="xs">
-          <Use from={from} />
-          <EndBadge at={expires_at} />
+          <VersionState from={from} />
+          <ExpiryBadge expiresAt={expires_at} />
         </Group>
         <Group gap="xs">
-          <CopyButton value={pem} what={t('keys.certificate')} />
+          <CopyButton value={pem} label={t('keys.certificate')} />
           <DownloadButton text={pem} fileName={`${fingerprint.slice(0, 12)}.pem`} label={t('keys.download')} />
         </Group>
       </Group>

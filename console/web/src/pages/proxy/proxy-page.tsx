@@ -6,7 +6,7 @@ import { useChange, useRead } from '../../api/hooks.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { FormDialog, useDialog } from '../../parts/form-dialog.tsx';
-import { noteDone, useNoteApproval } from '../../parts/notices.tsx';
+import { notifySuccess, useNotifyApproval } from '../../parts/notifications.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { useCan, useTenant } from '../../session/tenant.ts';
 import { type Configuration, KeyPanels } from './key-panels.tsx';
@@ -19,7 +19,7 @@ const TITLES = {
   certificate: 'upload.titleCertificate',
 } as const;
 
-const keysOf = (kind: KeyKind, configuration: Configuration): readonly unknown[] => {
+const listKeys = (kind: KeyKind, configuration: Configuration): readonly unknown[] => {
   if (kind === 'processor') return configuration.processor_public_keys;
   return kind === 'merchant' ? configuration.merchant_private_keys : configuration.merchant_certificates;
 };
@@ -33,23 +33,23 @@ export function ProxyPage() {
       <PageHeader
         title={t('title')}
         description={t('description')}
-        actions={data !== undefined && isSetUp(data) ? <RemoveButton /> : undefined}
+        actions={data !== undefined && isConfigured(data) ? <RemoveButton /> : undefined}
       />
-      {data !== undefined && <Whole key={`${account}/${environment}`} configuration={data} />}
+      {data !== undefined && <ProxyContent key={`${account}/${environment}`} configuration={data} />}
       {data === undefined && (error === null ? <Skeletons /> : <ErrorAlert error={error} onRetry={refetch} />)}
     </>
   );
 }
 
-const isSetUp = ({ processor_public_keys, merchant_private_keys, settings }: Configuration): boolean =>
+const isConfigured = ({ processor_public_keys, merchant_private_keys, settings }: Configuration): boolean =>
   processor_public_keys.length > 0 || merchant_private_keys.length > 0 || settings.some(({ is_set }) => is_set);
 
-function Whole({ configuration }: { readonly configuration: Configuration }) {
+function ProxyContent({ configuration }: { readonly configuration: Configuration }) {
   const { t } = useTranslation('proxy');
   const { environment } = useTenant();
   const mayWrite = useCan()('proxy:write');
   const dialog = useDialog<KeyKind>();
-  const { about: kind } = dialog;
+  const { subject: kind } = dialog;
   return (
     <Stack gap="md">
       <KeyPanels configuration={configuration} onUpload={mayWrite ? dialog.open : undefined} />
@@ -63,7 +63,7 @@ function Whole({ configuration }: { readonly configuration: Configuration }) {
         size="lg"
       >
         {kind !== undefined && (
-          <UploadForm kind={kind} isReplacing={keysOf(kind, configuration).length > 0} onDone={dialog.close} />
+          <UploadForm kind={kind} isReplacing={listKeys(kind, configuration).length > 0} onDone={dialog.close} />
         )}
       </FormDialog>
     </Stack>
@@ -74,29 +74,29 @@ function RemoveButton() {
   const { t } = useTranslation('proxy');
   const { account, environment } = useTenant();
   const mayWrite = useCan()('proxy:write');
-  const noteApproval = useNoteApproval();
+  const noteApproval = useNotifyApproval();
   const change = useChange(removeProxy);
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   if (!mayWrite) return null;
   const remove = (): void =>
     change.mutate(
       { params: { account, environment } },
       {
         onSuccess: ({ approval }) => {
-          setAsking(false);
-          if (approval === null) noteDone(t('remove.done'));
+          setConfirming(false);
+          if (approval === null) notifySuccess(t('remove.done'));
           else noteApproval(approval);
         },
       },
     );
   return (
     <>
-      <Button variant="default" onClick={() => setAsking(true)}>
+      <Button variant="default" onClick={() => setConfirming(true)}>
         {t('remove.button')}
       </Button>
       <ConfirmDialog
-        opened={isAsking}
-        onClose={() => setAsking(false)}
+        opened={isConfirming}
+        onClose={() => setConfirming(false)}
         title={t('remove.title')}
         environment={environment}
         confirmLabel={t('remove.confirm')}
@@ -104,7 +104,7 @@ function RemoveButton() {
         isBusy={change.isPending}
         error={change.error}
         isDangerous
-        {...(environment === 'production' && { typed: t('remove.typed') })}
+        {...(environment === 'production' && { confirmText: t('remove.typed') })}
       >
         {t('remove.text')}
       </ConfirmDialog>

@@ -7,9 +7,9 @@ import { configureProxy } from '../../../../wire/proxy.ts';
 import { useChange } from '../../api/hooks.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { ErrorAlert, useErrorText } from '../../parts/error-alert.tsx';
-import { noteDone, useNoteApproval } from '../../parts/notices.tsx';
+import { notifySuccess, useNotifyApproval } from '../../parts/notifications.tsx';
 import { Panel } from '../../parts/panel.tsx';
-import { asSettings, type Changes, settingAtFault } from '../../parts/setting-changes.ts';
+import { type Changes, findFaultySetting, toSettings } from '../../parts/setting-changes.ts';
 import { SettingField } from '../../parts/setting-field.tsx';
 import { useCan, useTenant } from '../../session/tenant.ts';
 import type { Configuration } from './key-panels.tsx';
@@ -17,16 +17,16 @@ import type { Configuration } from './key-panels.tsx';
 type Setting = Configuration['settings'][number];
 
 /** The proxy sends a password with a user name only. */
-function isPasswordIdle(settings: readonly Setting[], changes: Changes): boolean {
-  const willBe = (wanted: string): boolean =>
+function isPasswordUnused(settings: readonly Setting[], changes: Changes): boolean {
+  const willBeSet = (setting: string): boolean =>
     settings.some(
-      ({ name, is_set }) => name === wanted && (changes[name] === undefined ? is_set : changes[name] !== ''),
+      ({ name, is_set }) => name === setting && (changes[name] === undefined ? is_set : changes[name] !== ''),
     );
-  return willBe('wssec.password') && !willBe('wssec.username');
+  return willBeSet('wssec.password') && !willBeSet('wssec.username');
 }
 
 /** By their beginning, in the order of the service. */
-function grouped(settings: readonly Setting[]): readonly (readonly [string, readonly Setting[]])[] {
+function groupByPrefix(settings: readonly Setting[]): readonly (readonly [string, readonly Setting[]])[] {
   const groupOf = ({ name }: Setting): string => name.split('.')[0] ?? '';
   return [...new Set(settings.map(groupOf))].map(
     (group) => [group, settings.filter((setting) => groupOf(setting) === group)] as const,
@@ -48,11 +48,11 @@ export function SettingsPanel({ settings }: { readonly settings: readonly Settin
   const mayWrite = useCan()('proxy:write');
   const aboutText = useAboutText();
   const [changes, setChanges] = useState<Changes>({});
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const { save, isBusy, error, faultOf } = useSave(changes, () => setChanges({}));
   const count = Object.keys(changes).length;
   const submit = (): void => {
-    if (environment === 'production') setAsking(true);
+    if (environment === 'production') setConfirming(true);
     else save(() => undefined);
   };
   return (
@@ -64,7 +64,7 @@ export function SettingsPanel({ settings }: { readonly settings: readonly Settin
         }}
       >
         <Stack gap="lg">
-          {grouped(settings).map(([group, members]) => (
+          {groupByPrefix(settings).map(([group, members]) => (
             <Fieldset
               key={group}
               variant="unstyled"
@@ -90,7 +90,7 @@ export function SettingsPanel({ settings }: { readonly settings: readonly Settin
               </SimpleGrid>
             </Fieldset>
           ))}
-          {isPasswordIdle(settings, changes) && (
+          {isPasswordUnused(settings, changes) && (
             <Alert color="yellow" role="status" icon={<TriangleAlert size={18} aria-hidden />}>
               {t('settings.noUsername')}
             </Alert>
@@ -100,12 +100,12 @@ export function SettingsPanel({ settings }: { readonly settings: readonly Settin
         </Stack>
       </form>
       <ConfirmDialog
-        opened={isAsking}
-        onClose={() => setAsking(false)}
+        opened={isConfirming}
+        onClose={() => setConfirming(false)}
         title={t('settings.save')}
         environment={environment}
         confirmLabel={t('settings.save')}
-        onConfirm={() => save(() => setAsking(false))}
+        onConfirm={() => save(() => setConfirming(false))}
         isBusy={isBusy}
       >
         {Object.keys(changes).map((name) => (
@@ -150,29 +150,29 @@ function Buttons({
 function useSave(changes: Changes, onSaved: () => void) {
   const { t } = useTranslation('proxy');
   const { account, environment } = useTenant();
-  const noteApproval = useNoteApproval();
+  const noteApproval = useNotifyApproval();
   const textOf = useErrorText();
   const change = useChange(configureProxy);
-  const settings = asSettings(changes);
+  const settings = toSettings(changes);
   const save = (onEnd: () => void): void =>
     change.mutate(
       { params: { account, environment }, body: { settings } },
       {
         onSettled: onEnd,
         onSuccess: ({ approval }) => {
-          if (approval === null) noteDone(t('settings.saved'));
+          if (approval === null) notifySuccess(t('settings.saved'));
           else noteApproval(approval);
           onSaved();
         },
       },
     );
   const { error } = change;
-  const atFault = settingAtFault(error?.field, change.variables?.body?.settings ?? []);
-  const isShownAtField = atFault !== undefined && Object.hasOwn(changes, atFault);
+  const atFault = findFaultySetting(error?.field, change.variables?.body?.settings ?? []);
+  const isAtField = atFault !== undefined && Object.hasOwn(changes, atFault);
   return {
     save,
     isBusy: change.isPending,
-    error: isShownAtField ? null : error,
-    faultOf: (name: string) => (error !== null && isShownAtField && name === atFault ? textOf(error) : undefined),
+    error: isAtField ? null : error,
+    faultOf: (name: string) => (error !== null && isAtField && name === atFault ? textOf(error) : undefined),
   };
 }

@@ -5,18 +5,18 @@ import { configureProxy } from '../../../../wire/proxy.ts';
 import { useChange } from '../../api/hooks.ts';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { DialogForm } from '../../parts/form-dialog.tsx';
-import { noteDone, useNoteApproval } from '../../parts/notices.tsx';
+import { notifySuccess, useNotifyApproval } from '../../parts/notifications.tsx';
 import { PasswordField } from '../../parts/password-field.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { KeyInput } from './key-input.tsx';
 
-export const KINDS = ['processor', 'merchant', 'certificate'] as const;
-export type KeyKind = (typeof KINDS)[number];
+export const KEY_KINDS = ['processor', 'merchant', 'certificate'] as const;
+export type KeyKind = (typeof KEY_KINDS)[number];
 
 /** Minutes until what is uploaded takes over. */
-const OVERLAPS = { now: 0, hour: 60, day: 1440, week: 10_080, month: 43_200 } as const;
-type Overlap = keyof typeof OVERLAPS;
-const OVERLAP_NAMES = Object.keys(OVERLAPS) as Overlap[];
+const OVERLAP_MINUTES = { now: 0, hour: 60, day: 1440, week: 10_080, month: 43_200 } as const;
+type Overlap = keyof typeof OVERLAP_MINUTES;
+const OVERLAP_NAMES = Object.keys(OVERLAP_MINUTES) as Overlap[];
 
 const FIELDS = {
   processor: 'processor_public_key',
@@ -38,31 +38,31 @@ interface UploadFormProps {
   readonly onDone: () => void;
 }
 
-const bodyOf = (kind: KeyKind, { file, passphrase, certificate, overlap }: Values, isReplacing: boolean) => ({
+const toBody = (kind: KeyKind, { file, passphrase, certificate, overlap }: Values, isReplacing: boolean) => ({
   [FIELDS[kind]]: file,
   ...(kind === 'merchant' && passphrase !== '' && { passphrase }),
   ...(kind === 'merchant' && certificate.trim() !== '' && { merchant_certificate: certificate }),
-  ...(isReplacing && { overlap_minutes: OVERLAPS[overlap] }),
+  ...(isReplacing && { overlap_minutes: OVERLAP_MINUTES[overlap] }),
 });
 
 export function UploadForm({ kind, isReplacing, onDone }: UploadFormProps) {
   const { t } = useTranslation('proxy');
   const { account, environment } = useTenant();
-  const noteApproval = useNoteApproval();
+  const noteApproval = useNotifyApproval();
   const change = useChange(configureProxy);
   const form = useForm<Values>({
     initialValues: { file: '', passphrase: '', certificate: '', overlap: 'now' },
     validate: { file: (text) => (text.trim() === '' ? t('upload.needed') : null) },
   });
   const secondFile = kind === 'merchant' ? { merchant_certificate: 'certificate' } : {};
-  const faults = useFieldErrors(form, { ...secondFile, [FIELDS[kind]]: 'file', overlap_minutes: 'overlap' });
+  const fieldErrors = useFieldErrors(form, { ...secondFile, [FIELDS[kind]]: 'file', overlap_minutes: 'overlap' });
   const send = (values: Values): void =>
     change.mutate(
-      { params: { account, environment }, body: bodyOf(kind, values, isReplacing) },
+      { params: { account, environment }, body: toBody(kind, values, isReplacing) },
       {
-        onError: faults.onError,
+        onError: fieldErrors.onError,
         onSuccess: ({ approval }) => {
-          if (approval === null) noteDone(t('upload.saved'));
+          if (approval === null) notifySuccess(t('upload.saved'));
           else noteApproval(approval);
           onDone();
         },
@@ -74,7 +74,7 @@ export function UploadForm({ kind, isReplacing, onDone }: UploadFormProps) {
       onCancel={onDone}
       label={t('upload.save')}
       isBusy={change.isPending}
-      error={faults.rest}
+      error={fieldErrors.rest}
     >
       <KeyInput
         label={t(`keys.${kind}`)}

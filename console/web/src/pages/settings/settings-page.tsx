@@ -7,30 +7,30 @@ import { setDualControl } from '../../../../wire/approvals.ts';
 import { showTeam } from '../../../../wire/team.ts';
 import { useChange, useRead } from '../../api/hooks.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
-import { noteDone, useNoteApproval } from '../../parts/notices.tsx';
+import { notifySuccess, useNotifyApproval } from '../../parts/notifications.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
-import { useVisit } from '../../session/session.tsx';
+import { useSessionControls } from '../../session/session.tsx';
 import { useCan, useMembership } from '../../session/tenant.ts';
 
-const COVERED = ['keys', 'payments', 'proxy', 'tokens', 'team', 'operator', 'settings'] as const;
+const COVERED_CHANGES = ['keys', 'payments', 'proxy', 'tokens', 'team', 'operator', 'settings'] as const;
 
 export function SettingsPage() {
   const { t } = useTranslation('settings');
   return (
     <>
       <PageHeader title={t('title')} description={t('description')} />
-      <ByTwoPanel />
+      <DualControlPanel />
     </>
   );
 }
 
-function ByTwoPanel() {
+function DualControlPanel() {
   const { t } = useTranslation('settings');
   const { dual_control: isOn } = useMembership();
   const mayChange = useCan()('account:settings');
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   return (
     <Panel
       title={t('byTwo.title')}
@@ -42,7 +42,7 @@ function ByTwoPanel() {
           {t('byTwo.covers')}
         </Text>
         <List size="sm" spacing={2}>
-          {COVERED.map((each) => (
+          {COVERED_CHANGES.map((each) => (
             <List.Item key={each}>{t(`byTwo.list.${each}`)}</List.Item>
           ))}
         </List>
@@ -52,23 +52,23 @@ function ByTwoPanel() {
       </Text>
       {mayChange ? (
         <Group gap="md">
-          <Button variant={isOn ? 'default' : 'filled'} onClick={() => setAsking(true)}>
+          <Button variant={isOn ? 'default' : 'filled'} onClick={() => setConfirming(true)}>
             {isOn ? t('byTwo.turnOff') : t('byTwo.turnOn')}
           </Button>
-          {!isOn && <NeedsTwo />}
+          {!isOn && <SecondPersonHint />}
         </Group>
       ) : (
         <Text size="sm" c="dimmed">
           {t('byTwo.ownerOnly')}
         </Text>
       )}
-      <ByTwoDialog isOn={isOn} opened={isAsking} onClose={() => setAsking(false)} />
+      <DualControlDialog isOn={isOn} opened={isConfirming} onClose={() => setConfirming(false)} />
     </Panel>
   );
 }
 
 /** While the service would refuse it. */
-function NeedsTwo() {
+function SecondPersonHint() {
   const { t } = useTranslation('settings');
   const { account } = useMembership();
   const { data } = useRead(showTeam, { params: { account } });
@@ -83,17 +83,17 @@ function NeedsTwo() {
   );
 }
 
-interface ByTwoDialogProps {
+interface DualControlDialogProps {
   readonly isOn: boolean;
   readonly opened: boolean;
   readonly onClose: () => void;
 }
 
-function ByTwoDialog({ isOn, opened, onClose }: ByTwoDialogProps) {
+function DualControlDialog({ isOn, opened, onClose }: DualControlDialogProps) {
   const { t } = useTranslation('settings');
   const { account } = useMembership();
-  const { refresh } = useVisit();
-  const noteApproval = useNoteApproval();
+  const { refresh } = useSessionControls();
+  const noteApproval = useNotifyApproval();
   const change = useChange(setDualControl);
   const confirm = (): void =>
     change.mutate(
@@ -102,7 +102,7 @@ function ByTwoDialog({ isOn, opened, onClose }: ByTwoDialogProps) {
         onSuccess: ({ approval, result }) => {
           onClose();
           if (approval !== null) noteApproval(approval);
-          if (result !== null) noteDone(result.dual_control ? t('byTwo.doneOn') : t('byTwo.doneOff'));
+          if (result !== null) notifySuccess(result.dual_control ? t('byTwo.doneOn') : t('byTwo.doneOff'));
           refresh();
         },
       },

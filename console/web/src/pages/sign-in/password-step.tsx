@@ -8,40 +8,40 @@ import { call, setCsrfToken } from '../../api/call.ts';
 import { useOnce } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { PasswordField } from '../../parts/password-field.tsx';
-import { askForPasskey, canUsePasskeys } from '../../session/passkey.ts';
-import { type Session, useVisit } from '../../session/session.tsx';
+import { authenticateWithPasskey, canUsePasskeys } from '../../session/passkey.ts';
+import { type Session, useSessionControls } from '../../session/session.tsx';
 import type { Methods } from './second-step.tsx';
 
-export function PasswordStep({ onGiven }: { readonly onGiven: (methods: Methods) => void }) {
+export function PasswordStep({ onAccepted }: { readonly onAccepted: (methods: Methods) => void }) {
   const { t } = useTranslation('signIn');
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
-  const give = useOnce<ValueOf<typeof signIn.data>>({
+  const submitPassword = useOnce<ValueOf<typeof signIn.data>>({
     mutationFn: () => call(signIn, { body: { email: email.trim(), password } }),
     onSuccess: ({ methods, csrf_token }) => {
       setCsrfToken(csrf_token);
-      onGiven(methods);
+      onAccepted(methods);
     },
   });
-  const { adopt } = useVisit();
+  const { setSession } = useSessionControls();
   const byPasskey = useOnce<Session>({
     mutationFn: async () => {
-      const begun = await call(beginPasskeyOnly);
-      return call(signInByPasskeyOnly, { body: { credential: await askForPasskey(begun.options) } });
+      const ceremony = await call(beginPasskeyOnly);
+      return call(signInByPasskeyOnly, { body: { credential: await authenticateWithPasskey(ceremony.options) } });
     },
-    onSuccess: adopt,
+    onSuccess: setSession,
   });
-  const error = give.error ?? (byPasskey.error?.code === 'cancelled' ? null : byPasskey.error);
+  const error = submitPassword.error ?? (byPasskey.error?.code === 'cancelled' ? null : byPasskey.error);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     byPasskey.reset();
-    give.mutate();
+    submitPassword.mutate();
   };
   return (
     <form onSubmit={submit}>
       <Stack gap="md">
         {error && <ErrorAlert error={error} isFocused />}
-        {give.error?.code === 'sign_in_refused' && (
+        {submitPassword.error?.code === 'sign_in_refused' && (
           <Text size="sm" c="dimmed">
             {t('locks')}
           </Text>
@@ -70,7 +70,7 @@ export function PasswordStep({ onGiven }: { readonly onGiven: (methods: Methods)
           value={password}
           onChange={(event) => setPassword(event.currentTarget.value)}
         />
-        <Button type="submit" size="md" mt={4} loading={give.isPending} disabled={byPasskey.isPending}>
+        <Button type="submit" size="md" mt={4} loading={submitPassword.isPending} disabled={byPasskey.isPending}>
           {t('goOn')}
         </Button>
         {canUsePasskeys() && (
@@ -81,9 +81,9 @@ export function PasswordStep({ onGiven }: { readonly onGiven: (methods: Methods)
               size="md"
               leftSection={<KeyRound size={18} aria-hidden />}
               loading={byPasskey.isPending}
-              disabled={give.isPending}
+              disabled={submitPassword.isPending}
               onClick={() => {
-                give.reset();
+                submitPassword.reset();
                 byPasskey.mutate();
               }}
             >

@@ -3,9 +3,9 @@ import { useTranslation } from 'react-i18next';
 import { beginPasskeySignIn, signInByCode, signInByPasskey } from '../../../../wire/session.ts';
 import { type CallError, call } from '../../api/call.ts';
 import { useOnce } from '../../api/hooks.ts';
-import { askForPasskey } from '../../session/passkey.ts';
+import { authenticateWithPasskey } from '../../session/passkey.ts';
 import { SecondFactor } from '../../session/second-factor.tsx';
-import { type Session, useVisit } from '../../session/session.tsx';
+import { type Session, useSessionControls } from '../../session/session.tsx';
 import { endOwnSession } from '../../session/sign-out.ts';
 
 export type Methods = readonly ('totp' | 'passkey' | 'recovery')[];
@@ -17,13 +17,13 @@ interface SecondStepProps {
 
 export function SecondStep({ methods, onBack }: SecondStepProps) {
   const { t } = useTranslation('signIn');
-  const { adopt, forget } = useVisit();
+  const { setSession, clearSession } = useSessionControls();
   const goBack = (): void => {
     onBack();
-    forget();
+    clearSession();
   };
   const options = {
-    onSuccess: adopt,
+    onSuccess: setSession,
     // The first step is over too: it has to be done again.
     onError: ({ code }: CallError) => code === 'not_signed_in' && goBack(),
   };
@@ -33,8 +33,8 @@ export function SecondStep({ methods, onBack }: SecondStepProps) {
   });
   const byPasskey = useOnce<Session>({
     mutationFn: async () => {
-      const begun = await call(beginPasskeySignIn);
-      return call(signInByPasskey, { body: { credential: await askForPasskey(begun.options) } });
+      const ceremony = await call(beginPasskeySignIn);
+      return call(signInByPasskey, { body: { credential: await authenticateWithPasskey(ceremony.options) } });
     },
     ...options,
   });

@@ -5,14 +5,14 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation, useNavigate } from 'react-router';
 import { Unreachable } from '../../parts/unreachable.tsx';
-import { useVisit } from '../../session/session.tsx';
-import { Waiting } from '../../session/signed-in.tsx';
+import { LoadingScreen } from '../../session/require-sign-in.tsx';
+import { useSessionControls } from '../../session/session.tsx';
 import { TwoColumns } from '../../shell/two-columns.tsx';
 import { PasswordStep } from './password-step.tsx';
 import { type Methods, SecondStep } from './second-step.tsx';
 
 /** Where somebody wanted to go; only ever within the console. */
-function backOf(state: unknown): string {
+function parseReturnPath(state: unknown): string {
   const back = (state as { back?: unknown } | null)?.back;
   if (typeof back !== 'string' || !back.startsWith('/')) return '/';
   const url = URL.parse(back, window.location.origin);
@@ -21,22 +21,22 @@ function backOf(state: unknown): string {
 
 export function SignInPage() {
   const { t } = useTranslation('signIn');
-  const { visit, error, refresh, hasEnded } = useVisit();
+  const { visit, error, refresh, hasEnded } = useSessionControls();
   const navigate = useNavigate();
   const { state } = useLocation();
-  const [given, setGiven] = useState<Methods>();
+  const [methodsAfterPassword, setMethodsAfterPassword] = useState<Methods>();
   const isSignedIn = visit?.stage === 'signed-in';
   useEffect(() => {
-    if (isSignedIn) void navigate(backOf(state), { replace: true });
+    if (isSignedIn) void navigate(parseReturnPath(state), { replace: true });
   }, [isSignedIn, navigate, state]);
 
   // What was said to the one before is not for the next.
   useEffect(() => notifications.clean(), []);
 
-  if (visit === undefined) return error ? <Unreachable error={error} onRetry={refresh} /> : <Waiting />;
-  if (isSignedIn) return <Waiting />;
+  if (visit === undefined) return error ? <Unreachable error={error} onRetry={refresh} /> : <LoadingScreen />;
+  if (isSignedIn) return <LoadingScreen />;
   // Reloaded between the two steps, the service still knows the first.
-  const methods = given ?? (visit.stage === 'password-given' ? visit.methods : undefined);
+  const methods = methodsAfterPassword ?? (visit.stage === 'password-given' ? visit.methods : undefined);
   if (methods === undefined) {
     return (
       <TwoColumns title={t('title')} hint={hasEnded ? undefined : t('hint')}>
@@ -46,14 +46,14 @@ export function SignInPage() {
               {t('ended')}
             </Alert>
           )}
-          <PasswordStep onGiven={setGiven} />
+          <PasswordStep onAccepted={setMethodsAfterPassword} />
         </Stack>
       </TwoColumns>
     );
   }
   return (
     <TwoColumns title={t('second')} hint={t('secondHint')}>
-      <SecondStep methods={methods} onBack={() => setGiven(undefined)} />
+      <SecondStep methods={methods} onBack={() => setMethodsAfterPassword(undefined)} />
     </TwoColumns>
   );
 }

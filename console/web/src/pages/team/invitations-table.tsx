@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { noteDone } from '../../parts/notices.tsx';
+import { notifySuccess } from '../../parts/notifications.tsx';
 import { Time } from '../../parts/time.tsx';
 import type { Invitation, PlainChange } from './team-calls.ts';
 
@@ -14,13 +14,13 @@ interface InvitationsTableProps {
 
 export function InvitationsTable({ invitations, withdraw }: InvitationsTableProps) {
   const { t } = useTranslation('team');
-  const [asked, setAsked] = useState<Invitation>();
-  const [isAsking, setAsking] = useState(false);
-  const nameOf = ({ person, email }: Invitation): string => person ?? email ?? t('anybody');
-  const ask = (invitation: Invitation): void => {
+  const [selected, setSelected] = useState<Invitation>();
+  const [isConfirming, setConfirming] = useState(false);
+  const recipient = ({ person, email }: Invitation): string => person ?? email ?? t('anybody');
+  const openDialog = (invitation: Invitation): void => {
     withdraw?.reset();
-    setAsked(invitation);
-    setAsking(true);
+    setSelected(invitation);
+    setConfirming(true);
   };
   const columns: readonly Column<Invitation>[] = [
     {
@@ -29,7 +29,7 @@ export function InvitationsTable({ invitations, withdraw }: InvitationsTableProp
       cell: (invitation) => (
         <Stack gap={0} miw={0}>
           <Text span size="sm" fw={500}>
-            {nameOf(invitation)}
+            {recipient(invitation)}
           </Text>
           {invitation.person !== null && (
             <Text span size="xs" c="dimmed">
@@ -42,14 +42,14 @@ export function InvitationsTable({ invitations, withdraw }: InvitationsTableProp
     {
       name: 'role',
       header: t('columns.role'),
-      from: 'sm',
+      visibleFrom: 'sm',
       cell: ({ role }) => (role === null ? t('newWayIn') : t(`role.${role}`)),
     },
-    { name: 'by', header: t('columns.by'), from: 'md', cell: ({ invited_by }) => invited_by },
+    { name: 'by', header: t('columns.by'), visibleFrom: 'md', cell: ({ invited_by }) => invited_by },
     {
       name: 'expires',
       header: t('columns.expires'),
-      from: 'sm',
+      visibleFrom: 'sm',
       cell: ({ expires_at }) => <Time value={expires_at} />,
     },
     {
@@ -62,8 +62,8 @@ export function InvitationsTable({ invitations, withdraw }: InvitationsTableProp
           <Button
             variant="default"
             size="xs"
-            aria-label={t('withdraw.label', { email: nameOf(invitation) })}
-            onClick={() => ask(invitation)}
+            aria-label={t('withdraw.label', { email: recipient(invitation) })}
+            onClick={() => openDialog(invitation)}
           >
             {t('withdraw.button')}
           </Button>
@@ -71,8 +71,8 @@ export function InvitationsTable({ invitations, withdraw }: InvitationsTableProp
     },
   ];
   const done = (): void => {
-    setAsking(false);
-    noteDone(t('withdraw.done'));
+    setConfirming(false);
+    notifySuccess(t('withdraw.done'));
   };
   return (
     <>
@@ -88,16 +88,16 @@ export function InvitationsTable({ invitations, withdraw }: InvitationsTableProp
         }
       />
       <ConfirmDialog
-        opened={isAsking}
-        onClose={() => setAsking(false)}
+        opened={isConfirming}
+        onClose={() => setConfirming(false)}
         title={t('withdraw.title')}
         confirmLabel={t('withdraw.confirm')}
-        onConfirm={() => asked !== undefined && withdraw?.send(asked.id, done)}
+        onConfirm={() => selected !== undefined && withdraw?.send(selected.id, done)}
         isBusy={withdraw?.isBusy ?? false}
         error={withdraw?.error ?? null}
         isDangerous
       >
-        {asked !== undefined && <strong>{nameOf(asked)}</strong>} {t('withdraw.text')}
+        {selected !== undefined && <strong>{recipient(selected)}</strong>} {t('withdraw.text')}
       </ConfirmDialog>
     </>
   );

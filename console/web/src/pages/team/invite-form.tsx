@@ -4,33 +4,33 @@ import { useTranslation } from 'react-i18next';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { DialogForm } from '../../parts/form-dialog.tsx';
-import type { PersonalLink } from './links.tsx';
+import type { PersonalLink } from './link-dialog.tsx';
 import { type AccountRole, RoleChoice } from './role-choice.tsx';
-import type { TeamChange } from './team-calls.ts';
+import type { LinkChange } from './team-calls.ts';
 
 interface InviteFormProps {
-  readonly invite: TeamChange<{ email: string; role: AccountRole }>;
+  readonly invite: LinkChange<{ email: string; role: AccountRole }>;
   /** Undefined: operators have one role. */
   readonly firstRole: AccountRole | undefined;
   readonly onLink: (link: PersonalLink) => void;
   readonly onCancel: () => void;
 }
 
-const EMAIL = /^[^\s@]+@[^\s@]+$/;
+const EMAIL_PATTERN = /^[^\s@]+@[^\s@]+$/;
 
 export function InviteForm({ invite, firstRole, onLink, onCancel }: InviteFormProps) {
   const { t } = useTranslation('team');
   const form = useForm<{ email: string; role: AccountRole }>({
     initialValues: { email: '', role: firstRole ?? 'developer' },
-    validate: { email: (text) => (EMAIL.test(text.trim()) ? null : t('invite.emailForm')) },
+    validate: { email: (text) => (EMAIL_PATTERN.test(text.trim()) ? null : t('invite.emailForm')) },
   });
-  const faults = useFieldErrors(form);
+  const fieldErrors = useFieldErrors(form);
   const send = ({ email, role }: { email: string; role: AccountRole }): void =>
     invite.send(
       { email: email.trim(), role },
       {
-        onError: faults.onError,
-        onWaiting: onCancel,
+        onError: fieldErrors.onError,
+        onApprovalPending: onCancel,
         onLink: (link) => onLink({ ...link, text: t('link.inviteText', { email: email.trim() }) }),
       },
     );
@@ -40,7 +40,7 @@ export function InviteForm({ invite, firstRole, onLink, onCancel }: InviteFormPr
       onCancel={onCancel}
       label={t('invite.send')}
       isBusy={invite.isBusy}
-      error={faults.rest}
+      error={fieldErrors.rest}
     >
       <Text size="sm">{t('invite.text')}</Text>
       <TextInput

@@ -6,7 +6,7 @@ import type { CallError } from '../../api/call.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
-import { Time, timeText } from '../../parts/time.tsx';
+import { formatTime, Time } from '../../parts/time.tsx';
 import type { Person } from './team-calls.ts';
 
 export type PersonAction = 'change' | 'reset' | 'remove';
@@ -23,20 +23,20 @@ interface PeopleTableProps {
 
 export function PeopleTable({ people, isInvited, error, onRetry, actionsFor, onAction }: PeopleTableProps) {
   const { t } = useTranslation('team');
-  const { t: operator } = useTranslation('operator');
+  const { t: operatorText } = useTranslation('operator');
   const columns: readonly Column<Person>[] = [
-    { name: 'person', header: t('columns.person'), cell: (person) => <Who {...person} /> },
-    { name: 'role', header: t('columns.role'), from: 'sm', cell: ({ role }) => t(`role.${role}`) },
+    { name: 'person', header: t('columns.person'), cell: (person) => <PersonCell {...person} /> },
+    { name: 'role', header: t('columns.role'), visibleFrom: 'sm', cell: ({ role }) => t(`role.${role}`) },
     {
       name: 'seen',
       header: t('columns.seen'),
-      from: 'sm',
+      visibleFrom: 'sm',
       cell: ({ last_seen_at }) => <Time value={last_seen_at} none={t('noSession')} />,
     },
     {
       name: 'joined',
       header: t('columns.joined'),
-      from: 'md',
+      visibleFrom: 'md',
       cell: ({ joined_at }) => <Time value={joined_at} isDay />,
     },
     {
@@ -57,17 +57,17 @@ export function PeopleTable({ people, isInvited, error, onRetry, actionsFor, onA
       onRetry={onRetry}
       skeletonRows={3}
       empty={
-        <EmptyState icon={Users} order={3} title={operator('account.noPeopleTitle')}>
-          {isInvited ? operator('account.noPeopleInvited') : operator('account.noPeopleText')}
+        <EmptyState icon={Users} order={3} title={operatorText('account.noPeopleTitle')}>
+          {isInvited ? operatorText('account.noPeopleInvited') : operatorText('account.noPeopleText')}
         </EmptyState>
       }
     />
   );
 }
 
-function Who({ name, email, is_you, sign_in, locked_until }: Person) {
+function PersonCell({ name, email, is_you, sign_in, locked_until }: Person) {
   const { t, i18n } = useTranslation('team');
-  const until = locked_until === null ? '' : timeText(locked_until, i18n.language, true);
+  const until = locked_until === null ? '' : formatTime(locked_until, i18n.language, true);
   return (
     <Stack gap={0} miw={0}>
       <Group gap={8}>
@@ -84,7 +84,7 @@ function Who({ name, email, is_you, sign_in, locked_until }: Person) {
   );
 }
 
-const WORDS = { change: 'change.button', reset: 'reset.button', remove: 'remove.button' } as const;
+const ACTION_TEXTS = { change: 'change.button', reset: 'reset.button', remove: 'remove.button' } as const;
 
 function Actions({
   person,
@@ -116,7 +116,7 @@ function Actions({
             }}
             {...(action === 'remove' && { c: 'var(--mantine-color-error)' })}
           >
-            {t(WORDS[action])}
+            {t(ACTION_TEXTS[action])}
           </Menu.Item>
         ))}
       </Menu.Dropdown>

@@ -4,8 +4,8 @@ import { ACCOUNT_ROLES } from '../../../../people/roles.ts';
 import type { CallError } from '../../api/call.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { DialogForm, FormDialog } from '../../parts/form-dialog.tsx';
-import { noteDone } from '../../parts/notices.tsx';
-import type { PersonalLink } from './links.tsx';
+import { notifySuccess } from '../../parts/notifications.tsx';
+import type { PersonalLink } from './link-dialog.tsx';
 import type { PersonAction } from './people-table.tsx';
 import { type AccountRole, RoleChoice } from './role-choice.tsx';
 import type { Person, TeamCalls } from './team-calls.ts';
@@ -28,16 +28,16 @@ export function PersonDialogs(props: PersonDialogsProps) {
   const isOpen = (each: PersonAction): boolean => opened && action === each;
   return (
     <>
-      {calls.changeRole && <ChangeRole {...about} opened={isOpen('change')} />}
-      {calls.remove && <Remove {...about} opened={isOpen('remove')} />}
-      {calls.reset && <Reset {...about} opened={isOpen('reset')} />}
+      {calls.changeRole && <ChangeRoleDialog {...about} opened={isOpen('change')} />}
+      {calls.remove && <RemoveDialog {...about} opened={isOpen('remove')} />}
+      {calls.reset && <ResetDialog {...about} opened={isOpen('reset')} />}
     </>
   );
 }
 
-type AboutPerson = PersonDialogsProps & { readonly person: Person };
+type PersonDialogProps = PersonDialogsProps & { readonly person: Person };
 
-function ChangeRole({ person, opened, onClose, calls }: AboutPerson) {
+function ChangeRoleDialog({ person, opened, onClose, calls }: PersonDialogProps) {
   const { t } = useTranslation('team');
   return (
     <FormDialog opened={opened} onClose={onClose} title={t('change.title', { name: person.name })}>
@@ -48,17 +48,17 @@ function ChangeRole({ person, opened, onClose, calls }: AboutPerson) {
 
 const roleOf = ({ role }: Person): AccountRole => ACCOUNT_ROLES.find((each) => each === role) ?? 'auditor';
 
-function RoleForm({ person, onClose, calls }: Pick<AboutPerson, 'person' | 'onClose' | 'calls'>) {
+function RoleForm({ person, onClose, calls }: Pick<PersonDialogProps, 'person' | 'onClose' | 'calls'>) {
   const { t } = useTranslation('team');
   const [role, setRole] = useState(() => roleOf(person));
   const { changeRole } = calls;
-  const sent = (isDone: boolean): void => {
+  const onSent = (isDone: boolean): void => {
     onClose();
-    if (isDone) noteDone(t('change.done'));
+    if (isDone) notifySuccess(t('change.done'));
   };
   return (
     <DialogForm
-      onSubmit={() => changeRole?.send({ person: person.id, role }, sent)}
+      onSubmit={() => changeRole?.send({ person: person.id, role }, onSent)}
       onCancel={onClose}
       label={t('change.save')}
       isBusy={changeRole?.isBusy ?? false}
@@ -69,12 +69,12 @@ function RoleForm({ person, onClose, calls }: Pick<AboutPerson, 'person' | 'onCl
   );
 }
 
-function Remove({ person, opened, onClose, calls: { remove, removeText } }: AboutPerson) {
+function RemoveDialog({ person, opened, onClose, calls: { remove, removeText } }: PersonDialogProps) {
   const { t } = useTranslation('team');
   const { name } = person;
   const done = (): void => {
     onClose();
-    noteDone(t('remove.done', { name }));
+    notifySuccess(t('remove.done', { name }));
   };
   return (
     <ConfirmDialog
@@ -92,7 +92,7 @@ function Remove({ person, opened, onClose, calls: { remove, removeText } }: Abou
   );
 }
 
-function Reset({ person, opened, onClose, onLink, calls: { reset } }: AboutPerson) {
+function ResetDialog({ person, opened, onClose, onLink, calls: { reset } }: PersonDialogProps) {
   const { t } = useTranslation('team');
   const [error, setError] = useState<CallError | null>(null);
   const { name } = person;
@@ -100,7 +100,7 @@ function Reset({ person, opened, onClose, onLink, calls: { reset } }: AboutPerso
     setError(null);
     onClose();
   };
-  const take = (link: Omit<PersonalLink, 'text'>): void => {
+  const onResetLink = (link: Omit<PersonalLink, 'text'>): void => {
     close();
     onLink({ ...link, text: t('link.resetText', { name }) });
   };
@@ -110,7 +110,7 @@ function Reset({ person, opened, onClose, onLink, calls: { reset } }: AboutPerso
       onClose={close}
       title={t('reset.title', { name })}
       confirmLabel={t('reset.confirm')}
-      onConfirm={() => reset?.send(person.id, { onLink: take, onWaiting: close, onError: setError })}
+      onConfirm={() => reset?.send(person.id, { onLink: onResetLink, onApprovalPending: close, onError: setError })}
       isBusy={reset?.isBusy ?? false}
       error={error}
     >

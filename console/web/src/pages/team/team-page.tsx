@@ -17,7 +17,7 @@ import { useCan, useMembership } from '../../session/tenant.ts';
 import type { AccountRole } from './role-choice.tsx';
 import type { TeamCalls } from './team-calls.ts';
 import { TeamView } from './team-view.tsx';
-import { useLinkByTwo, usePlainByTwo, usePlainCall } from './use-calls.ts';
+import { useApprovableLinkCall, useApprovablePlainCall, usePlainCall } from './use-calls.ts';
 
 export function TeamPage() {
   const { t } = useTranslation('team');
@@ -60,17 +60,20 @@ export function TeamPage() {
 }
 
 function useTeamCalls(account: string): TeamCalls {
-  const ofPerson = (person: string) => ({ params: { account, person } });
+  const toParams = (person: string) => ({ params: { account, person } });
   return {
     firstRole: 'developer',
     removeText: 'remove.text',
-    invite: useLinkByTwo(inviteToTeam, (body: { email: string; role: AccountRole }) => ({ params: { account }, body })),
+    invite: useApprovableLinkCall(inviteToTeam, (body: { email: string; role: AccountRole }) => ({
+      params: { account },
+      body,
+    })),
     withdraw: usePlainCall(revokeInvitation, (id: string) => ({ params: { account, id } })),
-    changeRole: usePlainByTwo(changeRole, ({ person, role }: { person: string; role: AccountRole }) => ({
-      ...ofPerson(person),
+    changeRole: useApprovablePlainCall(changeRole, ({ person, role }: { person: string; role: AccountRole }) => ({
+      ...toParams(person),
       body: { role },
     })),
-    remove: usePlainCall(removeFromTeam, ofPerson),
-    reset: useLinkByTwo(resetMember, ofPerson),
+    remove: usePlainCall(removeFromTeam, toParams),
+    reset: useApprovableLinkCall(resetMember, toParams),
   };
 }

@@ -6,7 +6,7 @@ import type { CallError } from '../../api/call.ts';
 import { FormDialog, useDialog } from '../../parts/form-dialog.tsx';
 import { InvitationsTable } from './invitations-table.tsx';
 import { InviteForm } from './invite-form.tsx';
-import { LinkDialog, type PersonalLink } from './links.tsx';
+import { LinkDialog, type PersonalLink } from './link-dialog.tsx';
 import { PeopleTable, type PersonAction } from './people-table.tsx';
 import { PersonDialogs } from './person-dialogs.tsx';
 import type { Person, Team, TeamCalls } from './team-calls.ts';
@@ -33,7 +33,7 @@ export function TeamView({ team, calls, isInviting, onInvited, order }: TeamView
     ...(calls.reset && may_reset && !is_you ? (['reset'] as const) : []),
     ...(calls.remove ? (['remove'] as const) : []),
   ];
-  const open = (action: PersonAction, person: Person): void => {
+  const openAction = (action: PersonAction, person: Person): void => {
     calls.changeRole?.reset();
     calls.remove?.reset();
     dialog.open({ action, person });
@@ -46,7 +46,7 @@ export function TeamView({ team, calls, isInviting, onInvited, order }: TeamView
         error={error}
         onRetry={refetch}
         actionsFor={actionsFor}
-        onAction={open}
+        onAction={openAction}
       />
       {data !== undefined && data.invitations.length > 0 && (
         <Stack gap="sm">
@@ -59,8 +59,8 @@ export function TeamView({ team, calls, isInviting, onInvited, order }: TeamView
       <PersonDialogs
         calls={calls}
         opened={dialog.opened}
-        action={dialog.about?.action}
-        person={dialog.about?.person}
+        action={dialog.subject?.action}
+        person={dialog.subject?.person}
         onClose={dialog.close}
         onLink={setLink}
       />
@@ -70,9 +70,9 @@ export function TeamView({ team, calls, isInviting, onInvited, order }: TeamView
             invite={calls.invite}
             firstRole={calls.firstRole}
             onCancel={onInvited}
-            onLink={(made) => {
+            onLink={(created) => {
               onInvited();
-              setLink(made);
+              setLink(created);
             }}
           />
         </FormDialog>

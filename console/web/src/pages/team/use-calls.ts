@@ -1,8 +1,8 @@
 import type { Definition } from '../../../../wire/definition.ts';
-import type { Args } from '../../api/call.ts';
+import type { CallArgs } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
-import { useNoteApproval } from '../../parts/notices.tsx';
-import type { PlainChange, TeamChange } from './team-calls.ts';
+import { useNotifyApproval } from '../../parts/notifications.tsx';
+import type { LinkChange, PlainChange } from './team-calls.ts';
 
 interface Link {
   readonly url: string;
@@ -10,51 +10,51 @@ interface Link {
 }
 
 /** The answer of a change that may have to wait for a second person. */
-interface ByTwo<Result> {
+interface ApprovableResponse<Result> {
   readonly approval: string | null;
   readonly result: Result | null;
 }
 
-export function useLinkCall<Body, About>(
+export function useLinkCall<Body, Input>(
   definition: Definition<Body, undefined, Link>,
-  argsOf: (about: About) => Args<Body, undefined>,
-): TeamChange<About> {
+  argsOf: (input: Input) => CallArgs<Body, undefined>,
+): LinkChange<Input> {
   const change = useChange(definition);
   return {
     isBusy: change.isPending,
-    send: (about, { onLink, onError }) => change.mutate(argsOf(about), { onSuccess: onLink, onError }),
+    send: (input, { onLink, onError }) => change.mutate(argsOf(input), { onSuccess: onLink, onError }),
   };
 }
 
-export function usePlainCall<Body, Data, About>(
+export function usePlainCall<Body, Data, Input>(
   definition: Definition<Body, undefined, Data>,
-  argsOf: (about: About) => Args<Body, undefined>,
-): PlainChange<About> {
+  argsOf: (input: Input) => CallArgs<Body, undefined>,
+): PlainChange<Input> {
   const { mutate, isPending, error, reset } = useChange(definition);
   return {
     isBusy: isPending,
     error,
     reset,
-    send: (about, onSent) => mutate(argsOf(about), { onSuccess: () => onSent(true) }),
+    send: (input, onSent) => mutate(argsOf(input), { onSuccess: () => onSent(true) }),
   };
 }
 
 /** As `useLinkCall`, where the change may take two people. */
-export function useLinkByTwo<Body, About>(
-  definition: Definition<Body, undefined, ByTwo<Link>>,
-  argsOf: (about: About) => Args<Body, undefined>,
-): TeamChange<About> {
+export function useApprovableLinkCall<Body, Input>(
+  definition: Definition<Body, undefined, ApprovableResponse<Link>>,
+  argsOf: (input: Input) => CallArgs<Body, undefined>,
+): LinkChange<Input> {
   const change = useChange(definition);
-  const noteApproval = useNoteApproval();
+  const noteApproval = useNotifyApproval();
   return {
     isBusy: change.isPending,
-    send: (about, { onLink, onWaiting, onError }) =>
-      change.mutate(argsOf(about), {
+    send: (input, { onLink, onApprovalPending, onError }) =>
+      change.mutate(argsOf(input), {
         onError,
         onSuccess: ({ approval, result }) => {
           if (result !== null) onLink(result);
           if (approval === null) return;
-          onWaiting();
+          onApprovalPending();
           noteApproval(approval);
         },
       }),
@@ -62,18 +62,18 @@ export function useLinkByTwo<Body, About>(
 }
 
 /** As `usePlainCall`, where the change may take two people. */
-export function usePlainByTwo<Body, Result, About>(
-  definition: Definition<Body, undefined, ByTwo<Result>>,
-  argsOf: (about: About) => Args<Body, undefined>,
-): PlainChange<About> {
+export function useApprovablePlainCall<Body, Result, Input>(
+  definition: Definition<Body, undefined, ApprovableResponse<Result>>,
+  argsOf: (input: Input) => CallArgs<Body, undefined>,
+): PlainChange<Input> {
   const { mutate, isPending, error, reset } = useChange(definition);
-  const noteApproval = useNoteApproval();
+  const noteApproval = useNotifyApproval();
   return {
     isBusy: isPending,
     error,
     reset,
-    send: (about, onSent) =>
-      mutate(argsOf(about), {
+    send: (input, onSent) =>
+      mutate(argsOf(input), {
         onSuccess: ({ approval }) => {
           onSent(approval === null);
           if (approval !== null) noteApproval(approval);

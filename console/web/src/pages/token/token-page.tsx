@@ -6,7 +6,7 @@ import { useChange, useRead } from '../../api/hooks.ts';
 import { Panel } from '../../parts/panel.tsx';
 import { RecordPage } from '../../parts/record-page.tsx';
 import { useCan, useTenant } from '../../session/tenant.ts';
-import { TokenFacts } from './token-facts.tsx';
+import { TokenDetails } from './token-details.tsx';
 
 export function TokenPage() {
   const { t } = useTranslation('tokens');
@@ -16,29 +16,29 @@ export function TokenPage() {
   const mayDelete = useCan()('tokens:delete');
   const change = useChange(deleteToken);
   // The card behind it is gone for good.
-  const typed = environment === 'production' ? token.slice(-4) : undefined;
+  const confirmText = environment === 'production' ? token.slice(-4) : undefined;
   return (
     <RecordPage
       title={t('detail.title')}
       list={{ to: `/a/${account}/${environment}/tokens`, label: t('detail.back') }}
-      reading={useRead(showToken, { params })}
+      query={useRead(showToken, { params })}
       gone={{ icon: SearchX, title: t('gone.title'), text: t('gone.text') }}
-      damaged={t('detail.damaged')}
+      alteredNotice={t('detail.damaged')}
       removal={
         mayDelete
           ? {
               id: token,
               change,
               send: (done) => change.mutate({ params }, { onSuccess: ({ approval }) => done(approval) }),
-              words: t('remove', { returnObjects: true }),
-              typed,
+              texts: t('remove', { returnObjects: true }),
+              confirmText,
             }
           : undefined
       }
     >
       {(row) => (
         <Panel title={t('detail.facts')}>
-          <TokenFacts row={row} />
+          <TokenDetails row={row} />
         </Panel>
       )}
     </RecordPage>

@@ -14,13 +14,13 @@ export type SearchFault = 'empty' | 'last_four' | 'bin' | 'card' | 'long';
 const isDigits = (by: SearchKind): boolean => by === 'last_four' || by === 'bin';
 
 /** Without the blanks that come along when digits are copied. */
-export const searchOf = (by: SearchKind, typed: string): Search => ({
+export const toSearch = (by: SearchKind, typed: string): Search => ({
   by,
   value: isDigits(by) ? typed.replace(/[\s-]/g, '') : typed.trim(),
 });
 
 /** Some tokens read as card numbers, and a tag may hold one that should not be there and has to be found. */
-export function faultOf({ by, value }: Search): SearchFault | undefined {
+export function findFault({ by, value }: Search): SearchFault | undefined {
   if (value === '') return 'empty';
   if (isDigits(by) && containsPan(value)) return 'card';
   if (by === 'last_four' && !/^\d{4}$/.test(value)) return 'last_four';

@@ -5,11 +5,11 @@ import classes from './tokens.module.css';
 interface TagsProps {
   readonly tags: readonly string[];
   /** How many are shown, cut to a line; all, and in full, when absent. */
-  readonly most?: number;
+  readonly max?: number;
 }
 
 /** What merchants have written on a token. */
-export function Tags({ tags, most }: TagsProps) {
+export function Tags({ tags, max }: TagsProps) {
   const { t } = useTranslation('tokens');
   if (tags.length === 0) {
     return (
@@ -18,11 +18,11 @@ export function Tags({ tags, most }: TagsProps) {
       </Text>
     );
   }
-  const hidden = tags.slice(most ?? tags.length);
+  const hidden = tags.slice(max ?? tags.length);
   return (
     <ul className={classes['tags']}>
-      {tags.slice(0, most).map((tag) => (
-        <li key={tag} className={classes['tag']} title={tag} data-whole={most === undefined || undefined}>
+      {tags.slice(0, max).map((tag) => (
+        <li key={tag} className={classes['tag']} title={tag} data-whole={max === undefined || undefined}>
           {tag}
         </li>
       ))}

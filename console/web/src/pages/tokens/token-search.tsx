@@ -5,14 +5,14 @@ import { useSearchParams } from 'react-router';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
 import { TOKEN_SEARCHES } from '../../../../wire/records.ts';
 import { FilterBar } from '../../parts/filter-bar.tsx';
-import { faultOf, type Search, type SearchFault, type SearchKind, searchOf } from './search.ts';
+import { findFault, type Search, type SearchFault, type SearchKind, toSearch } from './search.ts';
 import classes from './tokens.module.css';
 
 interface TokenSearchProps {
   readonly search: Search | undefined;
   readonly onSearch: (search: Search | undefined) => void;
   /** What the service did not like about the value. */
-  readonly refusal: string | undefined;
+  readonly serviceError: string | undefined;
 }
 
 /** Stands in the address, too, unlike the value, which may be a card number by mistake. */
@@ -29,18 +29,18 @@ function useKind(search: Search | undefined): [SearchKind, (by: SearchKind) => v
 }
 
 /** Kind and value; a mistake is told before anything is sent. */
-export function TokenSearch({ search, onSearch, refusal }: TokenSearchProps) {
+export function TokenSearch({ search, onSearch, serviceError }: TokenSearchProps) {
   const { t } = useTranslation('tokens');
   const [by, setBy] = useKind(search);
   const [typed, setTyped] = useState(search?.value ?? '');
   const [fault, setFault] = useState<SearchFault>();
   const apply = (): void => {
-    const wanted = searchOf(by, typed);
-    const found = faultOf(wanted);
+    const next = toSearch(by, typed);
+    const found = findFault(next);
     setFault(found);
-    if (found === undefined) onSearch(wanted);
+    if (found === undefined) onSearch(next);
   };
-  const said = fault === undefined ? refusal : t(`search.fault.${fault}`, { max: LIMITS.tagCharacters });
+  const message = fault === undefined ? serviceError : t(`search.fault.${fault}`, { max: LIMITS.tagCharacters });
   return (
     <>
       <FilterBar
@@ -67,8 +67,8 @@ export function TokenSearch({ search, onSearch, refusal }: TokenSearchProps) {
           placeholder={t(`search.hint.${by}`)}
           value={typed}
           onChange={(event) => setTyped(event.currentTarget.value)}
-          error={said !== undefined}
-          {...(said !== undefined && { 'aria-describedby': 'search-fault' })}
+          error={message !== undefined}
+          {...(message !== undefined && { 'aria-describedby': 'search-fault' })}
           inputMode={by === 'last_four' || by === 'bin' ? 'numeric' : 'text'}
           type="search"
           autoComplete="off"
@@ -76,7 +76,7 @@ export function TokenSearch({ search, onSearch, refusal }: TokenSearchProps) {
           spellCheck={false}
         />
       </FilterBar>
-      {said !== undefined && (
+      {message !== undefined && (
         <Text
           id="search-fault"
           role="alert"
@@ -84,7 +84,7 @@ export function TokenSearch({ search, onSearch, refusal }: TokenSearchProps) {
           c="var(--mantine-color-error)"
           className={classes['fault'] ?? ''}
         >
-          {said}
+          {message}
         </Text>
       )}
     </>

@@ -22,7 +22,7 @@ import { useSearch } from './use-search.ts';
 
 function useColumns(): readonly Column<TokenRow>[] {
   const { t } = useTranslation('tokens');
-  const foreign = (text: string | null) => (
+  const clipped = (text: string | null) => (
     <span className={classes['foreign']} title={text ?? undefined}>
       {text ?? '–'}
     </span>
@@ -38,12 +38,12 @@ function useColumns(): readonly Column<TokenRow>[] {
       header: t('list.card'),
       cell: ({ card, is_damaged }) => (is_damaged ? <StatusBadge status="damaged" /> : <TruncatedCard card={card} />),
     },
-    { name: 'name', header: t('list.name'), from: 'md', cell: ({ name }) => foreign(name) },
-    { name: 'tags', header: t('list.tags'), from: 'sm', cell: ({ tags }) => <Tags tags={tags} most={1} /> },
+    { name: 'name', header: t('list.name'), visibleFrom: 'md', cell: ({ name }) => clipped(name) },
+    { name: 'tags', header: t('list.tags'), visibleFrom: 'sm', cell: ({ tags }) => <Tags tags={tags} max={1} /> },
     {
       name: 'at',
       header: t('list.at'),
-      from: 'sm',
+      visibleFrom: 'sm',
       cell: ({ created_at, created_by }) => (
         <div className={classes['made']}>
           <Time value={created_at} />
@@ -66,7 +66,7 @@ export function TokensPage() {
     params: { account, environment },
     body: { ...search },
   });
-  const isRefused = error?.field === 'value' || error?.field === 'by';
+  const isInvalidSearch = error?.field === 'value' || error?.field === 'by';
   return (
     <>
       <PageHeader
@@ -82,9 +82,9 @@ export function TokensPage() {
         key={environment}
         search={search}
         onSearch={setSearch}
-        refusal={isRefused && error ? textOf(error) : undefined}
+        serviceError={isInvalidSearch && error ? textOf(error) : undefined}
       />
-      {!isRefused && (
+      {!isInvalidSearch && (
         <DataTable
           caption={t('list.caption')}
           columns={columns}
@@ -96,7 +96,7 @@ export function TokensPage() {
           next={next}
           empty={
             search === undefined ? (
-              <NoRecords icon={Coins} words={t('empty', { returnObjects: true })} />
+              <NoRecords icon={Coins} texts={t('empty', { returnObjects: true })} />
             ) : (
               <NothingFound />
             )

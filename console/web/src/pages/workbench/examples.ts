@@ -1,8 +1,8 @@
-import type { BodyOf } from './try.ts';
+import type { WorkbenchBody } from './workbench-run.ts';
 
 /** Payloads to begin with, as the guides have them. */
 
-export type Kind = BodyOf['kind'];
+export type Kind = WorkbenchBody['kind'];
 export const KINDS = ['jose', 'wssec', 'hash'] as const satisfies readonly Kind[];
 export const EXAMPLES = ['purchase', 'capture', 'minimal'] as const;
 export type ExampleName = (typeof EXAMPLES)[number];
@@ -41,27 +41,28 @@ const wssecCard = (source: string, cvv: string): string => `<compra xmlns="http:
   <total>12500.00</total>
 </compra>`;
 
-const ofToken = (token: string): string => `${token}:detokenize`;
-const ofCapture = (capture: string): string => `${capture}:transaction`;
+const tokenSource = (token: string): string => `${token}:detokenize`;
+const captureSource = (capture: string): string => `${capture}:transaction`;
 
 export const PAYLOADS: Readonly<Record<Kind, Readonly<Record<ExampleName, Example>>>> = {
   jose: {
-    purchase: ({ token }) => joseCard(ofToken(token), 'null'),
-    capture: ({ capture }) => joseCard(ofCapture(capture), `"{{${ofCapture(capture)} | extract:cvv}}"`),
-    minimal: ({ token }) => `{ "number": "{{${ofToken(token)}}}" }`,
+    purchase: ({ token }) => joseCard(tokenSource(token), 'null'),
+    capture: ({ capture }) => joseCard(captureSource(capture), `"{{${captureSource(capture)} | extract:cvv}}"`),
+    minimal: ({ token }) => `{ "number": "{{${tokenSource(token)}}}" }`,
   },
   wssec: {
-    purchase: ({ token }) => wssecCard(ofToken(token), ''),
+    purchase: ({ token }) => wssecCard(tokenSource(token), ''),
     capture: ({ capture }) =>
-      wssecCard(ofCapture(capture), `\n    <codigo>{{${ofCapture(capture)} | extract:cvv}}</codigo>`),
-    minimal: ({ token }) => `<card>{{${ofToken(token)}}}</card>`,
+      wssecCard(captureSource(capture), `\n    <codigo>{{${captureSource(capture)} | extract:cvv}}</codigo>`),
+    minimal: ({ token }) => `<card>{{${tokenSource(token)}}}</card>`,
   },
   hash: {
-    purchase: ({ token }) => `{"chd":{"holder":"{{${ofToken(token)} | extract:name}}",
- "number":"{{${ofToken(token)} | extract:card}}",
- "expiration":{"month":"{{${ofToken(token)} | extract:expiration | date:MM}}",
-  "year":"{{${ofToken(token)} | extract:expiration | date:YYYY}}"}}}`,
-    capture: ({ capture }) => `{{${ofCapture(capture)} | extract:card}};{{${ofCapture(capture)} | extract:cvv}}`,
-    minimal: ({ token }) => `{{${ofToken(token)}}}`,
+    purchase: ({ token }) => `{"chd":{"holder":"{{${tokenSource(token)} | extract:name}}",
+ "number":"{{${tokenSource(token)} | extract:card}}",
+ "expiration":{"month":"{{${tokenSource(token)} | extract:expiration | date:MM}}",
+  "year":"{{${tokenSource(token)} | extract:expiration | date:YYYY}}"}}}`,
+    capture: ({ capture }) =>
+      `{{${captureSource(capture)} | extract:card}};{{${captureSource(capture)} | extract:cvv}}`,
+    minimal: ({ token }) => `{{${tokenSource(token)}}}`,
   },
 };

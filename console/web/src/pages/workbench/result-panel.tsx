@@ -3,14 +3,14 @@ import { CircleCheck, CircleX } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { CodeBlock } from '../../parts/code-block.tsx';
-import { numberText } from '../../parts/number.ts';
+import { formatNumber } from '../../parts/number.ts';
 import { Panel } from '../../parts/panel.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
 import { useTenant } from '../../session/tenant.ts';
-import { faultPlace } from './fault-place.ts';
-import type { Outcome } from './try.ts';
+import { locateFault } from './fault-location.ts';
+import type { WorkbenchRun } from './workbench-run.ts';
 
-const GUIDED = [
+const EXPLAINED_CODES = [
   'invalid_placeholder',
   'unknown_token',
   'unknown_capture',
@@ -20,12 +20,12 @@ const GUIDED = [
   'access_denied',
   'invalid_field',
 ] as const;
-type Guided = (typeof GUIDED)[number];
+type ExplainedCode = (typeof EXPLAINED_CODES)[number];
 
-const isGuided = (code: string): code is Guided => (GUIDED as readonly string[]).includes(code);
+const isExplained = (code: string): code is ExplainedCode => (EXPLAINED_CODES as readonly string[]).includes(code);
 
 /** Indented, where it is JSON; else as it is. */
-function pretty(answer: string): string {
+function indentJson(answer: string): string {
   try {
     return JSON.stringify(JSON.parse(answer), null, 2);
   } catch {
@@ -34,7 +34,7 @@ function pretty(answer: string): string {
 }
 
 interface ResultPanelProps {
-  readonly outcome: Outcome | undefined;
+  readonly outcome: WorkbenchRun | undefined;
   /** As it was sent. */
   readonly payload: string;
 }
@@ -46,7 +46,9 @@ export function ResultPanel({ outcome, payload }: ResultPanelProps) {
       title={t('result')}
       actions={
         outcome && (
-          <Badge tone="quiet">{t('duration', { milliseconds: numberText(outcome.duration_ms, i18n.language) })}</Badge>
+          <Badge tone="quiet">
+            {t('duration', { milliseconds: formatNumber(outcome.duration_ms, i18n.language) })}
+          </Badge>
         )
       }
     >
@@ -57,8 +59,8 @@ export function ResultPanel({ outcome, payload }: ResultPanelProps) {
           </Text>
         ) : (
           <Stack gap="md">
-            <Verdict outcome={outcome} payload={payload} />
-            <CodeBlock label={t('answer')} code={pretty(outcome.answer)} maxHeight={420} />
+            <ResultAlert outcome={outcome} payload={payload} />
+            <CodeBlock label={t('answer')} code={indentJson(outcome.answer)} maxHeight={420} />
           </Stack>
         )}
       </div>
@@ -66,7 +68,13 @@ export function ResultPanel({ outcome, payload }: ResultPanelProps) {
   );
 }
 
-function Verdict({ outcome: { error, status }, payload }: { readonly outcome: Outcome; readonly payload: string }) {
+function ResultAlert({
+  outcome: { error, status },
+  payload,
+}: {
+  readonly outcome: WorkbenchRun;
+  readonly payload: string;
+}) {
   const { t } = useTranslation('workbench');
   const { account, environment } = useTenant();
   if (error === null) {
@@ -76,11 +84,11 @@ function Verdict({ outcome: { error, status }, payload }: { readonly outcome: Ou
       </Alert>
     );
   }
-  const { placeholder, pointer, line } = faultPlace(payload, error.description);
+  const { placeholder, pointer, line } = locateFault(payload, error.description);
   return (
     <Alert color="red" icon={<CircleX size={18} aria-hidden />} title={t('failed', { status })}>
       <Stack gap={8}>
-        <Text size="sm">{t(`guide.${isGuided(error.code) ? error.code : 'other'}`)}</Text>
+        <Text size="sm">{t(`guide.${isExplained(error.code) ? error.code : 'other'}`)}</Text>
         <Group gap={6}>
           {placeholder !== undefined && <Badge tone="bad">{t('placeholder', { number: placeholder })}</Badge>}
           {line !== undefined && <Badge tone="bad">{t('line', { line })}</Badge>}

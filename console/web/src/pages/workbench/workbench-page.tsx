@@ -13,7 +13,7 @@ import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { EXAMPLES, type ExampleName, KINDS, type Kind, PAYLOADS } from './examples.ts';
-import { faultPlace } from './fault-place.ts';
+import { locateFault } from './fault-location.ts';
 import { PayloadEditor } from './payload-editor.tsx';
 import { ResultPanel } from './result-panel.tsx';
 
@@ -54,7 +54,7 @@ function useRecords() {
   const captures = useRead(listCaptures, { params });
   const token = tokens.data?.tokens.find(({ is_damaged }) => !is_damaged)?.token;
   const capture = captures.data?.captures.find(({ card }) => card !== null)?.id;
-  return { token, capture, areRead: !tokens.isPending && !captures.isPending };
+  return { token, capture, areLoaded: !tokens.isPending && !captures.isPending };
 }
 
 function Workbench() {
@@ -71,10 +71,10 @@ function Workbench() {
   const { token = 'TOKEN', capture = 'CAPTURE' } = records;
   const payload = typed ?? PAYLOADS[kind][example]({ token, capture });
   /** The example names records that are still being read. */
-  const isIncomplete = typed === undefined && !records.areRead;
+  const isIncomplete = typed === undefined && !records.areLoaded;
   const sent = change.variables?.body?.payload ?? '';
   const error = change.data?.error ?? null;
-  const begin = (next: { kind?: Kind; example?: ExampleName }): void => {
+  const start = (next: { kind?: Kind; example?: ExampleName }): void => {
     setKind(next.kind ?? kind);
     setExample(next.example ?? example);
     setTyped(undefined);
@@ -91,13 +91,13 @@ function Workbench() {
     <Grid gap="md">
       <Grid.Col span={{ base: 12, lg: 7 }}>
         <Panel>
-          <Choices kind={kind} example={example} onChange={begin} hashType={hashType} onHashType={setHashType} />
+          <Choices kind={kind} example={example} onChange={start} hashType={hashType} onHashType={setHashType} />
           <RecordsNote {...records} />
           <PayloadEditor
             value={payload}
             onChange={setTyped}
             onRun={run}
-            faultLine={error !== null && sent === payload ? faultPlace(sent, error.description).line : undefined}
+            faultLine={error !== null && sent === payload ? locateFault(sent, error.description).line : undefined}
             error={fault && t(fault)}
           />
           <Group gap="sm">
@@ -113,7 +113,7 @@ function Workbench() {
                 variant="subtle"
                 color="gray"
                 leftSection={<RotateCcw size={14} aria-hidden />}
-                onClick={() => begin({})}
+                onClick={() => start({})}
               >
                 {t('reset')}
               </Button>
@@ -186,9 +186,9 @@ function Choices({ kind, example, onChange, hashType, onHashType }: ChoicesProps
 }
 
 /** Says what stands in the examples, or what is missing for them. */
-function RecordsNote({ token, capture, areRead }: ReturnType<typeof useRecords>) {
+function RecordsNote({ token, capture, areLoaded }: ReturnType<typeof useRecords>) {
   const { t } = useTranslation('workbench');
-  if (!areRead) return null;
+  if (!areLoaded) return null;
   return (
     <Text size="sm" c="dimmed">
       {token === undefined ? t('noToken') : t('newest')} {capture === undefined && t('noCapture')}

@@ -1,0 +1,56 @@
+import { Button, Group, Loader, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { showApproval } from '../../../../wire/approvals.ts';
+import type { CallError } from '../../api/call.ts';
+import { useRead } from '../../api/hooks.ts';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { useMembership } from '../../session/tenant.ts';
+import type { Approval } from './approvals-page.tsx';
+import { Summary } from './summary.tsx';
+
+interface SummaryState {
+  /** Every line; undefined until it is there. */
+  readonly lines: Approval['summary'] | undefined;
+  readonly error: CallError | null;
+  readonly retry: () => void;
+}
+
+/** Every line of what a change would do, of which a list tells the first. They never change. */
+export function useFullSummary(approval: Approval | undefined, isEnabled: boolean): SummaryState {
+  const { account } = useMembership();
+  const isTruncated = approval !== undefined && approval.more_lines > 0;
+  const params = { account, id: approval?.id ?? '' };
+  const { data, error, refetch } = useRead(showApproval, { params }, { enabled: isTruncated && isEnabled });
+  return { lines: isTruncated ? data?.approval.summary : approval?.summary, error, retry: () => void refetch() };
+}
+
+export function FullSummary({ lines, error, retry }: SummaryState) {
+  const { t } = useTranslation('approvals');
+  if (lines !== undefined) return <Summary lines={lines} />;
+  if (error !== null) return <ErrorAlert error={error} onRetry={retry} />;
+  return (
+    <Group gap="xs" role="status">
+      <Loader size="xs" aria-hidden />
+      <Text size="sm">{t('reading')}</Text>
+    </Group>
+  );
+}
+
+/** The first lines, and the others for whoever wants them. */
+export function ExpandableSummary({ approval }: { readonly approval: Approval }) {
+  const { t } = useTranslation('approvals');
+  const [isOpen, setOpen] = useState(false);
+  const full = useFullSummary(approval, isOpen);
+  if (isOpen) return <FullSummary {...full} />;
+  return (
+    <>
+      <Summary lines={approval.summary} />
+      {approval.more_lines > 0 && (
+        <Button variant="default" size="compact-sm" onClick={() => setOpen(true)}>
+          {t('moreLines', { count: approval.more_lines })}
+        </Button>
+      )}
+    </>
+  );
+}

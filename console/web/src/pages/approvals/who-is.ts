@@ -1,3 +1,0 @@
-/** Somebody by name and address, because anybody may take anybody's name. */
-export const whoIs = (name: string | null | undefined, email: string | null | undefined): string =>
-  email === null || email === undefined ? (name ?? '') : `${name ?? ''} (${email})`;

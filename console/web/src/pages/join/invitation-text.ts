@@ -1,0 +1,21 @@
+import { useTranslation } from 'react-i18next';
+import { formatTime } from '../../parts/time.tsx';
+import type { InvitationView } from './join-page.tsx';
+
+/** What an invitation says, in words. */
+export function useInvitationText(invitation: InvitationView) {
+  const { t, i18n } = useTranslation('join');
+  const account = invitation.account_name ?? t('operators');
+  const isReset = invitation.kind === 'reset';
+  const lines = [
+    ...(invitation.email === null ? [] : [t('forEmail', { email: invitation.email })]),
+    ...(invitation.role === null || isReset ? [] : [t(`role.${invitation.role}`)]),
+  ];
+  return {
+    account,
+    isReset,
+    title: isReset ? t('resetTitle') : t('title', { account }),
+    recipient: lines.join(', '),
+    endsAt: t('endsAt', { time: formatTime(invitation.expires_at, i18n.language) }),
+  };
+}

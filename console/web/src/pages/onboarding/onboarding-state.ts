@@ -1,0 +1,33 @@
+import type { ValueOf } from '../../../../../src/http/fields.ts';
+import type { Environment } from '../../../../../src/kernel/environment.ts';
+import type { showOnboarding } from '../../../../wire/onboarding.ts';
+import { SANDBOX_FIRST } from '../../parts/sandbox-first.ts';
+
+export type Onboarding = ValueOf<typeof showOnboarding.data>;
+export type Step = Onboarding['steps'][number];
+export type ActivationRequest = Onboarding['requests'][number];
+
+/** Opens the form that asks for payments. */
+export type RequestPayments = (where: Environment) => void;
+
+/** The one thing to do now: the first step that waits for nobody else. */
+export const findNextStep = (steps: readonly Step[]): Step | undefined => steps.find(({ state }) => state === 'open');
+
+export const countDone = (steps: readonly Step[]): number => steps.filter(({ state }) => state === 'done').length;
+
+export const findStepState = ({ steps }: Onboarding, name: Step['step']): Step['state'] | undefined =>
+  steps.find(({ step }) => step === name)?.state;
+
+/** How far payments are in an environment. */
+export function getPaymentsState(
+  { payments, requests }: Onboarding,
+  where: Environment,
+): 'enabled' | 'waiting' | 'missing' {
+  if (payments.some(({ environment, enabled }) => environment === where && enabled)) return 'enabled';
+  const isRequested = requests.some(({ environment, status }) => environment === where && status === 'requested');
+  return isRequested ? 'waiting' : 'missing';
+}
+
+/** Where payments are still to be asked for: first where they can be tried. */
+export const environmentToRequest = (onboarding: Onboarding): Environment =>
+  SANDBOX_FIRST.find((environment) => getPaymentsState(onboarding, environment) === 'missing') ?? 'sandbox';

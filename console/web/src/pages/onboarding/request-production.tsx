@@ -1,0 +1,26 @@
+import { Button, Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { useCan } from '../../session/tenant.ts';
+import type { RequestPayments } from './onboarding-state.ts';
+
+/** The button, or who may press it. `isQuiet`: something else on the page comes first. */
+export function RequestProduction({
+  onRequest,
+  isSecondary = false,
+}: {
+  readonly onRequest: RequestPayments;
+  readonly isSecondary?: boolean;
+}) {
+  const { t } = useTranslation('onboarding');
+  if (!useCan()('activation:request'))
+    return (
+      <Text size="sm" fw={500}>
+        {t('ownerOnly')}
+      </Text>
+    );
+  return (
+    <Button onClick={() => onRequest('production')} {...(isSecondary && { variant: 'default', size: 'xs' })}>
+      {t('going.ask')}
+    </Button>
+  );
+}

@@ -1,0 +1,38 @@
+import { Alert, Group, Stack, Text } from '@mantine/core';
+import { CircleAlert, PartyPopper } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { countDone, getPaymentsState, type Onboarding, type RequestPayments } from './onboarding-state.ts';
+import { RequestProduction } from './request-production.tsx';
+
+interface StatusNoticeProps {
+  readonly onboarding: Onboarding;
+  readonly onRequest: RequestPayments;
+}
+
+/** What matters more than the steps: that nothing works, or that they are done. */
+export function StatusNotice({ onboarding, onRequest }: StatusNoticeProps) {
+  const { t } = useTranslation('onboarding');
+  const { account, steps } = onboarding;
+  if (account.status === 'suspended') {
+    return (
+      <Alert color="red" icon={<CircleAlert size={18} aria-hidden />}>
+        {t('suspended')}
+      </Alert>
+    );
+  }
+  if (countDone(steps) < steps.length) return null;
+  // Who keeps cards alone is live without payments; nobody else should take them for granted.
+  const payments = getPaymentsState(onboarding, 'production');
+  return (
+    <Alert color="teal" icon={<PartyPopper size={18} aria-hidden />} title={t('finished.title')}>
+      <Stack gap="sm">
+        <Text size="sm">{t(`finished.${payments}`)}</Text>
+        {payments === 'missing' && (
+          <Group>
+            <RequestProduction onRequest={onRequest} />
+          </Group>
+        )}
+      </Stack>
+    </Alert>
+  );
+}

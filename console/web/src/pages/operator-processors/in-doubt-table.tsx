@@ -1,0 +1,141 @@
+import { Alert, Anchor, Box, Button, Modal, Stack, Text } from '@mantine/core';
+import { CircleCheck } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { CopyField } from '../../parts/copy.tsx';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
+import { useDialog } from '../../parts/form-dialog.tsx';
+import { shortenId } from '../../parts/short-id.tsx';
+import { Time } from '../../parts/time.tsx';
+import type { InDoubtPayment } from './operator-processors-page.tsx';
+
+export function InDoubtTable({ payments }: { readonly payments: readonly InDoubtPayment[] }) {
+  const { t } = useTranslation('operator');
+  const dialog = useDialog<InDoubtPayment>();
+  return (
+    <>
+      <DataTable
+        caption={t('processors.doubtful')}
+        columns={useColumns(dialog.open)}
+        rows={payments}
+        rowKey={({ account, environment, id }) => `${account}/${environment}/${id}`}
+        empty={
+          <EmptyState icon={CircleCheck} title={t('processors.noDoubtfulTitle')} order={3}>
+            {t('processors.noDoubtfulText')}
+          </EmptyState>
+        }
+      />
+      <ResolveDialog opened={dialog.opened} payment={dialog.subject} onClose={dialog.close} />
+    </>
+  );
+}
+
+const PROBLEMS = ['timeout', 'absent', 'contradiction'] as const;
+type Problem = (typeof PROBLEMS)[number];
+
+const isProblem = (word: string | null): word is Problem => (PROBLEMS as readonly (string | null)[]).includes(word);
+
+function useColumns(onResolve: (payment: InDoubtPayment) => void): readonly Column<InDoubtPayment>[] {
+  const { t } = useTranslation('operator');
+  return [
+    {
+      name: 'payment',
+      header: t('processors.doubtfulColumns.payment'),
+      cell: ({ id }) => (
+        <Box miw={150}>
+          <CopyField value={id} label={t('processors.doubtfulColumns.payment')} shown={shortenId(id)} />
+        </Box>
+      ),
+    },
+    {
+      name: 'account',
+      header: t('processors.doubtfulColumns.account'),
+      cell: ({ account, account_name }) => (
+        <Anchor component={Link} to={`/operator/accounts/${encodeURIComponent(account)}`} size="sm">
+          {account_name}
+        </Anchor>
+      ),
+    },
+    {
+      name: 'environment',
+      header: t('processors.doubtfulColumns.environment'),
+      cell: ({ environment }) => <EnvironmentBadge environment={environment} />,
+    },
+    {
+      name: 'processor',
+      header: t('processors.doubtfulColumns.processor'),
+      visibleFrom: 'md',
+      cell: ({ processor }) => processor,
+    },
+    {
+      name: 'since',
+      header: t('processors.doubtfulColumns.since'),
+      cell: ({ since }) => <Time value={since} isRelative />,
+    },
+    {
+      name: 'problem',
+      header: t('processors.doubtfulColumns.problem'),
+      visibleFrom: 'md',
+      cell: ({ problem }) => (isProblem(problem) ? t(`processors.problem.${problem}`) : (problem ?? '–')),
+    },
+    {
+      name: 'settle',
+      header: t('processors.doubtfulColumns.settle'),
+      isHeaderHidden: true,
+      cell: (payment) => (
+        <Button
+          variant="default"
+          size="xs"
+          onClick={() => onResolve(payment)}
+          aria-label={`${t('processors.settle')}: ${payment.id}`}
+        >
+          {t('processors.settle')}
+        </Button>
+      ),
+    },
+  ];
+}
+
+interface ResolveDialogProps {
+  readonly opened: boolean;
+  readonly payment: InDoubtPayment | undefined;
+  readonly onClose: () => void;
+}
+
+const buildCommand = (
+  { account, environment, operation, id }: InDoubtPayment,
+  outcome: 'accepted' | 'refused',
+): string =>
+  [
+    'npx cardvault payments settle',
+    `--account ${account}`,
+    `--environment ${environment}`,
+    `--transaction ${operation ?? id}`,
+    `--as ${outcome}`,
+  ].join(' \\\n  ');
+
+/** Nobody can end a doubt from here: it takes a look into the processor's books, and a hand on the machine. */
+function ResolveDialog({ opened, payment, onClose }: ResolveDialogProps) {
+  const { t } = useTranslation('operator');
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title={t('processors.settleTitle')}
+      size="lg"
+      closeButtonProps={{ 'aria-label': t('processors.close') }}
+    >
+      {payment !== undefined && (
+        <Stack gap="md">
+          <Text size="sm">{t('processors.settleText')}</Text>
+          <CodeBlock label={t('processors.accepted')} code={buildCommand(payment, 'accepted')} />
+          <CodeBlock label={t('processors.refused')} code={buildCommand(payment, 'refused')} />
+          <Alert color="yellow">{t('processors.settleWarning')}</Alert>
+        </Stack>
+      )}
+    </Modal>
+  );
+}

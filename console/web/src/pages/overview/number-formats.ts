@@ -1,0 +1,65 @@
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { LIMITS } from '../../../../../src/kernel/limits.ts';
+import { resolveLocale } from '../../parts/locale.ts';
+
+interface NumberFormats {
+  readonly whole: (value: number) => string;
+  /** For the scale of a chart: `12K`. */
+  readonly short: (value: number) => string;
+  /** A part of the whole, as `98.2%`. */
+  readonly share: (part: number) => string;
+  /** A change, as `12%`. */
+  readonly percent: (part: number) => string;
+  /** A change of a share, as `1.2` points of a hundred. */
+  readonly points: (part: number) => string;
+  /** From a second on in seconds; above the longest that is counted as `> 60 sec`. */
+  readonly milliseconds: (value: number | null) => string;
+  /** For the scale of a chart, which may end above what is counted. */
+  readonly duration: (value: number) => string;
+  /** Beginning of an hour here, or of a day, which the service counts in UTC. */
+  readonly moment: (at: string, isHour: boolean) => string;
+  readonly shortMoment: (at: string, isHour: boolean) => string;
+}
+
+const MAX_MS = LIMITS.maxMeasuredMs;
+const DAY: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short', timeZone: 'UTC' };
+
+function buildNumberFormats(language: string): NumberFormats {
+  const whole = new Intl.NumberFormat(language);
+  const short = new Intl.NumberFormat(language, { notation: 'compact', maximumFractionDigits: 1 });
+  const share = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 1 });
+  const percent = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 0 });
+  const point = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
+  const unit = (name: string) => new Intl.NumberFormat(language, { style: 'unit', unit: name });
+  const [millisecond, second] = [unit('millisecond'), unit('second')];
+  const duration = (value: number): string => (value < 1000 ? millisecond.format(value) : second.format(value / 1000));
+  const when = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(language, options);
+  const isTwelveHour = when({ hour: 'numeric' }).resolvedOptions().hour12 === true;
+  const hour = when({ hour: isTwelveHour ? 'numeric' : '2-digit', minute: '2-digit', day: 'numeric', month: 'short' });
+  const day = when({ ...DAY, weekday: 'short' });
+  const dayOfYear = when({ ...DAY, weekday: 'short', year: 'numeric' });
+  const shortHour = when(isTwelveHour ? { hour: 'numeric' } : { hour: '2-digit', minute: '2-digit' });
+  const shortDay = when(DAY);
+  return {
+    whole: (value) => whole.format(value),
+    short: (value) => short.format(value),
+    share: (part) => share.format(part),
+    percent: (part) => percent.format(part),
+    points: (part) => `${point.format(part * 100)} pp`,
+    milliseconds: (value) => (value === null ? '–' : value > MAX_MS ? `> ${duration(MAX_MS)}` : duration(value)),
+    duration,
+    moment: (at, isHour) => {
+      const time = new Date(at);
+      if (isHour) return hour.format(time);
+      return (time.getUTCFullYear() === new Date().getUTCFullYear() ? day : dayOfYear).format(time);
+    },
+    shortMoment: (at, isHour) => (isHour ? shortHour : shortDay).format(new Date(at)),
+  };
+}
+
+/** Numbers and moments in the person's language. */
+export function useNumberFormats(): NumberFormats {
+  const { i18n } = useTranslation();
+  return useMemo(() => buildNumberFormats(resolveLocale(i18n.language)), [i18n.language]);
+}

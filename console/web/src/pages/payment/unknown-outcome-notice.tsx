@@ -1,0 +1,37 @@
+import { Alert, Text } from '@mantine/core';
+import { Hourglass } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { Time, useNow } from '../../parts/time.tsx';
+import type { Payment } from './payment-page.tsx';
+
+const REFRESH_MS = 10_000;
+/** As long as it is no wonder that nothing is known. */
+const RECENT_MS = 120_000;
+
+/** The outcome of an operation is not known: since when, and what not to do until then. */
+export function UnknownOutcomeNotice({ payment }: { readonly payment: Payment }) {
+  const { t } = useTranslation('payments');
+  const now = useNow(REFRESH_MS);
+  const { type, created_at } = payment.operations.findLast(({ state }) => state === 'in_progress') ?? {
+    type: payment.type ?? 'payment',
+    created_at: payment.created_at,
+  };
+  return (
+    <Alert color="yellow" role="status" icon={<Hourglass size={18} aria-hidden />} title={t(`doubt.title.${type}`)}>
+      <Text size="sm" component="div">
+        {t('doubt.text')}{' '}
+        {now - Date.parse(created_at) < RECENT_MS ? (
+          t('doubt.young')
+        ) : (
+          <>
+            {t('doubt.since')} <Time value={created_at} />.
+          </>
+        )}{' '}
+        {t('doubt.meanwhile')}
+      </Text>
+      <Text size="sm" fw={600} mt={6}>
+        {t(`doubt.warning.${type}`)}
+      </Text>
+    </Alert>
+  );
+}

@@ -1,0 +1,27 @@
+import { Button, Group, Text } from '@mantine/core';
+import { Download } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { CA_FILE, useCaCertificate } from '../session/api-access.ts';
+import { savePem } from './save-pem.ts';
+
+/** Where the file is to be had that the commands on this page name. Nothing, where the operator brought a certificate. */
+export function CaFileNote() {
+  const { t } = useTranslation('parts');
+  const certificate = useCaCertificate();
+  if (certificate === undefined) return null;
+  return (
+    <Group gap="sm" justify="space-between">
+      <Text size="sm" c="dimmed" flex={1} miw={220}>
+        {t('authority', { file: CA_FILE })}
+      </Text>
+      <Button
+        variant="default"
+        size="xs"
+        leftSection={<Download size={14} aria-hidden />}
+        onClick={() => savePem(certificate, CA_FILE)}
+      >
+        {t('downloadFile', { file: CA_FILE })}
+      </Button>
+    </Group>
+  );
+}

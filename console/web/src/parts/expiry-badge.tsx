@@ -1,0 +1,16 @@
+import { useTranslation } from 'react-i18next';
+import { Badge } from './status-badge.tsx';
+import { useNow } from './time.tsx';
+
+const MINUTE_MS = 60_000;
+/** Time enough to get another certificate from somebody. */
+const SOON_MS = 30 * 24 * 60 * MINUTE_MS;
+
+/** Whether something that ends, as a certificate, is valid, ends soon, or has ended. */
+export function ExpiryBadge({ expiresAt }: { readonly expiresAt: string }) {
+  const { t } = useTranslation('proxy');
+  const remaining = Date.parse(expiresAt) - useNow(MINUTE_MS);
+  if (remaining <= 0) return <Badge tone="bad">{t('keys.expired')}</Badge>;
+  if (remaining < SOON_MS) return <Badge tone="attention">{t('keys.endsSoon')}</Badge>;
+  return <Badge tone="good">{t('keys.good')}</Badge>;
+}

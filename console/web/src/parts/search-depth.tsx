@@ -1,0 +1,14 @@
+import { Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { Time } from './time.tsx';
+
+/** Below a list that is searched piece by piece: how far it was. Null: to the end. */
+export function SearchDepth({ to }: { readonly to: string | null }) {
+  const { t } = useTranslation('payments');
+  if (to === null) return null;
+  return (
+    <Text size="sm" c="dimmed" mt="sm" role="status">
+      {t('lookedBack')} <Time value={to} />
+    </Text>
+  );
+}

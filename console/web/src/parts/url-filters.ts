@@ -1,0 +1,61 @@
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useLocation, useSearchParams } from 'react-router';
+
+/**
+ * Filters of a list. Words and days stand in the address: it can be passed on, and the browser's back leads through them.
+ * Free text does not, because it may be a card number by mistake: it is kept with what the session has read, and is gone
+ * with it.
+ */
+export function useFilters<Word extends string, Text extends string>(words: readonly Word[], texts: readonly Text[]) {
+  const client = useQueryClient();
+  const [search, setSearch] = useSearchParams();
+  const key = ['filters', useLocation().pathname];
+  const [, redraw] = useState(0);
+  const textValues = client.getQueryData<Readonly<Record<string, string>>>(key) ?? {};
+  const values = Object.fromEntries([
+    ...words.map((name) => [name, search.get(name) ?? '']),
+    ...texts.map((name) => [name, textValues[name] ?? '']),
+  ]) as Record<Word | Text, string>;
+  const apply = (filters: Readonly<Record<Word | Text, string>>): void => {
+    const pickNonEmpty = (names: readonly (Word | Text)[]) =>
+      Object.fromEntries(names.map((name) => [name, filters[name]]).filter(([, value]) => value !== ''));
+    storeTextFilters(client, key, pickNonEmpty(texts));
+    setSearch(pickNonEmpty(words) as Record<string, string>);
+    redraw((count) => count + 1);
+  };
+  const none = Object.fromEntries([...words, ...texts].map((name) => [name, ''])) as Record<Word | Text, string>;
+  return {
+    values,
+    isFiltered: Object.values(values).some((value) => value !== ''),
+    apply,
+    clear: () => apply(none),
+  };
+}
+
+/** Sets what another page looks for by free text, before a link leads there. */
+export function useSetTextFilters(pathname: string): (texts: Readonly<Record<string, string>>) => void {
+  const client = useQueryClient();
+  return (texts) => storeTextFilters(client, ['filters', pathname], texts);
+}
+
+function storeTextFilters(client: QueryClient, key: readonly string[], texts: object): void {
+  // Nothing observes it, which must not make it old.
+  client.setQueryDefaults(key, { gcTime: Number.POSITIVE_INFINITY });
+  client.setQueryData(key, texts);
+}
+
+/** Without the blanks that copying brings along. */
+export const trimFilters = <F extends Readonly<Record<string, string>>>(filters: F): F =>
+  Object.fromEntries(Object.entries(filters).map(([name, value]) => [name, value.trim()])) as F;
+
+/** What is given of filters, as calls take them. */
+export const omitEmpty = (filters: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(filters).filter((each): each is [string, string] => Boolean(each[1])));
+
+/** The beginning of a day (`2026-07-01`, as date fields have it) in the person's time zone; `later` days after. */
+export function startOfDay(day: string, daysLater = 0): string | undefined {
+  const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
+  const time = new Date(year, month - 1, date + daysLater);
+  return day === '' || Number.isNaN(time.getTime()) ? undefined : time.toISOString();
+}
