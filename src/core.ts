@@ -21,8 +21,8 @@ import { TimeGuard } from './kernel/time-guard.ts';
 import type { Timers } from './kernel/timers.ts';
 import { PaymentActivations, type Processors } from './payments/payment-activations.ts';
 import { ProcessorHosts } from './payments/processor-hosts.ts';
-import type { OnHostRefused } from './payments/processors/connection.ts';
-import { newProcessors } from './payments/processors.ts';
+import type { OnHostRefused } from './payments/processors/outbound-http.ts';
+import { createProcessors } from './payments/processors.ts';
 import { Configurations } from './proxy/configurations.ts';
 import { ClockRecordStore, findKnownJump } from './storage/clock-record-store.ts';
 import { unfinishedCopy } from './storage/copy.ts';
@@ -95,7 +95,7 @@ export async function openCore(config: Config, clocks: Clocks, { createIfMissing
     const approvals = new Approvals({ accounts, database, keyring, clock, random, approvers: people.team });
     const configurations = new Configurations({ database, keyring, clock, approvals });
     const hosts = new ProcessorHosts(config.processorHosts);
-    const processors = newProcessors({ database, clock: () => time.steadyNow(), random, hosts });
+    const processors = createProcessors({ database, clock: () => time.steadyNow(), random, hosts });
     const activations = new PaymentActivations({
       database,
       keyring,

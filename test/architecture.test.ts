@@ -175,7 +175,7 @@ describe('architecture', () => {
   test('each library is known in one place only', () => {
     const homes: readonly [RegExp, ...string[]][] = [
       [/^(@?fastify|fast-json-stringify|light-my-request|find-my-way)/, 'src/http/'],
-      [/^(node:)?https?$/, 'src/http/', 'src/payments/processors/connection.ts'],
+      [/^(node:)?https?$/, 'src/http/', 'src/payments/processors/outbound-http.ts'],
       [/^(pino|prom-client)/, 'src/http/'],
       [/^(node:)?sqlite$/, 'src/storage/sqlite/'],
       [/^commander$/, 'src/cli/'],

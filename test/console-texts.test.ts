@@ -15,7 +15,7 @@ import { AUDIT_ACTIONS } from '../src/audit/audit.ts';
 import { systemRandom } from '../src/crypto/random.ts';
 import { FAILURES } from '../src/kernel/failure.ts';
 import { ProcessorHosts } from '../src/payments/processor-hosts.ts';
-import { newProcessors } from '../src/payments/processors.ts';
+import { createProcessors } from '../src/payments/processors.ts';
 import { COMMON_SETTINGS, listSettings as settingsOf } from '../src/payments/settings.ts';
 import { REASONS, STATUSES } from '../src/payments/transitions.ts';
 import { settingsTable as settingsOfProxy } from '../src/proxy/settings.ts';
@@ -66,7 +66,7 @@ describe('the texts of the console', () => {
 
 describe('what the service tells as a word has a text', () => {
   const processors = Object.entries(
-    newProcessors({
+    createProcessors({
       database: undefined as never,
       clock: Date.now,
       random: systemRandom(),

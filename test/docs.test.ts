@@ -10,7 +10,7 @@ import { Metrics } from '../src/http/metrics.ts';
 import { paymentResponse } from '../src/http/payment-response.ts';
 import { PROBLEMS } from '../src/http/problems.ts';
 import { FAILURES, type FailureCode } from '../src/kernel/failure.ts';
-import { newProcessors } from '../src/payments/processors.ts';
+import { createProcessors } from '../src/payments/processors.ts';
 import { COMMON_SETTINGS, type SettingTable } from '../src/payments/settings.ts';
 import { REASONS, RESPONSE_CODES, STATUSES, TRANSITIONS } from '../src/payments/transitions.ts';
 
@@ -289,7 +289,7 @@ describe('every document', () => {
 
 function processorsByName(): Readonly<Record<string, { readonly settings: SettingTable }>> {
   const unused = undefined as never;
-  const { byName, close } = newProcessors({ database: unused, clock: () => 0, random: unused, hosts: unused });
+  const { byName, close } = createProcessors({ database: unused, clock: () => 0, random: unused, hosts: unused });
   close();
   return byName;
 }

@@ -11,7 +11,7 @@ import {
 } from '../../test/fixtures/payment-fixtures.ts';
 import type { Currency } from '../kernel/currency.ts';
 import type { Operation, Payment } from '../payments/payment.ts';
-import type { OperationType, Particulars } from '../payments/processor.ts';
+import type { OperationType, ProcessorDetails } from '../payments/processor.ts';
 import type { PaymentSnapshot } from '../payments/settle.ts';
 import { REASONS, RESPONSE_CODES } from '../payments/transitions.ts';
 import { serializable } from './fields.ts';
@@ -33,7 +33,7 @@ const pair = (payment: Partial<Payment>, operation: Partial<Operation> & { type:
   operation: buildOperation({ state: 'accepted', ...operation }),
 });
 
-const told: Particulars = {
+const told: ProcessorDetails = {
   processorId: 'p-1',
   responseCode: '08',
   reconciliationId: 'rec-1',

@@ -15,22 +15,22 @@ import {
 } from '../../test/fixtures/payment-fixtures.ts';
 import { type Evidence, givenUp, inquest, passed, type Verdict } from './inquest.ts';
 import type { Operation, Payment } from './payment.ts';
-import type { Finding, History, OperationType, Outcome, Subject } from './processor.ts';
+import type { InquiryResult, OperationRef, OperationType, Outcome, PaymentHistory } from './processor.ts';
 import { NEVER_CONFIRMED, NEVER_RECEIVED, type PaymentSnapshot } from './settle.ts';
 import type { TimedProcessor } from './timed-processor.ts';
 
 /** What the processor says when it is asked, in turn. */
 interface Script {
-  readonly inquire?: readonly Finding[];
-  readonly reverse?: Finding;
+  readonly inquire?: readonly InquiryResult[];
+  readonly reverse?: InquiryResult;
   readonly captureAuthorized?: Outcome;
   readonly repeatVoid?: Outcome;
 }
 
 interface Asked {
   readonly what: keyof Script;
-  readonly history: History;
-  readonly subject?: Subject;
+  readonly history: PaymentHistory;
+  readonly subject?: OperationRef;
   readonly operation?: Operation;
   readonly payment?: Payment;
 }
@@ -90,7 +90,7 @@ async function hold(
     pair,
     operations: isFirst ? [pair.operation] : [AUTHORIZATION, EARLIER, pair.operation],
     asking,
-    capabilities: { sale, partialCapture: true, absences },
+    capabilities: { sale, partialCapture: true, notFoundThreshold: absences },
     times: { timeout: 10, recoveryDelay: 10, recoveryMax: RECOVERY_MAX, lifetimes: LIFETIMES },
     now: NOW,
     isTimeTrusted: true,
@@ -102,13 +102,13 @@ const names = (asked: readonly Asked[]): string[] => asked.map(({ what }) => wha
 const MOVEMENTS = ['authorization', 'payment', 'capture', 'payment_refund'] as const;
 const ENDINGS = ['authorization_void', 'expiry'] as const;
 const REVERSAL_STARTED = { reversalStarted: true } as const;
-const FIRST_SUBJECT: Subject = {
+const FIRST_SUBJECT: OperationRef = {
   type: 'authorization',
-  key: FIRST,
+  operationRef: FIRST,
   processorId: 'p-first',
   amount: { minor: 10_000n, currency: USD },
 };
-const HISTORY: History = { referenceCode: 'A-1', operations: [FIRST_SUBJECT] };
+const HISTORY: PaymentHistory = { referenceCode: 'A-1', operations: [FIRST_SUBJECT] };
 
 describe('an inquest into an authorization, payment, capture or refund', () => {
   for (const type of MOVEMENTS) {
@@ -123,7 +123,12 @@ describe('an inquest into an authorization, payment, capture or refund', () => {
     it(`asks about the ${type} itself, behind what had an effect`, async () => {
       const { asked, evidence } = await hold(type, { inquire: [OUTCOMES.approved] });
       const { operation } = evidence.pair;
-      const subject = { type, key: operation.id, processorId: 'p-own', amount: { minor: 2000n, currency: USD } };
+      const subject = {
+        type,
+        operationRef: operation.id,
+        processorId: 'p-own',
+        amount: { minor: 2000n, currency: USD },
+      };
       const history = isFirstType(type) ? { ...HISTORY, operations: [] } : HISTORY;
       assert.deepEqual(asked, [{ what: 'inquire', history, subject }]);
     });
@@ -131,28 +136,28 @@ describe('an inquest into an authorization, payment, capture or refund', () => {
     it(`leaves the ${type} open while nobody can say, and counts what is absent`, async () => {
       const unknown = await hold(type, { inquire: [OUTCOMES.unknown] }, { payment: { consecutiveNotFound: 1 } });
       assert.deepEqual(unknown.verdict, { kind: 'open', absences: 0 });
-      const absent = await hold(type, { inquire: [OUTCOMES.absent] });
+      const absent = await hold(type, { inquire: [OUTCOMES['not-found']] });
       assert.deepEqual(absent.verdict, { kind: 'open', absences: 1 });
       assert.deepEqual(names(absent.asked), ['inquire']);
       const more = await hold(
         type,
-        { inquire: [OUTCOMES.absent] },
+        { inquire: [OUTCOMES['not-found']] },
         { payment: { consecutiveNotFound: 3 }, absences: 5 },
       );
       assert.deepEqual(more.verdict, { kind: 'open', absences: 4 });
       const never = await hold(
         type,
-        { inquire: [OUTCOMES.absent] },
+        { inquire: [OUTCOMES['not-found']] },
         { payment: { consecutiveNotFound: 99 }, absences: Infinity },
       );
       assert.deepEqual(never.verdict, { kind: 'open', absences: 100 });
     });
 
     it(`finds no hope for the ${type} once it was absent often enough, or its time is over`, async () => {
-      const gone = await hold(type, { inquire: [OUTCOMES.absent] }, { payment: { consecutiveNotFound: 1 } });
+      const gone = await hold(type, { inquire: [OUTCOMES['not-found']] }, { payment: { consecutiveNotFound: 1 } });
       assert.deepEqual(gone.verdict, { kind: 'hopeless', absences: 2 });
       const late = { age: RECOVERY_MAX, absences: Infinity, payment: { consecutiveNotFound: 1 } };
-      assert.deepEqual((await hold(type, { inquire: [OUTCOMES.absent] }, late)).verdict, {
+      assert.deepEqual((await hold(type, { inquire: [OUTCOMES['not-found']] }, late)).verdict, {
         kind: 'hopeless',
         absences: 2,
       });
@@ -164,7 +169,7 @@ describe('an inquest into an authorization, payment, capture or refund', () => {
     });
 
     it(`has the ${type} undone once it is given up, whatever an inquiry would find`, async () => {
-      for (const reverse of [OUTCOMES.absent, OUTCOMES.approved] as const) {
+      for (const reverse of [OUTCOMES['not-found'], OUTCOMES.approved] as const) {
         const { verdict, asked, evidence } = await hold(
           type,
           { reverse },
@@ -172,7 +177,7 @@ describe('an inquest into an authorization, payment, capture or refund', () => {
         );
         assert.deepEqual(verdict, { kind: 'given-up', failed: NEVER_CONFIRMED });
         const { id } = evidence.pair.operation;
-        const subject = { type, key: id, processorId: 'p-own', amount: { minor: 2000n, currency: USD } };
+        const subject = { type, operationRef: id, processorId: 'p-own', amount: { minor: 2000n, currency: USD } };
         const history = isFirstType(type) ? { ...HISTORY, operations: [] } : HISTORY;
         assert.deepEqual(asked, [{ what: 'reverse', history, subject }]);
         const never = await hold(type, { reverse }, { payment: { ...REVERSAL_STARTED, consecutiveNotFound: 2 } });
@@ -242,7 +247,7 @@ describe('an inquest into a payment whose processor captures in a call of its ow
   });
 
   it('captures nothing else', async () => {
-    const cases: readonly [OperationType, Finding, Circumstances][] = [
+    const cases: readonly [OperationType, InquiryResult, Circumstances][] = [
       ['payment', OUTCOMES.approved, { sale: true }],
       ['payment', OUTCOMES['captured in part'], apart],
       ['payment', OUTCOMES.pending, apart],
@@ -325,25 +330,29 @@ describe('an inquest into a void or an expiry', () => {
     });
 
     it(`gives what is absent back by the key of the payment, once that is sure for the ${type}`, async () => {
-      const first = await hold(type, { inquire: [OUTCOMES.absent] });
+      const first = await hold(type, { inquire: [OUTCOMES['not-found']] });
       assert.deepEqual(first.verdict, { kind: 'open', absences: 1 });
       assert.deepEqual(names(first.asked), ['inquire']);
       for (const circumstances of [
         { payment: { consecutiveNotFound: 1 } },
         { age: RECOVERY_MAX, absences: Infinity },
       ]) {
-        for (const reverse of [OUTCOMES.approved, OUTCOMES.absent, OUTCOMES.reversed] as const) {
-          const { verdict, asked } = await hold(type, { inquire: [OUTCOMES.absent], reverse }, circumstances);
-          assert.deepEqual(verdict, { kind: 'word', word: { kind: 'reversed', particulars: {} } });
+        for (const reverse of [OUTCOMES.approved, OUTCOMES['not-found'], OUTCOMES.reversed] as const) {
+          const { verdict, asked } = await hold(type, { inquire: [OUTCOMES['not-found']], reverse }, circumstances);
+          assert.deepEqual(verdict, { kind: 'word', word: { kind: 'reversed', details: {} } });
           assert.deepEqual(asked[1], { what: 'reverse', history: HISTORY, subject: FIRST_SUBJECT });
         }
         for (const reverse of [OUTCOMES.unknown, OUTCOMES.refused, OUTCOMES.pending] as const) {
-          const { verdict } = await hold(type, { inquire: [OUTCOMES.absent], reverse }, circumstances);
+          const { verdict } = await hold(type, { inquire: [OUTCOMES['not-found']], reverse }, circumstances);
           const absences = (circumstances.payment?.consecutiveNotFound ?? 0) + 1;
           assert.deepEqual(verdict, { kind: 'open', absences });
         }
       }
-      const young = await hold(type, { inquire: [OUTCOMES.absent] }, { age: RECOVERY_MAX - 1, absences: Infinity });
+      const young = await hold(
+        type,
+        { inquire: [OUTCOMES['not-found']] },
+        { age: RECOVERY_MAX - 1, absences: Infinity },
+      );
       assert.equal(young.verdict.kind, 'open');
     });
 

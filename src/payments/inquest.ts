@@ -1,5 +1,12 @@
 import type { Operation } from './payment.ts';
-import { type Capabilities, type Finding, type History, type Outcome, type Subject, unknown } from './processor.ts';
+import {
+  type Capabilities,
+  type InquiryResult,
+  type OperationRef,
+  type Outcome,
+  type PaymentHistory,
+  unknown,
+} from './processor.ts';
 import type { RecoveryTimes } from './schedule.ts';
 import { NEVER_CONFIRMED, NEVER_RECEIVED, overtaken, type PaymentSnapshot, refusedForNow, settle } from './settle.ts';
 import { buildHistory, type TimedProcessor, toOperationRef } from './timed-processor.ts';
@@ -8,11 +15,11 @@ import type { FailureStatus } from './transitions.ts';
 /** What is to be done about an operation whose outcome is unknown. */
 export type Verdict =
   /** The processor's definite word. */
-  | { readonly kind: 'word'; readonly word: Finding | Outcome }
+  | { readonly kind: 'word'; readonly word: InquiryResult | Outcome }
   /** Nothing of it is left at the processor. */
   | { readonly kind: 'given-up'; readonly failed: FailureStatus }
   /** The payment stands otherwise there, so that the operation has no object any more. */
-  | { readonly kind: 'overtaken'; readonly stands: Finding }
+  | { readonly kind: 'overtaken'; readonly stands: InquiryResult }
   /** Nobody can say in time: it is to be undone, once that is on disk. */
   | { readonly kind: 'hopeless'; readonly absences: number }
   /** Nobody can say yet. */
@@ -44,8 +51,8 @@ async function ofMovement(evidence: Evidence): Promise<Verdict> {
   const subject = toOperationRef(payment, operation);
   const word = await completed(evidence, history, subject, await asking.inquire(history, subject));
   if (isDefinite(evidence, word)) return { kind: 'word', word };
-  const absences = word.kind === 'absent' ? payment.consecutiveNotFound + 1 : 0;
-  const isAbsent = absences >= capabilities.absences;
+  const absences = word.kind === 'not-found' ? payment.consecutiveNotFound + 1 : 0;
+  const isAbsent = absences >= capabilities.notFoundThreshold;
   const isHopeless = isAbsent || isOver(evidence);
   return { kind: isHopeless ? 'hopeless' : 'open', absences };
 }
@@ -66,21 +73,21 @@ async function undoing(evidence: Evidence): Promise<Verdict> {
     return isDefinite(evidence, word) ? { kind: 'word', word } : { kind: 'open', absences };
   }
   if (undone.kind === 'reversed' && operation.type === 'capture') return { kind: 'word', word: undone };
-  if (!['approved', 'absent', 'reversed'].includes(undone.kind)) return { kind: 'open', absences };
-  return { kind: 'given-up', failed: absences >= capabilities.absences ? NEVER_RECEIVED : NEVER_CONFIRMED };
+  if (!['approved', 'not-found', 'reversed'].includes(undone.kind)) return { kind: 'open', absences };
+  return { kind: 'given-up', failed: absences >= capabilities.notFoundThreshold ? NEVER_RECEIVED : NEVER_CONFIRMED };
 }
 
 /** A payment that was found authorized still lacks its capture where that is a call of its own. */
 async function completed(
   { asking, capabilities, pair }: Evidence,
-  history: History,
-  subject: Subject,
-  found: Finding,
-): Promise<Finding> {
+  history: PaymentHistory,
+  subject: OperationRef,
+  found: InquiryResult,
+): Promise<InquiryResult> {
   const { payment, operation } = pair;
   const lacksCapture = operation.type === 'payment' && !capabilities.sale;
   if (found.kind !== 'approved' || found.captured !== undefined || !lacksCapture) return found;
-  const authorized = { ...subject, processorId: found.particulars.processorId };
+  const authorized = { ...subject, processorId: found.details.processorId };
   const captured = await asking.captureAuthorized(payment, operation, { ...history, operations: [authorized] });
   if (captured.kind === 'approved' || captured.kind === 'pending') return { ...found, captured: subject.amount };
   const stands = captured.kind === 'refused' ? await asking.inquire(history, authorized) : UNSURE;
@@ -88,7 +95,7 @@ async function completed(
   return stands.kind === 'approved' && stands.captured === undefined ? UNSURE : stands;
 }
 
-const UNSURE: Finding = unknown('capture');
+const UNSURE: InquiryResult = unknown('capture');
 
 /** Of a void or an expiry: how does the payment stand there? A void that is missing is repeated. */
 async function ofEnding(evidence: Evidence): Promise<Verdict> {
@@ -101,18 +108,18 @@ async function ofEnding(evidence: Evidence): Promise<Verdict> {
   if (stands.kind === 'reversed') return { kind: 'word', word: stands };
   if (stands.kind === 'refused' || (stands.kind === 'approved' && stands.captured !== undefined))
     return { kind: 'overtaken', stands };
-  const absences = stands.kind === 'absent' ? payment.consecutiveNotFound + 1 : 0;
-  if (stands.kind !== 'absent') {
+  const absences = stands.kind === 'not-found' ? payment.consecutiveNotFound + 1 : 0;
+  if (stands.kind !== 'not-found') {
     const word = await asking.repeatVoid(operation, history);
     return isDefinite(evidence, word) ? { kind: 'word', word } : { kind: 'open', absences };
   }
-  if (absences < capabilities.absences && !isOver(evidence)) return { kind: 'open', absences };
+  if (absences < capabilities.notFoundThreshold && !isOver(evidence)) return { kind: 'open', absences };
   const undone = await asking.reverse(history, toOperationRef(payment, first));
-  const isGone = undone.kind === 'approved' || undone.kind === 'absent' || undone.kind === 'reversed';
-  return isGone ? { kind: 'word', word: { kind: 'reversed', particulars: {} } } : { kind: 'open', absences };
+  const isGone = undone.kind === 'approved' || undone.kind === 'not-found' || undone.kind === 'reversed';
+  return isGone ? { kind: 'word', word: { kind: 'reversed', details: {} } } : { kind: 'open', absences };
 }
 
-const isDefinite = ({ pair, now, times }: Evidence, word: Finding | Outcome): boolean =>
+const isDefinite = ({ pair, now, times }: Evidence, word: InquiryResult | Outcome): boolean =>
   word.kind !== 'not-sent' && settle(pair, word, now, times.lifetimes) !== undefined;
 
 const isOver = ({ pair, now, isTimeTrusted, times }: Evidence): boolean =>
@@ -135,7 +142,7 @@ export function passed(
     const { word } = verdict;
     // The repetition was refused; the first one may still be on its way.
     const isRefusedVoid = word.kind === 'refused' && current.operation.type === 'authorization_void';
-    return isRefusedVoid ? refusedForNow(current, word.failed) : settle(current, word, now, lifetimes);
+    return isRefusedVoid ? refusedForNow(current, word.failure) : settle(current, word, now, lifetimes);
   }
   if (verdict.kind === 'given-up') return refusedForNow(current, verdict.failed);
   return verdict.kind === 'overtaken' ? overtaken(current, verdict.stands, now, lifetimes) : undefined;

@@ -73,7 +73,7 @@ export class ManualResolution {
 }
 
 function wordOf({ currency }: Payment, { type, amount }: Operation, as: ManualOutcome): Outcome {
-  if (as === 'refused') return { kind: 'refused', failed: NEVER_CONFIRMED, particulars: {} };
+  if (as === 'refused') return { kind: 'refused', failure: NEVER_CONFIRMED, details: {} };
   const captured = type === 'payment' ? { minor: amount, currency } : undefined;
-  return { kind: 'approved', captured, particulars: {} };
+  return { kind: 'approved', captured, details: {} };
 }

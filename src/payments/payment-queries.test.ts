@@ -23,7 +23,7 @@ import { createPaymentServices } from './payment-services.ts';
 import { countInDoubt } from './payment-store.ts';
 import type { Payments } from './payments.ts';
 import { ProcessorHosts } from './processor-hosts.ts';
-import { newProcessors } from './processors.ts';
+import { createProcessors } from './processors.ts';
 
 const PERSON = { actor: { type: 'person' as const, id: 'person_1', name: 'Ana' } };
 
@@ -57,7 +57,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
     const fails = (_: unknown, error: unknown): void => assert.fail(String(error));
     return createPaymentServices({
       ...core,
-      processors: newProcessors({ ...core, hosts: new ProcessorHosts() }).byName,
+      processors: createProcessors({ ...core, hosts: new ProcessorHosts() }).byName,
       vault,
       placeholders: new Placeholders({ ...core, vault, captures }),
       idempotency: new Idempotency(core),

@@ -9,7 +9,7 @@ import {
   parseOperationRecord,
   parsePaymentRecord,
 } from './payment-record.ts';
-import type { Particulars } from './processor.ts';
+import type { ProcessorDetails } from './processor.ts';
 import { REASONS, STATUSES } from './transitions.ts';
 
 const bothAgain = (payment: Payment, first: Operation): { payment: Payment; first: Operation } => {
@@ -79,7 +79,7 @@ const standings: fc.Arbitrary<PaymentState> = fc.record({
   refunded: amount,
 });
 
-const details: fc.Arbitrary<Particulars> = fc.record(
+const details: fc.Arbitrary<ProcessorDetails> = fc.record(
   {
     processorId: text,
     responseCode: text,

@@ -8,7 +8,7 @@ import {
   type PaymentState,
   type PaymentType,
 } from './payment.ts';
-import type { OperationType, Particulars } from './processor.ts';
+import type { OperationType, ProcessorDetails } from './processor.ts';
 import type { FailureStatus, Reason, Status } from './transitions.ts';
 
 /** The sealed parts of payments and operations as JSON; amounts as digits, because JSON numbers end at 2^53. */
@@ -94,7 +94,7 @@ export function parsePaymentRecord(record: string, columns: PaymentColumns): { p
 
 /** What a processor told of an operation. */
 interface Told {
-  readonly particulars?: Particulars | undefined;
+  readonly particulars?: ProcessorDetails | undefined;
   readonly failed?: FailureStatus | undefined;
   readonly after?: {
     readonly status: Status;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { buildPayment, captured, failed, LIFETIMES, NOW, OUTCOMES, USD } from '../../test/fixtures/payment-fixtures.ts';
 import { formatDecimal } from '../kernel/money.ts';
 import { type Command, newOperation, type Operation, type Payment, stateOf, validateCommand } from './payment.ts';
-import type { Finding, OperationType, Outcome } from './processor.ts';
+import type { InquiryResult, OperationType, Outcome } from './processor.ts';
 import {
   expectsMore,
   NEVER_CONFIRMED,
@@ -52,10 +52,10 @@ function begins(model: Model, type: Command['type'], cents: number | undefined):
 }
 
 /** How the payment stands at the processor, taken over where it can be. */
-function stands(model: Model, word: Outcome | Finding): boolean {
+function stands(model: Model, word: Outcome | InquiryResult): boolean {
   const was = model.status;
   if (!isLive(was)) return false;
-  if (word.kind === 'refused') model.status = word.failed.status;
+  if (word.kind === 'refused') model.status = word.failure.status;
   else if (word.kind === 'reversed') model.status = given(was);
   else if (word.kind === 'approved' && word.captured !== undefined) {
     model.status = 'Collected';
@@ -69,7 +69,7 @@ function stands(model: Model, word: Outcome | Finding): boolean {
 function effect(
   model: Model,
   { type, amount }: NonNullable<Model['busy']>,
-  word: Outcome | Finding,
+  word: Outcome | InquiryResult,
 ): boolean | undefined {
   const says = word.kind;
   const isYes = says === 'approved' || says === 'pending';
@@ -100,7 +100,7 @@ function effect(
   return isNo && type !== 'expiry' ? false : undefined;
 }
 
-function ends(model: Model, word: Outcome | Finding): void {
+function ends(model: Model, word: Outcome | InquiryResult): void {
   const { busy } = model;
   if (busy === undefined) return;
   let did: boolean | undefined;
@@ -180,8 +180,8 @@ class Ask implements fc.Command<Model, Real> {
 
 /** The processor's word about what is under way. */
 class Say implements fc.Command<Model, Real> {
-  readonly word: Outcome | Finding;
-  constructor(word: Outcome | Finding) {
+  readonly word: Outcome | InquiryResult;
+  constructor(word: Outcome | InquiryResult) {
     this.word = word;
   }
   check = ({ busy }: Readonly<Model>): boolean => busy !== undefined;
@@ -200,8 +200,8 @@ class Say implements fc.Command<Model, Real> {
 
 /** Recovery ends what is under way without the processor's word about it. */
 class GiveUp implements fc.Command<Model, Real> {
-  readonly word: Finding | undefined;
-  constructor(word: Finding | undefined) {
+  readonly word: InquiryResult | undefined;
+  constructor(word: InquiryResult | undefined) {
     this.word = word;
   }
   check = ({ busy }: Readonly<Model>): boolean => {
@@ -233,8 +233,8 @@ class GiveUp implements fc.Command<Model, Real> {
 /** A later word about an operation that has ended and is watched. */
 class SayLater implements fc.Command<Model, Real> {
   readonly pick: number;
-  readonly word: Finding;
-  constructor(pick: number, word: Finding) {
+  readonly word: InquiryResult;
+  constructor(pick: number, word: InquiryResult) {
     this.pick = pick;
     this.word = word;
   }
@@ -283,18 +283,18 @@ class SayLater implements fc.Command<Model, Real> {
 
 const cents = fc.option(fc.integer({ min: 0, max: TOTAL + 1 }), { nil: undefined });
 const finding = fc.oneof(
-  fc.constantFrom<Finding>(
+  fc.constantFrom<InquiryResult>(
     OUTCOMES.approved,
     OUTCOMES.refused,
     OUTCOMES.broken,
     OUTCOMES.pending,
     OUTCOMES.reversed,
-    OUTCOMES.absent,
+    OUTCOMES['not-found'],
     OUTCOMES.unknown,
   ),
   fc
     .integer({ min: 1, max: TOTAL })
-    .map((minor): Finding => ({ ...OUTCOMES.captured, captured: captured(BigInt(minor)) })),
+    .map((minor): InquiryResult => ({ ...OUTCOMES.captured, captured: captured(BigInt(minor)) })),
 );
 const asked = fc.constantFrom<Command['type']>('capture', 'payment_refund', 'authorization_void', 'expiry');
 const commands = fc.commands(
@@ -304,7 +304,7 @@ const commands = fc.commands(
     fc.oneof(finding, fc.constant<Outcome>(OUTCOMES['not sent'])).map((word) => new Say(word)),
     fc.constant(new Say(OUTCOMES.approved)),
     fc
-      .constantFrom<Finding | undefined>(undefined, OUTCOMES.captured, { ...OUTCOMES.refused, failed })
+      .constantFrom<InquiryResult | undefined>(undefined, OUTCOMES.captured, { ...OUTCOMES.refused, failure: failed })
       .map((word) => new GiveUp(word)),
     fc.tuple(fc.nat(9), finding).map((of) => new SayLater(...of)),
   ],

@@ -2,7 +2,7 @@ import type { Currency } from '../kernel/currency.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { parseAmount } from '../kernel/money.ts';
-import type { OperationType, Particulars } from './processor.ts';
+import type { OperationType, ProcessorDetails } from './processor.ts';
 import { type FailureStatus, isAllowedTransition, type Reason, type Status } from './transitions.ts';
 
 /** A payment and its operations, and what may be asked of them. Pure. */
@@ -62,7 +62,7 @@ export interface Operation {
   readonly state: OperationState;
   readonly amount: bigint;
   readonly referenceCode: string | undefined;
-  readonly details: Particulars;
+  readonly details: ProcessorDetails;
   /** Why it was refused. */
   readonly failure: FailureStatus | undefined;
   readonly createdAt: number;

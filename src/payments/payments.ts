@@ -20,7 +20,7 @@ import { newPayment } from './new-payment.ts';
 import { type Command, newOperation, stateOf, validateCommand } from './payment.ts';
 import type { ConfiguredProcessor, PaymentActivations } from './payment-activations.ts';
 import { paymentEvent, type Requester, SERVICE_ORIGIN } from './payment-events.ts';
-import type { Finding, Order, Outcome } from './processor.ts';
+import type { InquiryResult, Order, Outcome } from './processor.ts';
 import type { ProcessorNotifications } from './processor-notifications.ts';
 import { firstRecoveryAt, recoveryTimes } from './schedule.ts';
 import { type PaymentSnapshot, settle, standing } from './settle.ts';
@@ -236,7 +236,7 @@ export class Payments {
     lane: Lane,
     configured: ConfiguredProcessor,
     word: Outcome,
-    stands: Finding | undefined,
+    stands: InquiryResult | undefined,
     claimed: Claimed<PaymentSnapshot> | undefined,
   ): Promise<PaymentSnapshot> {
     const times = recoveryTimes(configured.settings, aheadOfSteady(this.#time));
@@ -254,7 +254,7 @@ export class Payments {
     };
     const ended = await this.#books.change(lane, configured, change, async (pair) => (await claimed?.keep(pair)) ?? []);
     if (ended.operation.state === 'in_progress')
-      await this.#books.doubt(ended, word.kind === 'unknown' ? word.why : undefined);
+      await this.#books.doubt(ended, word.kind === 'unknown' ? word.problem : undefined);
     // Recovery gave it up while this process was held up.
     else if (word.kind === 'approved' && ended.operation.state === 'refused') await this.#books.watch(ended);
     return ended;

@@ -7,17 +7,17 @@ const HTTP_PORT = 80;
 
 /** Decides which hosts may receive live cards: those that a processor documents, and those that the operator listed. */
 export class ProcessorHosts {
-  readonly #listed: ReadonlySet<string>;
+  readonly #allowed: ReadonlySet<string>;
 
   /** `listed`: entries as `parseHostEntry` returns them. */
-  constructor(listed: readonly string[] = []) {
-    this.#listed = new Set(listed);
+  constructor(allowedHosts: readonly string[] = []) {
+    this.#allowed = new Set(allowedHosts);
   }
 
   /** In the sandbox every host is allowed: it holds no live cards. `documented`: `https:` origins of the processor. */
-  isAllowed(environment: Environment, documented: readonly string[], url: URL): boolean {
-    if (environment === 'sandbox' || documented.includes(url.origin)) return true;
-    return this.#listed.has(hostAndPort(url));
+  isAllowed(environment: Environment, documentedOrigins: readonly string[], url: URL): boolean {
+    if (environment === 'sandbox' || documentedOrigins.includes(url.origin)) return true;
+    return this.#allowed.has(hostAndPort(url));
   }
 }
 

@@ -6,7 +6,7 @@ import type { Database } from '../storage/database.ts';
 import type { Books } from './books.ts';
 import type { ConfiguredProcessor, Processors } from './payment-activations.ts';
 import { findByNotificationSecret } from './payment-store.ts';
-import type { News } from './processor.ts';
+import type { ProcessorNotification } from './processor.ts';
 
 /** Random bytes of the secret in the address that news about a payment are sent to. */
 const SECRET_BYTES = 32;
@@ -51,13 +51,15 @@ export class ProcessorNotifications {
   /** On disk when it returns; false when the secret names no payment. */
   async accept(environment: Environment, secret: string): Promise<boolean> {
     const found = await findByNotificationSecret(this.#database, environment, await this.#digest(environment, secret));
-    if (found !== undefined) await this.#look({ tenant: found.tenant, key: found.id });
+    if (found !== undefined) await this.#look({ tenant: found.tenant, operationRef: found.id });
     return found !== undefined;
   }
 
   /** Takes what processors of this process have to tell. */
   async collect(): Promise<void> {
-    const all = await Promise.allSettled(Object.values(this.#processors).map((processor) => processor.news?.()));
+    const all = await Promise.allSettled(
+      Object.values(this.#processors).map((processor) => processor.pollNotifications?.()),
+    );
     const news = all.flatMap((each) => (each.status === 'fulfilled' ? (each.value ?? []) : []));
     const looks = await Promise.allSettled(news.map((each) => this.#look(each)));
     // One that fails keeps none of the others from being heard.
@@ -65,8 +67,8 @@ export class ProcessorNotifications {
     if (failed?.status === 'rejected') throw failed.reason;
   }
 
-  async #look({ tenant, key }: News): Promise<void> {
-    const lane = await this.#books.find(tenant, key);
+  async #look({ tenant, operationRef }: ProcessorNotification): Promise<void> {
+    const lane = await this.#books.find(tenant, operationRef);
     if (lane !== undefined && lane.operation.id === lane.payment.id) await this.#books.watch(lane);
   }
 

@@ -22,29 +22,29 @@ export interface Processor {
   check(order: Order, card: CardData, settings: ProcessorSettings): void;
   /** Sends an authorization, with `order.capture` a sale where `capabilities.sale`. */
   authorize(call: ProcessorCall, order: Order, card: CardData): Promise<Outcome>;
-  capture(call: ProcessorCall, history: History, amount: Money): Promise<Outcome>;
-  refund(call: ProcessorCall, history: History, amount: Money): Promise<Outcome>;
+  capture(call: ProcessorCall, history: PaymentHistory, amount: Money): Promise<Outcome>;
+  refund(call: ProcessorCall, history: PaymentHistory, amount: Money): Promise<Outcome>;
   /** Gives an authorization back, whole. Doing it twice does no harm. */
-  void(call: ProcessorCall, history: History): Promise<Outcome>;
+  void(call: ProcessorCall, history: PaymentHistory): Promise<Outcome>;
   /**
    * What became of an operation. Of an authorization or payment it tells how the payment stands there now, captures and
    * voids since then included.
    */
-  inquire(call: ProcessorCall, history: History, subject: Subject): Promise<Finding>;
+  inquire(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult>;
   /**
    * Undoes whatever the operation may have done, by our key. `approved`: nothing of it is left. `reversed`: nothing of it
    * is left, nor of the authorization before it. `absent`: it was never there. `refused`: it was done, and cannot be undone
    * any more, now or later.
    */
-  abandon(call: ProcessorCall, history: History, subject: Subject): Promise<Finding>;
+  reverse(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult>;
   /** Payments about which it has something new to tell, each time it has; for a processor that runs in this process. */
-  news?(): Promise<readonly News[]>;
+  pollNotifications?(): Promise<readonly ProcessorNotification[]>;
 }
 
-export interface News {
+export interface ProcessorNotification {
   readonly tenant: Tenant;
   /** Of the authorization or payment. */
-  readonly key: string;
+  readonly operationRef: string;
 }
 
 /** What goes wrong is an outcome; what a method throws counts as unknown. Nothing is ever sent twice. */
@@ -53,7 +53,7 @@ export interface ProcessorCall {
   /** Checked and with defaults, by name. */
   readonly settings: ProcessorSettings;
   /** Our key of this operation at the processor: its `transaction_id`, 25 letters. */
-  readonly key: string;
+  readonly operationRef: string;
   /** Fires when the time for an answer (`timeout-ms`) is over. */
   readonly signal: AbortSignal;
 }
@@ -68,7 +68,7 @@ export interface Capabilities {
    * How many inquiries one after the other must find nothing until an operation counts as never received. Infinity where
    * an inquiry cannot tell: then `recovery-max` decides.
    */
-  readonly absences: number;
+  readonly notFoundThreshold: number;
 }
 
 /** What is asked of the processor, without card data. */
@@ -118,9 +118,9 @@ const PARTY_FIELDS = [
 export type Party = { readonly [F in (typeof PARTY_FIELDS)[number]]?: string | undefined };
 
 /** Who pays: the cardholder, what is missing there taken from the billing party. */
-export function payerOf({ cardholder, billTo }: Order): Party {
-  const known = PARTY_FIELDS.map((field) => [field, cardholder?.[field] ?? billTo?.[field]] as const);
-  return Object.fromEntries(known.filter(([, value]) => value !== undefined));
+export function resolvePayer({ cardholder, billTo }: Order): Party {
+  const values = PARTY_FIELDS.map((field) => [field, cardholder?.[field] ?? billTo?.[field]] as const);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
 
 export type OperationType =
@@ -132,22 +132,22 @@ export type OperationType =
   | 'expiry';
 
 /** An operation as its processor knows it. */
-export interface Subject {
+export interface OperationRef {
   readonly type: OperationType;
-  readonly key: string;
+  readonly operationRef: string;
   /** The processor's id of it, once known. */
   readonly processorId: string | undefined;
   readonly amount: Money;
 }
 
 /** What was done on the payment before: the operations with an effect, the authorization or payment first. */
-export interface History {
+export interface PaymentHistory {
   readonly referenceCode: string | undefined;
-  readonly operations: readonly Subject[];
+  readonly operations: readonly OperationRef[];
 }
 
 /** What processors tell beside yes and no. */
-export interface Particulars {
+export interface ProcessorDetails {
   /** The processor's id of this operation. */
   readonly processorId?: string | undefined;
   readonly responseCode?: string | undefined;
@@ -165,52 +165,52 @@ export interface Approved {
   readonly kind: 'approved';
   /** Of an authorization or payment: the amount is captured, too; undefined when only authorized. */
   readonly captured?: Money | undefined;
-  readonly particulars: Particulars;
+  readonly details: ProcessorDetails;
 }
 
 /** Definite no: nothing was moved or held. */
 export interface Refused {
   readonly kind: 'refused';
-  readonly failed: FailureStatus;
-  readonly particulars: Particulars;
+  readonly failure: FailureStatus;
+  readonly details: ProcessorDetails;
 }
 
 export const refused = (
   reason: Reason,
-  particulars: Particulars = { responseCode: RESPONSE_CODES[reason] },
-): Refused => ({ kind: 'refused', failed: toFailureStatus(reason), particulars });
+  details: ProcessorDetails = { responseCode: RESPONSE_CODES[reason] },
+): Refused => ({ kind: 'refused', failure: toFailureStatus(reason), details });
 
 /** Received, and decided later. */
 export interface Pending {
   readonly kind: 'pending';
-  readonly particulars: Particulars;
+  readonly details: ProcessorDetails;
 }
 
 /** What was authorized or opened has been given back at the processor. */
 export interface Reversed {
   readonly kind: 'reversed';
-  readonly particulars: Particulars;
+  readonly details: ProcessorDetails;
 }
 
 /** Certain that no byte of the request reached the processor. */
 export interface NotSent {
   readonly kind: 'not-sent';
   /** The failure to show; absent: the connection failed. */
-  readonly failed?: FailureStatus;
+  readonly failure?: FailureStatus;
 }
 
 /** Anything else: nobody can say yet. `why` is a word for operators. */
 export interface Unknown {
   readonly kind: 'unknown';
-  readonly why: string;
+  readonly problem: string;
 }
 
-export const unknown = (why: string): Unknown => ({ kind: 'unknown', why });
+export const unknown = (problem: string): Unknown => ({ kind: 'unknown', problem });
 
 /** The processor's books do not have it at present. */
-export interface Absent {
-  readonly kind: 'absent';
+export interface NotFound {
+  readonly kind: 'not-found';
 }
 
 export type Outcome = Approved | Refused | Pending | NotSent | Unknown;
-export type Finding = Approved | Refused | Pending | Reversed | Absent | Unknown;
+export type InquiryResult = Approved | Refused | Pending | Reversed | NotFound | Unknown;

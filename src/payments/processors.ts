@@ -2,27 +2,32 @@ import type { Clock, Random } from '../kernel/clock.ts';
 import type { Database } from '../storage/database.ts';
 import type { Processors } from './payment-activations.ts';
 import type { ProcessorHosts } from './processor-hosts.ts';
-import { Connections, type OnHostRefused } from './processors/connection.ts';
 import { CyberSource } from './processors/cybersource/cybersource.ts';
 import { Koin } from './processors/koin/koin.ts';
+import { type OnHostRefused, OutboundHttp } from './processors/outbound-http.ts';
 import { Simulator } from './processors/simulator/simulator.ts';
 
 /** Every processor there is, by the name that the operator calls it. A new one is a line here. */
-export function newProcessors(options: { database: Database; clock: Clock; random: Random; hosts: ProcessorHosts }): {
+export function createProcessors(options: {
+  database: Database;
+  clock: Clock;
+  random: Random;
+  hosts: ProcessorHosts;
+}): {
   readonly byName: Processors;
   onHostRefused(report: OnHostRefused): void;
   close(): void;
 } {
   const { database, clock, random, hosts } = options;
-  const connections = new Connections(hosts);
+  const outboundHttp = new OutboundHttp(hosts);
   const byName = {
     simulator: new Simulator({ database, clock, random }),
-    cybersource: new CyberSource({ connections, clock, random }),
-    koin: new Koin({ connections }),
+    cybersource: new CyberSource({ outboundHttp, clock, random }),
+    koin: new Koin({ outboundHttp }),
   };
   return {
     byName,
-    onHostRefused: (report) => connections.onHostRefused(report),
-    close: () => connections.close(),
+    onHostRefused: (report) => outboundHttp.onHostRefused(report),
+    close: () => outboundHttp.close(),
   };
 }

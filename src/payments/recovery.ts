@@ -11,7 +11,7 @@ import type { ConfiguredProcessor, PaymentActivations } from './payment-activati
 import { paymentEvent, SERVICE_ORIGIN } from './payment-events.ts';
 import { claimUntil, type DuePayment, listDuePayments } from './payment-store.ts';
 import type { Payments } from './payments.ts';
-import type { Finding } from './processor.ts';
+import type { InquiryResult } from './processor.ts';
 import { type RecoveryTimes, recheckUntil, recoveryTimes } from './schedule.ts';
 import { expectsMore, isBeyondUs, type PaymentSnapshot, resettle, unwatched } from './settle.ts';
 import { buildHistory, TimedProcessor, toOperationRef } from './timed-processor.ts';
@@ -237,7 +237,7 @@ export class Recovery {
   }
 
   /** A payment that was pending, and is authorized now, still lacks its capture where that is a call of its own. */
-  async #captureLate(lane: Lane, configured: ConfiguredProcessor, word: Finding): Promise<void> {
+  async #captureLate(lane: Lane, configured: ConfiguredProcessor, word: InquiryResult): Promise<void> {
     const { payment } = lane;
     if (word.kind !== 'approved' || payment.operationInProgress !== undefined || !lacksCapture(lane, configured))
       return;
@@ -268,7 +268,7 @@ function wordAbout(
   asking: TimedProcessor,
   { payment, operation }: PaymentSnapshot,
   operations: readonly Operation[],
-): Promise<Finding> {
+): Promise<InquiryResult> {
   const history = buildHistory(payment, operations, operation);
   const [first = operation] = operations;
   const subject = toOperationRef(payment, operation.type === 'authorization_void' ? first : operation);

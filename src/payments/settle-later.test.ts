@@ -18,7 +18,7 @@ import {
 } from '../../test/fixtures/payment-fixtures.ts';
 import type { Currency } from '../kernel/currency.ts';
 import type { Operation, Payment } from './payment.ts';
-import type { Finding, OperationType } from './processor.ts';
+import type { InquiryResult, OperationType } from './processor.ts';
 import {
   expectsMore,
   isBeyondUs,
@@ -148,7 +148,7 @@ describe('a later word about an operation that has ended', () => {
     assert.deepEqual(after.operation.details, { ...told, networkId: 'n' });
     assert.equal(after.operation.state, 'accepted');
     assert.equal(later(pending, 'reversed').payment.status, 'Cancelled');
-    for (const word of ['pending', 'unknown', 'absent'] as const) assert.equal(later(pending, word), pending);
+    for (const word of ['pending', 'unknown', 'not-found'] as const) assert.equal(later(pending, word), pending);
   });
 
   it('declines a pending payment, with the reason', () => {
@@ -159,7 +159,7 @@ describe('a later word about an operation that has ended', () => {
 
   it('forgets nothing that was told before', () => {
     const pending = ended({}, { type: 'authorization', details: { approvalCode: '999999', networkId: 'n' } });
-    const word: Finding = { kind: 'approved', particulars: { approvalCode: undefined, responseCode: '08' } };
+    const word: InquiryResult = { kind: 'approved', details: { approvalCode: undefined, responseCode: '08' } };
     const after = resettle(pending, word, NOW, LIFETIMES);
     assert.deepEqual(after.operation.details, { approvalCode: '999999', networkId: 'n', responseCode: '08' });
   });
@@ -252,7 +252,7 @@ describe('a later word about an operation that has ended', () => {
       return expectsMore(pair, finding, now, NOW + 10);
     };
     const givenUp = ended(PAYMENT_STATES.Authorized, { type: 'capture', state: 'refused' });
-    for (const word of ['unknown', 'absent', 'pending', 'approved'] as const) {
+    for (const word of ['unknown', 'not-found', 'pending', 'approved'] as const) {
       assert.equal(more(givenUp, word, NOW + 9), true, word);
       // The last look is repeated until it is answered.
       assert.equal(more(givenUp, word, NOW + 10), word === 'unknown', word);
@@ -301,7 +301,7 @@ describe('what turns up late and cannot be entered', () => {
     const roomy = refund({ refunded: 0n });
     assert.equal(isBeyondUs(roomy, resettle(roomy, OUTCOMES.approved, NOW, LIFETIMES), OUTCOMES.approved), false);
     const before = refund();
-    for (const word of [OUTCOMES.unknown, OUTCOMES.absent, OUTCOMES.refused] as const)
+    for (const word of [OUTCOMES.unknown, OUTCOMES['not-found'], OUTCOMES.refused] as const)
       assert.equal(isBeyondUs(before, resettle(before, word, NOW, LIFETIMES), word), false);
   });
 
@@ -334,7 +334,7 @@ describe('a payment that fails after its approval', () => {
       payment: buildPayment(PAYMENT_STATES.Authorized),
       operation: buildOperation({ state: 'accepted', details: told }),
     };
-    const word: Finding = { kind: 'refused', failed, particulars: {} };
+    const word: InquiryResult = { kind: 'refused', failure: failed, details: {} };
     const { payment, operation } = resettle(before, word, NOW, LIFETIMES);
     assert.equal(payment.status, 'Declined');
     assert.equal(operation.details.responseCode, undefined);
@@ -344,7 +344,7 @@ describe('a payment that fails after its approval', () => {
 
 describe('a capture in another currency', () => {
   it('is not believed', () => {
-    const word: Finding = { kind: 'approved', captured: { minor: 10_000n, currency: CLP }, particulars: told };
+    const word: InquiryResult = { kind: 'approved', captured: { minor: 10_000n, currency: CLP }, details: told };
     assert.equal(standing(buildPayment(), word, NOW, LIFETIMES), undefined);
   });
 });
@@ -377,7 +377,7 @@ describe('what was told of an operation', () => {
   });
 
   it('keeps its code when the word is no refusal', () => {
-    const word: Finding = { kind: 'approved', captured: { minor: 10_000n, currency: USD }, particulars: {} };
+    const word: InquiryResult = { kind: 'approved', captured: { minor: 10_000n, currency: USD }, details: {} };
     const { payment, operation } = resettle(accepted(), word, NOW, LIFETIMES);
     assert.equal(payment.status, 'Collected');
     assert.deepEqual(operation.details, told);

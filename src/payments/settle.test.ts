@@ -30,7 +30,7 @@ const TYPES: readonly OperationType[] = [
   'expiry',
 ];
 
-const SILENT: readonly OutcomeName[] = ['unknown', 'absent'];
+const SILENT: readonly OutcomeName[] = ['unknown', 'not-found'];
 
 const settled = (pair: PaymentSnapshot, word: OutcomeName): PaymentSnapshot | undefined =>
   settle(pair, OUTCOMES[word], NOW, LIFETIMES);
@@ -197,7 +197,7 @@ describe('the first operation', () => {
 
   it('lives no longer than the processor says', () => {
     const until = (expiresAt: number): number | undefined =>
-      settle(first, { kind: 'approved', particulars: { expiresAt } }, NOW, LIFETIMES)?.payment.expiresAt;
+      settle(first, { kind: 'approved', details: { expiresAt } }, NOW, LIFETIMES)?.payment.expiresAt;
     assert.equal(until(NOW + 1), NOW + 1);
     assert.equal(until(NOW + LIFETIMES.authorization + 1), NOW + LIFETIMES.authorization);
   });
@@ -210,7 +210,7 @@ describe('the first operation', () => {
   });
 
   it('stays in doubt when more was captured than asked for', () => {
-    const word = (minor: bigint): Outcome => ({ kind: 'approved', captured: captured(minor), particulars: told });
+    const word = (minor: bigint): Outcome => ({ kind: 'approved', captured: captured(minor), details: told });
     assert.equal(settle(first, word(10_001n), NOW, LIFETIMES), undefined);
     assert.equal(standing(buildPayment(PAYMENT_STATES.Authorized), word(10_001n), NOW, LIFETIMES), undefined);
     assert.equal(settle(first, word(10_000n), NOW, LIFETIMES)?.payment.status, 'Collected');

@@ -1,6 +1,6 @@
 import type { Operation, OperationState, Payment } from './payment.ts';
 import { stateOf } from './payment.ts';
-import type { Approved, Finding, Outcome, Particulars } from './processor.ts';
+import type { Approved, InquiryResult, Outcome, ProcessorDetails } from './processor.ts';
 import { type FailureStatus, isAllowedTransition, type Status, type Trigger } from './transitions.ts';
 
 /** What the word of a processor makes of a payment and its operation. Pure. */
@@ -23,7 +23,7 @@ export const NEVER_CONFIRMED: FailureStatus = { status: 'ProcessorError', reason
 /** The word of a processor that ends an operation under way; undefined when it decides nothing. */
 export function settle(
   pair: PaymentSnapshot,
-  word: Outcome | Finding,
+  word: Outcome | InquiryResult,
   now: number,
   lifetimes: Lifetimes,
 ): PaymentSnapshot | undefined {
@@ -36,16 +36,16 @@ export function settle(
 
 function settleFirst(
   pair: PaymentSnapshot,
-  word: Outcome | Finding,
+  word: Outcome | InquiryResult,
   now: number,
   lifetimes: Lifetimes,
 ): PaymentSnapshot | undefined {
-  if (word.kind === 'not-sent') return refused(pair, word.failed ?? NEVER_RECEIVED);
-  if (word.kind === 'refused') return refused(pair, word.failed, word.particulars);
-  if (word.kind === 'pending') return watched(ended(pair, 'accepted', { particulars: word.particulars }));
+  if (word.kind === 'not-sent') return refused(pair, word.failure ?? NEVER_RECEIVED);
+  if (word.kind === 'refused') return refused(pair, word.failure, word.details);
+  if (word.kind === 'pending') return watched(ended(pair, 'accepted', { particulars: word.details }));
   const payment = standing(pair.payment, word, now, lifetimes);
-  if (payment === undefined || !('particulars' in word)) return undefined;
-  return ended({ ...pair, payment }, 'accepted', { particulars: word.particulars });
+  if (payment === undefined || !('details' in word)) return undefined;
+  return ended({ ...pair, payment }, 'accepted', { particulars: word.details });
 }
 
 /**
@@ -54,11 +54,11 @@ function settleFirst(
  */
 export function standing(
   payment: Payment,
-  word: Outcome | Finding,
+  word: Outcome | InquiryResult,
   now: number,
   lifetimes: Lifetimes,
 ): Payment | undefined {
-  if (word.kind === 'refused') return moved({ ...payment, reason: word.failed.reason }, word.failed.status, 'answer');
+  if (word.kind === 'refused') return moved({ ...payment, reason: word.failure.reason }, word.failure.status, 'answer');
   if (word.kind === 'reversed') return moved(payment, payment.status === 'Opened' ? 'Cancelled' : 'Voided', 'answer');
   return word.kind === 'approved' ? approved(payment, word, now, lifetimes) : undefined;
 }
@@ -72,21 +72,17 @@ function approved(payment: Payment, word: Approved, now: number, lifetimes: Life
     return moved({ ...authorized, collected: minor }, 'Collected', 'answer');
   }
   const ours = now + lifetimes.authorization;
-  return moved(
-    { ...authorized, expiresAt: Math.min(ours, word.particulars.expiresAt ?? ours) },
-    'Authorized',
-    'answer',
-  );
+  return moved({ ...authorized, expiresAt: Math.min(ours, word.details.expiresAt ?? ours) }, 'Authorized', 'answer');
 }
 
-function settleCapture(pair: PaymentSnapshot, word: Outcome | Finding): PaymentSnapshot | undefined {
+function settleCapture(pair: PaymentSnapshot, word: Outcome | InquiryResult): PaymentSnapshot | undefined {
   const { payment, operation } = pair;
   switch (word.kind) {
     case 'approved':
     case 'pending': {
       const told = isTold(pair) ? payment : undefined;
       const collected = told ?? moved({ ...payment, collected: operation.amount }, 'Collected', 'capture');
-      return collected && ended({ ...pair, payment: collected }, 'accepted', { particulars: word.particulars });
+      return collected && ended({ ...pair, payment: collected }, 'accepted', { particulars: word.details });
     }
     case 'reversed': {
       const voided = payment.status === 'Voided' ? payment : moved(payment, 'Voided', 'answer');
@@ -101,19 +97,19 @@ function settleCapture(pair: PaymentSnapshot, word: Outcome | Finding): PaymentS
 const isTold = ({ payment, operation }: PaymentSnapshot): boolean =>
   operation.state === 'in_progress' && payment.status === 'Collected' && payment.collected === operation.amount;
 
-function settleRefund(pair: PaymentSnapshot, word: Outcome | Finding): PaymentSnapshot | undefined {
+function settleRefund(pair: PaymentSnapshot, word: Outcome | InquiryResult): PaymentSnapshot | undefined {
   const { payment, operation } = pair;
   if (word.kind !== 'approved' && word.kind !== 'pending') return settleRefusal(pair, word);
   const refunded = payment.refunded + operation.amount;
   // More than was collected cannot be: then it stays in doubt.
   if (refunded > payment.collected) return undefined;
   const returned = moved({ ...payment, refunded }, 'Collected', 'refund');
-  const after = returned && ended({ ...pair, payment: returned }, 'accepted', { particulars: word.particulars });
+  const after = returned && ended({ ...pair, payment: returned }, 'accepted', { particulars: word.details });
   return word.kind === 'pending' ? after && watched(after) : after;
 }
 
 /** A void, or an expiry, which nothing but its success ends. */
-function settleEnding(pair: PaymentSnapshot, word: Outcome | Finding): PaymentSnapshot | undefined {
+function settleEnding(pair: PaymentSnapshot, word: Outcome | InquiryResult): PaymentSnapshot | undefined {
   const { payment, operation } = pair;
   const isExpiry = operation.type === 'expiry';
   if (word.kind === 'approved' || word.kind === 'reversed') {
@@ -122,21 +118,21 @@ function settleEnding(pair: PaymentSnapshot, word: Outcome | Finding): PaymentSn
     // News may have told of it before.
     const isGone = payment.status === 'Cancelled' || payment.status === 'Voided';
     const gone = isGone ? marked : moved(marked, to, isExpiry ? 'expiry' : 'void');
-    return gone && ended({ ...pair, payment: gone }, 'accepted', { particulars: word.particulars });
+    return gone && ended({ ...pair, payment: gone }, 'accepted', { particulars: word.details });
   }
   return isExpiry ? undefined : settleRefusal(pair, word);
 }
 
-function settleRefusal(pair: PaymentSnapshot, word: Outcome | Finding): PaymentSnapshot | undefined {
-  if (word.kind === 'not-sent') return refused(pair, word.failed ?? NEVER_RECEIVED);
-  return word.kind === 'refused' ? refused(pair, word.failed, word.particulars) : undefined;
+function settleRefusal(pair: PaymentSnapshot, word: Outcome | InquiryResult): PaymentSnapshot | undefined {
+  if (word.kind === 'not-sent') return refused(pair, word.failure ?? NEVER_RECEIVED);
+  return word.kind === 'refused' ? refused(pair, word.failure, word.details) : undefined;
 }
 
 /** Ends an operation that had no effect; a first one takes its payment along. */
 function refused(
   pair: PaymentSnapshot,
   failed: FailureStatus,
-  particulars: Particulars = {},
+  particulars: ProcessorDetails = {},
 ): PaymentSnapshot | undefined {
   const { payment, operation } = pair;
   const isFirst = operation.id === payment.id;
@@ -156,13 +152,23 @@ function watched({ payment, operation }: PaymentSnapshot): PaymentSnapshot {
 }
 
 /** An operation that the payment's own standing at the processor has made pointless, whether that is news here or not. */
-export function overtaken(pair: PaymentSnapshot, word: Finding, now: number, lifetimes: Lifetimes): PaymentSnapshot {
+export function overtaken(
+  pair: PaymentSnapshot,
+  word: InquiryResult,
+  now: number,
+  lifetimes: Lifetimes,
+): PaymentSnapshot {
   const payment = standing(pair.payment, word, now, lifetimes) ?? pair.payment;
   return ended({ ...pair, payment }, 'refused', { particulars: {}, failed: NEVER_CONFIRMED });
 }
 
 /** What the processor says now about an operation that is watched; the pair as it was when that says nothing new. */
-export function resettle(pair: PaymentSnapshot, word: Finding, now: number, lifetimes: Lifetimes): PaymentSnapshot {
+export function resettle(
+  pair: PaymentSnapshot,
+  word: InquiryResult,
+  now: number,
+  lifetimes: Lifetimes,
+): PaymentSnapshot {
   const { payment, operation } = pair;
   if (operation.id === payment.id) {
     const stands = standing(payment, word, now, lifetimes);
@@ -173,7 +179,7 @@ export function resettle(pair: PaymentSnapshot, word: Finding, now: number, life
     const told = {
       ...merged(operation, word),
       state: 'refused',
-      failure: word.failed,
+      failure: word.failure,
       stateAfter: stateOf(kept),
     } as const;
     return { payment: kept, operation: told };
@@ -192,7 +198,7 @@ export function resettle(pair: PaymentSnapshot, word: Finding, now: number, life
 }
 
 /** Done at the processor, and beyond what can be entered here: only people can tell what to do. */
-export function isBeyondUs(before: PaymentSnapshot, after: PaymentSnapshot, word: Finding): boolean {
+export function isBeyondUs(before: PaymentSnapshot, after: PaymentSnapshot, word: InquiryResult): boolean {
   const { payment, operation } = before;
   if (after.operation.state !== 'refused' || isVoid(operation)) return false;
   // One that was given up is given up again, and that is refused when it cannot be undone.
@@ -202,7 +208,7 @@ export function isBeyondUs(before: PaymentSnapshot, after: PaymentSnapshot, word
 /** Is there more to expect of an operation that is watched? */
 export function expectsMore(
   { payment, operation }: PaymentSnapshot,
-  word: Finding,
+  word: InquiryResult,
   now: number,
   lateUntil: number,
 ): boolean {
@@ -227,16 +233,16 @@ export const unwatched = (payment: Payment, id: string): Payment => ({
   recheckIds: payment.recheckIds.filter((each) => each !== id),
 });
 
-function merged(operation: Operation, word: Finding): Operation {
-  if (!('particulars' in word)) return operation;
-  const particulars = together(operation.details, word.particulars);
+function merged(operation: Operation, word: InquiryResult): Operation {
+  if (!('details' in word)) return operation;
+  const particulars = together(operation.details, word.details);
   // The code of an approval says nothing any more.
-  const told = word.kind === 'refused' ? { ...particulars, responseCode: word.particulars.responseCode } : particulars;
+  const told = word.kind === 'refused' ? { ...particulars, responseCode: word.details.responseCode } : particulars;
   return { ...operation, details: told };
 }
 
 /** What was told earlier stays unless it is told anew: a later answer often tells less. */
-function together(earlier: Particulars, later: Particulars): Particulars {
+function together(earlier: ProcessorDetails, later: ProcessorDetails): ProcessorDetails {
   const told = Object.entries(later).filter(([, value]) => value !== undefined);
   return { ...earlier, ...Object.fromEntries(told) };
 }
@@ -250,7 +256,7 @@ function moved(payment: Payment, to: Status, by: Trigger): Payment | undefined {
 function ended(
   { payment, operation }: PaymentSnapshot,
   state: OperationState,
-  told: { particulars: Particulars; failed?: FailureStatus },
+  told: { particulars: ProcessorDetails; failed?: FailureStatus },
 ): PaymentSnapshot {
   const particulars = together(operation.details, told.particulars);
   return {

@@ -15,7 +15,7 @@ import {
   USD,
 } from '../../test/fixtures/payment-fixtures.ts';
 import { parsePan } from '../kernel/pan.ts';
-import type { CardData, Finding, Order, Outcome, Processor, ProcessorCall } from './processor.ts';
+import type { CardData, InquiryResult, Order, Outcome, Processor, ProcessorCall } from './processor.ts';
 import { buildHistory, TimedProcessor, toOperationRef } from './timed-processor.ts';
 
 const TIMEOUT = 1000;
@@ -29,8 +29,8 @@ const card: CardData = {
 };
 const order = (capture: boolean): Order => buildOrder({ capture, referenceCode: 'A-1' });
 
-type Method = 'authorize' | 'capture' | 'refund' | 'void' | 'inquire' | 'abandon';
-type Answers = { readonly [M in Method]?: (call: ProcessorCall) => Promise<Outcome | Finding> };
+type Method = 'authorize' | 'capture' | 'refund' | 'void' | 'inquire' | 'reverse';
+type Answers = { readonly [M in Method]?: (call: ProcessorCall) => Promise<Outcome | InquiryResult> };
 
 interface Sent {
   readonly method: Method;
@@ -51,15 +51,15 @@ function asking(
       return (answers[name] ?? (() => Promise.reject(new Error('not expected'))))(call);
     };
   const methods = Object.fromEntries(
-    (['authorize', 'capture', 'refund', 'void', 'inquire', 'abandon'] as const).map((name) => [name, method(name)]),
+    (['authorize', 'capture', 'refund', 'void', 'inquire', 'reverse'] as const).map((name) => [name, method(name)]),
   );
-  const capabilities = { sale, partialCapture: true, absences: 2 };
+  const capabilities = { sale, partialCapture: true, notFoundThreshold: 2 };
   const processor = { ...methods, capabilities, settings: {}, check: () => undefined } as unknown as Processor;
   const configured = { name: 'any', processor, settings: SETTINGS };
   return { asking: new TimedProcessor({ tenant: TENANT, configured, clock: () => now }), sent };
 }
 
-const says = (word: Outcome | Finding) => () => Promise.resolve(word);
+const says = (word: Outcome | InquiryResult) => () => Promise.resolve(word);
 const never = () => new Promise<never>(() => undefined);
 const first = buildOperation({ createdAt: NOW });
 const operations = [
@@ -75,8 +75,8 @@ describe('the history of an operation', () => {
     assert.deepEqual(history, {
       referenceCode: 'A-1',
       operations: [
-        { type: 'authorization', key: FIRST, processorId: 'p-1', amount: { minor: 10_000n, currency: USD } },
-        { type: 'capture', key: 'captured', processorId: undefined, amount: { minor: 2000n, currency: USD } },
+        { type: 'authorization', operationRef: FIRST, processorId: 'p-1', amount: { minor: 10_000n, currency: USD } },
+        { type: 'capture', operationRef: 'captured', processorId: undefined, amount: { minor: 2000n, currency: USD } },
       ],
     });
   });
@@ -93,7 +93,10 @@ describe('an authorization', () => {
     assert.equal(await at.authorize(first, order(false), card), OUTCOMES.approved);
     assert.equal(sent.length, 1);
     const [{ call, rest } = assert.fail('nothing was sent')] = sent;
-    assert.deepEqual([call.tenant, call.settings, call.key, call.signal.aborted], [TENANT, SETTINGS, FIRST, false]);
+    assert.deepEqual(
+      [call.tenant, call.settings, call.operationRef, call.signal.aborted],
+      [TENANT, SETTINGS, FIRST, false],
+    );
     assert.deepEqual(rest, [order(false), card]);
   });
 
@@ -114,12 +117,17 @@ describe('an authorization', () => {
       const { asking: at, sent } = asking({ authorize: says(OUTCOMES.approved), capture: says(word) }, { sale: false });
       const outcome = await at.authorize(buildOperation({ type: 'payment', createdAt: NOW }), order(true), card);
       assert.deepEqual(outcome, taken);
-      const keys = sent.map(({ method, call }) => [method, call.key]);
+      const keys = sent.map(({ method, call }) => [method, call.operationRef]);
       assert.deepEqual(keys, [
         ['authorize', FIRST],
         ['capture', FIRST],
       ]);
-      const authorized = { type: 'payment', key: FIRST, processorId: told.processorId, amount: order(true).amount };
+      const authorized = {
+        type: 'payment',
+        operationRef: FIRST,
+        processorId: told.processorId,
+        amount: order(true).amount,
+      };
       assert.deepEqual(sent[1]?.rest, [{ referenceCode: 'A-1', operations: [authorized] }, order(true).amount]);
     }
   });
@@ -158,7 +166,7 @@ describe('further operations', () => {
       const operation = buildOperation({ type, amount: 700n, createdAt: NOW });
       assert.equal(await at.operate(payment, operation, history), OUTCOMES.pending);
       assert.deepEqual(
-        sent.map(({ method: name, call }) => [name, call.key]),
+        sent.map(({ method: name, call }) => [name, call.operationRef]),
         [[method, NEXT]],
       );
       assert.deepEqual(sent[0]?.rest, hasAmount ? [history, { minor: 700n, currency: USD }] : [history]);
@@ -169,22 +177,22 @@ describe('further operations', () => {
     const { asking: at, sent } = asking({
       capture: says(OUTCOMES.approved),
       void: says(OUTCOMES.refused),
-      inquire: says(OUTCOMES.absent),
-      abandon: says(OUTCOMES.reversed),
+      inquire: says(OUTCOMES['not-found']),
+      reverse: says(OUTCOMES.reversed),
     });
     const subject = toOperationRef(buildPayment(), first);
     const amount = { minor: 10_000n, currency: USD };
     assert.equal(await at.captureAuthorized(buildPayment(), first, history), OUTCOMES.approved);
     assert.equal(await at.repeatVoid(buildOperation({ type: 'expiry', createdAt: 0 }), history), OUTCOMES.refused);
-    assert.equal(await at.inquire(history, subject), OUTCOMES.absent);
+    assert.equal(await at.inquire(history, subject), OUTCOMES['not-found']);
     assert.equal(await at.reverse(history, subject), OUTCOMES.reversed);
     assert.deepEqual(
-      sent.map(({ method, call, rest }) => [method, call.key, rest]),
+      sent.map(({ method, call, rest }) => [method, call.operationRef, rest]),
       [
         ['capture', FIRST, [history, amount]],
         ['void', NEXT, [history]],
         ['inquire', FIRST, [history, subject]],
-        ['abandon', FIRST, [history, subject]],
+        ['reverse', FIRST, [history, subject]],
       ],
     );
   });
@@ -197,7 +205,7 @@ describe('what a processor does wrong', () => {
     };
     for (const answer of [() => Promise.reject(new Error('4111111111111111')), thrown]) {
       const { asking: at } = asking({ authorize: answer, void: answer, inquire: answer });
-      const unknown = { kind: 'unknown', why: 'failed' };
+      const unknown = { kind: 'unknown', problem: 'failed' };
       assert.deepEqual(await at.authorize(first, order(false), card), unknown);
       assert.deepEqual(
         await at.operate(buildPayment(), buildOperation({ type: 'expiry', createdAt: NOW }), history),
@@ -241,7 +249,7 @@ describe('the time of a processor', () => {
       assert.deepEqual([answers, sent[0]?.call.signal.aborted], [[], false]);
       mock.timers.tick(1);
       await new Promise(setImmediate);
-      assert.deepEqual([answers, sent[0]?.call.signal.aborted], [[{ kind: 'unknown', why: 'timeout' }], true]);
+      assert.deepEqual([answers, sent[0]?.call.signal.aborted], [[{ kind: 'unknown', problem: 'timeout' }], true]);
     } finally {
       mock.timers.reset();
     }
@@ -260,7 +268,7 @@ describe('the time of a processor', () => {
       assert.deepEqual(answers, []);
       mock.timers.tick(1);
       await new Promise(setImmediate);
-      assert.deepEqual(answers, [{ kind: 'unknown', why: 'timeout' }]);
+      assert.deepEqual(answers, [{ kind: 'unknown', problem: 'timeout' }]);
     } finally {
       mock.timers.reset();
     }

@@ -4,13 +4,13 @@ import type { Operation, Payment } from './payment.ts';
 import type { ConfiguredProcessor } from './payment-activations.ts';
 import {
   type CardData,
-  type Finding,
-  type History,
+  type InquiryResult,
+  type OperationRef,
   type Order,
   type Outcome,
+  type PaymentHistory,
   type Processor,
   type ProcessorCall,
-  type Subject,
   type Unknown,
   unknown,
 } from './processor.ts';
@@ -41,7 +41,7 @@ export class TimedProcessor {
     return this.#send(operation, async (call) => {
       const outcome = await this.#processor.authorize(call, order, card);
       if (outcome.kind !== 'approved' || !order.capture || sale || outcome.captured !== undefined) return outcome;
-      const subject = { type: operation.type, key: operation.id, processorId: outcome.particulars.processorId };
+      const subject = { type: operation.type, operationRef: operation.id, processorId: outcome.details.processorId };
       const history = { referenceCode: order.referenceCode, operations: [{ ...subject, amount: order.amount }] };
       const captured = await this.#processor.capture(call, history, order.amount);
       if (captured.kind === 'unknown') return captured;
@@ -51,7 +51,7 @@ export class TimedProcessor {
   }
 
   /** Sends a capture, refund, void or expiry. */
-  operate(payment: Payment, operation: Operation, history: History): Promise<Outcome> {
+  operate(payment: Payment, operation: Operation, history: PaymentHistory): Promise<Outcome> {
     const amount = { minor: operation.amount, currency: payment.currency };
     return this.#send(operation, (call) => {
       if (operation.type === 'capture') return this.#processor.capture(call, history, amount);
@@ -61,22 +61,22 @@ export class TimedProcessor {
   }
 
   /** Captures what an operation of type payment authorized, under its own key. */
-  captureAuthorized(payment: Payment, operation: Operation, history: History): Promise<Outcome> {
+  captureAuthorized(payment: Payment, operation: Operation, history: PaymentHistory): Promise<Outcome> {
     const amount = { minor: payment.amount, currency: payment.currency };
     return this.#within(operation.id, (call) => this.#processor.capture(call, history, amount));
   }
 
   /** A void may be repeated; it does no harm. */
-  repeatVoid(operation: Operation, history: History): Promise<Outcome> {
+  repeatVoid(operation: Operation, history: PaymentHistory): Promise<Outcome> {
     return this.#within(operation.id, (call) => this.#processor.void(call, history));
   }
 
-  inquire(history: History, subject: Subject): Promise<Finding> {
-    return this.#within(subject.key, (call) => this.#processor.inquire(call, history, subject));
+  inquire(history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
+    return this.#within(subject.operationRef, (call) => this.#processor.inquire(call, history, subject));
   }
 
-  reverse(history: History, subject: Subject): Promise<Finding> {
-    return this.#within(subject.key, (call) => this.#processor.abandon(call, history, subject));
+  reverse(history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
+    return this.#within(subject.operationRef, (call) => this.#processor.reverse(call, history, subject));
   }
 
   /**
@@ -89,14 +89,14 @@ export class TimedProcessor {
     return this.#within(operation.id, act, this.#timeout - age);
   }
 
-  async #within<T extends Outcome | Finding>(
+  async #within<T extends Outcome | InquiryResult>(
     key: string,
     act: (call: ProcessorCall) => Promise<T>,
     time = this.#timeout,
   ): Promise<T | Unknown> {
     const answer = await this.#inTime(key, act, time);
-    if (answer.kind === 'unknown') this.lastProblem = answer.why;
-    else if (answer.kind === 'absent') this.lastProblem = 'absent';
+    if (answer.kind === 'unknown') this.lastProblem = answer.problem;
+    else if (answer.kind === 'not-found') this.lastProblem = 'not-found';
     return answer;
   }
 
@@ -108,22 +108,22 @@ export class TimedProcessor {
         controller.abort();
         resolve(unknown('timeout'));
       }, time);
-      Promise.try(act, { tenant: this.#tenant, settings, key, signal: controller.signal })
+      Promise.try(act, { tenant: this.#tenant, settings, operationRef: key, signal: controller.signal })
         .then(resolve, () => resolve(unknown('failed')))
         .finally(() => clearTimeout(end));
     });
   }
 }
 
-export const toOperationRef = (payment: Payment, operation: Operation): Subject => ({
+export const toOperationRef = (payment: Payment, operation: Operation): OperationRef => ({
   type: operation.type,
-  key: operation.id,
+  operationRef: operation.id,
   processorId: operation.details.processorId,
   amount: { minor: operation.amount, currency: payment.currency },
 });
 
 /** What had an effect before `operation`. */
-export function buildHistory(payment: Payment, operations: readonly Operation[], operation: Operation): History {
+export function buildHistory(payment: Payment, operations: readonly Operation[], operation: Operation): PaymentHistory {
   const earlier = operations.filter(({ id, state }) => id !== operation.id && state === 'accepted');
   return { referenceCode: payment.referenceCode, operations: earlier.map((each) => toOperationRef(payment, each)) };
 }

@@ -151,7 +151,7 @@ const SALES: Readonly<Record<number, readonly Sale[]>> = {
     { reference: 'HB-1019', amount: 99.95, type: 'payment', card: 2 },
     { reference: 'HB-1020', amount: 60_500, card: 3 },
     // Its authorization is booked, never answered, and never found out.
-    { reference: 'HB-1021', amount: 66_000, card: 4, words: '_inquiry_timeout_always_abandon_timeout_always' },
+    { reference: 'HB-1021', amount: 66_000, card: 4, words: '_inquiry_timeout_always_reversal_timeout_always' },
   ],
 };
 

@@ -46,7 +46,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     source: 'src/payments/settle.ts',
-    line: "if (!('particulars' in word)) return operation;",
+    line: "if (!('details' in word)) return operation;",
     replacement: 'false',
     why: 'Only words with particulars come here.',
   },

@@ -3,7 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { CYBERSOURCE_HOSTS, CYBERSOURCE_SETTINGS } from '../../src/payments/processors/cybersource/client.ts';
-import { ACCEPTED, HTTP_STATUSES, REASONS } from '../../src/payments/processors/cybersource/mapping.ts';
+import {
+  ACCEPTED_STATUSES,
+  DECLINE_REASONS,
+  UNPROCESSED_HTTP_STATUSES,
+} from '../../src/payments/processors/cybersource/mapping.ts';
 import { type Reason, toFailureStatus } from '../../src/payments/transitions.ts';
 
 const text = readFileSync(join(import.meta.dirname, '../../docs/processors/cybersource.md'), 'utf8');
@@ -34,12 +38,12 @@ describe('docs/processors/cybersource.md', () => {
     const rows = table('| Reason | Payment |').flatMap(([reasons, meaning]) =>
       [...reasons.matchAll(/`([A-Z_]+)`/g)].map(([, reason = '']) => [reason, meaning] as const),
     );
-    const expected = Object.entries(REASONS).map(([reason, meaning]) => [reason, shown(meaning)] as const);
+    const expected = Object.entries(DECLINE_REASONS).map(([reason, meaning]) => [reason, shown(meaning)] as const);
     assert.deepEqual([...rows].sort(), [...expected].sort());
   });
 
   test('has every HTTP status with what it means', () => {
-    const expected = Object.entries(HTTP_STATUSES).map(([status, reason]) => [status, shown(reason)]);
+    const expected = Object.entries(UNPROCESSED_HTTP_STATUSES).map(([status, reason]) => [status, shown(reason)]);
     assert.deepEqual(
       table('| HTTP | Payment |').flatMap(([cell, meaning]) => cell.split(', ').map((status) => [status, meaning])),
       expected,
@@ -71,6 +75,6 @@ describe('docs/processors/cybersource.md', () => {
   });
 
   test('names every status that means yes', () => {
-    for (const status of Object.values(ACCEPTED).flat()) assert.ok(text.includes(`\`${status}\``), status);
+    for (const status of Object.values(ACCEPTED_STATUSES).flat()) assert.ok(text.includes(`\`${status}\``), status);
   });
 });

@@ -4,11 +4,7 @@ import { createPrivateKey, generateKeyPairSync, webcrypto } from 'node:crypto';
 import { after, describe, test } from 'node:test';
 import { X509CertificateGenerator } from '@peculiar/x509';
 import { systemRandom } from '../../src/crypto/random.ts';
-import {
-  CYBERSOURCE_SETTINGS,
-  encryptedBody,
-  readRecipient,
-} from '../../src/payments/processors/cybersource/client.ts';
+import { CYBERSOURCE_SETTINGS, encryptBody, parseRecipient } from '../../src/payments/processors/cybersource/client.ts';
 import { approvedId, card, history, money, openCyberSourceFixture, order, subject } from './cybersource-fixture.ts';
 
 const SIGNING = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
@@ -50,13 +46,15 @@ describe('message-level encryption', async () => {
   test('covers authorizations, sales and captures, and the digest is of what is sent', async () => {
     const first = desk.call({ settings });
     const id = approvedId(await cybersource.authorize(first, order(), card()));
-    const past = history(subject('authorization', first.key, id));
+    const past = history(subject('authorization', first.operationRef, id));
     const capturing = desk.call({ settings });
     const captureId = approvedId(await cybersource.capture(capturing, past, money('10.50')));
-    const later = history(...past.operations, subject('capture', capturing.key, captureId));
+    const later = history(...past.operations, subject('capture', capturing.operationRef, captureId));
     approvedId(await cybersource.refund(desk.call({ settings }), later, money('10.50')));
     approvedId(await cybersource.authorize(desk.call({ settings }), order({ capture: true }), card()));
-    approvedId(await cybersource.inquire(desk.call({ settings }), history(), subject('authorization', first.key)));
+    approvedId(
+      await cybersource.inquire(desk.call({ settings }), history(), subject('authorization', first.operationRef)),
+    );
     assert.deepEqual(standIn.violations, []);
   });
 
@@ -70,10 +68,10 @@ describe('message-level encryption', async () => {
   });
 
   test('uses a new key and vector each time, and shows nothing', () => {
-    const recipient = readRecipient(certificate);
+    const recipient = parseRecipient(certificate);
     assert.ok(recipient);
     const random = systemRandom();
-    const make = (): string => encryptedBody('{"number":"4111111111111111"}', recipient, () => 0, random);
+    const make = (): string => encryptBody('{"number":"4111111111111111"}', recipient, () => 0, random);
     const [one = [], other = []] = [make(), make()].map((text) => JSON.parse(text).encryptedRequest.split('.'));
     assert.equal(one.length, 5);
     assert.equal(one[0], other[0]);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
-import type { Finding, History, Outcome, Subject } from '../../src/payments/processor.ts';
+import type { InquiryResult, OperationRef, Outcome, PaymentHistory } from '../../src/payments/processor.ts';
 import { approvedId, card, history, money, openCyberSourceFixture, order, subject } from './cybersource-fixture.ts';
 import type { Fault } from './fault-injection.ts';
 
@@ -31,24 +31,24 @@ after(async () => {
 afterEach(() => standIn.heal());
 
 interface Attempt {
-  readonly past: History;
-  readonly subject: Subject;
+  readonly past: PaymentHistory;
+  readonly subject: OperationRef;
   /** The first transaction of the payment, where there is one. */
   readonly root: string | undefined;
   run(timeout: number): Promise<Outcome>;
 }
 
-async function held(): Promise<{ readonly past: History; readonly id: string }> {
+async function held(): Promise<{ readonly past: PaymentHistory; readonly id: string }> {
   const call = desk.call();
   const id = approvedId(await cybersource.authorize(call, order(), card()));
-  return { past: history(subject('authorization', call.key, id)), id };
+  return { past: history(subject('authorization', call.operationRef, id)), id };
 }
 
-async function collected(): Promise<{ readonly past: History; readonly id: string }> {
+async function collected(): Promise<{ readonly past: PaymentHistory; readonly id: string }> {
   const { past, id } = await held();
   const call = desk.call();
   const captureId = approvedId(await cybersource.capture(call, past, money('10.50')));
-  return { past: history(...past.operations, subject('capture', call.key, captureId)), id };
+  return { past: history(...past.operations, subject('capture', call.operationRef, captureId)), id };
 }
 
 const ATTEMPTS: Readonly<Record<string, () => Promise<Attempt>>> = {
@@ -93,10 +93,10 @@ const REQUESTS = {
   authorization_void: 'reversal',
 } as const;
 
-const inquire = ({ past, subject }: Attempt): Promise<Finding> => cybersource.inquire(desk.call(), past, subject);
-const abandon = ({ past, subject }: Attempt): Promise<Finding> => cybersource.abandon(desk.call(), past, subject);
+const inquire = ({ past, subject }: Attempt): Promise<InquiryResult> => cybersource.inquire(desk.call(), past, subject);
+const abandon = ({ past, subject }: Attempt): Promise<InquiryResult> => cybersource.reverse(desk.call(), past, subject);
 const standing = ({ root, subject }: Attempt): object =>
-  standIn.books.totals(root ?? standIn.books.byKey(subject.key)?.id ?? '');
+  standIn.books.totals(root ?? standIn.books.byKey(subject.operationRef)?.id ?? '');
 
 for (const [type, prepare] of Object.entries(ATTEMPTS)) {
   const on = REQUESTS[type as keyof typeof REQUESTS];
@@ -111,7 +111,7 @@ for (const [type, prepare] of Object.entries(ATTEMPTS)) {
         const outcome = await attempt.run(fault === 'never-answer' ? SHORT : 10_000);
         assert.equal(outcome.kind, kind, JSON.stringify(Object.keys(outcome)));
         assert.equal(standIn.requests.length, sent + 1, 'sent once');
-        assert.equal((await inquire(attempt)).kind, done ? 'approved' : 'absent');
+        assert.equal((await inquire(attempt)).kind, done ? 'approved' : 'not-found');
         await undo(type, attempt, done);
       });
     }
@@ -128,17 +128,17 @@ for (const [type, prepare] of Object.entries(ATTEMPTS)) {
 async function undo(type: string, attempt: Attempt, done: boolean): Promise<void> {
   const finding = await abandon(attempt);
   // What undid it has an id of its own, which is not that of the operation.
-  if ('particulars' in finding) assert.equal(finding.particulars.processorId, undefined);
+  if ('details' in finding) assert.equal(finding.details.processorId, undefined);
   const nothing = { authorized: 0n, captured: 0n, refunded: 0n };
   const whole = { authorized: 105_000n, captured: 105_000n, refunded: 0n };
   if (type === 'authorization_void') {
     assert.equal(finding.kind, 'reversed');
     assert.deepEqual(standing(attempt), nothing);
   } else if (type === 'capture') {
-    assert.equal(finding.kind, done ? 'reversed' : 'absent');
+    assert.equal(finding.kind, done ? 'reversed' : 'not-found');
     assert.deepEqual(standing(attempt), done ? nothing : { ...nothing, authorized: 105_000n });
   } else {
-    assert.equal(finding.kind, done ? 'approved' : 'absent');
+    assert.equal(finding.kind, done ? 'approved' : 'not-found');
     assert.deepEqual(standing(attempt), type === 'payment_refund' ? whole : nothing);
   }
   if (!done) return;
@@ -146,7 +146,7 @@ async function undo(type: string, attempt: Attempt, done: boolean): Promise<void
   assert.equal((await inquire(attempt)).kind, after);
   // The answer to the first was lost, say: it is asked once more, and still nothing is left.
   const again = await abandon(attempt);
-  const expected = type === 'capture' || type === 'authorization_void' ? ['reversed'] : ['approved', 'absent'];
+  const expected = type === 'capture' || type === 'authorization_void' ? ['reversed'] : ['approved', 'not-found'];
   assert.ok(expected.includes(again.kind), again.kind);
 }
 
@@ -189,38 +189,38 @@ describe('abandoning', () => {
   for (const reason of ['MISSING_AUTH', 'TRANSACTION_ALREADY_REVERSED_OR_SETTLED']) {
     test(`of an authorization, 400 ${reason}: as the books have it`, async () => {
       const verdict = { status: '', http: 400, reason };
-      const after = async (first: Parameters<typeof standIn.inject>[0] | undefined): Promise<Finding['kind']> => {
+      const after = async (first: Parameters<typeof standIn.inject>[0] | undefined): Promise<InquiryResult['kind']> => {
         const call = desk.call();
         if (first !== undefined) standIn.inject(first);
         await cybersource.authorize(call, order(), card());
-        const asked = subject('authorization', call.key);
-        if (first === undefined) await cybersource.abandon(desk.call(), history(), asked);
+        const asked = subject('authorization', call.operationRef);
+        if (first === undefined) await cybersource.reverse(desk.call(), history(), asked);
         standIn.inject({ on: 'timeout-reversal', fault: 'verdict', verdict });
-        return (await cybersource.abandon(desk.call(), history(), asked)).kind;
+        return (await cybersource.reverse(desk.call(), history(), asked)).kind;
       };
       const declined = { status: 'DECLINED', reason: 'PROCESSOR_DECLINED' };
       assert.equal(await after({ on: 'payment', fault: 'verdict', verdict: declined }), 'approved');
       assert.equal(await after(undefined), 'approved', 'reversed before');
       assert.equal(await after({ on: 'payment', fault: 'drop-after' }), 'unknown', 'held');
       const lost = await after({ on: 'payment', fault: 'drop-before' });
-      assert.equal(lost, reason === 'MISSING_AUTH' ? 'absent' : 'unknown', 'not found');
+      assert.equal(lost, reason === 'MISSING_AUTH' ? 'not-found' : 'unknown', 'not found');
     });
   }
 
   test('of nothing at all: absent', async () => {
     for (const type of ['authorization', 'payment', 'capture', 'payment_refund'] as const) {
-      const finding = await cybersource.abandon(desk.call(), history(), subject(type, desk.newKey()));
-      assert.deepEqual(finding, { kind: 'absent' });
+      const finding = await cybersource.reverse(desk.call(), history(), subject(type, desk.newKey()));
+      assert.deepEqual(finding, { kind: 'not-found' });
     }
-    const finding = await cybersource.abandon(desk.call(), history(), subject('authorization_void', desk.newKey()));
-    assert.deepEqual(finding, { kind: 'absent' });
+    const finding = await cybersource.reverse(desk.call(), history(), subject('authorization_void', desk.newKey()));
+    assert.deepEqual(finding, { kind: 'not-found' });
   });
 
   test('of a known authorization goes by its id', async () => {
     const { past, id } = await held();
     const [first] = past.operations;
     assert.ok(first);
-    assert.equal((await cybersource.abandon(desk.call(), history(), first)).kind, 'approved');
+    assert.equal((await cybersource.reverse(desk.call(), history(), first)).kind, 'approved');
     assert.equal(standIn.requests.at(-1), 'reversal');
     assert.equal(standIn.books.totals(id).authorized, 0n);
   });

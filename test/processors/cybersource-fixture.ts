@@ -9,16 +9,16 @@ import { parsePan } from '../../src/kernel/pan.ts';
 import type {
   Approved,
   CardData,
-  Finding,
-  History,
+  InquiryResult,
+  OperationRef,
   Order,
   Outcome,
+  PaymentHistory,
   ProcessorCall,
-  Subject,
 } from '../../src/payments/processor.ts';
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
-import { Connections } from '../../src/payments/processors/connection.ts';
 import { CyberSource } from '../../src/payments/processors/cybersource/cybersource.ts';
+import { OutboundHttp } from '../../src/payments/processors/outbound-http.ts';
 import { effectiveSettings } from '../../src/payments/settings.ts';
 import { buildOrder } from '../fixtures/payment-fixtures.ts';
 import { FakeCyberSource } from './fake-cybersource.ts';
@@ -58,8 +58,8 @@ export async function openCyberSourceFixture({
   const { url } = await standIn.start();
   const random = systemRandom();
   const ids = new MonotonicIds(clock, random);
-  const connections = new Connections(new ProcessorHosts());
-  const cybersource = new CyberSource({ connections, clock, random });
+  const connections = new OutboundHttp(new ProcessorHosts());
+  const cybersource = new CyberSource({ outboundHttp: connections, clock, random });
   const given = {
     'base-url': url,
     'merchant-id': KEYS.merchantId,
@@ -74,7 +74,7 @@ export async function openCyberSourceFixture({
     call: ({ key = ids.next(), timeout = 10_000, settings = {} } = {}) => ({
       tenant: { account: 'acct_1', environment: 'sandbox' },
       settings: { ...effectiveSettings(cybersource.settings, given), ...settings },
-      key,
+      operationRef: key,
       signal: AbortSignal.timeout(timeout),
     }),
     stop: async () => {
@@ -101,23 +101,23 @@ export function card(pan = PAN): CardData {
   return { pan: number, expiry, securityCode: '123', holder: 'Ana Maria Lopez' };
 }
 
-export const history = (...operations: Subject[]): History => ({ referenceCode: 'REF-1', operations });
+export const history = (...operations: OperationRef[]): PaymentHistory => ({ referenceCode: 'REF-1', operations });
 
 export const subject = (
-  type: Subject['type'],
+  type: OperationRef['type'],
   key: string,
   processorId?: string | undefined,
   amount = money('10.50'),
-): Subject => ({ type, key, processorId, amount });
+): OperationRef => ({ type, operationRef: key, processorId, amount });
 
 /** Its id at CyberSource. */
-export function approvedId(word: Outcome | Finding): string {
+export function approvedId(word: Outcome | InquiryResult): string {
   assert.equal(
     word.kind,
     'approved',
     JSON.stringify(word, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
   );
-  const { processorId } = (word as Approved).particulars;
+  const { processorId } = (word as Approved).details;
   assert.match(processorId ?? '', /^[0-9]{22}$/);
   return processorId ?? '';
 }

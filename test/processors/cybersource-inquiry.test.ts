@@ -27,7 +27,7 @@ afterEach(() => main.standIn.heal());
 
 const authorized = async ({ cybersource, call }: CyberSourceFixture): Promise<{ key: string; id: string }> => {
   const calling = call();
-  return { key: calling.key, id: approvedId(await cybersource.authorize(calling, order(), card())) };
+  return { key: calling.operationRef, id: approvedId(await cybersource.authorize(calling, order(), card())) };
 };
 
 describe('how a payment stands now', () => {
@@ -68,7 +68,7 @@ describe('how a payment stands now', () => {
     const first = subject('authorization', key, id);
     const capturing = call();
     const captureId = approvedId(await cybersource.capture(capturing, history(first), money('7.25')));
-    const past = history(first, subject('capture', capturing.key, captureId, money('7.25')));
+    const past = history(first, subject('capture', capturing.operationRef, captureId, money('7.25')));
     const finding = await cybersource.inquire(call(), past, first);
     assert.deepEqual('captured' in finding && finding.captured, money('7.25'));
   });
@@ -77,7 +77,7 @@ describe('how a payment stands now', () => {
     const desk = await open({ related: false });
     const { cybersource, call } = desk;
     const lost = subject('authorization', (await authorized(desk)).key);
-    assert.equal((await cybersource.abandon(call(), history(), lost)).kind, 'approved');
+    assert.equal((await cybersource.reverse(call(), history(), lost)).kind, 'approved');
     assert.equal((await cybersource.inquire(call(), history(), lost)).kind, 'reversed');
   });
 
@@ -85,22 +85,22 @@ describe('how a payment stands now', () => {
     const { cybersource, call } = main;
     const calling = call();
     const id = approvedId(await cybersource.authorize(calling, order({ capture: true }), card()));
-    const sale = subject('payment', calling.key, id);
+    const sale = subject('payment', calling.operationRef, id);
     const refunding = call();
     approvedId(await cybersource.refund(refunding, history(sale), money('1.00')));
-    const refunded = subject('payment_refund', refunding.key, undefined, money('1.00'));
-    assert.equal((await cybersource.abandon(call(), history(sale), refunded)).kind, 'approved');
+    const refunded = subject('payment_refund', refunding.operationRef, undefined, money('1.00'));
+    assert.equal((await cybersource.reverse(call(), history(sale), refunded)).kind, 'approved');
     // Whether refund or sale was voided does not stand in the books.
-    assert.deepEqual(await cybersource.inquire(call(), history(), sale), { kind: 'unknown', why: 'unclear' });
+    assert.deepEqual(await cybersource.inquire(call(), history(), sale), { kind: 'unknown', problem: 'unclear' });
   });
 
   test('is for people to judge when more happened than can be looked at', async () => {
     const { cybersource, call } = main;
     const calling = call();
     const id = approvedId(await cybersource.authorize(calling, order({ capture: true }), card()));
-    const sale = subject('payment', calling.key, id);
+    const sale = subject('payment', calling.operationRef, id);
     for (let time = 0; time < 21; time++) approvedId(await cybersource.refund(call(), history(sale), money('0.10')));
-    assert.deepEqual(await cybersource.inquire(call(), history(), sale), { kind: 'unknown', why: 'related' });
+    assert.deepEqual(await cybersource.inquire(call(), history(), sale), { kind: 'unknown', problem: 'related' });
   });
 });
 
@@ -110,8 +110,8 @@ describe('a void', () => {
     const { key, id } = await authorized(main);
     const past = history(subject('authorization', key, id));
     const voiding = call();
-    const asked = subject('authorization_void', voiding.key);
-    assert.equal((await cybersource.inquire(call(), past, asked)).kind, 'absent');
+    const asked = subject('authorization_void', voiding.operationRef);
+    assert.equal((await cybersource.inquire(call(), past, asked)).kind, 'not-found');
     approvedId(await cybersource.void(voiding, past));
     assert.equal((await cybersource.inquire(call(), past, asked)).kind, 'approved');
     const another = subject('authorization_void', main.newKey());
@@ -127,11 +127,11 @@ describe('what is not in the index yet', () => {
     const { key, id } = await authorized(desk);
     for (const processorId of [undefined, id])
       assert.deepEqual(await cybersource.inquire(call(), history(), subject('authorization', key, processorId)), {
-        kind: 'absent',
+        kind: 'not-found',
       });
     now += 60_000;
     approvedId(await cybersource.inquire(call(), history(), subject('authorization', key)));
-    assert.equal((await cybersource.abandon(call(), history(), subject('authorization', key))).kind, 'approved');
+    assert.equal((await cybersource.reverse(call(), history(), subject('authorization', key))).kind, 'approved');
     assert.equal(desk.standIn.books.totals(id).authorized, 0n);
   });
 });
@@ -167,7 +167,7 @@ describe('what is found counts only when it is certainly ours', () => {
       const { key, id } = await authorized(main);
       standIn.inject({ on: 'details', fault });
       const finding = await cybersource.inquire(call(), history(), subject('authorization', key, id));
-      assert.deepEqual(finding, { kind: 'unknown', why: 'contradiction' });
+      assert.deepEqual(finding, { kind: 'unknown', problem: 'contradiction' });
     });
   }
 
@@ -179,7 +179,7 @@ describe('what is found counts only when it is certainly ours', () => {
     assert.equal(await inquire('authorization', key, undefined, money('10.51')), 'unknown');
     assert.equal(await inquire('authorization', key, undefined, money('10.50', 'EUR')), 'unknown');
     assert.equal(await inquire('capture', key, id), 'unknown');
-    assert.equal(await inquire('capture', key), 'absent');
+    assert.equal(await inquire('capture', key), 'not-found');
   });
 
   test('details of another transaction than was asked for: unknown', async () => {
@@ -190,7 +190,7 @@ describe('what is found counts only when it is certainly ours', () => {
     const other = { ...transaction, id: '7999999999999999999999' };
     standIn.answerOnce('details', { status: 200, body: detailsOf(other, 'mymid', []) });
     const finding = await cybersource.inquire(call(), history(), subject('authorization', key, id));
-    assert.deepEqual(finding, { kind: 'unknown', why: 'contradiction' });
+    assert.deepEqual(finding, { kind: 'unknown', problem: 'contradiction' });
   });
 
   test('a transaction of another merchant: unknown', async () => {
@@ -200,7 +200,7 @@ describe('what is found counts only when it is certainly ours', () => {
     assert.ok(transaction);
     standIn.answerOnce('details', { status: 200, body: detailsOf(transaction, 'another', []) });
     const finding = await cybersource.inquire(call(), history(), subject('authorization', key, id));
-    assert.deepEqual(finding, { kind: 'unknown', why: 'contradiction' });
+    assert.deepEqual(finding, { kind: 'unknown', problem: 'contradiction' });
   });
 
   test('a capture of what the books call declined: unknown', async () => {
@@ -213,8 +213,8 @@ describe('what is found counts only when it is certainly ours', () => {
     assert.ok(transaction);
     const declined = { ...transaction, state: 'declined' as const, reason: 'GENERAL_DECLINE' };
     standIn.answerOnce('details', { status: 200, body: detailsOf(declined, 'mymid', []) });
-    const past = history(first, subject('capture', capturing.key, captureId));
-    assert.deepEqual(await cybersource.inquire(call(), past, first), { kind: 'unknown', why: 'contradiction' });
+    const past = history(first, subject('capture', capturing.operationRef, captureId));
+    assert.deepEqual(await cybersource.inquire(call(), past, first), { kind: 'unknown', problem: 'contradiction' });
   });
 
   test('hits with another code do not count, two with the same do neither', async () => {
@@ -229,13 +229,13 @@ describe('what is found counts only when it is certainly ours', () => {
     };
     const kind = async (): Promise<object> => cybersource.inquire(call(), history(), subject('authorization', key));
     answerOnce([`${key}x`, newKey()]);
-    assert.deepEqual(await kind(), { kind: 'absent' });
+    assert.deepEqual(await kind(), { kind: 'not-found' });
     answerOnce([key, key]);
-    assert.deepEqual(await kind(), { kind: 'unknown', why: 'ambiguous' });
+    assert.deepEqual(await kind(), { kind: 'unknown', problem: 'ambiguous' });
     answerOnce([], 1);
-    assert.deepEqual(await kind(), { kind: 'unknown', why: 'search' });
+    assert.deepEqual(await kind(), { kind: 'unknown', problem: 'search' });
     // The hit has our code, but what it leads to has not.
     answerOnce([key]);
-    assert.deepEqual(await kind(), { kind: 'unknown', why: 'contradiction' });
+    assert.deepEqual(await kind(), { kind: 'unknown', problem: 'contradiction' });
   });
 });

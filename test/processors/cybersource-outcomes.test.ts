@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
-import type { Finding, Outcome } from '../../src/payments/processor.ts';
+import type { InquiryResult, Outcome } from '../../src/payments/processor.ts';
 import { approvedId, card, history, money, openCyberSourceFixture, order, subject } from './cybersource-fixture.ts';
 import type { ForcedOutcome } from './cybersource-ledger.ts';
 
@@ -13,8 +13,8 @@ after(async () => {
 afterEach(() => standIn.heal());
 
 /** `Status Reason` of a refusal, else its kind. */
-const inBrief = (word: Outcome | Finding): string =>
-  word.kind === 'refused' ? `${word.failed.status} ${word.failed.reason}` : word.kind;
+const inBrief = (word: Outcome | InquiryResult): string =>
+  word.kind === 'refused' ? `${word.failure.status} ${word.failure.reason}` : word.kind;
 
 const UNDONE: readonly (readonly [ForcedOutcome, string])[] = [
   [{ status: 'PARTIAL_AUTHORIZED', holds: true, authorizedAmount: '4.00' }, 'Declined InsufficientFunds'],
@@ -34,8 +34,8 @@ for (const capture of [false, true]) {
         const outcome = await cybersource.authorize(call, order({ capture }), card());
         assert.equal(inBrief(outcome), expected);
         assert.equal(standIn.requests.at(-1), 'reversal');
-        assert.equal(standIn.books.byKey(call.key)?.state, 'undone');
-        const asked = subject(capture ? 'payment' : 'authorization', call.key);
+        assert.equal(standIn.books.byKey(call.operationRef)?.state, 'undone');
+        const asked = subject(capture ? 'payment' : 'authorization', call.operationRef);
         assert.equal(inBrief(await cybersource.inquire(desk.call(), history(), asked)), expected);
       });
 
@@ -45,18 +45,18 @@ for (const capture of [false, true]) {
           standIn.inject({ on: 'reversal', fault });
           const call = desk.call();
           assert.equal((await cybersource.authorize(call, order({ capture }), card())).kind, 'unknown');
-          const asked = subject(capture ? 'payment' : 'authorization', call.key);
+          const asked = subject(capture ? 'payment' : 'authorization', call.operationRef);
           standIn.inject({
             on: 'reversal',
             fault: 'verdict',
             verdict: { status: '', http: 400, reason: 'NOT_SUPPORTED' },
           });
-          const wasUndone = standIn.books.byKey(call.key)?.state === 'undone';
+          const wasUndone = standIn.books.byKey(call.operationRef)?.state === 'undone';
           const first = await cybersource.inquire(desk.call(), history(), asked);
           assert.equal(inBrief(first), wasUndone ? expected : 'unknown');
           standIn.heal();
           assert.equal(inBrief(await cybersource.inquire(desk.call(), history(), asked)), expected);
-          assert.equal(standIn.books.byKey(call.key)?.state, 'undone');
+          assert.equal(standIn.books.byKey(call.operationRef)?.state, 'undone');
         });
       }
     }
@@ -71,9 +71,9 @@ describe('a sale that was only authorized, and whose answer was lost', () => {
       const call = desk.call();
       assert.equal((await cybersource.authorize(call, order({ capture: true }), card())).kind, 'unknown');
       const held = money(verdict.authorizedAmount ?? '10.50');
-      const asked = subject('payment', call.key, undefined, held);
-      assert.equal((await cybersource.abandon(desk.call(), history(), asked)).kind, 'approved');
-      assert.equal(standIn.books.byKey(call.key)?.state, 'undone');
+      const asked = subject('payment', call.operationRef, undefined, held);
+      assert.equal((await cybersource.reverse(desk.call(), history(), asked)).kind, 'approved');
+      assert.equal(standIn.books.byKey(call.operationRef)?.state, 'undone');
     });
   }
 });
@@ -88,7 +88,7 @@ describe('soft declines that the operator accepts', () => {
       const outcome = await cybersource.authorize(call, order({ capture: true }), card());
       const id = approvedId(outcome);
       assert.equal('captured' in outcome, false);
-      const asked = subject('payment', call.key);
+      const asked = subject('payment', call.operationRef);
       const finding = await cybersource.inquire(desk.call({ settings }), history(), asked);
       assert.equal(approvedId(finding), id);
       assert.equal('captured' in finding, false);
@@ -106,7 +106,7 @@ describe('answers that decide nothing yet', () => {
       const call = desk.call();
       const outcome = await cybersource.authorize(call, order(), card());
       assert.equal(outcome.kind, 'pending');
-      const asked = subject('authorization', call.key, standIn.books.byKey(call.key)?.id);
+      const asked = subject('authorization', call.operationRef, standIn.books.byKey(call.operationRef)?.id);
       assert.equal((await cybersource.inquire(desk.call(), history(), asked)).kind, 'pending');
       approvedId(await cybersource.void(desk.call(), history(asked)));
       assert.equal((await cybersource.inquire(desk.call(), history(), asked)).kind, 'reversed');
@@ -152,7 +152,7 @@ describe('answers that decide nothing yet', () => {
   test('an approval of another amount, or without an id, is none', async () => {
     const verdict = { status: 'AUTHORIZED', holds: true, authorizedAmount: '10.00' };
     standIn.inject({ on: 'payment', fault: 'verdict', verdict });
-    const contradiction = { kind: 'unknown', why: 'contradiction' };
+    const contradiction = { kind: 'unknown', problem: 'contradiction' };
     assert.deepEqual(await cybersource.authorize(desk.call(), order(), card()), contradiction);
     for (const id of [undefined, '', '../1', '1'.repeat(61)]) {
       standIn.answerOnce('payment', { status: 201, body: { id, status: 'AUTHORIZED' } });
@@ -195,7 +195,7 @@ describe('refusals', () => {
       const sent = standIn.requests.length;
       assert.equal(inBrief(await cybersource.authorize(call, order(), card())), expected);
       assert.equal(standIn.requests.length, sent + 1);
-      const asked = subject('authorization', call.key);
+      const asked = subject('authorization', call.operationRef);
       assert.equal(inBrief(await cybersource.inquire(desk.call(), history(), asked)), expected);
     });
   }
@@ -203,11 +203,11 @@ describe('refusals', () => {
   test('a refund that is declined is refused, and the books say so, too', async () => {
     const sale = desk.call();
     const id = approvedId(await cybersource.authorize(sale, order({ capture: true }), card()));
-    const past = history(subject('payment', sale.key, id));
+    const past = history(subject('payment', sale.operationRef, id));
     standIn.inject({ on: 'refund', fault: 'verdict', verdict: { status: 'DECLINED', reason: 'GENERAL_DECLINE' } });
     const call = desk.call();
     assert.equal(inBrief(await cybersource.refund(call, past, money('10.50'))), 'Declined Rejected');
-    const asked = subject('payment_refund', call.key);
+    const asked = subject('payment_refund', call.operationRef);
     assert.equal(inBrief(await cybersource.inquire(desk.call(), past, asked)), 'Declined Rejected');
     assert.equal(standIn.books.totals(id).refunded, 0n);
   });

@@ -3,8 +3,8 @@ import { after, describe, test } from 'node:test';
 import { systemRandom } from '../../src/crypto/random.ts';
 import type { Approved } from '../../src/payments/processor.ts';
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
-import { Connections } from '../../src/payments/processors/connection.ts';
 import { CyberSource } from '../../src/payments/processors/cybersource/cybersource.ts';
+import { OutboundHttp } from '../../src/payments/processors/outbound-http.ts';
 import {
   approvedId,
   card,
@@ -29,7 +29,7 @@ for (const auth of ['jwt', 'http-signature']) {
 
     const authorized = async (): Promise<{ key: string; id: string }> => {
       const call = desk.call();
-      return { key: call.key, id: approvedId(await cybersource.authorize(call, order(), card())) };
+      return { key: call.operationRef, id: approvedId(await cybersource.authorize(call, order(), card())) };
     };
 
     test('an authorization is held, and tells its particulars', async () => {
@@ -38,7 +38,7 @@ for (const auth of ['jwt', 'http-signature']) {
       const id = approvedId(outcome);
       assert.deepEqual(outcome, {
         kind: 'approved',
-        particulars: {
+        details: {
           processorId: id,
           responseCode: '00',
           reconciliationId: id,
@@ -48,7 +48,7 @@ for (const auth of ['jwt', 'http-signature']) {
         },
       });
       assert.deepEqual(books.totals(id), { authorized: 105_000n, captured: 0n, refunded: 0n });
-      assert.equal(books.byId(id)?.code, call.key);
+      assert.equal(books.byId(id)?.code, call.operationRef);
     });
 
     test('a sale is captured at once', async () => {
@@ -62,7 +62,7 @@ for (const auth of ['jwt', 'http-signature']) {
       const past = history(subject('authorization', first.key, first.id));
       const capturing = desk.call();
       const captureId = approvedId(await cybersource.capture(capturing, past, money('7.25')));
-      const later = history(...past.operations, subject('capture', capturing.key, captureId, money('7.25')));
+      const later = history(...past.operations, subject('capture', capturing.operationRef, captureId, money('7.25')));
       for (const amount of ['3.00', '4.25']) approvedId(await cybersource.refund(desk.call(), later, money(amount)));
       assert.deepEqual(books.totals(first.id), { authorized: 105_000n, captured: 72_500n, refunded: 72_500n });
       const tooMuch = await cybersource.refund(desk.call(), later, money('0.01'));
@@ -72,7 +72,11 @@ for (const auth of ['jwt', 'http-signature']) {
     test('a sale is refunded by its own id', async () => {
       const call = desk.call();
       const id = approvedId(await cybersource.authorize(call, order({ capture: true }), card()));
-      const refund = await cybersource.refund(desk.call(), history(subject('payment', call.key, id)), money('10.50'));
+      const refund = await cybersource.refund(
+        desk.call(),
+        history(subject('payment', call.operationRef, id)),
+        money('10.50'),
+      );
       approvedId(refund);
       assert.equal(books.totals(id).refunded, 105_000n);
     });
@@ -109,12 +113,12 @@ for (const auth of ['jwt', 'http-signature']) {
       const outcome = await cybersource.capture(desk.call(), past, money('10.50'));
       assert.deepEqual(outcome, {
         kind: 'refused',
-        failed: { status: 'Declined', reason: 'Rejected' },
-        particulars: (outcome as Approved).particulars,
+        failure: { status: 'Declined', reason: 'Rejected' },
+        details: (outcome as Approved).details,
       });
       assert.deepEqual(await cybersource.inquire(desk.call(), history(), subject('authorization', key, id)), {
         kind: 'reversed',
-        particulars: { ...(await detailsOf(id)) },
+        details: { ...(await detailsOf(id)) },
       });
     });
 
@@ -142,7 +146,7 @@ for (const auth of ['jwt', 'http-signature']) {
       standIn.inject({ on: 'payment', fault: 'verdict', verdict });
       const call = desk.call();
       const outcome = await cybersource.authorize(call, order(), card());
-      const finding = await cybersource.inquire(desk.call(), history(), subject('authorization', call.key));
+      const finding = await cybersource.inquire(desk.call(), history(), subject('authorization', call.operationRef));
       assert.equal(outcome.kind, 'refused');
       assert.equal(finding.kind, 'refused');
       assert.equal(JSON.stringify([outcome, finding]).includes(PAN), false);
@@ -152,7 +156,7 @@ for (const auth of ['jwt', 'http-signature']) {
 
 test('encrypted messages go with JWT only, and the operator is told', () => {
   const processor = new CyberSource({
-    connections: new Connections(new ProcessorHosts()),
+    outboundHttp: new OutboundHttp(new ProcessorHosts()),
     clock: () => 0,
     random: systemRandom(),
   });
@@ -170,8 +174,8 @@ describe('credentials', () => {
       const outcome = await desk.cybersource.authorize(desk.call({ settings }), order(), card());
       assert.deepEqual(outcome, {
         kind: 'refused',
-        failed: { status: 'ProcessorError', reason: 'InvalidConfiguration' },
-        particulars: (outcome as Approved).particulars,
+        failure: { status: 'ProcessorError', reason: 'InvalidConfiguration' },
+        details: (outcome as Approved).details,
       });
       assert.deepEqual(desk.standIn.books.transactions, []);
       assert.deepEqual(desk.standIn.violations, ['POST /pts/v2/payments: token signature']);

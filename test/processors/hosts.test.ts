@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { PaymentActivations } from '../../src/payments/payment-activations.ts';
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
-import { newProcessors } from '../../src/payments/processors.ts';
+import { createProcessors } from '../../src/payments/processors.ts';
 import { openCliFixture } from '../fixtures/cli-fixture.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { order, PAYMENTS } from '../interface/payment-requests.ts';
@@ -57,7 +57,7 @@ describe('a host that no one allowed', () => {
     const tenant = { account: me.account, environment: 'production' } as const;
     // As a command whose own environment lists the host.
     const hosts = new ProcessorHosts([new URL(url).host]);
-    const { byName: processors, close } = newProcessors({ ...service.core, hosts });
+    const { byName: processors, close } = createProcessors({ ...service.core, hosts });
     close();
     await new PaymentActivations({ ...service.core, processors, hosts }).enable(
       tenant,

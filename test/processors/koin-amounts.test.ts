@@ -31,7 +31,7 @@ describe('amounts at KOIN', () => {
     await fc.assert(
       fc.asyncProperty(amounts, async (amount) => {
         const first = await bench.authorized(amount);
-        const { units } = bookOf(first.key);
+        const { units } = bookOf(first.operationRef);
         assert.equal(units, amount.minor * 10n ** BigInt(4 - minorUnitDigits(amount.currency)));
         assert.equal((await bench.capture(first)).kind, 'approved');
         const found = await bench.inquire(first);

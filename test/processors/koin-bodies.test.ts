@@ -3,8 +3,13 @@ import { describe, it } from 'node:test';
 import type { Environment } from '../../src/kernel/environment.ts';
 import { parseJson } from '../../src/kernel/json.ts';
 import type { Order, Party, ProcessorCall, ProcessorSettings } from '../../src/payments/processor.ts';
-import { countryOf, orderBody, refundBody, tokenizeBody } from '../../src/payments/processors/koin/bodies.ts';
-import { addressOf, KOIN_SETTINGS } from '../../src/payments/processors/koin/client.ts';
+import { buildUrl, KOIN_SETTINGS } from '../../src/payments/processors/koin/client.ts';
+import {
+  buildOrderBody,
+  buildRefundBody,
+  buildTokenizeBody,
+  resolveCountry,
+} from '../../src/payments/processors/koin/request-bodies.ts';
 import { type ConfiguredSettings, mergeSettings, SettingError } from '../../src/payments/settings.ts';
 import { CARD, ITEM, money, ORDER, withoutCardData } from './koin-fixture.ts';
 
@@ -13,7 +18,7 @@ const TOKEN = 'f0'.repeat(100);
 const call = (settings: ProcessorSettings, environment: Environment = 'sandbox'): ProcessorCall => ({
   tenant: { account: 'acc_1', environment },
   settings: { account: 'ACC', antifraud: 'false', ...settings },
-  key: KEY,
+  operationRef: KEY,
   signal: new AbortController().signal,
 });
 
@@ -84,7 +89,7 @@ const PERSON = {
 
 describe('what KOIN is sent', () => {
   it('for the card', () => {
-    assert.deepEqual(tokenizeBody(KEY, CARD), {
+    assert.deepEqual(buildTokenizeBody(KEY, CARD), {
       transaction: { reference_id: KEY },
       card: {
         number: CARD.pan,
@@ -97,7 +102,7 @@ describe('what KOIN is sent', () => {
   });
 
   it('for an order without antifraud: no name, address, e-mail, session or item', () => {
-    const body = withoutCardData(orderBody(call(SETTINGS), FULL, TOKEN));
+    const body = withoutCardData(buildOrderBody(call(SETTINGS), FULL, TOKEN));
     assert.deepEqual(JSON.parse(JSON.stringify(body)), {
       ...COMMON,
       store: { code: 'SHOP' },
@@ -106,7 +111,7 @@ describe('what KOIN is sent', () => {
   });
 
   it('for an order with antifraud', () => {
-    const text = JSON.stringify(withoutCardData(orderBody(call({ ...SETTINGS, antifraud: 'true' }), FULL, TOKEN)));
+    const text = JSON.stringify(withoutCardData(buildOrderBody(call({ ...SETTINGS, antifraud: 'true' }), FULL, TOKEN)));
     assert.deepEqual(JSON.parse(text), {
       ...COMMON,
       store: { code: 'SHOP', category: '5942' },
@@ -121,7 +126,7 @@ describe('what KOIN is sent', () => {
 
   it('for the least of an order', () => {
     const order = { ...ORDER, referenceCode: undefined, cardholder: undefined, billTo: { country: 'CO' } };
-    assert.deepEqual(JSON.parse(JSON.stringify(orderBody(call({}), order, TOKEN))), {
+    assert.deepEqual(JSON.parse(JSON.stringify(buildOrderBody(call({}), order, TOKEN))), {
       transaction: { reference_id: KEY, account: 'ACC', amount: { currency_code: 'BRL', value: 1500.56 } },
       payment_method: { code: 'CARD', secure_token: TOKEN, installments: 1 },
       notification_url: [],
@@ -132,20 +137,20 @@ describe('what KOIN is sent', () => {
 
   it('for a refund', () => {
     assert.equal(
-      JSON.stringify(refundBody(KEY, money(1050n))),
+      JSON.stringify(buildRefundBody(KEY, money(1050n))),
       `{"transaction":{"reference_id":"${KEY}"},"amount":{"currency_code":"BRL","value":10.5}}`,
     );
   });
 
   it('takes the country of the setting before that of the payer', () => {
-    assert.equal(countryOf(FULL, { 'country-code': 'AR' }), 'AR');
-    assert.equal(countryOf({ ...FULL, cardholder: {}, billTo: { country: 'uy' } }, {}), 'UY');
+    assert.equal(resolveCountry(FULL, { 'country-code': 'AR' }), 'AR');
+    assert.equal(resolveCountry({ ...FULL, cardholder: {}, billTo: { country: 'uy' } }, {}), 'UY');
   });
 });
 
 describe('the settings of KOIN', () => {
   const addresses = (settings: ProcessorSettings, environment: Environment) =>
-    (['payments', 'tokenize'] as const).map((api) => addressOf(call(settings, environment), api, '/v1/x').href);
+    (['payments', 'tokenize'] as const).map((api) => buildUrl(call(settings, environment), api, '/v1/x').href);
 
   it('have the addresses of the environment when none are given', () => {
     assert.deepEqual(addresses({}, 'sandbox'), [

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Failure } from '../../src/kernel/failure.ts';
 import { type Json, parseJson } from '../../src/kernel/json.ts';
 import type { CardData, Order } from '../../src/payments/processor.ts';
-import { checkOrder } from '../../src/payments/processors/koin/bodies.ts';
+import { checkOrder } from '../../src/payments/processors/koin/request-bodies.ts';
 import { CARD, ITEM, money, ORDER, ORDER_WITH_ANTIFRAUD, withoutCardData } from './koin-fixture.ts';
 
 const PLAIN = { antifraud: 'false' };

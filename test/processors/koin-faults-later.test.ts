@@ -37,8 +37,8 @@ describe('a capture at KOIN', () => {
       standIn.inject({ on: 'capture', do: deed });
       assert.equal(toSummary(await bench.capture(authorized, patience(deed))), expected);
       const capture = subject('capture', bench.newKey(), ORDER.amount);
-      assert.equal(toSummary(await bench.inquire(capture, authorized)), done === 'done' ? 'approved' : 'absent');
-      assert.equal(toSummary(await bench.abandon(capture, authorized)), done === 'done' ? CANNOT : 'absent');
+      assert.equal(toSummary(await bench.inquire(capture, authorized)), done === 'done' ? 'approved' : 'not-found');
+      assert.equal(toSummary(await bench.abandon(capture, authorized)), done === 'done' ? CANNOT : 'not-found');
     });
   }
 
@@ -54,10 +54,10 @@ describe('a capture at KOIN', () => {
   it('of an order that was voided or failed at KOIN has ended', async () => {
     const authorized = await bench.authorized();
     const capture = subject('capture', bench.newKey(), ORDER.amount);
-    standIn.turn(authorized.key, 'Voided');
+    standIn.turn(authorized.operationRef, 'Voided');
     assert.equal(toSummary(await bench.inquire(capture, authorized)), 'reversed');
     assert.equal(toSummary(await bench.abandon(capture, authorized)), 'reversed');
-    standIn.turn(authorized.key, 'Failed', 'Rejected');
+    standIn.turn(authorized.operationRef, 'Failed', 'Rejected');
     assert.equal(toSummary(await bench.inquire(capture, authorized)), 'Declined Rejected');
     assert.equal(toSummary(await bench.abandon(capture, authorized)), 'reversed');
     assert.equal(toSummary(await bench.capture(authorized)), 'Declined Rejected');
@@ -80,8 +80,8 @@ describe('a void at KOIN', () => {
       assert.equal(toSummary(await bench.void(authorized, patience(deed))), expected);
       for (const type of ['authorization_void', 'expiry'] as const) {
         const ending = subject(type, bench.newKey(), ORDER.amount);
-        assert.equal(toSummary(await bench.inquire(ending, authorized)), done === 'done' ? 'approved' : 'absent');
-        assert.equal(toSummary(await bench.abandon(ending, authorized)), 'absent');
+        assert.equal(toSummary(await bench.inquire(ending, authorized)), done === 'done' ? 'approved' : 'not-found');
+        assert.equal(toSummary(await bench.abandon(ending, authorized)), 'not-found');
       }
     });
   }
@@ -90,7 +90,7 @@ describe('a void at KOIN', () => {
     const authorized = await bench.collected();
     const ending = subject('authorization_void', bench.newKey(), ORDER.amount);
     assert.equal(toSummary(await bench.inquire(ending, authorized)), 'Declined InvalidData');
-    standIn.turn(authorized.key, 'Failed', 'Referred');
+    standIn.turn(authorized.operationRef, 'Failed', 'Referred');
     assert.equal(toSummary(await bench.inquire(ending, authorized)), 'Declined Referred');
   });
 });
@@ -112,11 +112,11 @@ describe('a refund at KOIN', () => {
       const refund = subject('payment_refund', bench.newKey(), money(500n));
       standIn.inject({ on: 'refund', do: deed });
       assert.equal(
-        toSummary(await bench.refund(collected, refund.amount, { key: refund.key, signal: patience(deed) })),
+        toSummary(await bench.refund(collected, refund.amount, { key: refund.operationRef, signal: patience(deed) })),
         expected,
       );
-      assert.equal(toSummary(await bench.inquire(refund, collected)), done === 'done' ? 'approved' : 'absent');
-      assert.equal(toSummary(await bench.abandon(refund, collected)), done === 'done' ? CANNOT : 'absent');
+      assert.equal(toSummary(await bench.inquire(refund, collected)), done === 'done' ? 'approved' : 'not-found');
+      assert.equal(toSummary(await bench.abandon(refund, collected)), done === 'done' ? CANNOT : 'not-found');
     });
   }
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { Finding, Outcome, Subject } from '../../src/payments/processor.ts';
+import type { InquiryResult, OperationRef, Outcome } from '../../src/payments/processor.ts';
 import type { KoinFault } from './fake-koin.ts';
 import { type FaultRow, name, UNKNOWN_OUTCOME_FAULTS } from './koin-fault-table.ts';
 import { KoinFixture, money, ORDER, subject, toSummary } from './koin-fixture.ts';
@@ -14,7 +14,8 @@ const { books } = standIn;
 const patience = (deed: KoinFault): AbortSignal | undefined =>
   deed === 'hang-before' || deed === 'hang-after' ? standIn.nextWait() : undefined;
 
-const first = (key: string, processorId?: string): Subject => subject('authorization', key, ORDER.amount, processorId);
+const first = (key: string, processorId?: string): OperationRef =>
+  subject('authorization', key, ORDER.amount, processorId);
 
 before(() => bench.start());
 after(() => bench.stop());
@@ -78,7 +79,7 @@ describe('an authorization at KOIN', () => {
       standIn.inject({ on: 'create', do: deed });
       assert.equal(toSummary(await bench.authorize(key, ORDER, {}, patience(deed))), expected);
       if (done === undefined) return;
-      assert.equal(toSummary(await bench.inquire(first(key))), done === 'done' ? 'approved' : 'absent');
+      assert.equal(toSummary(await bench.inquire(first(key))), done === 'done' ? 'approved' : 'not-found');
     });
   }
 
@@ -108,7 +109,7 @@ describe('an authorization at KOIN', () => {
     const key = bench.newKey();
     standIn.inject({ on: 'create', do: { delay: 100 } });
     assert.equal(toSummary(await bench.authorize(key, ORDER, {}, standIn.nextWait())), 'unknown');
-    assert.equal(toSummary(await bench.inquire(first(key))), 'absent');
+    assert.equal(toSummary(await bench.inquire(first(key))), 'not-found');
     while (!books.orders.has(key)) await new Promise((resolve) => setTimeout(resolve, 10));
     assert.equal(toSummary(await bench.inquire(first(key))), 'approved');
   });
@@ -119,12 +120,12 @@ describe('an authorization at KOIN', () => {
     const authorized = await bench.authorized();
     const history = { referenceCode: undefined, operations: [authorized] };
     const call = () => bench.call(bench.newKey(), wrong);
-    const told: (Outcome | Finding)[] = [
+    const told: (Outcome | InquiryResult)[] = [
       await bench.koin.capture(call(), history, ORDER.amount),
       await bench.koin.void(call(), history),
       await bench.koin.refund(call(), history, ORDER.amount),
       await bench.koin.inquire(call(), history, authorized),
-      await bench.koin.abandon(call(), history, authorized),
+      await bench.koin.reverse(call(), history, authorized),
     ];
     const refusal = 'ProcessorError InvalidConfiguration';
     assert.deepEqual(told.map(toSummary), [refusal, refusal, refusal, 'unknown', 'unknown']);

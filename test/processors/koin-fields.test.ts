@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type Json, parseJson } from '../../src/kernel/json.ts';
 import { formatDecimal } from '../../src/kernel/money.ts';
-import { amountBody, idAt, readAmountBody, timeAt } from '../../src/payments/processors/koin/fields.ts';
+import { buildAmount, idAt, parseAmountObject, timeAt } from '../../src/payments/processors/koin/fields.ts';
 import { CURRENCIES } from '../fixtures/payment-fixtures.ts';
 import { money, PAN } from './koin-fixture.ts';
 
@@ -17,9 +17,9 @@ describe('amounts', () => {
   it('are exact both ways, in every currency', () => {
     fc.assert(
       fc.property(amounts, ([minor, currency]) => {
-        const text = JSON.stringify(amountBody({ minor, currency }));
+        const text = JSON.stringify(buildAmount({ minor, currency }));
         assert.match(text, /"value":(0|[1-9][0-9]*)(\.[0-9]{0,3}[1-9])?\}$/);
-        assert.deepEqual(readAmountBody(parseJson(text).value), { minor, currency });
+        assert.deepEqual(parseAmountObject(parseJson(text).value), { minor, currency });
       }),
       { numRuns: 500 },
     );
@@ -31,21 +31,21 @@ describe('amounts', () => {
         const decimal = formatDecimal({ minor, currency });
         const padded = decimal.includes('.') ? decimal + '0'.repeat(zeros) : `${decimal}.0${'0'.repeat(zeros)}`;
         for (const value of [padded, `${minor}E${-(decimal.split('.')[1]?.length ?? 0)}`, `${padded}e+0`]) {
-          const read = readAmountBody(parseJson(`{"currency_code":"${currency}","value":${value}}`).value);
+          const read = parseAmountObject(parseJson(`{"currency_code":"${currency}","value":${value}}`).value);
           assert.deepEqual(read, { minor, currency }, value);
         }
       }),
     );
     const large = parseJson('{"currency_code":"COP","value":1.25E7}').value;
-    assert.deepEqual(readAmountBody(large), money(1_250_000_000n, 'COP'));
+    assert.deepEqual(parseAmountObject(large), money(1_250_000_000n, 'COP'));
   });
 
   it('that are none are not read', () => {
     const values = ['10.505', '-1', '"10"', 'null', '{}', '1E-5', '1e999', '0.001', '1'.repeat(21)];
     for (const value of values)
-      assert.equal(readAmountBody(parseJson(`{"currency_code":"BRL","value":${value}}`).value), undefined, value);
-    for (const code of ['', 'ABC', 'BR']) assert.equal(readAmountBody({ currency_code: code, value: 1 }), undefined);
-    assert.equal(readAmountBody(undefined), undefined);
+      assert.equal(parseAmountObject(parseJson(`{"currency_code":"BRL","value":${value}}`).value), undefined, value);
+    for (const code of ['', 'ABC', 'BR']) assert.equal(parseAmountObject({ currency_code: code, value: 1 }), undefined);
+    assert.equal(parseAmountObject(undefined), undefined);
   });
 });
 

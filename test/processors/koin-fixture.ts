@@ -4,17 +4,17 @@ import type { Money } from '../../src/kernel/money.ts';
 import { parsePan } from '../../src/kernel/pan.ts';
 import type {
   CardData,
-  Finding,
-  History,
+  InquiryResult,
+  OperationRef,
   Order,
   Outcome,
+  PaymentHistory,
   ProcessorCall,
   ProcessorSettings,
-  Subject,
 } from '../../src/payments/processor.ts';
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
-import { Connections } from '../../src/payments/processors/connection.ts';
 import { Koin } from '../../src/payments/processors/koin/koin.ts';
+import { OutboundHttp } from '../../src/payments/processors/outbound-http.ts';
 import { effectiveSettings } from '../../src/payments/settings.ts';
 import { buildOrder } from '../fixtures/payment-fixtures.ts';
 import { FakeKoin } from './fake-koin.ts';
@@ -54,13 +54,13 @@ export const ORDER_WITH_ANTIFRAUD: Order = { ...ORDER, fingerprintSessionId: 'se
 export class KoinFixture {
   readonly standIn: FakeKoin;
   readonly koin: Koin;
-  readonly #connections = new Connections(new ProcessorHosts());
+  readonly #connections = new OutboundHttp(new ProcessorHosts());
   #url = '';
   #keys = 0;
 
   constructor(options: ConstructorParameters<typeof FakeKoin>[0] = {}) {
     this.standIn = new FakeKoin(options);
-    this.koin = new Koin({ connections: this.#connections });
+    this.koin = new Koin({ outboundHttp: this.#connections });
   }
 
   async start(): Promise<void> {
@@ -85,7 +85,7 @@ export class KoinFixture {
     return {
       tenant: { account: 'acc_1', environment: 'sandbox' },
       settings: effectiveSettings(this.koin.settings, given),
-      key,
+      operationRef: key,
       signal,
     };
   }
@@ -97,51 +97,59 @@ export class KoinFixture {
   }
 
   /** An order that stands at the stand-in, and how the service knows it. */
-  async authorized(amount = ORDER.amount): Promise<Subject> {
+  async authorized(amount = ORDER.amount): Promise<OperationRef> {
     const key = this.newKey();
     const outcome = await this.authorize(key, { ...ORDER, amount });
     assert.equal(outcome.kind, 'approved', JSON.stringify(this.standIn.violations));
     return subject('authorization', key, amount, this.standIn.books.orders.get(key)?.id);
   }
 
-  async collected(amount = ORDER.amount): Promise<Subject> {
+  async collected(amount = ORDER.amount): Promise<OperationRef> {
     const first = await this.authorized(amount);
-    this.standIn.turn(first.key, 'Collected');
+    this.standIn.turn(first.operationRef, 'Collected');
     return first;
   }
 
-  async capture(first: Subject, signal?: AbortSignal): Promise<Outcome> {
+  async capture(first: OperationRef, signal?: AbortSignal): Promise<Outcome> {
     return withoutCardData(
       await this.koin.capture(this.call(this.newKey(), {}, signal), historyOf(first), first.amount),
     );
   }
 
   async refund(
-    first: Subject,
+    first: OperationRef,
     amount: Money,
     { key = this.newKey(), signal }: { key?: string; signal?: AbortSignal | undefined } = {},
   ) {
     return withoutCardData(await this.koin.refund(this.call(key, {}, signal), historyOf(first), amount));
   }
 
-  async void(first: Subject, signal?: AbortSignal): Promise<Outcome> {
+  async void(first: OperationRef, signal?: AbortSignal): Promise<Outcome> {
     return withoutCardData(await this.koin.void(this.call(this.newKey(), {}, signal), historyOf(first)));
   }
 
-  async inquire(about: Subject, ...operations: readonly Subject[]): Promise<Finding> {
-    return withoutCardData(await this.koin.inquire(this.call(about.key), historyOf(...operations), about));
+  async inquire(about: OperationRef, ...operations: readonly OperationRef[]): Promise<InquiryResult> {
+    return withoutCardData(await this.koin.inquire(this.call(about.operationRef), historyOf(...operations), about));
   }
 
-  async abandon(about: Subject, ...operations: readonly Subject[]): Promise<Finding> {
-    return withoutCardData(await this.koin.abandon(this.call(about.key), historyOf(...operations), about));
+  async abandon(about: OperationRef, ...operations: readonly OperationRef[]): Promise<InquiryResult> {
+    return withoutCardData(await this.koin.reverse(this.call(about.operationRef), historyOf(...operations), about));
   }
 }
 
-export const historyOf = (...operations: readonly Subject[]): History => ({ referenceCode: 'shop-1', operations });
+export const historyOf = (...operations: readonly OperationRef[]): PaymentHistory => ({
+  referenceCode: 'shop-1',
+  operations,
+});
 
-export const subject = (type: Subject['type'], key: string, amount: Money, processorId?: string): Subject => ({
+export const subject = (
+  type: OperationRef['type'],
+  key: string,
+  amount: Money,
+  processorId?: string,
+): OperationRef => ({
   type,
-  key,
+  operationRef: key,
   processorId,
   amount,
 });
@@ -154,8 +162,8 @@ export function withoutCardData<T extends object>(told: T): T {
 }
 
 /** In a word: what kind, and for failures why. */
-export function toSummary(told: Outcome | Finding): string {
-  if (told.kind === 'refused') return `${told.failed.status} ${told.failed.reason}`;
+export function toSummary(told: Outcome | InquiryResult): string {
+  if (told.kind === 'refused') return `${told.failure.status} ${told.failure.reason}`;
   if (told.kind === 'approved' && told.captured !== undefined) return 'approved, captured';
   return told.kind;
 }

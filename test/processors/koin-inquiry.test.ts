@@ -28,23 +28,23 @@ describe('an answer of KOIN that tells too little', () => {
   it('about the amount is not believed', async () => {
     const first = await bench.authorized();
     for (const type of ['Authorized', 'Collected', 'Refunded']) {
-      tell(first.key, { transaction: { reference_id: first.key }, status: { type } });
+      tell(first.operationRef, { transaction: { reference_id: first.operationRef }, status: { type } });
       assert.equal(toSummary(await bench.inquire(first)), 'unknown', type);
     }
-    tell(first.key, { transaction: { reference_id: first.key } });
+    tell(first.operationRef, { transaction: { reference_id: first.operationRef } });
     assert.equal(toSummary(await bench.inquire(subject('capture', bench.newKey(), ORDER.amount), first)), 'unknown');
     // Where no money is claimed, it is not needed.
-    tell(first.key, { transaction: { reference_id: first.key }, status: { type: 'Opened' } });
+    tell(first.operationRef, { transaction: { reference_id: first.operationRef }, status: { type: 'Opened' } });
     assert.equal(toSummary(await bench.inquire(first)), 'pending');
   });
 
   it('about the order is not believed', async () => {
     const first = await bench.authorized();
-    tell(first.key, { order_id: null });
+    tell(first.operationRef, { order_id: null });
     assert.equal(toSummary(await bench.inquire(first)), 'unknown');
-    tell(first.key, { order_id: '0f8fad5b-d9cb-469f-a165-70867728950e' });
+    tell(first.operationRef, { order_id: '0f8fad5b-d9cb-469f-a165-70867728950e' });
     assert.equal(toSummary(await bench.inquire(first)), 'unknown', 'another order of our reference');
-    tell(first.key, { transaction: { amount: AMOUNT } });
+    tell(first.operationRef, { transaction: { amount: AMOUNT } });
     assert.equal(toSummary(await bench.inquire(first)), 'unknown', 'no reference');
   });
 
@@ -56,14 +56,14 @@ describe('an answer of KOIN that tells too little', () => {
     const refund = subject('payment_refund', bench.newKey(), money(100n));
     for (const amount of [null, { currency_code: 'BRL', value: '1' }, { currency_code: '?', value: 1 }]) {
       for (const type of ['Refunded', 'InProgress']) {
-        tell(first.key, { refunds: [entry(amount, type)] });
+        tell(first.operationRef, { refunds: [entry(amount, type)] });
         assert.equal(toSummary(await bench.inquire(refund, first)), 'unknown', `${type} ${JSON.stringify(amount)}`);
       }
-      tell(first.key, { refunds: [entry(amount)] });
+      tell(first.operationRef, { refunds: [entry(amount)] });
       assert.equal(toSummary(await bench.abandon(first)), 'unknown', JSON.stringify(amount));
     }
-    tell(first.key, { refunds: [entry({ currency_code: 'USD', value: 1 })] });
-    assert.equal(toSummary(await bench.inquire(refund, first)), 'absent', 'the same number in another currency');
+    tell(first.operationRef, { refunds: [entry({ currency_code: 'USD', value: 1 })] });
+    assert.equal(toSummary(await bench.inquire(refund, first)), 'not-found', 'the same number in another currency');
     assert.equal(standIn.requests.filter((kind) => kind === 'refund').length, 1, 'nothing is given back blindly');
   });
 });
@@ -72,10 +72,10 @@ describe('a collected order that is given up', () => {
   it('is gone when KOIN calls it Refunded and lists no refund', async () => {
     const first = await bench.collected();
     const asked = standIn.requests.length;
-    tell(first.key, { status: { type: 'Refunded' } });
+    tell(first.operationRef, { status: { type: 'Refunded' } });
     assert.equal(toSummary(await bench.abandon(first)), 'approved');
     assert.deepEqual(standIn.requests.slice(asked), ['get']);
-    tell(first.key, { status: { type: 'Refunded' } });
+    tell(first.operationRef, { status: { type: 'Refunded' } });
     assert.equal(toSummary(await bench.inquire(first)), 'approved, captured', 'it was collected all the same');
   });
 
@@ -84,7 +84,7 @@ describe('a collected order that is given up', () => {
     standIn.inject({ on: 'refund', do: { becomes: 'InProgress' } });
     await bench.refund(first, money(300n));
     assert.equal(toSummary(await bench.abandon(first)), 'unknown');
-    const [theirs, ours] = standIn.books.orders.get(first.key)?.refunds ?? [];
+    const [theirs, ours] = standIn.books.orders.get(first.operationRef)?.refunds ?? [];
     assert.deepEqual([theirs?.units, ours?.units], [30_000n, 70_000n]);
     assert.equal(toSummary(await bench.abandon(first)), 'unknown');
     if (theirs !== undefined) theirs.status = 'Refunded';

@@ -6,9 +6,9 @@ import { refused } from '../../src/payments/processor.ts';
 import {
   FAILURE_REASONS,
   ORDER_STATUSES,
-  readOrder,
-  readRefund,
-  standingOf,
+  parseOrder,
+  parseOrderState,
+  parseRefund,
 } from '../../src/payments/processors/koin/mapping.ts';
 import { money, PAN, toSummary } from './koin-fixture.ts';
 
@@ -18,7 +18,7 @@ const status = (type: string, reason?: string, antifraud?: string): Json => ({
   ...(antifraud === undefined ? {} : { antifraud: { type: antifraud } }),
 });
 const failureOf = (body: Json): string => {
-  const standing = standingOf(body);
+  const standing = parseOrderState(body);
   assert.ok(standing?.kind === 'failed');
   return toSummary(refused(standing.reason));
 };
@@ -56,7 +56,7 @@ describe('statuses of KOIN', () => {
   for (const [word, kind] of Object.entries(expected)) {
     it(`${word} is ${kind}, however it is spelt`, () => {
       fc.assert(
-        fc.property(respelt(word), (spelt) => standingOf(status(spelt))?.kind === kind),
+        fc.property(respelt(word), (spelt) => parseOrderState(status(spelt))?.kind === kind),
         { numRuns: 20 },
       );
     });
@@ -64,9 +64,9 @@ describe('statuses of KOIN', () => {
 
   it('any other word is none', () => {
     for (const word of ['', 'Approved', 'constructor', '__proto__', 'Authorised'])
-      assert.equal(standingOf(status(word)), undefined);
+      assert.equal(parseOrderState(status(word)), undefined);
     for (const body of [null, 1, [], {}, { status: null }, { status: { type: 1 } }])
-      assert.equal(standingOf(body), undefined);
+      assert.equal(parseOrderState(body), undefined);
   });
 
   it('ConnectionRefused in the place of a status is a failure', () =>
@@ -113,7 +113,7 @@ describe('reasons of KOIN', () => {
 
   it('two of them may hide an approval', () => {
     const hiding = Object.keys(expected).filter((word) => {
-      const standing = standingOf(status('Failed', word));
+      const standing = parseOrderState(status('Failed', word));
       return standing?.kind === 'failed' && standing.mayHideApproval;
     });
     assert.deepEqual(hiding, ['Undefined', 'Connection Rejected', 'ConnectionRejected', 'ConnectionRefused']);
@@ -136,12 +136,12 @@ describe('an order', () => {
   };
 
   it('is read whole', () => {
-    assert.deepEqual(readOrder(body), {
+    assert.deepEqual(parseOrder(body), {
       id: ID,
-      reference: 'ours',
+      operationRef: 'ours',
       amount: money(1000n),
-      standing: { kind: 'authorized' },
-      particulars: {
+      state: { kind: 'authorized' },
+      details: {
         processorId: ID,
         responseCode: '00',
         reconciliationId: '991122',
@@ -154,8 +154,7 @@ describe('an order', () => {
   });
 
   it('takes the next id that there is', () => {
-    const particulars = (given: Json) =>
-      readOrder({ ...body, transaction: { provider_reference: given } })?.particulars;
+    const particulars = (given: Json) => parseOrder({ ...body, transaction: { provider_reference: given } })?.details;
     assert.equal(particulars({ tid: 't', payment_id: 'p' })?.reconciliationId, 't');
     assert.equal(particulars({ tid: 't', payment_id: 'p' })?.networkId, 't');
     assert.equal(particulars({ payment_id: 'p' })?.reconciliationId, 'p');
@@ -164,14 +163,14 @@ describe('an order', () => {
   });
 
   it('has an end only while it is open or authorized', () => {
-    const end = (type: string) => readOrder({ ...body, status: { ...body.status, type } })?.particulars.expiresAt;
+    const end = (type: string) => parseOrder({ ...body, status: { ...body.status, type } })?.details.expiresAt;
     assert.ok(end('Opened'));
     for (const type of ['Collected', 'Failed', 'Voided']) assert.equal(end(type), undefined);
   });
 
   it('with refunds that cannot be understood is none', () => {
-    assert.equal(readOrder({ ...body, refunds: [{ id: 'r', status: { type: 'Odd' } }] }), undefined);
-    assert.equal(readOrder({ ...body, refunds: 'none' }), undefined);
+    assert.equal(parseOrder({ ...body, refunds: [{ id: 'r', status: { type: 'Odd' } }] }), undefined);
+    assert.equal(parseOrder({ ...body, refunds: 'none' }), undefined);
   });
 
   it('of any other form makes no trouble', () => {
@@ -179,9 +178,9 @@ describe('an order', () => {
     fc.assert(
       fc.property(fc.array(mutated), (changes) => {
         const spoilt = parseJson(JSON.stringify({ ...body, ...Object.fromEntries(changes) })).value;
-        const order = readOrder(spoilt);
-        assert.ok(order === undefined || !JSON.stringify(order.particulars).includes(PAN));
-        readRefund(spoilt);
+        const order = parseOrder(spoilt);
+        assert.ok(order === undefined || !JSON.stringify(order.details).includes(PAN));
+        parseRefund(spoilt);
       }),
     );
   });
@@ -189,7 +188,7 @@ describe('an order', () => {
 
 describe('refunds', () => {
   it('are in progress, done or failed', () => {
-    const state = (type: string) => readRefund({ status: { type } })?.state;
+    const state = (type: string) => parseRefund({ status: { type } })?.state;
     assert.deepEqual(['InProgress', 'in progress', 'Refunded', 'Failed', 'Other'].map(state), [
       'pending',
       'pending',
@@ -200,7 +199,7 @@ describe('refunds', () => {
   });
 
   it('are named in two ways', () => {
-    assert.equal(readRefund({ refund_id: 'a', status: { type: 'Refunded' } })?.id, 'a');
-    assert.equal(readRefund({ id: 'b', status: { type: 'Refunded' } })?.id, 'b');
+    assert.equal(parseRefund({ refund_id: 'a', status: { type: 'Refunded' } })?.id, 'a');
+    assert.equal(parseRefund({ id: 'b', status: { type: 'Refunded' } })?.id, 'b');
   });
 });

@@ -28,7 +28,7 @@ describe('KOIN', () => {
   afterEach(() => assert.deepEqual(standIn.violations, []));
 
   it('can neither sell in one call nor capture in part', () =>
-    assert.deepEqual(bench.koin.capabilities, { sale: false, partialCapture: false, absences: 3 }));
+    assert.deepEqual(bench.koin.capabilities, { sale: false, partialCapture: false, notFoundThreshold: 3 }));
 
   it('authorizes, with our key as the reference', async () => {
     const key = bench.newKey();
@@ -36,7 +36,7 @@ describe('KOIN', () => {
     const { id, businessId, country, status, notificationUrls } = bookOf(key);
     assert.deepEqual([businessId, country, status, notificationUrls], ['shop-1', 'BR', 'Authorized', []]);
     assert.equal(outcome.kind, 'approved');
-    const { expiresAt, ...particulars } = outcome.kind === 'approved' ? outcome.particulars : {};
+    const { expiresAt, ...particulars } = outcome.kind === 'approved' ? outcome.details : {};
     assert.deepEqual(particulars, {
       processorId: id,
       responseCode: '00',
@@ -115,8 +115,8 @@ describe('KOIN', () => {
     const first = await bench.authorized();
     const outcome = await bench.capture(first);
     assert.equal(toSummary(outcome), 'approved');
-    assert.equal(outcome.kind === 'approved' && outcome.particulars.processorId, undefined);
-    assert.equal(bookOf(first.key).captures, 1);
+    assert.equal(outcome.kind === 'approved' && outcome.details.processorId, undefined);
+    assert.equal(bookOf(first.operationRef).captures, 1);
     assert.equal(toSummary(await bench.inquire(first)), 'approved, captured');
   });
 
@@ -125,7 +125,7 @@ describe('KOIN', () => {
     const call = bench.call(bench.newKey());
     const outcome = await bench.koin.capture(call, historyOf(first), money(1n));
     assert.equal(toSummary(outcome), 'Declined InvalidData');
-    assert.equal(bookOf(first.key).captures, 0);
+    assert.equal(bookOf(first.operationRef).captures, 0);
   });
 
   it('finds the order by our key when KOIN’s id is not known', async () => {
@@ -143,7 +143,7 @@ describe('KOIN', () => {
   it('takes a capture that KOIN made by itself for one', async () => {
     const first = await bench.collected();
     assert.equal(toSummary(await bench.capture(first)), 'approved');
-    assert.equal(bookOf(first.key).captures, 0);
+    assert.equal(bookOf(first.operationRef).captures, 0);
   });
 
   it('is refused a capture after a void, and a void after a capture', async () => {
@@ -152,16 +152,16 @@ describe('KOIN', () => {
     assert.equal(toSummary(await bench.capture(first)), 'Declined InvalidData');
     const second = await bench.collected();
     assert.equal(toSummary(await bench.void(second)), 'Declined InvalidData');
-    assert.equal(bookOf(second.key).status, 'Collected');
+    assert.equal(bookOf(second.operationRef).status, 'Collected');
   });
 
   it('voids once and says yes again', async () => {
     for (const status of ['Authorized', 'Opened'] as const) {
       const first = await bench.authorized();
-      standIn.turn(first.key, status);
+      standIn.turn(first.operationRef, status);
       assert.equal(toSummary(await bench.void(first)), 'approved');
       assert.equal(toSummary(await bench.void(first)), 'approved');
-      assert.equal(bookOf(first.key).cancels, 1);
+      assert.equal(bookOf(first.operationRef).cancels, 1);
     }
   });
 
@@ -169,8 +169,8 @@ describe('KOIN', () => {
     const first = await bench.collected(money(1000n));
     const key = bench.newKey();
     const outcome = await bench.refund(first, money(400n), { key });
-    const [booked] = bookOf(first.key).refunds;
-    assert.deepEqual(outcome, { kind: 'approved', particulars: { processorId: booked?.id, responseCode: '00' } });
+    const [booked] = bookOf(first.operationRef).refunds;
+    assert.deepEqual(outcome, { kind: 'approved', details: { processorId: booked?.id, responseCode: '00' } });
     assert.equal(booked?.reference, key);
     assert.equal(toSummary(await bench.refund(first, money(601n))), 'Declined InvalidData');
     assert.equal(toSummary(await bench.refund(first, money(600n))), 'approved');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import type { Subject } from '../../src/payments/processor.ts';
+import type { OperationRef } from '../../src/payments/processor.ts';
 import type { KoinFault } from './fake-koin.ts';
 import type { KoinRequestKind } from './fake-koin-api.ts';
 import { KoinFixture, money, ORDER, subject, toSummary } from './koin-fixture.ts';
@@ -8,7 +8,7 @@ import { KoinFixture, money, ORDER, subject, toSummary } from './koin-fixture.ts
 const bench = new KoinFixture();
 const { standIn } = bench;
 const { books } = standIn;
-const refundsOf = ({ key }: Subject) => books.orders.get(key)?.refunds ?? [];
+const refundsOf = ({ operationRef }: OperationRef) => books.orders.get(operationRef)?.refunds ?? [];
 
 before(() => bench.start());
 after(() => bench.stop());
@@ -44,9 +44,9 @@ describe('an inquiry at KOIN', () => {
 
   it('is absent after a 404 of KOIN, in its error form or empty', async () => {
     const nobody = subject('authorization', bench.newKey(), ORDER.amount);
-    assert.equal(toSummary(await bench.inquire(nobody)), 'absent');
+    assert.equal(toSummary(await bench.inquire(nobody)), 'not-found');
     standIn.inject({ on: 'find', do: { status: 404, body: '' } });
-    assert.equal(toSummary(await bench.inquire(nobody)), 'absent');
+    assert.equal(toSummary(await bench.inquire(nobody)), 'not-found');
   });
 
   it('does not take a missing order for a missing capture, refund or void', async () => {
@@ -84,9 +84,9 @@ describe('a refund whose outcome is unknown', () => {
     const first = await bench.collected();
     const refund = unknownRefund();
     standIn.inject({ on: 'refund', do: { becomes: 'InProgress' } });
-    const outcome = await bench.refund(first, refund.amount, { key: refund.key });
+    const outcome = await bench.refund(first, refund.amount, { key: refund.operationRef });
     assert.ok(outcome.kind === 'pending');
-    const named = { ...refund, processorId: outcome.particulars.processorId };
+    const named = { ...refund, processorId: outcome.details.processorId };
     const [booked] = refundsOf(first);
     assert.ok(booked);
     for (const [status, expected] of [
@@ -109,22 +109,25 @@ describe('a refund whose outcome is unknown', () => {
   it('is the one of its amount that no other refund accounts for', async () => {
     const first = await bench.collected();
     const earlier = unknownRefund();
-    await bench.refund(first, earlier.amount, { key: earlier.key });
+    await bench.refund(first, earlier.amount, { key: earlier.operationRef });
     const named = { ...earlier, processorId: refundsOf(first)[0]?.id };
     const refund = unknownRefund();
-    assert.equal(toSummary(await bench.inquire(refund, first, named)), 'absent');
+    assert.equal(toSummary(await bench.inquire(refund, first, named)), 'not-found');
     assert.equal(
       toSummary(await bench.inquire(refund, first, earlier)),
-      'absent',
+      'not-found',
       'an earlier one without id counts, too',
     );
     await bench.refund(first, money(499n));
-    assert.equal(toSummary(await bench.inquire(refund, first, named)), 'absent', 'another amount');
+    assert.equal(toSummary(await bench.inquire(refund, first, named)), 'not-found', 'another amount');
     standIn.inject({ on: 'refund', do: 'drop-after' });
-    assert.equal(toSummary(await bench.refund(first, refund.amount, { key: refund.key })), 'unknown');
+    assert.equal(toSummary(await bench.refund(first, refund.amount, { key: refund.operationRef })), 'unknown');
     const found = await bench.inquire(refund, first, named);
     assert.ok(found.kind === 'approved');
-    assert.equal(found.particulars.processorId, refundsOf(first).find(({ reference }) => reference === refund.key)?.id);
+    assert.equal(
+      found.details.processorId,
+      refundsOf(first).find(({ reference }) => reference === refund.operationRef)?.id,
+    );
     assert.equal(toSummary(await bench.inquire(refund, first)), 'unknown', 'two that nobody accounts for');
   });
 
@@ -132,7 +135,7 @@ describe('a refund whose outcome is unknown', () => {
     const first = await bench.collected();
     standIn.inject({ on: 'refund', do: { becomes: 'Failed' } });
     await bench.refund(first, money(500n));
-    assert.equal(toSummary(await bench.inquire(unknownRefund(), first)), 'absent');
+    assert.equal(toSummary(await bench.inquire(unknownRefund(), first)), 'not-found');
   });
 });
 
@@ -140,21 +143,21 @@ describe('an authorization that is given up', () => {
   for (const status of ['Opened', 'Authorized'] as const) {
     it(`is cancelled when it is ${status}, once`, async () => {
       const first = await bench.authorized();
-      standIn.turn(first.key, status);
+      standIn.turn(first.operationRef, status);
       assert.equal(toSummary(await bench.abandon({ ...first, processorId: undefined })), 'approved');
       assert.equal(toSummary(await bench.abandon(first)), 'approved');
-      assert.equal(books.orders.get(first.key)?.cancels, 1);
+      assert.equal(books.orders.get(first.operationRef)?.cancels, 1);
     });
   }
 
   it('is gone when it failed or was given back', async () => {
     for (const status of ['Failed', 'Cancelled', 'Voided'] as const) {
       const first = await bench.authorized();
-      standIn.turn(first.key, status, 'Rejected');
+      standIn.turn(first.operationRef, status, 'Rejected');
       assert.equal(toSummary(await bench.abandon(first)), 'approved');
-      assert.equal(books.orders.get(first.key)?.cancels, 0);
+      assert.equal(books.orders.get(first.operationRef)?.cancels, 0);
     }
-    assert.equal(toSummary(await bench.abandon(subject('payment', bench.newKey(), ORDER.amount))), 'absent');
+    assert.equal(toSummary(await bench.abandon(subject('payment', bench.newKey(), ORDER.amount))), 'not-found');
   });
 
   it('is refunded when it was collected, whole and once', async () => {
@@ -163,7 +166,7 @@ describe('an authorization that is given up', () => {
     assert.equal(toSummary(await bench.abandon(first)), 'approved');
     assert.deepEqual(
       refundsOf(first).map(({ units, reference }) => [units, reference]),
-      [[100_000n, `${first.key}-undo0`]],
+      [[100_000n, `${first.operationRef}-undo0`]],
     );
   });
 
@@ -195,7 +198,7 @@ describe('an authorization that is given up', () => {
   it('is undone whatever its amount became', async () => {
     const first = await bench.authorized();
     assert.equal(toSummary(await bench.abandon({ ...first, amount: money(1n) })), 'approved');
-    assert.equal(books.orders.get(first.key)?.status, 'Voided');
+    assert.equal(books.orders.get(first.operationRef)?.status, 'Voided');
   });
 
   for (const deed of [
@@ -214,7 +217,7 @@ describe('an authorization that is given up', () => {
         standIn.inject({ on, do: deed });
         assert.equal(toSummary(await bench.abandon(first)), 'unknown', on);
         assert.equal(toSummary(await bench.abandon(first)), 'approved', on);
-        const { cancels = 0, refunds = [] } = books.orders.get(first.key) ?? {};
+        const { cancels = 0, refunds = [] } = books.orders.get(first.operationRef) ?? {};
         assert.equal(cancels + refunds.length, 1);
       }
     });
@@ -225,7 +228,7 @@ describe('an authorization that is given up', () => {
       const first = await bench.authorized();
       standIn.inject({ on: 'get', do: deed });
       assert.equal(toSummary(await bench.abandon(first)), 'unknown');
-      assert.equal(books.orders.get(first.key)?.status, 'Authorized');
+      assert.equal(books.orders.get(first.operationRef)?.status, 'Authorized');
     }
   });
 });

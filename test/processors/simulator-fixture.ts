@@ -10,13 +10,13 @@ import { type Money, parseAmount } from '../../src/kernel/money.ts';
 import type { Pan } from '../../src/kernel/pan.ts';
 import type {
   CardData,
-  Finding,
-  History,
+  InquiryResult,
+  OperationRef,
   OperationType,
   Order,
   Outcome,
+  PaymentHistory,
   ProcessorCall,
-  Subject,
 } from '../../src/payments/processor.ts';
 import { Simulator } from '../../src/payments/processors/simulator/simulator.ts';
 import type { Driver } from '../../src/storage/database.ts';
@@ -113,7 +113,7 @@ export class SimulatorFixture {
     const controller = new AbortController();
     if (patience === 0) controller.abort();
     else setTimeout(() => controller.abort(), patience).unref();
-    return { tenant, key, settings: {}, signal: controller.signal };
+    return { tenant, operationRef: key, settings: {}, signal: controller.signal };
   }
 
   authorize(asked: CallOptions = {}): Promise<Outcome> {
@@ -121,22 +121,22 @@ export class SimulatorFixture {
   }
 
   /** Keys of a new authorization or payment. */
-  async authorized(asked: CallOptions = {}): Promise<{ key: string; history: History; subject: Subject }> {
+  async authorized(asked: CallOptions = {}): Promise<{ key: string; history: PaymentHistory; subject: OperationRef }> {
     const key = asked.key ?? this.newKey();
     await this.authorize({ ...asked, key });
     return this.known(key, asked);
   }
 
-  known(key: string, asked: CallOptions = {}): { key: string; history: History; subject: Subject } {
+  known(key: string, asked: CallOptions = {}): { key: string; history: PaymentHistory; subject: OperationRef } {
     const subject = this.subject(asked.capture === true ? 'payment' : 'authorization', key, asked.amount);
     return { key, subject, history: { referenceCode: undefined, operations: [subject] } };
   }
 
-  subject(type: OperationType, key: string, amount = money('100.00')): Subject {
-    return { type, key, processorId: undefined, amount };
+  subject(type: OperationType, key: string, amount = money('100.00')): OperationRef {
+    return { type, operationRef: key, processorId: undefined, amount };
   }
 
-  move(type: Moving, history: History, amount?: Money, asked: CallOptions = {}): Promise<Outcome> {
+  move(type: Moving, history: PaymentHistory, amount?: Money, asked: CallOptions = {}): Promise<Outcome> {
     const call = this.call(asked);
     if (type === 'authorization_void') return this.simulator.void(call, history);
     const whole = amount ?? history.operations[0]?.amount ?? money('100.00');
@@ -145,12 +145,12 @@ export class SimulatorFixture {
       : this.simulator.refund(call, history, whole);
   }
 
-  inquire(history: History, subject: Subject, asked: CallOptions = {}): Promise<Finding> {
-    return this.simulator.inquire(this.call({ ...asked, key: subject.key }), history, subject);
+  inquire(history: PaymentHistory, subject: OperationRef, asked: CallOptions = {}): Promise<InquiryResult> {
+    return this.simulator.inquire(this.call({ ...asked, key: subject.operationRef }), history, subject);
   }
 
-  abandon(history: History, subject: Subject, asked: CallOptions = {}): Promise<Finding> {
-    return this.simulator.abandon(this.call({ ...asked, key: subject.key }), history, subject);
+  abandon(history: PaymentHistory, subject: OperationRef, asked: CallOptions = {}): Promise<InquiryResult> {
+    return this.simulator.reverse(this.call({ ...asked, key: subject.operationRef }), history, subject);
   }
 
   async rows(table: 'payments' | 'movements'): Promise<number> {
@@ -165,9 +165,9 @@ export class SimulatorFixture {
 }
 
 /** In short: `approved`, `approved 10.50`, `Declined Rejected 05`, `pending`, … */
-export function toSummary(outcome: Outcome | Finding): string {
+export function toSummary(outcome: Outcome | InquiryResult): string {
   if (outcome.kind === 'refused')
-    return `${outcome.failed.status} ${outcome.failed.reason} ${outcome.particulars.responseCode}`;
+    return `${outcome.failure.status} ${outcome.failure.reason} ${outcome.details.responseCode}`;
   if (outcome.kind === 'approved' && outcome.captured !== undefined) return `approved ${outcome.captured.minor}`;
-  return outcome.kind === 'unknown' ? `unknown ${outcome.why}` : outcome.kind;
+  return outcome.kind === 'unknown' ? `unknown ${outcome.problem}` : outcome.kind;
 }

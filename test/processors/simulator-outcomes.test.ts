@@ -8,11 +8,11 @@ import { type Money, parseAmount } from '../../src/kernel/money.ts';
 import {
   type Condition,
   decide,
-  type Facts,
   RULES,
-  type Verdict,
-} from '../../src/payments/processors/simulator/outcomes.ts';
-import { wordsIn } from '../../src/payments/processors/simulator/triggers.ts';
+  type RuleInput,
+  type SimulatedOutcome,
+} from '../../src/payments/processors/simulator/rules.ts';
+import { parseTriggers } from '../../src/payments/processors/simulator/triggers.ts';
 import { RESPONSE_CODES, toFailureStatus } from '../../src/payments/transitions.ts';
 import { CARD, money, NOON } from './simulator-fixture.ts';
 
@@ -42,15 +42,15 @@ const BANDS: readonly (readonly [from: number, to: number, outcome: string])[] =
   [65001, 70000, 'approved, not answered'],
 ];
 
-const shown = (verdict: Verdict): string => {
+const shown = (verdict: SimulatedOutcome): string => {
   if (verdict.kind === 'refused') return `${toFailureStatus(verdict.reason).status} / ${verdict.reason}`;
-  return verdict.kind === 'approved' && !verdict.answered ? 'approved, not answered' : verdict.kind;
+  return verdict.kind === 'approved' && !verdict.isAnswered ? 'approved, not answered' : verdict.kind;
 };
 
-function outcome(change: Partial<Omit<Facts, 'words'>> & { email?: string } = {}): string {
+function outcome(change: Partial<Omit<RuleInput, 'words'>> & { email?: string } = {}): string {
   const { email, ...facts } = change;
   const { pan, expiry } = CARD;
-  return shown(decide({ now: NOON, words: wordsIn(email), pan, expiry, amount: money('100.00'), ...facts }));
+  return shown(decide({ now: NOON, triggers: parseTriggers(email), pan, expiry, amount: money('100.00'), ...facts }));
 }
 
 const bandOf = (units: number): string => BANDS.find(([from, to]) => units >= from && units <= to)?.[2] ?? 'approved';
@@ -154,9 +154,9 @@ describe('the simulator decides', () => {
 
     test('auto_inprogress_3ds2_autoaccept is accepted, and no shorter word is read out of it', () => {
       assert.equal(outcome({ email: 'ana_auto_inprogress_3ds2_autoaccept@example.com' }), 'approved');
-      assert.deepEqual(wordsIn('ana_auto_inprogress_3ds2_autoaccept@x'), ['auto_inprogress_3ds2_autoaccept']);
-      assert.deepEqual(wordsIn('ana_auto_inprogress_3ds2_autoreject@x'), ['auto_inprogress_3ds2_autoreject']);
-      assert.deepEqual(wordsIn('ana_preaccept_autoreject+autoreject@x'), ['preaccept_autoreject', 'autoreject']);
+      assert.deepEqual(parseTriggers('ana_auto_inprogress_3ds2_autoaccept@x'), ['auto_inprogress_3ds2_autoaccept']);
+      assert.deepEqual(parseTriggers('ana_auto_inprogress_3ds2_autoreject@x'), ['auto_inprogress_3ds2_autoreject']);
+      assert.deepEqual(parseTriggers('ana_preaccept_autoreject+autoreject@x'), ['preaccept_autoreject', 'autoreject']);
     });
 
     test('other words mean nothing', () => {
@@ -173,11 +173,11 @@ describe('the simulator decides', () => {
           fc.constantFrom(...antifraud),
           fc.string(),
           (name, sign, word, host) => {
-            assert.ok(wordsIn(`${name}${sign}${word}@${host.replaceAll('@', '')}`).includes(word));
+            assert.ok(parseTriggers(`${name}${sign}${word}@${host.replaceAll('@', '')}`).includes(word));
           },
         ),
       );
-      fc.assert(fc.property(fc.string(), (text) => void wordsIn(text)));
+      fc.assert(fc.property(fc.string(), (text) => void parseTriggers(text)));
     });
   });
 
@@ -207,8 +207,8 @@ const conditionText = (when: Condition): string => {
   switch (when.by) {
     case 'expiry':
       return 'expiration_date in the past (end of its month, UTC)';
-    case 'words':
-      return `e-mail with ${when.words.map((word) => `\`${word}\``).join(', ')}`;
+    case 'triggers':
+      return `e-mail with ${when.triggers.map((word) => `\`${word}\``).join(', ')}`;
     case 'card':
       return `card ${when.card}`;
     case 'amount':
@@ -228,11 +228,11 @@ const VERDICTS = {
   refused_connection: 'the connection is refused: surely not sent',
 };
 
-const verdictText = (verdict: Verdict): string => {
+const verdictText = (verdict: SimulatedOutcome): string => {
   if (verdict.kind === 'refused')
     return `${toFailureStatus(verdict.reason).status} / ${verdict.reason} (${RESPONSE_CODES[verdict.reason]})`;
   if (verdict.kind !== 'approved') return VERDICTS[verdict.kind];
-  return verdict.answered
+  return verdict.isAnswered
     ? 'Authorized (payment: Collected) (00)'
     : 'records it, never responds: Opened, then by recovery Authorized (payment: Collected)';
 };
@@ -241,7 +241,7 @@ test('docs/processors/simulator.md has the rules, in their order', () => {
   const text = readFileSync(join(import.meta.dirname, '../../docs/processors/simulator.md'), 'utf8');
   const rows = text.split('\n').filter((line) => /^\| [0-9]a? \|/.test(line));
   const expected = RULES.map(
-    ({ number, when, verdict }) => `| ${number} | ${conditionText(when)} | ${verdictText(verdict)} |`,
+    ({ number, when, outcome }) => `| ${number} | ${conditionText(when)} | ${verdictText(outcome)} |`,
   );
   assert.deepEqual(rows, expected);
 });

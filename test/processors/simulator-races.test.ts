@@ -87,7 +87,7 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
       const { key, history, subject } = bench.known(bench.newKey());
       const acts = [
         () => node(round).authorize(bench.call({ key }), orderOf({}), CARD),
-        () => node(round + 1).abandon(bench.call({ key }), history, subject),
+        () => node(round + 1).reverse(bench.call({ key }), history, subject),
       ];
       const inOrder = round % 2 === 0 ? acts : acts.toReversed();
       // At first one after the other, so that each way is gone at least once.
@@ -95,12 +95,12 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
       const outcomes = round < 2 ? [await first?.(), await second?.()] : await Promise.all([first?.(), second?.()]);
       const [sent = '', given = ''] = round % 2 === 0 ? outcomes : outcomes.toReversed();
       assert.ok(
-        (sent === 'approved' && given === 'approved') || (sent === 'Declined InvalidData 12' && given === 'absent'),
+        (sent === 'approved' && given === 'approved') || (sent === 'Declined InvalidData 12' && given === 'not-found'),
         `${sent}, ${given}`,
       );
       seen.add(given);
       const stands = toSummary(await bench.inquire(history, subject));
-      assert.equal(stands, given === 'absent' ? 'absent' : 'reversed');
+      assert.equal(stands, given === 'not-found' ? 'not-found' : 'reversed');
       assert.equal(toSummary(await bench.move('capture', history)), 'Declined InvalidData 12');
     }
     assert.equal(seen.size, 2, 'both happened');
@@ -111,8 +111,8 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
       Array.from({ length: 20 }, () => bench.authorized({ email: 'a_late_accept@example.com' })),
     );
     bench.now += 5000;
-    const told = (await Promise.all([0, 1, 0, 1].map((index) => node(index).news?.() ?? []))).flat();
-    assert.deepEqual(told.map(({ key }) => key).sort(), payments.map(({ key }) => key).sort());
+    const told = (await Promise.all([0, 1, 0, 1].map((index) => node(index).pollNotifications?.() ?? []))).flat();
+    assert.deepEqual(told.map(({ operationRef }) => operationRef).sort(), payments.map(({ key }) => key).sort());
   });
 
   test('whatever is asked at once, the books add up', async () => {
@@ -135,12 +135,12 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
             if (what === 'refund') return node(index).refund(call, history, amount);
             if (what === 'void') return node(index).void(call, history);
             const type = what === 'abandon-capture' ? 'capture' : 'payment_refund';
-            return node(index).abandon(call, history, bench.subject(type, call.key));
+            return node(index).reverse(call, history, bench.subject(type, call.operationRef));
           }),
         );
         const rows = await bench.database.read(
           `select move, amount from simulator_movements where payment = ? and verdict = 'approved'`,
-          subject.key,
+          subject.operationRef,
         );
         const sums = (move: string): bigint =>
           rows.filter((row) => row['move'] === move).reduce((sum, row) => sum + BigInt(String(row['amount'])), 0n);

@@ -3,16 +3,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import {
+  DELAYS,
+  delayMs,
   FAULTS,
-  MAX_WAIT_MS,
-  MOVES,
-  NEWS_WORDS,
+  INQUIRIES,
+  MAX_DELAY_MS,
+  MODIFICATIONS,
+  NOTIFICATION_TRIGGERS,
   nextFault,
-  QUESTIONS,
-  remembered,
-  WAITS,
-  waitOf,
-  wordsIn,
+  parseTriggers,
+  storedTriggers,
 } from '../../src/payments/processors/simulator/triggers.ts';
 import { money, SimulatorFixture, toSummary } from './simulator-fixture.ts';
 
@@ -29,7 +29,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
   describe('of the authorization', () => {
     test('lost: no answer, nothing booked', async () => {
       const { history, subject } = await bench.authorized({ email: email('lost'), patience: 100 });
-      assert.equal(toSummary(await bench.inquire(history, subject)), 'absent');
+      assert.equal(toSummary(await bench.inquire(history, subject)), 'not-found');
       assert.equal(toSummary(await bench.authorize({ email: email('lost'), patience: 100 })), 'unknown timeout');
     });
 
@@ -74,15 +74,15 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       const outcomes = await Promise.all([late, given].map((key) => bench.authorize({ ...asked, key })));
       assert.deepEqual(outcomes.map(toSummary), ['unknown timeout', 'unknown timeout']);
       const closed = bench.known(given);
-      assert.equal(toSummary(await bench.inquire(closed.history, closed.subject)), 'absent');
+      assert.equal(toSummary(await bench.inquire(closed.history, closed.subject)), 'not-found');
       await new Promise((resolve) => setTimeout(resolve, 600));
-      assert.equal(toSummary(await bench.inquire(closed.history, closed.subject)), 'absent');
+      assert.equal(toSummary(await bench.inquire(closed.history, closed.subject)), 'not-found');
       const booked = bench.known(late);
       assert.equal(toSummary(await bench.inquire(booked.history, booked.subject)), 'approved');
     });
 
     test('waits are read up to 10 s', () => {
-      const wait = (text: string): number => waitOf(wordsIn(email(text)), 'delay');
+      const wait = (text: string): number => delayMs(parseTriggers(email(text)), 'delay');
       assert.deepEqual(
         [
           'delay_0',
@@ -96,7 +96,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
           'delay_-1',
           'arrival_5',
         ].map(wait),
-        [0, 7, 9999, MAX_WAIT_MS, 0, 0, 0, 0, 0, 0],
+        [0, 7, 9999, MAX_DELAY_MS, 0, 0, 0, 0, 0, 0],
       );
     });
   });
@@ -108,16 +108,16 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
     const act = (move: keyof typeof TYPES, known: Awaited<ReturnType<typeof ready>>, key: string) =>
       bench.move(TYPES[move], known.history, undefined, { key, patience: 150 });
 
-    for (const move of MOVES) {
+    for (const move of MODIFICATIONS) {
       const inquire = (known: Awaited<ReturnType<typeof ready>>, key: string) =>
         bench.inquire(known.history, bench.subject(TYPES[move], key));
 
       for (const [fault, answer, booked] of [
         ['timeout', 'unknown timeout', 'approved'],
-        ['lost', 'unknown timeout', 'absent'],
+        ['lost', 'unknown timeout', 'not-found'],
         ['decline', 'Declined Rejected 05', 'Declined Rejected 05'],
         ['error', 'ProcessorError Undefined 96', 'ProcessorError Undefined 96'],
-        ['unsent', 'not-sent', 'absent'],
+        ['unsent', 'not-sent', 'not-found'],
       ] as const) {
         test(`${move}_${fault}: once ${answer}, in the books ${booked}`, async () => {
           const known = await ready(move, `${move}_${fault}`);
@@ -136,7 +136,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       }
 
       test(`${move}: faults of others do not concern it`, async () => {
-        const others = MOVES.filter((each) => each !== move).map((each) => `${each}_decline_always`);
+        const others = MODIFICATIONS.filter((each) => each !== move).map((each) => `${each}_decline_always`);
         assert.equal(toSummary(await act(move, await ready(move, others.join('+')), bench.newKey())), 'approved');
       });
     }
@@ -165,25 +165,27 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       assert.equal(toSummary(await bench.abandon(always.history, always.subject)), 'approved');
     });
 
-    test('abandon_timeout: done, and once not answered', async () => {
-      const known = await bench.authorized({ email: email('abandon_timeout') });
+    test('reversal_timeout: done, and once not answered', async () => {
+      const known = await bench.authorized({ email: email('reversal_timeout') });
       assert.equal(toSummary(await bench.abandon(known.history, known.subject, { patience: 150 })), 'unknown timeout');
       assert.equal(toSummary(await bench.inquire(known.history, known.subject)), 'reversed');
       assert.equal(toSummary(await bench.abandon(known.history, known.subject)), 'approved');
     });
 
     test('faults of one kind follow each other as written', () => {
-      let behaviour: readonly string[] = remembered(
-        wordsIn(email('refund_lost+capture_error+refund_lost+other+refund_error+refund_timeout_always+refund_unsent')),
+      let triggers: readonly string[] = storedTriggers(
+        parseTriggers(
+          email('refund_lost+capture_error+refund_lost+other+refund_error+refund_timeout_always+refund_unsent'),
+        ),
       );
       const faults = Array.from({ length: 6 }, () => {
-        const next = nextFault(behaviour, 'refund');
-        behaviour = next.behaviour;
+        const next = nextFault(triggers, 'refund');
+        triggers = next.triggers;
         return next.fault;
       });
       assert.deepEqual(faults, ['lost', 'lost', 'error', 'timeout', 'timeout', 'timeout']);
-      assert.deepEqual(nextFault(behaviour, 'capture').fault, 'error');
-      assert.deepEqual(nextFault([], 'refund'), { fault: undefined, behaviour: [] });
+      assert.deepEqual(nextFault(triggers, 'capture').fault, 'error');
+      assert.deepEqual(nextFault([], 'refund'), { fault: undefined, triggers: [] });
     });
   });
 
@@ -206,15 +208,18 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
         const { history, subject } = bench.known(key, asked);
         bench.now += 4999;
         assert.equal(toSummary(await bench.inquire(history, subject)), before);
-        assert.deepEqual(await bench.simulator.news(), []);
+        assert.deepEqual(await bench.simulator.pollNotifications(), []);
         await bench.restart();
         bench.now += 1;
         assert.equal(toSummary(await bench.inquire(history, subject)), later);
-        assert.deepEqual(await bench.simulator.news(), hasNews ? [{ tenant: bench.tenant, key }] : []);
+        assert.deepEqual(
+          await bench.simulator.pollNotifications(),
+          hasNews ? [{ tenant: bench.tenant, operationRef: key }] : [],
+        );
         assert.deepEqual(await bench.authorize(asked), first, 'a repetition is answered as at first');
         await bench.inquire(history, subject);
         bench.now += 86_400_000;
-        assert.deepEqual(await bench.simulator.news(), []);
+        assert.deepEqual(await bench.simulator.pollNotifications(), []);
       });
 
     test('a void or capture in time keeps the change from happening, and the news', async () => {
@@ -226,7 +231,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       bench.now += 3_600_000;
       assert.equal(toSummary(await bench.inquire(voided.history, voided.subject)), 'reversed');
       assert.equal(toSummary(await bench.inquire(captured.history, captured.subject)), 'approved 10000');
-      assert.deepEqual(await bench.simulator.news(), []);
+      assert.deepEqual(await bench.simulator.pollNotifications(), []);
     });
 
     test('after the change it is what it has become', async () => {
@@ -241,12 +246,13 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       assert.equal(toSummary(await bench.move('authorization_void', sale.history)), 'Declined InvalidData 12');
       await bench.inquire(failed.history, failed.subject);
       bench.now += 3_600_000;
-      await bench.simulator.news();
+      await bench.simulator.pollNotifications();
     });
   });
 
   describe('news', () => {
-    const keys = async (): Promise<string[]> => (await bench.simulator.news()).map(({ key }) => key);
+    const keys = async (): Promise<string[]> =>
+      (await bench.simulator.pollNotifications()).map(({ operationRef }) => operationRef);
 
     test('are told again, less and less often, until somebody asks or an hour is over', async () => {
       const { key, history, subject } = await bench.authorized({ email: email('late_accept') });
@@ -275,15 +281,15 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       assert.ok(told > 3 && told < 20, `${told}`);
     });
 
-    test('duplicate_news: twice', async () => {
-      const { key, history, subject } = await bench.authorized({ email: email('late_reject+duplicate_news') });
+    test('duplicate_notification: twice', async () => {
+      const { key, history, subject } = await bench.authorized({ email: email('late_reject+duplicate_notification') });
       bench.now += 5000;
       assert.deepEqual(await keys(), [key, key]);
       await bench.inquire(history, subject);
     });
 
-    test('late_news: 20 s after the change, even when somebody asked before', async () => {
-      const { key, history, subject } = await bench.authorized({ email: email('late_news_late_accept') });
+    test('late_notification: 20 s after the change, even when somebody asked before', async () => {
+      const { key, history, subject } = await bench.authorized({ email: email('late_notification_late_accept') });
       bench.now += 24_999;
       assert.equal(toSummary(await bench.inquire(history, subject)), 'approved');
       assert.deepEqual(await keys(), []);
@@ -293,7 +299,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
     });
 
     test('of nothing: without a late change the words do nothing', async () => {
-      await bench.authorized({ email: email('duplicate_news+late_news') });
+      await bench.authorized({ email: email('duplicate_notification+late_notification') });
       bench.now += 3_600_000;
       assert.deepEqual(await keys(), []);
     });
@@ -303,12 +309,15 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
 test('docs/processors/simulator.md has every trigger, with what it does', () => {
   const text = readFileSync(join(import.meta.dirname, '../../docs/processors/simulator.md'), 'utf8');
   const about: Record<string, string> = {
-    ...Object.fromEntries(Object.entries(WAITS).map(([word, does]) => [`${word}_<ms>`, does])),
-    ...NEWS_WORDS,
+    ...Object.fromEntries(Object.entries(DELAYS).map(([word, does]) => [`${word}_<ms>`, does])),
+    ...NOTIFICATION_TRIGGERS,
     ...Object.fromEntries(
-      Object.entries(FAULTS).map(([fault, does]) => [MOVES.map((move) => `${move}_${fault}`).join('`, `'), does]),
+      Object.entries(FAULTS).map(([fault, does]) => [
+        MODIFICATIONS.map((move) => `${move}_${fault}`).join('`, `'),
+        does,
+      ]),
     ),
   };
   for (const [words, does] of Object.entries(about)) assert.ok(text.includes(`| \`${words}\` | ${does} |`), words);
-  for (const question of QUESTIONS) assert.ok(text.includes(`| \`${question}_timeout\` |`), question);
+  for (const question of INQUIRIES) assert.ok(text.includes(`| \`${question}_timeout\` |`), question);
 });

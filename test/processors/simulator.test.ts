@@ -21,19 +21,19 @@ describe('the simulator', { timeout: 120_000 }, () => {
     test('with everything that an approval tells', async () => {
       const outcome = await bench.authorize();
       assert.equal(outcome.kind, 'approved');
-      const { particulars } = outcome as Extract<typeof outcome, { kind: 'approved' }>;
-      assert.equal(particulars.responseCode, '00');
-      assert.match(particulars.approvalCode ?? '', /^[0-9]{6}$/);
-      assert.match(particulars.processorId ?? '', /^[a-z]{25}$/);
-      assert.match(particulars.reconciliationId ?? '', /^REC[A-Z]{15}$/);
-      assert.match(particulars.networkId ?? '', /^NET[A-Z]{15}$/);
-      assert.deepEqual(particulars.avs, { code: 'Y', codeRaw: 'Y' });
-      assert.equal(particulars.expiresAt, undefined);
+      const { details } = outcome as Extract<typeof outcome, { kind: 'approved' }>;
+      assert.equal(details.responseCode, '00');
+      assert.match(details.approvalCode ?? '', /^[0-9]{6}$/);
+      assert.match(details.processorId ?? '', /^[a-z]{25}$/);
+      assert.match(details.reconciliationId ?? '', /^REC[A-Z]{15}$/);
+      assert.match(details.networkId ?? '', /^NET[A-Z]{15}$/);
+      assert.deepEqual(details.avs, { code: 'Y', codeRaw: 'Y' });
+      assert.equal(details.expiresAt, undefined);
     });
 
     test('each with ids of its own', async () => {
       const outcomes = await Promise.all(Array.from({ length: 200 }, () => bench.authorize()));
-      const told = outcomes.map((outcome) => ('particulars' in outcome ? outcome.particulars : {}));
+      const told = outcomes.map((outcome) => ('details' in outcome ? outcome.details : {}));
       for (const name of ['processorId', 'reconciliationId', 'networkId'] as const)
         assert.equal(new Set(told.map((each) => each[name])).size, 200, name);
       assert.ok(new Set(told.map(({ approvalCode }) => approvalCode)).size > 190);
@@ -101,7 +101,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       );
       await bench.move('capture', history);
       const bytes = await bench.bytes();
-      assert.ok(bytes.includes(history.operations[0]?.key ?? '-'));
+      assert.ok(bytes.includes(history.operations[0]?.operationRef ?? '-'));
       for (const canary of [pan, pan.slice(0, 6), '9173', 'canary', 'Lopez', 'order 7'])
         assert.ok(!bytes.includes(canary), canary);
     });
@@ -188,10 +188,10 @@ describe('the simulator', { timeout: 120_000 }, () => {
       for (const ask of ['inquire', 'abandon'] as const) {
         const key = bench.newKey();
         const { history, subject } = bench.known(key);
-        assert.equal(toSummary(await bench[ask](UNTOLD, subject)), 'absent');
-        assert.equal(toSummary(await bench[ask](UNTOLD, subject)), 'absent', 'again');
+        assert.equal(toSummary(await bench[ask](UNTOLD, subject)), 'not-found');
+        assert.equal(toSummary(await bench[ask](UNTOLD, subject)), 'not-found', 'again');
         assert.equal(toSummary(await bench.authorize({ key })), 'Declined InvalidData 12');
-        assert.equal(toSummary(await bench.inquire(history, subject)), 'absent');
+        assert.equal(toSummary(await bench.inquire(history, subject)), 'not-found');
         assert.equal(toSummary(await bench.move('capture', history)), 'Declined InvalidData 12');
       }
     });
@@ -201,9 +201,9 @@ describe('the simulator', { timeout: 120_000 }, () => {
         for (const type of ['capture', 'payment_refund', 'authorization_void'] as const) {
           const { history } = await bench.authorized({ capture: type === 'payment_refund' });
           const key = bench.newKey();
-          assert.equal(toSummary(await bench[ask](history, bench.subject(type, key))), 'absent');
+          assert.equal(toSummary(await bench[ask](history, bench.subject(type, key))), 'not-found');
           assert.equal(toSummary(await bench.move(type, history, undefined, { key })), 'Declined InvalidData 12');
-          assert.equal(toSummary(await bench[ask](history, bench.subject(type, key))), 'absent');
+          assert.equal(toSummary(await bench[ask](history, bench.subject(type, key))), 'not-found');
           assert.equal(toSummary(await bench.move(type, history)), 'approved', 'with another key it works');
         }
     });
@@ -322,7 +322,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       const capture = bench.subject('capture', key);
       assert.equal(toSummary(await bench.abandon(history, capture)), 'approved');
       assert.equal(toSummary(await bench.abandon(history, capture)), 'approved', 'again');
-      assert.equal(toSummary(await bench.inquire(history, capture)), 'absent');
+      assert.equal(toSummary(await bench.inquire(history, capture)), 'not-found');
       assert.equal(toSummary(await bench.inquire(history, subject)), 'approved');
       assert.equal(
         toSummary(await bench.move('capture', history, money('6'), { key })),
@@ -339,7 +339,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       await bench.move('capture', history, money('10'), { key: captureKey });
       await bench.move('payment_refund', history, money('6'), { key: refundKey });
       const built = await bench.abandon(history, bench.subject('capture', captureKey));
-      assert.deepEqual(built, { kind: 'unknown', why: 'built-upon' });
+      assert.deepEqual(built, { kind: 'unknown', problem: 'built-upon' });
       assert.equal(toSummary(await bench.abandon(history, bench.subject('payment_refund', refundKey))), 'approved');
       assert.equal(toSummary(await bench.move('payment_refund', history, money('10'))), 'approved');
     });
@@ -376,10 +376,10 @@ describe('the simulator', { timeout: 120_000 }, () => {
     const other = await SimulatorFixture.open();
     const { history, subject } = await other.authorized();
     await other.close();
-    assert.equal(toSummary(await other.authorize()), 'unknown books');
-    assert.equal(toSummary(await other.move('capture', history)), 'unknown books');
-    assert.equal(toSummary(await other.inquire(history, subject)), 'unknown books');
-    assert.equal(toSummary(await other.abandon(history, subject)), 'unknown books');
+    assert.equal(toSummary(await other.authorize()), 'unknown store');
+    assert.equal(toSummary(await other.move('capture', history)), 'unknown store');
+    assert.equal(toSummary(await other.inquire(history, subject)), 'unknown store');
+    assert.equal(toSummary(await other.abandon(history, subject)), 'unknown store');
   });
 
   test('its settings are those of all processors with other defaults', () => {

@@ -44,13 +44,13 @@ const WRONG: FailureStatus = { status: 'Declined', reason: 'InvalidData' };
 
 export type AcquirerResponse =
   | { readonly kind: 'approved'; readonly captured?: bigint | undefined }
-  | { readonly kind: 'refused'; readonly failed: FailureStatus }
-  | { readonly kind: 'pending' | 'reversed' | 'absent' };
+  | { readonly kind: 'refused'; readonly failure: FailureStatus }
+  | { readonly kind: 'pending' | 'reversed' | 'not-found' };
 
 const YES: AcquirerResponse = { kind: 'approved' };
-const NO: AcquirerResponse = { kind: 'refused', failed: REFUSED };
-const CANNOT: AcquirerResponse = { kind: 'refused', failed: WRONG };
-const ABSENT: AcquirerResponse = { kind: 'absent' };
+const NO: AcquirerResponse = { kind: 'refused', failure: REFUSED };
+const CANNOT: AcquirerResponse = { kind: 'refused', failure: WRONG };
+const ABSENT: AcquirerResponse = { kind: 'not-found' };
 
 const MINUTE = 60_000;
 

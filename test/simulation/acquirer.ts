@@ -1,14 +1,14 @@
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Money } from '../../src/kernel/money.ts';
 import type {
-  Finding,
-  History,
-  News,
+  InquiryResult,
+  OperationRef,
   Order,
   Outcome,
+  PaymentHistory,
   Processor,
   ProcessorCall,
-  Subject,
+  ProcessorNotification,
 } from '../../src/payments/processor.ts';
 import { type AcquirerBehavior, AcquirerLedger, type AcquirerResponse } from './acquirer-ledger.ts';
 import type { Dice } from './dice.ts';
@@ -35,7 +35,7 @@ const FATES = {
 export type CorruptedResponse = 'mute' | 'forgets-captures';
 
 const NEVER: Promise<never> = new Promise(() => undefined);
-const GARBLED = { kind: 'unknown', why: 'garbled' } as const;
+const GARBLED = { kind: 'unknown', problem: 'garbled' } as const;
 
 /** A processor that is as unpleasant as real ones, over a line on which everything goes wrong, with books of its own. */
 export class Acquirer {
@@ -81,51 +81,58 @@ export class Acquirer {
   /** What one process sees of it; after its crash it asks and hears nothing any more. */
   seenBy(isDead: () => boolean, tenant: Tenant): Processor {
     const { sale, partialCapture, absences } = this.habits;
-    const send = <Word extends Outcome | Finding>(
+    const send = <Word extends Outcome | InquiryResult>(
       what: string,
       call: ProcessorCall,
       act: () => AcquirerResponse,
-    ): Promise<Word> => (isDead() ? NEVER : (this.#send(what, call.key, act, isDead) as Promise<Word>));
+    ): Promise<Word> => (isDead() ? NEVER : (this.#send(what, call.operationRef, act, isDead) as Promise<Word>));
     return {
-      capabilities: { sale, partialCapture, absences },
+      capabilities: { sale, partialCapture, notFoundThreshold: absences },
       settings: {},
       check: () => undefined,
       authorize: (call, order: Order) =>
-        send('authorize', call, () => this.books.authorize(call.key, order.amount.minor, order.capture)),
+        send('authorize', call, () => this.books.authorize(call.operationRef, order.amount.minor, order.capture)),
       capture: (call, history, amount: Money) =>
         send('capture', call, () =>
           this.#spoilt === 'forgets-captures'
             ? { kind: 'approved' }
-            : this.books.capture(call.key, paymentOf(history), amount.minor),
+            : this.books.capture(call.operationRef, paymentOf(history), amount.minor),
         ),
       refund: (call, history, amount: Money) =>
-        send('refund', call, () => this.books.refund(call.key, paymentOf(history), amount.minor)),
-      void: (call, history) => send('void', call, () => this.books.void(call.key, paymentOf(history))),
+        send('refund', call, () => this.books.refund(call.operationRef, paymentOf(history), amount.minor)),
+      void: (call, history) => send('void', call, () => this.books.void(call.operationRef, paymentOf(history))),
       inquire: (call, history, subject) =>
         send('inquire', call, () =>
-          isFirst(subject) ? this.books.standing(subject.key) : this.books.movement(subject.key, paymentOf(history)),
+          isFirst(subject)
+            ? this.books.standing(subject.operationRef)
+            : this.books.movement(subject.operationRef, paymentOf(history)),
         ),
-      abandon: (call, history, subject) =>
+      reverse: (call, history, subject) =>
         send('abandon', call, () =>
           isFirst(subject)
-            ? this.books.giveUpPayment(subject.key)
-            : this.books.giveUpMovement(subject.key, paymentOf(history)),
+            ? this.books.giveUpPayment(subject.operationRef)
+            : this.books.giveUpMovement(subject.operationRef, paymentOf(history)),
         ),
-      news: async (): Promise<News[]> => {
+      pollNotifications: async (): Promise<ProcessorNotification[]> => {
         if (isDead()) return NEVER;
         const keys = this.books.news();
         // Duplicates, too.
-        return [...keys, ...keys.filter(() => this.#dice.percent(30))].map((key) => ({ tenant, key }));
+        return [...keys, ...keys.filter(() => this.#dice.percent(30))].map((key) => ({ tenant, operationRef: key }));
       },
     };
   }
 
-  #send(what: string, key: string, act: () => AcquirerResponse, isDead: () => boolean): Promise<Outcome | Finding> {
+  #send(
+    what: string,
+    key: string,
+    act: () => AcquirerResponse,
+    isDead: () => boolean,
+  ): Promise<Outcome | InquiryResult> {
     const isLost = this.#spoilt === 'mute';
     const fate = isLost ? 'lost' : this.isCalm ? 'good' : this.#dice.weighed(FATES);
     const name = `${what} ${key}`;
     return new Promise((resolve, reject) => {
-      const arrive = (answered: (word: Outcome | Finding) => void): void => {
+      const arrive = (answered: (word: Outcome | InquiryResult) => void): void => {
         const said = act();
         this.#tell(`acquirer: ${name} ${fate}: ${said.kind}`);
         this.#later(this.#dice.between(0, 200), () => (isDead() ? undefined : answered(wordOf(said, key))));
@@ -154,14 +161,14 @@ export class Acquirer {
   }
 }
 
-const paymentOf = ({ operations }: History): string => operations[0]?.key ?? '';
+const paymentOf = ({ operations }: PaymentHistory): string => operations[0]?.operationRef ?? '';
 
-const isFirst = ({ type }: Subject): boolean => type === 'authorization' || type === 'payment';
+const isFirst = ({ type }: OperationRef): boolean => type === 'authorization' || type === 'payment';
 
-function wordOf(said: AcquirerResponse, key: string): Outcome | Finding {
+function wordOf(said: AcquirerResponse, key: string): Outcome | InquiryResult {
   const particulars = { processorId: `at-${key}`, responseCode: said.kind === 'refused' ? '05' : '00' };
-  if (said.kind === 'absent') return { kind: 'absent' };
-  if (said.kind !== 'approved') return { ...said, particulars } as Outcome | Finding;
+  if (said.kind === 'not-found') return { kind: 'not-found' };
+  if (said.kind !== 'approved') return { ...said, details: particulars } as Outcome | InquiryResult;
   const captured = said.captured === undefined ? undefined : { minor: said.captured, currency: 'USD' as never };
-  return { kind: 'approved', captured, particulars };
+  return { kind: 'approved', captured, details: particulars };
 }

@@ -1,9 +1,9 @@
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Processor } from '../../src/payments/processor.ts';
-import { findEntry } from '../../src/payments/processors/simulator/books.ts';
-import { standingOf } from '../../src/payments/processors/simulator/entry.ts';
+import { simulatedStateAt } from '../../src/payments/processors/simulator/simulated-payment.ts';
 import { Simulator } from '../../src/payments/processors/simulator/simulator.ts';
+import { findPayment } from '../../src/payments/processors/simulator/simulator-store.ts';
 import type { ConfiguredSettings } from '../../src/payments/settings.ts';
 import { type Database, text } from '../../src/storage/database.ts';
 import { Acquirer, type CorruptedResponse } from './acquirer.ts';
@@ -116,11 +116,19 @@ export function acquirerBackend(options: {
 
 const WORDS = [
   ...['lost', 'refused_connection', 'late_accept', 'late_reject', 'late_failure', 'silent_accept', 'autoreject'],
-  ...['autoinprogress', 'duplicate_news', 'late_news', 'delay_800', 'delay_1500', 'arrival_1500', 'arrival_9000'],
+  ...[
+    'autoinprogress',
+    'duplicate_notification',
+    'late_notification',
+    'delay_800',
+    'delay_1500',
+    'arrival_1500',
+    'arrival_9000',
+  ],
   ...['capture', 'refund', 'void'].flatMap((move) =>
     ['timeout', 'lost', 'decline', 'error', 'unsent'].map((fault) => `${move}_${fault}`),
   ),
-  ...['inquiry_timeout', 'abandon_timeout'],
+  ...['inquiry_timeout', 'reversal_timeout'],
 ];
 
 /** The simulator of the sandbox, by the words of e-mails and by amounts. */
@@ -136,16 +144,16 @@ export function simulatorBackend({ time, tenant }: { time: VirtualTime; tenant: 
     stands: async (database) => {
       const stands = new Map<string, BackendState>();
       for (const row of await database.read('select key from simulator_payments')) {
-        const entry = await findEntry(database, tenant, text(row, 'key'));
-        const standing = entry && standingOf(entry, time.now);
-        if (entry === undefined || standing === undefined || standing.kind === 'absent') continue;
+        const entry = await findPayment(database, tenant, text(row, 'key'));
+        const standing = entry && simulatedStateAt(entry, time.now);
+        if (entry === undefined || standing === undefined || standing.kind === 'not-found') continue;
         const { kind } = standing;
-        stands.set(entry.key, {
+        stands.set(entry.operationRef, {
           state: kind === 'opened' ? 'pending' : kind === 'authorized' ? 'approved' : kind,
           amount: entry.amount.minor,
           captured: kind === 'authorized' ? standing.captured : 0n,
           refunded: entry.refunded,
-          isSecret: entry.verdict === 'silent_accept',
+          isSecret: entry.outcome === 'silent_accept',
         });
       }
       return stands;

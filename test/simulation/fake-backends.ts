@@ -2,9 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Processor } from '../../src/payments/processor.ts';
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
-import { Connections } from '../../src/payments/processors/connection.ts';
 import { CyberSource } from '../../src/payments/processors/cybersource/cybersource.ts';
 import { Koin } from '../../src/payments/processors/koin/koin.ts';
+import { OutboundHttp } from '../../src/payments/processors/outbound-http.ts';
 import { type CyberSourceLedger, scaled, type Transaction } from '../processors/cybersource-ledger.ts';
 import { FakeCyberSource } from '../processors/fake-cybersource.ts';
 import { FakeKoin } from '../processors/fake-koin.ts';
@@ -42,7 +42,7 @@ class Wire {
 
   seenBy(processor: Processor, { isDead }: Process): Processor {
     const over = <
-      Call extends { readonly key: string },
+      Call extends { readonly operationRef: string },
       Rest extends unknown[],
       Word extends { readonly kind: string },
     >(
@@ -50,7 +50,7 @@ class Wire {
       act: (call: Call, ...rest: Rest) => Promise<Word>,
     ) => {
       return (call: Call, ...rest: Rest): Promise<Word> =>
-        isDead() ? new Promise(() => undefined) : this.#send(name, call.key, isDead, () => act(call, ...rest));
+        isDead() ? new Promise(() => undefined) : this.#send(name, call.operationRef, isDead, () => act(call, ...rest));
     };
     return {
       capabilities: processor.capabilities,
@@ -61,7 +61,7 @@ class Wire {
       refund: over('refund', processor.refund.bind(processor)),
       void: over('void', processor.void.bind(processor)),
       inquire: over('inquire', processor.inquire.bind(processor)),
-      abandon: over('abandon', processor.abandon.bind(processor)),
+      reverse: over('abandon', processor.reverse.bind(processor)),
     };
   }
 
@@ -104,7 +104,7 @@ class Wire {
 export async function koinBackend(parts: Parts): Promise<Backend> {
   const standIn = new FakeKoin({ now: () => parts.time.now });
   const { url } = await standIn.start();
-  const connections = new Connections(new ProcessorHosts());
+  const connections = new OutboundHttp(new ProcessorHosts());
   const kinds = {
     authorize: ['tokenize', 'create'],
     capture: ['capture'],
@@ -131,7 +131,7 @@ export async function koinBackend(parts: Parts): Promise<Backend> {
     return isVerdict ? 'verdict' : `${fault.on} ${fault.do}`;
   };
   const wire = new Wire(parts, spoil);
-  const koin = new Koin({ connections });
+  const koin = new Koin({ outboundHttp: connections });
   const settings = { ...SETTINGS, 'base-url': url, 'private-key': 'sk_test', account: 'ACC', 'country-code': 'BR' };
   return {
     ...common(wire),
@@ -177,7 +177,7 @@ export async function cyberSourceBackend(parts: Parts): Promise<Backend> {
   const indexDelayMs = parts.dice.pick([0, 4000]);
   const standIn = new FakeCyberSource({ ...keys, indexDelayMs, clock: () => parts.time.now });
   const { url } = await standIn.start();
-  const connections = new Connections(new ProcessorHosts());
+  const connections = new OutboundHttp(new ProcessorHosts());
   const kinds = {
     authorize: ['payment'],
     capture: ['capture'],
@@ -207,7 +207,11 @@ export async function cyberSourceBackend(parts: Parts): Promise<Backend> {
     return isVerdict ? 'verdict' : `${fault.on} ${fault.fault}`;
   };
   const wire = new Wire(parts, spoil);
-  const cybersource = new CyberSource({ connections, clock: () => parts.time.now, random: parts.dice.branch() });
+  const cybersource = new CyberSource({
+    outboundHttp: connections,
+    clock: () => parts.time.now,
+    random: parts.dice.branch(),
+  });
   const secrets = { 'merchant-id': keys.merchantId, 'key-id': keys.keyId, 'shared-secret': keys.sharedSecret };
   return {
     ...common(wire),

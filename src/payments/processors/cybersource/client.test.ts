@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { effectiveSettings, mergeSettings, redactedSettings, SettingError } from '../../settings.ts';
-import { baseUrl, CYBERSOURCE_SETTINGS } from './client.ts';
+import { buildBaseUrl, CYBERSOURCE_SETTINGS } from './client.ts';
 
 const GIVEN = {
   'merchant-id': 'mymid',
@@ -43,7 +43,7 @@ describe('settings', () => {
 });
 
 test('the environment decides the host, unless one is set', () => {
-  assert.equal(baseUrl(undefined, 'sandbox'), 'https://apitest.cybersource.com');
-  assert.equal(baseUrl(undefined, 'production'), 'https://api.cybersource.com');
-  assert.equal(baseUrl('https://api.in.cybersource.com/', 'production'), 'https://api.in.cybersource.com');
+  assert.equal(buildBaseUrl(undefined, 'sandbox'), 'https://apitest.cybersource.com');
+  assert.equal(buildBaseUrl(undefined, 'production'), 'https://api.cybersource.com');
+  assert.equal(buildBaseUrl('https://api.in.cybersource.com/', 'production'), 'https://api.in.cybersource.com');
 });

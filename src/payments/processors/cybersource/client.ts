@@ -6,8 +6,8 @@ import type { Clock, Random } from '../../../kernel/clock.ts';
 import type { Environment } from '../../../kernel/environment.ts';
 import type { ProcessorCall } from '../../processor.ts';
 import { oneOf, type SettingTable, text, url } from '../../settings.ts';
-import type { Connections, Destination, Reply } from '../connection.ts';
-import { jwtHeaders, secretOf, signatureHeaders } from './signature.ts';
+import type { Destination, HttpResult, OutboundHttp } from '../outbound-http.ts';
+import { buildJwtHeaders, buildSignatureHeaders, toSecretKey } from './signature.ts';
 
 /** The hosts that `docs/processors/cybersource.md` names; the first is the default. */
 export const CYBERSOURCE_HOSTS = {
@@ -17,7 +17,7 @@ export const CYBERSOURCE_HOSTS = {
 
 const [DEFAULT_HOST] = CYBERSOURCE_HOSTS.production;
 const [SANDBOX_HOST] = CYBERSOURCE_HOSTS.sandbox;
-const DESTINATION: Destination = { processor: 'cybersource', documented: CYBERSOURCE_HOSTS.production };
+const DESTINATION: Destination = { processor: 'cybersource', documentedOrigins: CYBERSOURCE_HOSTS.production };
 
 export const CYBERSOURCE_SETTINGS = {
   'base-url': url(`Where CyberSource answers; ${DEFAULT_HOST}, in the sandbox ${SANDBOX_HOST}, when not set`, {
@@ -37,7 +37,7 @@ export const CYBERSOURCE_SETTINGS = {
   'mle-certificate': {
     description: 'The certificate for message-level encryption; needs auth=jwt',
     expected: 'base64 of the DER of a certificate for RSA, on one line, whose subject has a serialNumber',
-    accepts: (value) => readRecipient(value) !== undefined,
+    accepts: (value) => parseRecipient(value) !== undefined,
   },
   'soft-decline': oneOf(
     'What becomes of an authorization that the issuer approved and CyberSource marked for its AVS or card code result',
@@ -47,11 +47,11 @@ export const CYBERSOURCE_SETTINGS = {
 } satisfies SettingTable;
 
 /** Without a slash at the end. */
-export const baseUrl = (setting: string | undefined, environment: Environment): string =>
+export const buildBaseUrl = (setting: string | undefined, environment: Environment): string =>
   (setting ?? CYBERSOURCE_HOSTS[environment][0]).replace(/\/+$/, '');
 
 export interface ClientOptions {
-  readonly connections: Connections;
+  readonly outboundHttp: OutboundHttp;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -66,45 +66,45 @@ export class CyberSourceClient {
     this.#options = options;
   }
 
-  post(call: ProcessorCall, path: string, body: object): Promise<Reply> {
+  post(call: ProcessorCall, path: string, body: object): Promise<HttpResult> {
     return this.#send(call, 'POST', path, JSON.stringify(body));
   }
 
   /** With `mle-certificate` encrypted; that it cannot be encrypted is no reason to send it in clear. */
-  postEncrypted(call: ProcessorCall, path: string, body: object): Promise<Reply> {
+  postEncrypted(call: ProcessorCall, path: string, body: object): Promise<HttpResult> {
     const { 'mle-certificate': certificate, auth } = call.settings;
     if (certificate === undefined) return this.post(call, path, body);
-    const recipient = readRecipient(certificate);
+    const recipient = parseRecipient(certificate);
     if (recipient === undefined || auth === 'http-signature')
       return Promise.resolve({ kind: 'not-sent', why: 'mle-certificate' });
     const { clock, random } = this.#options;
-    return this.#send(call, 'POST', path, encryptedBody(JSON.stringify(body), recipient, clock, random));
+    return this.#send(call, 'POST', path, encryptBody(JSON.stringify(body), recipient, clock, random));
   }
 
-  get(call: ProcessorCall, path: string): Promise<Reply> {
+  get(call: ProcessorCall, path: string): Promise<HttpResult> {
     return this.#send(call, 'GET', path, undefined);
   }
 
-  #send(call: ProcessorCall, method: 'GET' | 'POST', path: string, body: string | undefined): Promise<Reply> {
-    const { connections, clock, random } = this.#options;
+  #send(call: ProcessorCall, method: 'GET' | 'POST', path: string, body: string | undefined): Promise<HttpResult> {
+    const { outboundHttp, clock, random } = this.#options;
     const { settings, tenant, signal } = call;
-    const url = new URL(`${baseUrl(settings['base-url'], tenant.environment)}${path}`);
+    const url = new URL(`${buildBaseUrl(settings['base-url'], tenant.environment)}${path}`);
     const credentials = {
       merchantId: settings['merchant-id'] ?? '',
       keyId: settings['key-id'] ?? '',
-      secret: secretOf(settings['shared-secret'] ?? ''),
+      secret: toSecretKey(settings['shared-secret'] ?? ''),
     };
-    const signed = { method, url, body };
-    const proof =
+    const signedRequest = { method, url, body };
+    const authentication =
       settings['auth'] === 'http-signature'
-        ? signatureHeaders(credentials, signed, clock)
-        : jwtHeaders(credentials, signed, clock, random);
+        ? buildSignatureHeaders(credentials, signedRequest, clock)
+        : buildJwtHeaders(credentials, signedRequest, clock, random);
     const headers = {
-      ...proof,
+      ...authentication,
       accept: 'application/hal+json;charset=utf-8',
       ...(body === undefined ? {} : { 'content-type': MEDIA_TYPE }),
     };
-    return connections.send({
+    return outboundHttp.send({
       tenant,
       to: DESTINATION,
       method,
@@ -130,7 +130,7 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
  * Whose certificate this is, in base64 of its DER. CyberSource knows its keys by an attribute of the subject, not by the
  * number of the certificate. Undefined when it is no such certificate.
  */
-export function readRecipient(base64: string): Recipient | undefined {
+export function parseRecipient(base64: string): Recipient | undefined {
   if (!BASE64.test(base64)) return undefined;
   try {
     const { subject, raw } = new X509Certificate(Buffer.from(base64, 'base64'));
@@ -141,7 +141,7 @@ export function readRecipient(base64: string): Recipient | undefined {
   }
 }
 
-export function encryptedBody(body: string, { key, kid }: Recipient, clock: Clock, random: Random): string {
+export function encryptBody(body: string, { key, kid }: Recipient, clock: Clock, random: Random): string {
   const header = { alg: 'RSA-OAEP-256', enc: 'A256GCM', cty: 'JWT', kid, iat: Math.floor(clock() / 1000) };
   const protectedHeader = Buffer.from(JSON.stringify(header), 'utf8').toString('base64url');
   const contentKey = random.bytes(CONTENT_KEY_BYTES);

@@ -3,40 +3,51 @@ import type { Money } from '../../../kernel/money.ts';
 import {
   type Capabilities,
   type CardData,
-  type Finding,
-  type History,
+  type InquiryResult,
   type NotSent,
+  type OperationRef,
   type Order,
   type Outcome,
-  type Particulars,
+  type PaymentHistory,
   type Processor,
   type ProcessorCall,
+  type ProcessorDetails,
   type ProcessorSettings,
-  payerOf,
   refused,
-  type Subject,
+  resolvePayer,
   unknown,
 } from '../../processor.ts';
-import { notSent, type Reply } from '../connection.ts';
-import { type Answer, type Asked, authorizedIn, readAnswer } from './answer.ts';
-import { amountBody, paymentBody, reversalBody, timeoutVoidBody } from './bodies.ts';
+import { type HttpResult, notSent } from '../outbound-http.ts';
 import { type ClientOptions, CYBERSOURCE_HOSTS, CYBERSOURCE_SETTINGS, CyberSourceClient } from './client.ts';
 import { Inquiry } from './inquiry.ts';
-import { type Call, namesKey, type SoftDecline, type Verdict, verdictOf } from './mapping.ts';
+import {
+  type ApiOperation,
+  type MappedResult,
+  mapResponse,
+  rejectsTransactionId,
+  type SoftDecline,
+} from './mapping.ts';
+import { buildAmountBody, buildPaymentBody, buildReversalBody, buildTimeoutVoidBody } from './request-bodies.ts';
+import {
+  type CyberSourceResponse,
+  type ExpectedTransaction,
+  parseAuthorizedAmount,
+  parseResponse,
+} from './response.ts';
 
-interface Undoing {
+interface ReversalAttempt {
   readonly kind: 'reversal' | 'void';
-  readonly reply: Reply;
-  readonly byKey: boolean;
+  readonly reply: HttpResult;
+  readonly isByReference: boolean;
 }
 
-const NOTHING: Particulars = {};
+const NO_DETAILS: ProcessorDetails = {};
 /** What is said of an undoing that was done before. */
-const DONE_BEFORE: readonly (string | undefined)[] = ['AUTH_ALREADY_REVERSED', 'CAPTURE_ALREADY_VOIDED'];
+const ALREADY_REVERSED: readonly (string | undefined)[] = ['AUTH_ALREADY_REVERSED', 'CAPTURE_ALREADY_VOIDED'];
 /** What is said of what cannot be undone any more. */
-const SETTLED: readonly (string | undefined)[] = ['TRANSACTION_ALREADY_SETTLED', 'NOT_VOIDABLE'];
+const NO_LONGER_REVERSIBLE: readonly (string | undefined)[] = ['TRANSACTION_ALREADY_SETTLED', 'NOT_VOIDABLE'];
 /** What is said where nothing can be reversed (any more), without telling why. */
-const NOTHING_HELD: readonly (string | undefined)[] = ['MISSING_AUTH', 'TRANSACTION_ALREADY_REVERSED_OR_SETTLED'];
+const NOTHING_TO_REVERSE: readonly (string | undefined)[] = ['MISSING_AUTH', 'TRANSACTION_ALREADY_REVERSED_OR_SETTLED'];
 /** Digits that CyberSource has for it. */
 const MAX_INSTALLMENTS = 99;
 
@@ -46,7 +57,11 @@ const MAX_INSTALLMENTS = 99;
  */
 export class CyberSource implements Processor {
   // How long its search takes to know a transaction is not documented: not found says little.
-  readonly capabilities: Capabilities = { sale: true, partialCapture: true, absences: Number.POSITIVE_INFINITY };
+  readonly capabilities: Capabilities = {
+    sale: true,
+    partialCapture: true,
+    notFoundThreshold: Number.POSITIVE_INFINITY,
+  };
   readonly settings = CYBERSOURCE_SETTINGS;
   readonly productionHosts = CYBERSOURCE_HOSTS.production;
   readonly #client: CyberSourceClient;
@@ -59,11 +74,11 @@ export class CyberSource implements Processor {
 
   constructor(options: ClientOptions) {
     this.#client = new CyberSourceClient(options);
-    this.#inquiry = new Inquiry(this.#client, (call, asked, id) => this.#giveBack(call, asked, id));
+    this.#inquiry = new Inquiry(this.#client, (call, expected, id) => this.#reverseAuthorization(call, expected, id));
   }
 
   check(order: Order): void {
-    const { country } = payerOf(order);
+    const { country } = resolvePayer(order);
     const party = order.cardholder?.country === undefined ? 'bill_to' : 'cardholder_info';
     if (country !== undefined && !/^[A-Za-z]{2}$/.test(country))
       throw invalid(`${party}.country`, 'expected two letters (ISO 3166-1) for this processor');
@@ -73,132 +88,174 @@ export class CyberSource implements Processor {
 
   async authorize(call: ProcessorCall, order: Order, card: CardData): Promise<Outcome> {
     const { amount } = order;
-    const reply = await this.#client.postEncrypted(call, '/pts/v2/payments', paymentBody(call.key, order, card));
-    const [verdict, answer] = judge('payment', reply, { key: call.key, amount }, call);
-    if (verdict.kind !== 'undo') return outcomeOf(verdict, answer, order.capture ? amount : undefined);
-    const { processorId } = answer?.particulars ?? NOTHING;
-    const held = (answer && authorizedIn(answer.body, amount)) ?? amount;
-    const isBack = await this.#giveBack(call, { key: call.key, amount: held }, processorId);
-    return isBack ? refused(verdict.reason, answer?.particulars ?? NOTHING) : unknown('not-reversed');
+    const reply = await this.#client.postEncrypted(
+      call,
+      '/pts/v2/payments',
+      buildPaymentBody(call.operationRef, order, card),
+    );
+    const [mapped, response] = interpretReply('payment', reply, { operationRef: call.operationRef, amount }, call);
+    if (mapped.kind !== 'reverse') return toOutcome(mapped, response, order.capture ? amount : undefined);
+    const { processorId } = response?.details ?? NO_DETAILS;
+    const authorized = (response && parseAuthorizedAmount(response.body, amount)) ?? amount;
+    const isReversed = await this.#reverseAuthorization(
+      call,
+      { operationRef: call.operationRef, amount: authorized },
+      processorId,
+    );
+    return isReversed ? refused(mapped.reason, response?.details ?? NO_DETAILS) : unknown('not-reversed');
   }
 
-  capture(call: ProcessorCall, history: History, amount: Money): Promise<Outcome> {
+  capture(call: ProcessorCall, history: PaymentHistory, amount: Money): Promise<Outcome> {
     const id = history.operations[0]?.processorId;
-    return this.#move('capture', call, id === undefined ? undefined : `payments/${id}/captures`, amount);
+    return this.#sendModification('capture', call, id === undefined ? undefined : `payments/${id}/captures`, amount);
   }
 
-  async refund(call: ProcessorCall, history: History, amount: Money): Promise<Outcome> {
-    return this.#move('refund', call, refundPath(history) ?? (await this.#refundPathFound(call, history)), amount);
+  async refund(call: ProcessorCall, history: PaymentHistory, amount: Money): Promise<Outcome> {
+    return this.#sendModification(
+      'refund',
+      call,
+      buildRefundPath(history) ?? (await this.#findRefundPath(call, history)),
+      amount,
+    );
   }
 
-  async void(call: ProcessorCall, history: History): Promise<Outcome> {
+  async void(call: ProcessorCall, history: PaymentHistory): Promise<Outcome> {
     const [subject] = history.operations;
     if (subject === undefined) return { kind: 'not-sent' };
-    const { kind, reply } = await this.#undo(call, subject, call.key);
-    const [verdict, answer] = judge(kind, reply, { key: call.key, amount: subject.amount, undone: subject.key }, call);
-    return wasDoneBefore(verdict, answer)
-      ? { kind: 'approved', particulars: NOTHING }
-      : outcomeOf(verdict, answer, undefined);
+    const { kind, reply } = await this.#sendReversal(call, subject, call.operationRef);
+    const [mapped, response] = interpretReply(
+      kind,
+      reply,
+      { operationRef: call.operationRef, amount: subject.amount, reversedRef: subject.operationRef },
+      call,
+    );
+    return wasAlreadyReversed(mapped, response)
+      ? { kind: 'approved', details: NO_DETAILS }
+      : toOutcome(mapped, response, undefined);
   }
 
-  inquire(call: ProcessorCall, history: History, subject: Subject): Promise<Finding> {
-    return this.#inquiry.find(call, history, subject);
+  inquire(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
+    return this.#inquiry.inquire(call, history, subject);
   }
 
-  async abandon(call: ProcessorCall, history: History, subject: Subject): Promise<Finding> {
+  async reverse(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
     const isVoid = subject.type === 'authorization_void' || subject.type === 'expiry';
     // A reversal cannot be undone, but doing it again makes certain that it is done.
     const target = isVoid ? history.operations[0] : subject;
-    if (target === undefined) return { kind: 'absent' };
-    const { kind, reply, byKey } = await this.#undo(call, target, subject.key);
-    const [verdict, answer] = judge(kind, reply, { key: subject.key, amount: target.amount, undone: target.key }, call);
-    if (verdict.kind === 'approved' || wasDoneBefore(verdict, answer))
+    if (target === undefined) return { kind: 'not-found' };
+    const { kind, reply, isByReference } = await this.#sendReversal(call, target, subject.operationRef);
+    const [mapped, response] = interpretReply(
+      kind,
+      reply,
+      { operationRef: subject.operationRef, amount: target.amount, reversedRef: target.operationRef },
+      call,
+    );
+    if (mapped.kind === 'approved' || wasAlreadyReversed(mapped, response))
       // The answer's particulars are those of the undoing.
-      return { kind: isVoid || subject.type === 'capture' ? 'reversed' : 'approved', particulars: NOTHING };
-    if (byKey && isNothingThere(reply)) return this.#nothingThere(call, history, subject);
-    if (verdict.kind === 'refused' && SETTLED.includes(answer?.reason)) return refused(verdict.reason, NOTHING);
-    if (verdict.kind === 'refused' && NOTHING_HELD.includes(answer?.reason)) {
-      const word = await this.#asBooked(call, history, subject, target);
+      return { kind: isVoid || subject.type === 'capture' ? 'reversed' : 'approved', details: NO_DETAILS };
+    if (isByReference && isNotFound(reply)) return this.#toNotFound(call, history, subject);
+    if (mapped.kind === 'refused' && NO_LONGER_REVERSIBLE.includes(response?.reason))
+      return refused(mapped.reason, NO_DETAILS);
+    if (mapped.kind === 'refused' && NOTHING_TO_REVERSE.includes(response?.reason)) {
+      const inquired = await this.#inquireWhyNotReversed(call, history, subject, target);
       // Both say so, the search and the one who would have to reverse it.
-      return word.kind === 'absent' && !(byKey && answer?.reason === 'MISSING_AUTH') ? unknown('not-undone') : word;
+      return inquired.kind === 'not-found' && !(isByReference && response?.reason === 'MISSING_AUTH')
+        ? unknown('not-undone')
+        : inquired;
     }
-    return unknown(verdict.kind === 'unknown' ? verdict.why : 'not-undone');
+    return unknown(mapped.kind === 'unknown' ? mapped.problem : 'not-undone');
   }
 
   /** The books tell why there is nothing to reverse: it was declined, or reversed, or captured. */
-  async #asBooked(call: ProcessorCall, history: History, { type }: Subject, target: Subject): Promise<Finding> {
-    const word = await this.#inquiry.find(call, history, target);
-    if (word.kind === 'approved' && (word.captured !== undefined || type === 'capture'))
-      return refused('Rejected', NOTHING);
-    if (word.kind === 'absent' || (word.kind === 'reversed' && type !== 'authorization' && type !== 'payment'))
-      return word;
-    const isGone = word.kind === 'reversed' || word.kind === 'refused';
-    return isGone ? { kind: 'approved', particulars: NOTHING } : unknown('not-undone');
+  async #inquireWhyNotReversed(
+    call: ProcessorCall,
+    history: PaymentHistory,
+    { type }: OperationRef,
+    target: OperationRef,
+  ): Promise<InquiryResult> {
+    const inquired = await this.#inquiry.inquire(call, history, target);
+    if (inquired.kind === 'approved' && (inquired.captured !== undefined || type === 'capture'))
+      return refused('Rejected', NO_DETAILS);
+    if (
+      inquired.kind === 'not-found' ||
+      (inquired.kind === 'reversed' && type !== 'authorization' && type !== 'payment')
+    )
+      return inquired;
+    const isReversed = inquired.kind === 'reversed' || inquired.kind === 'refused';
+    return isReversed ? { kind: 'approved', details: NO_DETAILS } : unknown('not-undone');
   }
 
   /** A capture that was undone before has taken its authorization along, and then nothing of it is found either. */
-  async #nothingThere(call: ProcessorCall, history: History, { type }: Subject): Promise<Finding> {
+  async #toNotFound(call: ProcessorCall, history: PaymentHistory, { type }: OperationRef): Promise<InquiryResult> {
     const [first] = history.operations;
-    if (type !== 'capture' || first === undefined) return { kind: 'absent' };
-    const payment = await this.#inquiry.find(call, history, first);
-    return payment.kind === 'reversed' || payment.kind === 'unknown' ? payment : { kind: 'absent' };
+    if (type !== 'capture' || first === undefined) return { kind: 'not-found' };
+    const payment = await this.#inquiry.inquire(call, history, first);
+    return payment.kind === 'reversed' || payment.kind === 'unknown' ? payment : { kind: 'not-found' };
   }
 
   /** A capture or refund. */
-  async #move(
+  async #sendModification(
     kind: 'capture' | 'refund',
     call: ProcessorCall,
     path: string | undefined,
     amount: Money,
   ): Promise<Outcome> {
     if (path === undefined) return { kind: 'not-sent' };
-    const body = amountBody(call.key, amount);
+    const body = buildAmountBody(call.operationRef, amount);
     // CyberSource names no encrypted form of refunds.
     const reply =
       kind === 'capture'
         ? await this.#client.postEncrypted(call, `/pts/v2/${path}`, body)
         : await this.#client.post(call, `/pts/v2/${path}`, body);
-    const [verdict, answer] = judge(kind, reply, { key: call.key, amount }, call);
-    return outcomeOf(verdict, answer, undefined);
+    const [mapped, response] = interpretReply(kind, reply, { operationRef: call.operationRef, amount }, call);
+    return toOutcome(mapped, response, undefined);
   }
 
   /** By its id where it has one and is only authorized, else by our key. `code` is the reference of the undoing itself. */
-  async #undo(call: ProcessorCall, target: Subject, code: string): Promise<Undoing> {
-    const { type, key, amount, processorId } = target;
-    const isVoiding = code !== key;
-    if (processorId !== undefined && (type === 'authorization' || (type === 'payment' && isVoiding))) {
-      const body = reversalBody(code, amount, 'void');
+  async #sendReversal(call: ProcessorCall, target: OperationRef, code: string): Promise<ReversalAttempt> {
+    const { type, operationRef, amount, processorId } = target;
+    const isVoid = code !== operationRef;
+    if (processorId !== undefined && (type === 'authorization' || (type === 'payment' && isVoid))) {
+      const body = buildReversalBody(code, amount, 'void');
       const reply = await this.#client.post(call, `/pts/v2/payments/${processorId}/reversals`, body);
-      return { kind: 'reversal', reply, byKey: false };
+      return { kind: 'reversal', reply, isByReference: false };
     }
     if (type !== 'authorization') {
-      const reply = await this.#client.post(call, '/pts/v2/voids', timeoutVoidBody(code, key));
+      const reply = await this.#client.post(call, '/pts/v2/voids', buildTimeoutVoidBody(code, operationRef));
       // Of a sale that was not captured there is only an authorization.
-      const isDone = type !== 'payment' || !isNothingThere(reply);
-      if (isDone) return { kind: 'void', reply, byKey: true };
+      const isFound = type !== 'payment' || !isNotFound(reply);
+      if (isFound) return { kind: 'void', reply, isByReference: true };
     }
-    const reply = await this.#client.post(call, '/pts/v2/reversals', reversalBody(code, amount, 'timeout', key));
-    return { kind: 'reversal', reply, byKey: true };
+    const reply = await this.#client.post(
+      call,
+      '/pts/v2/reversals',
+      buildReversalBody(code, amount, 'timeout', operationRef),
+    );
+    return { kind: 'reversal', reply, isByReference: true };
   }
 
   /** Of an authorization that was captured without us knowing the capture: in the Business Center, or with a lost answer. */
-  async #refundPathFound(call: ProcessorCall, history: History): Promise<string | undefined> {
-    const id = await this.#inquiry.captureOf(call, history);
+  async #findRefundPath(call: ProcessorCall, history: PaymentHistory): Promise<string | undefined> {
+    const id = await this.#inquiry.findCaptureId(call, history);
     return id === undefined ? undefined : `captures/${id}/refunds`;
   }
 
   /** Is an authorization certainly given back? */
-  async #giveBack(call: ProcessorCall, asked: Asked, id: string | undefined): Promise<boolean> {
+  async #reverseAuthorization(
+    call: ProcessorCall,
+    expected: ExpectedTransaction,
+    id: string | undefined,
+  ): Promise<boolean> {
     if (id === undefined) return false;
-    const body = reversalBody(asked.key, asked.amount, 'declined');
+    const body = buildReversalBody(expected.operationRef, expected.amount, 'declined');
     const reply = await this.#client.post(call, `/pts/v2/payments/${id}/reversals`, body);
-    const [verdict, answer] = judge('reversal', reply, asked, call);
-    return verdict.kind === 'approved' || wasDoneBefore(verdict, answer);
+    const [mapped, response] = interpretReply('reversal', reply, expected, call);
+    return mapped.kind === 'approved' || wasAlreadyReversed(mapped, response);
   }
 }
 
 /** Of a sale by the id of the sale, else by that of the capture. */
-function refundPath({ operations }: History): string | undefined {
+function buildRefundPath({ operations }: PaymentHistory): string | undefined {
   const capture = operations.find(({ type }) => type === 'capture');
   const [first] = operations;
   const [kind, subject] = capture !== undefined ? ['captures', capture] : ['payments', first];
@@ -206,42 +263,46 @@ function refundPath({ operations }: History): string | undefined {
   return `${kind}/${subject.processorId}/refunds`;
 }
 
-function judge(
-  kind: Call,
-  reply: Reply,
-  asked: Asked,
+function interpretReply(
+  kind: ApiOperation,
+  reply: HttpResult,
+  expected: ExpectedTransaction,
   call: ProcessorCall,
-): readonly [Verdict | NotSent, Answer | undefined] {
+): readonly [MappedResult | NotSent, CyberSourceResponse | undefined] {
   if (reply.kind === 'not-sent') return [notSent(reply), undefined];
   if (reply.kind === 'unknown') return [unknown(reply.why), undefined];
-  const answer = readAnswer(reply.body);
+  const response = parseResponse(reply.body);
   const softDecline: SoftDecline = call.settings['soft-decline'] === 'accept' ? 'accept' : 'reverse';
-  return [verdictOf(kind, reply.status, answer, asked, softDecline), answer];
+  return [mapResponse(kind, reply.status, response, expected, softDecline), response];
 }
 
-function outcomeOf(verdict: Verdict | NotSent, answer: Answer | undefined, captured: Money | undefined): Outcome {
-  const particulars = answer?.particulars ?? NOTHING;
-  switch (verdict.kind) {
+function toOutcome(
+  mapped: MappedResult | NotSent,
+  response: CyberSourceResponse | undefined,
+  captured: Money | undefined,
+): Outcome {
+  const details = response?.details ?? NO_DETAILS;
+  switch (mapped.kind) {
     case 'approved':
-      return captured === undefined ? { kind: 'approved', particulars } : { kind: 'approved', captured, particulars };
-    case 'held':
-      return { kind: 'approved', particulars };
+      return captured === undefined ? { kind: 'approved', details } : { kind: 'approved', captured, details };
+    case 'authorized':
+      return { kind: 'approved', details };
     case 'pending':
-      return { kind: 'pending', particulars };
+      return { kind: 'pending', details };
     case 'refused':
-    case 'undo':
-      return refused(verdict.reason, particulars);
+    case 'reverse':
+      return refused(mapped.reason, details);
     default:
-      return verdict;
+      return mapped;
   }
 }
 
-const wasDoneBefore = ({ kind }: { readonly kind: string }, answer: Answer | undefined): boolean =>
-  kind === 'refused' && DONE_BEFORE.includes(answer?.reason);
+const wasAlreadyReversed = ({ kind }: { readonly kind: string }, response: CyberSourceResponse | undefined): boolean =>
+  kind === 'refused' && ALREADY_REVERSED.includes(response?.reason);
 
 /** So CyberSource answers for a key under which it has nothing; a fault of another field would be ours. */
-function isNothingThere(reply: Reply): boolean {
+function isNotFound(reply: HttpResult): boolean {
   if (reply.kind !== 'answered' || reply.status !== 400) return false;
-  const answer = readAnswer(reply.body);
-  return answer?.reason === 'INVALID_DATA' && (answer.fields.length === 0 || namesKey(answer));
+  const response = parseResponse(reply.body);
+  return response?.reason === 'INVALID_DATA' && (response.fields.length === 0 || rejectsTransactionId(response));
 }

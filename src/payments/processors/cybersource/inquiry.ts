@@ -1,34 +1,45 @@
 import type { Money } from '../../../kernel/money.ts';
-import { type Finding, type History, type ProcessorCall, refused, type Subject, unknown } from '../../processor.ts';
-import { type Asked, authorizedIn } from './answer.ts';
-import { searchBody } from './bodies.ts';
-import type { CyberSourceClient } from './client.ts';
 import {
-  capturedIn,
-  did,
-  type Entry,
-  has,
-  isOther,
-  isUndone,
-  movementVerdict,
-  NAMES,
-  paymentVerdict,
-  readEntry,
-  readHits,
-  undoes,
-} from './ledger.ts';
-import type { Verdict } from './mapping.ts';
+  type InquiryResult,
+  type OperationRef,
+  type PaymentHistory,
+  type ProcessorCall,
+  refused,
+  unknown,
+} from '../../processor.ts';
+import type { CyberSourceClient } from './client.ts';
+import type { MappedResult } from './mapping.ts';
+import { buildSearchBody } from './request-bodies.ts';
+import { type ExpectedTransaction, parseAuthorizedAmount } from './response.ts';
+import {
+  APPLICATIONS,
+  findCapturedAmount,
+  hasApplication,
+  hasApplied,
+  isOtherTransaction,
+  isReversal,
+  isReversed,
+  mapModification,
+  mapPayment,
+  parseSearchResult,
+  parseTransactionDetails,
+  type TransactionDetails,
+} from './transaction-details.ts';
 
-type Unclear = Extract<Finding, { kind: 'absent' | 'unknown' }>;
+type Unresolved = Extract<InquiryResult, { kind: 'not-found' | 'unknown' }>;
 
 /** A transaction that is certainly ours, and whether another of the same key has undone it. */
-interface Found {
+interface MatchedTransaction {
   readonly kind: 'found';
-  readonly entry: Entry;
-  readonly undone: boolean;
+  readonly transaction: TransactionDetails;
+  readonly isReversed: boolean;
 }
 
-type GiveBack = (call: ProcessorCall, asked: Asked, id: string | undefined) => Promise<boolean>;
+type ReverseAuthorization = (
+  call: ProcessorCall,
+  asked: ExpectedTransaction,
+  id: string | undefined,
+) => Promise<boolean>;
 
 /** Transactions of one payment that are looked at; one with more is for people to judge. */
 const MAX_RELATED = 20;
@@ -39,144 +50,161 @@ const MAX_RELATED = 20;
  */
 export class Inquiry {
   readonly #client: CyberSourceClient;
-  readonly #giveBack: GiveBack;
+  readonly #reverseAuthorization: ReverseAuthorization;
 
-  constructor(client: CyberSourceClient, giveBack: GiveBack) {
+  constructor(client: CyberSourceClient, reverseAuthorization: ReverseAuthorization) {
     this.#client = client;
-    this.#giveBack = giveBack;
+    this.#reverseAuthorization = reverseAuthorization;
   }
 
-  async find(call: ProcessorCall, history: History, subject: Subject): Promise<Finding> {
+  async inquire(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
     switch (subject.type) {
       case 'authorization':
       case 'payment':
-        return this.#payment(call, history, subject);
+        return this.#inquirePayment(call, history, subject);
       case 'capture':
-        return this.#movement(call, subject, NAMES.capture);
+        return this.#inquireModification(call, subject, APPLICATIONS.capture);
       case 'payment_refund':
-        return this.#movement(call, subject, NAMES.refund);
+        return this.#inquireModification(call, subject, APPLICATIONS.refund);
       default:
-        return this.#void(call, history, subject);
+        return this.#inquireVoid(call, history, subject);
     }
   }
 
   /** CyberSource's id of the capture of an authorization, whoever made it; undefined when that cannot be told. */
-  async captureOf(call: ProcessorCall, history: History): Promise<string | undefined> {
+  async findCaptureId(call: ProcessorCall, history: PaymentHistory): Promise<string | undefined> {
     const [first] = history.operations;
     if (first?.processorId === undefined) return undefined;
-    const found = await this.#locate(call, first, NAMES.authorization);
+    const found = await this.#findTransaction(call, first, APPLICATIONS.authorization);
     if (found.kind !== 'found') return undefined;
-    const others = await this.#others(call, found.entry, history);
-    return others?.find((entry) => did(entry, NAMES.capture) && !isUndone(entry))?.id;
+    const related = await this.#loadRelated(call, found.transaction, history);
+    return related?.find((transaction) => hasApplied(transaction, APPLICATIONS.capture) && !isReversed(transaction))
+      ?.id;
   }
 
-  async #payment(call: ProcessorCall, history: History, subject: Subject): Promise<Finding> {
-    const found = await this.#locate(call, subject, NAMES.authorization);
+  async #inquirePayment(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
+    const found = await this.#findTransaction(call, subject, APPLICATIONS.authorization);
     if (found.kind !== 'found') return found;
-    const others = await this.#others(call, found.entry, history);
-    if (others === undefined) return unknown('related');
-    const { entry } = found;
-    const isReversed = found.undone || isUndone(entry) || isUndoneBy(others);
+    const related = await this.#loadRelated(call, found.transaction, history);
+    if (related === undefined) return unknown('related');
+    const { transaction } = found;
+    const wasReversed = found.isReversed || isReversed(transaction) || isReversedBy(related);
     // A void among refunds may be of one of them.
-    if (isReversed === undefined) return unknown('unclear');
+    if (wasReversed === undefined) return unknown('unclear');
     const policy = call.settings['soft-decline'] === 'accept' ? 'accept' : 'reverse';
-    const verdict = paymentVerdict(entry, policy);
-    return isReversed ? reversedFinding(verdict, entry) : this.#standing(call, subject, verdict, [entry, ...others]);
+    const mapped = mapPayment(transaction, policy);
+    return wasReversed
+      ? toReversedResult(mapped, transaction)
+      : this.#toPaymentResult(call, subject, mapped, [transaction, ...related]);
   }
 
   /** Of a payment that was not given back. */
-  async #standing(
+  async #toPaymentResult(
     call: ProcessorCall,
-    { key, amount }: Subject,
-    verdict: Verdict,
-    [entry, ...others]: readonly [Entry, ...Entry[]],
-  ): Promise<Finding> {
-    const { particulars } = entry;
-    const captured = verdict.kind === 'approved' ? amount : capturedIn(others, amount);
-    if (captured !== undefined) return capturedFinding(verdict, captured, entry);
-    switch (verdict.kind) {
-      case 'undo': {
-        const held = authorizedIn(entry.body, amount) ?? amount;
-        const isBack = await this.#giveBack(call, { key, amount: held }, entry.id);
-        return isBack ? refused(verdict.reason, particulars) : unknown('not-reversed');
+    { operationRef, amount }: OperationRef,
+    mapped: MappedResult,
+    [transaction, ...others]: readonly [TransactionDetails, ...TransactionDetails[]],
+  ): Promise<InquiryResult> {
+    const { details } = transaction;
+    const captured = mapped.kind === 'approved' ? amount : findCapturedAmount(others, amount);
+    if (captured !== undefined) return toCapturedResult(mapped, captured, transaction);
+    switch (mapped.kind) {
+      case 'reverse': {
+        const held = parseAuthorizedAmount(transaction.body, amount) ?? amount;
+        const isReversed = await this.#reverseAuthorization(call, { operationRef, amount: held }, transaction.id);
+        return isReversed ? refused(mapped.reason, details) : unknown('not-reversed');
       }
       case 'refused':
-        return refused(verdict.reason, particulars);
+        return refused(mapped.reason, details);
       case 'unknown':
-        return verdict;
+        return mapped;
       default:
-        return { kind: verdict.kind === 'pending' ? 'pending' : 'approved', particulars };
+        return { kind: mapped.kind === 'pending' ? 'pending' : 'approved', details };
     }
   }
 
   /** A capture or refund. */
-  async #movement(call: ProcessorCall, subject: Subject, name: string): Promise<Finding> {
-    const found = await this.#locate(call, subject, name);
+  async #inquireModification(call: ProcessorCall, subject: OperationRef, name: string): Promise<InquiryResult> {
+    const found = await this.#findTransaction(call, subject, name);
     if (found.kind !== 'found') return found;
-    const { particulars } = found.entry;
-    const verdict = movementVerdict(found.entry, name);
-    if (verdict.kind === 'approved' && (found.undone || isUndone(found.entry)))
+    const { details } = found.transaction;
+    const mapped = mapModification(found.transaction, name);
+    if (mapped.kind === 'approved' && (found.isReversed || isReversed(found.transaction)))
       // Undoing a capture by key gives its authorization back; undoing a refund leaves the money where it was.
-      return name === NAMES.capture ? { kind: 'reversed', particulars } : refused('Rejected', particulars);
-    if (verdict.kind === 'approved') return { kind: 'approved', particulars };
-    if (verdict.kind === 'refused') return refused(verdict.reason, particulars);
-    return verdict.kind === 'unknown' ? verdict : unknown('unclear');
+      return name === APPLICATIONS.capture ? { kind: 'reversed', details } : refused('Rejected', details);
+    if (mapped.kind === 'approved') return { kind: 'approved', details };
+    if (mapped.kind === 'refused') return refused(mapped.reason, details);
+    return mapped.kind === 'unknown' ? mapped : unknown('unclear');
   }
 
   /** Was the authorization given back? Whoever did it: then the void has what it was for. */
-  async #void(call: ProcessorCall, history: History, { key }: Subject): Promise<Finding> {
-    const hits = await this.#search(call, key);
-    if (hits === undefined) return unknown('search');
-    const done = hits.find(undoes);
-    if (done !== undefined) return { kind: 'approved', particulars: done.particulars };
+  async #inquireVoid(
+    call: ProcessorCall,
+    history: PaymentHistory,
+    { operationRef }: OperationRef,
+  ): Promise<InquiryResult> {
+    const matches = await this.#search(call, operationRef);
+    if (matches === undefined) return unknown('search');
+    const reversal = matches.find(isReversal);
+    if (reversal !== undefined) return { kind: 'approved', details: reversal.details };
     const [authorization] = history.operations;
-    if (authorization === undefined) return { kind: 'absent' };
-    const payment = await this.#payment(call, history, authorization);
-    if (payment.kind === 'reversed') return { kind: 'approved', particulars: {} };
-    return payment.kind === 'unknown' ? payment : { kind: 'absent' };
+    if (authorization === undefined) return { kind: 'not-found' };
+    const payment = await this.#inquirePayment(call, history, authorization);
+    if (payment.kind === 'reversed') return { kind: 'approved', details: {} };
+    return payment.kind === 'unknown' ? payment : { kind: 'not-found' };
   }
 
-  async #locate(call: ProcessorCall, subject: Subject, name: string): Promise<Found | Unclear> {
-    const { key, amount, processorId } = subject;
-    const hits = processorId === undefined ? await this.#search(call, key) : [];
+  async #findTransaction(
+    call: ProcessorCall,
+    subject: OperationRef,
+    name: string,
+  ): Promise<MatchedTransaction | Unresolved> {
+    const { operationRef, amount, processorId } = subject;
+    const hits = processorId === undefined ? await this.#search(call, operationRef) : [];
     if (hits === undefined) return unknown('search');
-    const matches = hits.filter((hit) => has(hit, name));
+    const matches = hits.filter((hit) => hasApplication(hit, name));
     if (matches.length > 1) return unknown('ambiguous');
     const id = processorId ?? matches[0]?.id;
-    if (id === undefined) return { kind: 'absent' };
-    const entry = await this.#details(call, id);
-    if (entry === 'absent') return { kind: 'absent' };
-    if (entry === undefined) return unknown('details');
+    if (id === undefined) return { kind: 'not-found' };
+    const transaction = await this.#loadDetails(call, id);
+    if (transaction === 'not-found') return { kind: 'not-found' };
+    if (transaction === undefined) return unknown('details');
     const isOurs =
-      entry.id === id && has(entry, name) && !isOther(entry, { key, amount }, call.settings['merchant-id']);
-    return isOurs ? { kind: 'found', entry, undone: hits.some(undoes) } : unknown('contradiction');
+      transaction.id === id &&
+      hasApplication(transaction, name) &&
+      !isOtherTransaction(transaction, { operationRef, amount }, call.settings['merchant-id']);
+    return isOurs ? { kind: 'found', transaction, isReversed: hits.some(isReversal) } : unknown('contradiction');
   }
 
   /** Transactions with exactly this code; undefined when nobody can say. */
-  async #search(call: ProcessorCall, key: string): Promise<readonly Entry[] | undefined> {
-    const reply = await this.#client.post(call, '/tss/v2/searches', searchBody(key));
+  async #search(call: ProcessorCall, key: string): Promise<readonly TransactionDetails[] | undefined> {
+    const reply = await this.#client.post(call, '/tss/v2/searches', buildSearchBody(key));
     const isRead = reply.kind === 'answered' && (reply.status === 201 || reply.status === 200);
-    const hits = isRead ? readHits(reply.body) : undefined;
+    const hits = isRead ? parseSearchResult(reply.body) : undefined;
     return hits?.filter(({ code }) => code === key);
   }
 
-  async #details(call: ProcessorCall, id: string): Promise<Entry | 'absent' | undefined> {
+  async #loadDetails(call: ProcessorCall, id: string): Promise<TransactionDetails | 'not-found' | undefined> {
     const reply = await this.#client.get(call, `/tss/v2/transactions/${id}`);
     if (reply.kind !== 'answered') return undefined;
-    if (reply.status === 404) return 'absent';
-    return reply.status === 200 ? readEntry(reply.body) : undefined;
+    if (reply.status === 404) return 'not-found';
+    return reply.status === 200 ? parseTransactionDetails(reply.body) : undefined;
   }
 
   /** What else was done on the payment, by us or by people at CyberSource; undefined when it cannot all be read. */
-  async #others(call: ProcessorCall, entry: Entry, history: History): Promise<readonly Entry[] | undefined> {
+  async #loadRelated(
+    call: ProcessorCall,
+    transaction: TransactionDetails,
+    history: PaymentHistory,
+  ): Promise<readonly TransactionDetails[] | undefined> {
     const captures = history.operations.filter(({ type }) => type === 'capture');
-    const ids = new Set([...entry.related, ...captures.flatMap(({ processorId }) => processorId ?? [])]);
-    ids.delete(entry.id);
+    const ids = new Set([...transaction.related, ...captures.flatMap(({ processorId }) => processorId ?? [])]);
+    ids.delete(transaction.id);
     if (ids.size > MAX_RELATED) return undefined;
-    const others: Entry[] = [];
+    const others: TransactionDetails[] = [];
     for (const id of ids) {
-      const other = await this.#details(call, id);
-      if (other === undefined || other === 'absent') return undefined;
+      const other = await this.#loadDetails(call, id);
+      if (other === undefined || other === 'not-found') return undefined;
       others.push(other);
     }
     return others;
@@ -184,19 +212,19 @@ export class Inquiry {
 }
 
 /** Undefined where nobody can say what was voided. */
-function isUndoneBy(others: readonly Entry[]): boolean | undefined {
-  if (!others.some(undoes)) return false;
-  return others.some((entry) => did(entry, NAMES.refund)) ? undefined : true;
+function isReversedBy(others: readonly TransactionDetails[]): boolean | undefined {
+  if (!others.some(isReversal)) return false;
+  return others.some((transaction) => hasApplied(transaction, APPLICATIONS.refund)) ? undefined : true;
 }
 
-function reversedFinding(verdict: Verdict, { particulars }: Entry): Finding {
-  if (verdict.kind === 'unknown') return verdict;
-  if (verdict.kind === 'undo' || verdict.kind === 'refused') return refused(verdict.reason, particulars);
-  return { kind: 'reversed', particulars };
+function toReversedResult(mapped: MappedResult, { details }: TransactionDetails): InquiryResult {
+  if (mapped.kind === 'unknown') return mapped;
+  if (mapped.kind === 'reverse' || mapped.kind === 'refused') return refused(mapped.reason, details);
+  return { kind: 'reversed', details };
 }
 
 /** A capture of what had failed contradicts itself. */
-const capturedFinding = (verdict: Verdict, captured: Money, { particulars }: Entry): Finding =>
-  verdict.kind === 'refused' || verdict.kind === 'undo' || verdict.kind === 'unknown'
+const toCapturedResult = (mapped: MappedResult, captured: Money, { details }: TransactionDetails): InquiryResult =>
+  mapped.kind === 'refused' || mapped.kind === 'reverse' || mapped.kind === 'unknown'
     ? unknown('contradiction')
-    : { kind: 'approved', captured, particulars };
+    : { kind: 'approved', captured, details };

@@ -3,16 +3,22 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { parseCurrency } from '../../../kernel/currency.ts';
 import { toFailureStatus } from '../../transitions.ts';
-import { readAnswer } from './answer.ts';
-import { NUMERIC_REASONS } from './ledger.ts';
-import { type Call, HTTP_STATUSES, REASONS, type SoftDecline, verdictOf } from './mapping.ts';
+import {
+  type ApiOperation,
+  DECLINE_REASONS,
+  mapResponse,
+  type SoftDecline,
+  UNPROCESSED_HTTP_STATUSES,
+} from './mapping.ts';
+import { parseResponse } from './response.ts';
+import { NUMERIC_REASONS } from './transaction-details.ts';
 
 const currency = parseCurrency('USD');
 assert.ok(currency);
-const ASKED = { key: 'abcdefghijklmnopqrstuvwxy', amount: { minor: 1050n, currency } };
+const ASKED = { operationRef: 'abcdefghijklmnopqrstuvwxy', amount: { minor: 1050n, currency } };
 
 interface Told {
-  readonly call?: Call;
+  readonly call?: ApiOperation;
   readonly http?: number;
   readonly status?: string;
   readonly reason?: string | undefined;
@@ -28,31 +34,35 @@ function verdict(told: Told): string {
   const why = http === 400 ? { reason, details } : { errorInformation: { reason, details } };
   const processorInformation = { approvalCode: told.approvalCode };
   const body = JSON.stringify({ id: '1', status, ...why, processorInformation });
-  const found = verdictOf(call, http, readAnswer(body), ASKED, softDecline);
-  const more = 'reason' in found ? Object.values(toFailureStatus(found.reason)) : 'why' in found ? [found.why] : [];
+  const found = mapResponse(call, http, parseResponse(body), ASKED, softDecline);
+  const more =
+    'reason' in found ? Object.values(toFailureStatus(found.reason)) : 'problem' in found ? [found.problem] : [];
   return [found.kind, ...more].join(' ');
 }
 
 describe('statuses', () => {
   const EXPECTED: readonly (readonly [Told, string])[] = [
     [{ status: 'AUTHORIZED' }, 'approved'],
-    [{ status: 'PARTIAL_AUTHORIZED' }, 'undo Declined InsufficientFunds'],
-    [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'AVS_FAILED' }, 'undo Declined Rejected'],
-    [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'CV_FAILED' }, 'undo Declined InvalidCard'],
-    [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'AVS_FAILED', softDecline: 'accept' }, 'held'],
-    [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'CV_FAILED', softDecline: 'accept' }, 'held'],
+    [{ status: 'PARTIAL_AUTHORIZED' }, 'reverse Declined InsufficientFunds'],
+    [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'AVS_FAILED' }, 'reverse Declined Rejected'],
+    [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'CV_FAILED' }, 'reverse Declined InvalidCard'],
+    [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'AVS_FAILED', softDecline: 'accept' }, 'authorized'],
+    [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'CV_FAILED', softDecline: 'accept' }, 'authorized'],
     [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'CONTACT_PROCESSOR' }, 'refused Declined Referred'],
-    [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'CONTACT_PROCESSOR', approvalCode: '1' }, 'undo Declined Referred'],
+    [
+      { status: 'AUTHORIZED_PENDING_REVIEW', reason: 'CONTACT_PROCESSOR', approvalCode: '1' },
+      'reverse Declined Referred',
+    ],
     [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'DECISION_PROFILE_REVIEW' }, 'pending'],
     [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'SOMETHING_NEW' }, 'pending'],
     [{ status: 'PENDING_REVIEW' }, 'pending'],
     [{ status: 'AUTHORIZED_RISK_DECLINED' }, 'refused Declined Antifraud'],
-    [{ status: 'AUTHORIZED_RISK_DECLINED', approvalCode: '831000' }, 'undo Declined Antifraud'],
+    [{ status: 'AUTHORIZED_RISK_DECLINED', approvalCode: '831000' }, 'reverse Declined Antifraud'],
     [{ status: 'PENDING_AUTHENTICATION' }, 'refused Declined Rejected'],
     [{ status: 'DECLINED' }, 'refused Declined Rejected'],
     [{ status: 'DECLINED', reason: 'SOMETHING_NEW' }, 'refused Declined Rejected'],
     [{ status: 'DECLINED', reason: 'toString' }, 'refused Declined Rejected'],
-    [{ status: 'DECLINED', reason: 'CV_FAILED', approvalCode: '831000' }, 'undo Declined InvalidCard'],
+    [{ status: 'DECLINED', reason: 'CV_FAILED', approvalCode: '831000' }, 'reverse Declined InvalidCard'],
     [{ status: 'INVALID_REQUEST' }, 'refused Declined InvalidData'],
     [{ status: 'INVALID_REQUEST', reason: 'INVALID_CARD' }, 'refused Declined InvalidCard'],
     [{ status: 'SERVER_ERROR' }, 'unknown unknown-status'],
@@ -109,11 +119,11 @@ describe('reasons', () => {
   }
 
   test('are these and no others', () => {
-    assert.deepEqual(Object.keys(REASONS).sort(), lines.map(([reason]) => reason).sort());
+    assert.deepEqual(Object.keys(DECLINE_REASONS).sort(), lines.map(([reason]) => reason).sort());
   });
 
   test('of the books are all known', () => {
-    for (const reason of Object.values(NUMERIC_REASONS)) assert.ok(Object.hasOwn(REASONS, reason), reason);
+    for (const reason of Object.values(NUMERIC_REASONS)) assert.ok(Object.hasOwn(DECLINE_REASONS, reason), reason);
   });
 
   test('INVALID_DATA about our key is a duplicate, about another field a refusal', () => {
@@ -129,7 +139,7 @@ describe('HTTP statuses', () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), fc.constantFrom('AUTHORIZED', 'DECLINED', ''), (http, status) => {
         if ([200, 201, 202, 400].includes(http)) return;
-        const reason = HTTP_STATUSES[http];
+        const reason = UNPROCESSED_HTTP_STATUSES[http];
         const expected =
           reason === undefined ? `unknown http-${http}` : `refused ${toFailureStatus(reason).status} ${reason}`;
         assert.equal(verdict({ http, status }), expected);
@@ -141,7 +151,7 @@ describe('HTTP statuses', () => {
 });
 
 describe('contradictions', () => {
-  const read = (more: object, call: Call = 'payment'): string => {
+  const read = (more: object, call: ApiOperation = 'payment'): string => {
     const status = {
       payment: 'AUTHORIZED',
       capture: 'PENDING',
@@ -149,8 +159,8 @@ describe('contradictions', () => {
       reversal: 'REVERSED',
       void: 'VOIDED',
     };
-    const answer = readAnswer(JSON.stringify({ id: '1', status: status[call], ...more }));
-    return verdictOf(call, 201, answer, ASKED, 'reverse').kind;
+    const answer = parseResponse(JSON.stringify({ id: '1', status: status[call], ...more }));
+    return mapResponse(call, 201, answer, ASKED, 'reverse').kind;
   };
   const amounts = (totalAmount: unknown, name = 'totalAmount'): object => ({
     orderInformation: { amountDetails: { [name]: totalAmount, currency: 'USD' } },
@@ -168,7 +178,7 @@ describe('contradictions', () => {
   });
 
   test('every amount, currency and reference is held against what was asked', () => {
-    const wrong: readonly (readonly [Call, object])[] = [
+    const wrong: readonly (readonly [ApiOperation, object])[] = [
       ['refund', { refundAmountDetails: { refundAmount: '10.49', currency: 'USD' } }],
       ['refund', { refundAmountDetails: { refundAmount: '10.50', currency: 'EUR' } }],
       ['reversal', { reversalAmountDetails: { reversedAmount: '10.49', currency: 'USD' } }],
@@ -180,6 +190,9 @@ describe('contradictions', () => {
       ['capture', { clientReferenceInformation: { transactionId: 'other' } }],
     ];
     for (const [call, more] of wrong) assert.equal(read(more, call), 'unknown', JSON.stringify(more));
-    assert.equal(read({ clientReferenceInformation: { code: ASKED.key, transactionId: ASKED.key } }), 'approved');
+    assert.equal(
+      read({ clientReferenceInformation: { code: ASKED.operationRef, transactionId: ASKED.operationRef } }),
+      'approved',
+    );
   });
 });

@@ -1,25 +1,30 @@
 import { type Unknown, unknown } from '../../processor.ts';
 import type { Reason } from '../../transitions.ts';
-import { type Answer, type Asked, contradicts, isOtherAuthorized } from './answer.ts';
+import {
+  type CyberSourceResponse,
+  contradicts,
+  type ExpectedTransaction,
+  isDifferentAmountAuthorized,
+} from './response.ts';
 
 /** Their words and what they mean here; `docs/processors/cybersource.md` shows the same tables. Pure. */
 
 /**
- * `undo`: something may be held, and is to be given back before the failure is told. `held`: authorized, but a sale is
+ * `reverse`: something may be held, and is to be given back before the failure is told. `authorized`: authorized, but a sale is
  * not captured.
  */
-export type Verdict =
-  | { readonly kind: 'approved' | 'held' | 'pending' }
-  | { readonly kind: 'refused' | 'undo'; readonly reason: Reason }
+export type MappedResult =
+  | { readonly kind: 'approved' | 'authorized' | 'pending' }
+  | { readonly kind: 'refused' | 'reverse'; readonly reason: Reason }
   | Unknown;
 
 /** What is done with approvals that CyberSource marked for their AVS or card code result. */
 export type SoftDecline = 'reverse' | 'accept';
 
-export type Call = 'payment' | 'capture' | 'refund' | 'reversal' | 'void';
+export type ApiOperation = 'payment' | 'capture' | 'refund' | 'reversal' | 'void';
 
 /** Statuses that mean yes, by call. */
-export const ACCEPTED: Readonly<Record<Call, readonly string[]>> = {
+export const ACCEPTED_STATUSES: Readonly<Record<ApiOperation, readonly string[]>> = {
   payment: ['AUTHORIZED'],
   capture: ['PENDING', 'TRANSMITTED'],
   refund: ['PENDING', 'TRANSMITTED'],
@@ -28,7 +33,7 @@ export const ACCEPTED: Readonly<Record<Call, readonly string[]>> = {
 };
 
 /** Why something was refused; CyberSource adds reasons at any time, so the status decides about those not listed. */
-export const REASONS: Readonly<Record<string, Reason | 'unknown'>> = {
+export const DECLINE_REASONS: Readonly<Record<string, Reason | 'unknown'>> = {
   INSUFFICIENT_FUND: 'InsufficientFunds',
   EXCEEDS_CREDIT_LIMIT: 'InsufficientFunds',
   EXPIRED_CARD: 'ExpiredCard',
@@ -88,7 +93,7 @@ export const REASONS: Readonly<Record<string, Reason | 'unknown'>> = {
 };
 
 /** HTTP statuses with which nothing was processed, whatever the body says. */
-export const HTTP_STATUSES: Readonly<Record<number, Reason>> = {
+export const UNPROCESSED_HTTP_STATUSES: Readonly<Record<number, Reason>> = {
   401: 'InvalidConfiguration',
   403: 'InvalidConfiguration',
   404: 'InvalidConfiguration',
@@ -98,47 +103,52 @@ export const HTTP_STATUSES: Readonly<Record<number, Reason>> = {
 };
 
 /** What an answer to an order that moves money means. */
-export function verdictOf(
-  call: Call,
+export function mapResponse(
+  operation: ApiOperation,
   http: number,
-  answer: Answer | undefined,
-  asked: Asked,
+  answer: CyberSourceResponse | undefined,
+  asked: ExpectedTransaction,
   softDecline: SoftDecline,
-): Verdict {
-  const reason = HTTP_STATUSES[http];
+): MappedResult {
+  const reason = UNPROCESSED_HTTP_STATUSES[http];
   if (reason !== undefined) return { kind: 'refused', reason };
   if (![200, 201, 202, 400].includes(http)) return unknown(`http-${http}`);
   if (answer?.status === undefined) return unknown('unreadable');
   if (contradicts(answer.body, asked)) return unknown('contradiction');
-  const verdict = http === 400 ? refusal(answer, 'InvalidData') : judged(call, answer, asked, softDecline);
+  const result = http === 400 ? mapDecline(answer, 'InvalidData') : mapStatus(operation, answer, asked, softDecline);
   // Only an authorization holds something when it fails.
-  return verdict.kind === 'undo' && call !== 'payment' ? { kind: 'refused', reason: verdict.reason } : verdict;
+  return result.kind === 'reverse' && operation !== 'payment' ? { kind: 'refused', reason: result.reason } : result;
 }
 
-function judged(call: Call, answer: Answer, asked: Asked, softDecline: SoftDecline): Verdict {
-  const { status = '', body, particulars } = answer;
-  if (ACCEPTED[call].includes(status)) {
-    const isWhole = call !== 'payment' || !isOtherAuthorized(body, asked.amount);
-    return isWhole && particulars.processorId !== undefined ? { kind: 'approved' } : unknown('contradiction');
+function mapStatus(
+  operation: ApiOperation,
+  answer: CyberSourceResponse,
+  asked: ExpectedTransaction,
+  softDecline: SoftDecline,
+): MappedResult {
+  const { status = '', body, details } = answer;
+  if (ACCEPTED_STATUSES[operation].includes(status)) {
+    const isWhole = operation !== 'payment' || !isDifferentAmountAuthorized(body, asked.amount);
+    return isWhole && details.processorId !== undefined ? { kind: 'approved' } : unknown('contradiction');
   }
   return (
-    (call === 'payment' ? paymentStatus(answer, softDecline) : undefined) ??
-    refusalStatus(answer) ??
+    (operation === 'payment' ? mapPaymentStatus(answer, softDecline) : undefined) ??
+    mapDeclineStatus(answer) ??
     unknown('unknown-status')
   );
 }
 
 /** Statuses that only authorizations and sales have. */
-function paymentStatus(answer: Answer, softDecline: SoftDecline): Verdict | undefined {
+function mapPaymentStatus(answer: CyberSourceResponse, softDecline: SoftDecline): MappedResult | undefined {
   switch (answer.status) {
     case 'PARTIAL_AUTHORIZED':
-      return { kind: 'undo', reason: 'InsufficientFunds' };
+      return { kind: 'reverse', reason: 'InsufficientFunds' };
     case 'AUTHORIZED_PENDING_REVIEW':
-      return reviewed(answer, softDecline);
+      return mapReview(answer, softDecline);
     case 'PENDING_REVIEW':
       return { kind: 'pending' };
     case 'AUTHORIZED_RISK_DECLINED':
-      return refusedOrUndone('Antifraud', answer);
+      return declineOrReverse('Antifraud', answer);
     case 'PENDING_AUTHENTICATION':
       return { kind: 'refused', reason: 'Rejected' };
     default:
@@ -146,45 +156,46 @@ function paymentStatus(answer: Answer, softDecline: SoftDecline): Verdict | unde
   }
 }
 
-function reviewed(answer: Answer, softDecline: SoftDecline): Verdict {
+function mapReview(answer: CyberSourceResponse, softDecline: SoftDecline): MappedResult {
   switch (answer.reason) {
     case 'AVS_FAILED':
     case 'CV_FAILED':
-      return softVerdict(answer.reason, softDecline);
+      return mapSoftDecline(answer.reason, softDecline);
     case 'CONTACT_PROCESSOR':
-      return refusedOrUndone('Referred', answer);
+      return declineOrReverse('Referred', answer);
     default:
       return { kind: 'pending' };
   }
 }
 
 /** The issuer holds the amount, and CyberSource took offence at the address or the card code. */
-export function softVerdict(reason: 'AVS_FAILED' | 'CV_FAILED', softDecline: SoftDecline): Verdict {
-  if (softDecline === 'accept') return { kind: 'held' };
-  return { kind: 'undo', reason: reason === 'AVS_FAILED' ? 'Rejected' : 'InvalidCard' };
+export function mapSoftDecline(reason: 'AVS_FAILED' | 'CV_FAILED', softDecline: SoftDecline): MappedResult {
+  if (softDecline === 'accept') return { kind: 'authorized' };
+  return { kind: 'reverse', reason: reason === 'AVS_FAILED' ? 'Rejected' : 'InvalidCard' };
 }
 
-function refusalStatus(answer: Answer): Verdict | undefined {
-  if (answer.status === 'DECLINED' || answer.status === 'FAILED') return refusal(answer, 'Rejected');
-  if (answer.status === 'INVALID_REQUEST') return refusal(answer, 'InvalidData');
+function mapDeclineStatus(answer: CyberSourceResponse): MappedResult | undefined {
+  if (answer.status === 'DECLINED' || answer.status === 'FAILED') return mapDecline(answer, 'Rejected');
+  if (answer.status === 'INVALID_REQUEST') return mapDecline(answer, 'InvalidData');
   return undefined;
 }
 
-function refusal(answer: Answer, otherwise: 'Rejected' | 'InvalidData'): Verdict {
+function mapDecline(answer: CyberSourceResponse, otherwise: 'Rejected' | 'InvalidData'): MappedResult {
   const { reason = '' } = answer;
   // A key that was sent before: what it did then is not told here.
-  if (reason === 'INVALID_DATA' && namesKey(answer)) return unknown('duplicate');
-  const meaning = meaningOf(reason) ?? otherwise;
-  return meaning === 'unknown' ? unknown(reason.toLowerCase()) : refusedOrUndone(meaning, answer);
+  if (reason === 'INVALID_DATA' && rejectsTransactionId(answer)) return unknown('duplicate');
+  const mapped = findReason(reason) ?? otherwise;
+  return mapped === 'unknown' ? unknown(reason.toLowerCase()) : declineOrReverse(mapped, answer);
 }
 
-export const meaningOf = (reason: string): Reason | 'unknown' | undefined =>
-  Object.hasOwn(REASONS, reason) ? REASONS[reason] : undefined;
+export const findReason = (reason: string): Reason | 'unknown' | undefined =>
+  Object.hasOwn(DECLINE_REASONS, reason) ? DECLINE_REASONS[reason] : undefined;
 
-export const namesKey = ({ fields }: Answer): boolean => fields.some((field) => /transactionId$/i.test(field));
+export const rejectsTransactionId = ({ fields }: CyberSourceResponse): boolean =>
+  fields.some((field) => /transactionId$/i.test(field));
 
 /** With an approval code the issuer holds the amount although CyberSource refused. */
-export const refusedOrUndone = (reason: Reason, { particulars }: Pick<Answer, 'particulars'>): Verdict => ({
-  kind: particulars.approvalCode === undefined ? 'refused' : 'undo',
+export const declineOrReverse = (reason: Reason, { details }: Pick<CyberSourceResponse, 'details'>): MappedResult => ({
+  kind: details.approvalCode === undefined ? 'refused' : 'reverse',
   reason,
 });

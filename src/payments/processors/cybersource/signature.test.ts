@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { jwtHeaders, secretOf, signatureHeaders } from './signature.ts';
+import { buildJwtHeaders, buildSignatureHeaders, toSecretKey } from './signature.ts';
 
 // With an invented key; computed apart from this code.
 const SECRET = 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=';
-const credentials = { merchantId: 'mymid', keyId: 'kid-1', secret: secretOf(SECRET) };
+const credentials = { merchantId: 'mymid', keyId: 'kid-1', secret: toSecretKey(SECRET) };
 const body = '{"clientReferenceInformation":{"code":"REF-1"}}';
 const DIGEST = 'mnFn1B12lCPFtkQprwfcNoqokvBRfLFLGba+xUn3sjw=';
 const payments = { method: 'POST', url: new URL('https://apitest.cybersource.com/pts/v2/payments'), body } as const;
@@ -25,7 +25,7 @@ const token = (headers: Readonly<Record<string, string>>): string[] =>
 const read = (part = ''): Record<string, unknown> => JSON.parse(Buffer.from(part, 'base64url').toString());
 
 describe('the token', () => {
-  const headers = jwtHeaders(credentials, payments, () => 1_700_000_000_999, random);
+  const headers = buildJwtHeaders(credentials, payments, () => 1_700_000_000_999, random);
   const [header, claims, signature] = token(headers);
 
   test('has the signature of the vector', () => {
@@ -52,7 +52,7 @@ describe('the token', () => {
 
   test('without a body has no digest, and names a port where there is one', () => {
     const url = new URL('http://127.0.0.1:8080/tss/v2/transactions/123');
-    const [, sent] = token(jwtHeaders(credentials, { ...details, url }, () => 0, random));
+    const [, sent] = token(buildJwtHeaders(credentials, { ...details, url }, () => 0, random));
     assert.equal(read(sent)['request-host'], '127.0.0.1:8080');
     assert.equal(Object.hasOwn(read(sent), 'digest'), false);
     assert.equal(Object.hasOwn(read(sent), 'digestAlgorithm'), false);
@@ -63,7 +63,7 @@ describe('the HTTP signature', () => {
   const clock = (): number => Date.parse('2019-07-18T00:18:03.999Z');
 
   test('of a POST is that of the vector', () => {
-    assert.deepEqual(signatureHeaders(credentials, payments, clock), {
+    assert.deepEqual(buildSignatureHeaders(credentials, payments, clock), {
       host: 'apitest.cybersource.com',
       date: 'Thu, 18 Jul 2019 00:18:03 GMT',
       digest: `SHA-256=${DIGEST}`,
@@ -75,7 +75,7 @@ describe('the HTTP signature', () => {
   });
 
   test('of a GET is that of the vector, without a digest', () => {
-    assert.deepEqual(signatureHeaders(credentials, details, clock), {
+    assert.deepEqual(buildSignatureHeaders(credentials, details, clock), {
       host: 'apitest.cybersource.com',
       date: 'Thu, 18 Jul 2019 00:18:03 GMT',
       'v-c-merchant-id': 'mymid',
@@ -87,7 +87,7 @@ describe('the HTTP signature', () => {
 
   test('covers the query', () => {
     const url = new URL('https://h.example/a?b=c');
-    const { signature = '' } = signatureHeaders(credentials, { ...details, url }, clock);
+    const { signature = '' } = buildSignatureHeaders(credentials, { ...details, url }, clock);
     const text =
       'host: h.example\ndate: Thu, 18 Jul 2019 00:18:03 GMT\nrequest-target: get /a?b=c\nv-c-merchant-id: mymid';
     const expected = createHmac('sha256', Buffer.from(SECRET, 'base64')).update(text).digest('base64');
@@ -96,7 +96,7 @@ describe('the HTTP signature', () => {
 
   test('takes the time once', () => {
     let asked = 0;
-    signatureHeaders(credentials, payments, () => ++asked * 1000);
+    buildSignatureHeaders(credentials, payments, () => ++asked * 1000);
     assert.equal(asked, 1);
   });
 });

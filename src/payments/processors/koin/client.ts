@@ -1,20 +1,20 @@
 import type { Environment } from '../../../kernel/environment.ts';
 import { type Json, parseJson } from '../../../kernel/json.ts';
 import {
-  type Absent,
-  type History,
+  type NotFound,
   type NotSent,
+  type OperationRef,
+  type PaymentHistory,
   type ProcessorCall,
-  type Subject,
   type Unknown,
   unknown,
 } from '../../processor.ts';
 import { oneOf, type SettingTable, text, url } from '../../settings.ts';
-import { type Connections, type Destination, HOST_REFUSED, notSent, type ProcessorRequest } from '../connection.ts';
-import { at } from './fields.ts';
-import { type KoinOrder, type KoinRefund, readOrder, readRefund } from './mapping.ts';
+import { type Destination, HOST_REFUSED, notSent, type OutboundHttp, type ProcessorRequest } from '../outbound-http.ts';
+import { valueAt } from './fields.ts';
+import { type KoinOrder, type KoinRefund, parseOrder, parseRefund } from './mapping.ts';
 
-const WORD = /^[\x21-\x7e]{1,64}$/;
+const VISIBLE_ASCII = /^[\x21-\x7e]{1,64}$/;
 
 export const KOIN_SETTINGS = {
   'base-url': url('KOIN payments API; absent: that of the environment', { destination: true }),
@@ -25,8 +25,10 @@ export const KOIN_SETTINGS = {
     required: true,
     secret: true,
   }),
-  account: text('Account number that KOIN gave', WORD, 'up to 64 visible ASCII characters', { required: true }),
-  'store-code': text('Store code that KOIN gave', WORD, 'up to 64 visible ASCII characters', {}),
+  account: text('Account number that KOIN gave', VISIBLE_ASCII, 'up to 64 visible ASCII characters', {
+    required: true,
+  }),
+  'store-code': text('Store code that KOIN gave', VISIBLE_ASCII, 'up to 64 visible ASCII characters', {}),
   'store-category': text('Merchant category code, sent with antifraud', /^[0-9]{4}$/, 'four digits', {}),
   'country-code': text(
     'Country of the payments; absent: that of the payer',
@@ -46,91 +48,94 @@ export const KOIN_HOSTS: Readonly<Record<Environment, { readonly payments: strin
 
 type Api = keyof (typeof KOIN_HOSTS)['sandbox'];
 
-const DESTINATION: Destination = { processor: 'koin', documented: Object.values(KOIN_HOSTS.production) };
+const DESTINATION: Destination = { processor: 'koin', documentedOrigins: Object.values(KOIN_HOSTS.production) };
 
 /** The address of a path, which begins with a slash and may hold a query. */
-export function addressOf({ settings, tenant }: ProcessorCall, api: Api, path: string): URL {
-  const own = api === 'tokenize' ? (settings['tokenize-url'] ?? settings['base-url']) : settings['base-url'];
-  const base = own ?? KOIN_HOSTS[tenant.environment][api];
+export function buildUrl({ settings, tenant }: ProcessorCall, api: Api, path: string): URL {
+  const configured = api === 'tokenize' ? (settings['tokenize-url'] ?? settings['base-url']) : settings['base-url'];
+  const base = configured ?? KOIN_HOSTS[tenant.environment][api];
   return new URL(`${base.replace(/\/+$/, '')}${path}`);
 }
 
 /** What came back of a request. `body`: undefined when it is no JSON. */
-export interface Answered {
+export interface KoinResponse {
   readonly kind: 'answered';
   readonly status: number;
   readonly body: Json | undefined;
 }
 
-export type Answer = Answered | NotSent | Unknown;
+export type KoinResult = KoinResponse | NotSent | Unknown;
 
 /** The order that an operation is about: KOIN's id of it where we know it, and our key. */
-export interface Place {
+export interface OrderRef {
   readonly orderId: string | undefined;
-  readonly reference: string;
+  readonly operationRef: string;
 }
 
-export const placeOf = ({ key, processorId }: Subject): Place => ({ orderId: processorId, reference: key });
+export const toOrderRef = ({ operationRef, processorId }: OperationRef): OrderRef => ({
+  orderId: processorId,
+  operationRef,
+});
 
 /** Of the payment itself, which is the first operation. */
-export function placeIn({ operations: [first] }: History): Place | undefined {
-  return first && placeOf(first);
+export function findOrderRef({ operations: [first] }: PaymentHistory): OrderRef | undefined {
+  return first && toOrderRef(first);
 }
 
 /** KOIN's calls. Each is one request; nothing is repeated. */
 export class KoinClient {
-  readonly #connections: Connections;
+  readonly #connections: OutboundHttp;
 
-  constructor(connections: Connections) {
+  constructor(connections: OutboundHttp) {
     this.#connections = connections;
   }
 
-  tokenize(call: ProcessorCall, body: Json): Promise<Answer> {
+  tokenize(call: ProcessorCall, body: Json): Promise<KoinResult> {
     return this.#send(call, 'POST', 'tokenize', '/tokenize', body);
   }
 
-  create(call: ProcessorCall, body: Json): Promise<Answer> {
+  create(call: ProcessorCall, body: Json): Promise<KoinResult> {
     return this.#send(call, 'POST', 'payments', '/orders', body);
   }
 
   /** The contract has no body, so there is no amount to choose. */
-  capture(call: ProcessorCall, orderId: string): Promise<Answer> {
+  capture(call: ProcessorCall, orderId: string): Promise<KoinResult> {
     return this.#send(call, 'POST', 'payments', `/orders/${encodeURIComponent(orderId)}/capture`);
   }
 
-  cancel(call: ProcessorCall, orderId: string): Promise<Answer> {
+  cancel(call: ProcessorCall, orderId: string): Promise<KoinResult> {
     return this.#send(call, 'PUT', 'payments', `/orders/${encodeURIComponent(orderId)}/cancel`);
   }
 
-  refund(call: ProcessorCall, orderId: string, body: Json): Promise<Answer> {
+  refund(call: ProcessorCall, orderId: string, body: Json): Promise<KoinResult> {
     return this.#send(call, 'PUT', 'payments', `/orders/${encodeURIComponent(orderId)}/refund`, body);
   }
 
   /** The order as it stands in KOIN's books now. */
-  async find(call: ProcessorCall, { orderId, reference }: Place): Promise<KoinOrder | Absent | Unknown> {
-    const query = `?reference_id=${encodeURIComponent(reference)}`;
-    const place = orderId === undefined ? query : `/${encodeURIComponent(orderId)}`;
-    const body = await this.#read(call, `/orders${place}`);
-    if (isFinding(body)) return body;
-    const order = readOrder(body.found);
+  async findOrder(call: ProcessorCall, { orderId, operationRef }: OrderRef): Promise<KoinOrder | NotFound | Unknown> {
+    const query = `?reference_id=${encodeURIComponent(operationRef)}`;
+    const path = orderId === undefined ? query : `/${encodeURIComponent(orderId)}`;
+    const body = await this.#read(call, `/orders${path}`);
+    if (isUnresolved(body)) return body;
+    const order = parseOrder(body.found);
     if (order === undefined) return unknown('unreadable');
     // Without this an answer about another order would decide about this one.
-    const isOther = order.reference !== reference || (orderId !== undefined && order.id !== orderId);
+    const isOther = order.operationRef !== operationRef || (orderId !== undefined && order.id !== orderId);
     return isOther ? unknown('contradiction') : order;
   }
 
-  async findRefund(call: ProcessorCall, orderId: string, refundId: string): Promise<KoinRefund | Absent | Unknown> {
+  async findRefund(call: ProcessorCall, orderId: string, refundId: string): Promise<KoinRefund | NotFound | Unknown> {
     const path = `/orders/${encodeURIComponent(orderId)}/refunds/${encodeURIComponent(refundId)}`;
     const body = await this.#read(call, path);
-    return isFinding(body) ? body : (readRefund(body.found) ?? unknown('unreadable'));
+    return isUnresolved(body) ? body : (parseRefund(body.found) ?? unknown('unreadable'));
   }
 
-  async #read(call: ProcessorCall, path: string): Promise<{ found: Json | undefined } | Absent | Unknown> {
+  async #read(call: ProcessorCall, path: string): Promise<{ found: Json | undefined } | NotFound | Unknown> {
     const answer = await this.#send(call, 'GET', 'payments', path);
-    if (answer.kind === 'not-sent') return unknown(answer.failed === undefined ? 'not-reached' : HOST_REFUSED);
+    if (answer.kind === 'not-sent') return unknown(answer.failure === undefined ? 'not-reached' : HOST_REFUSED);
     if (answer.kind === 'unknown') return answer;
-    if (isOk(answer)) return { found: answer.body };
-    return isMissing(answer) ? { kind: 'absent' } : unknown(`http-${answer.status}`);
+    if (isSuccess(answer)) return { found: answer.body };
+    return isNotFound(answer) ? { kind: 'not-found' } : unknown(`http-${answer.status}`);
   }
 
   async #send(
@@ -139,12 +144,12 @@ export class KoinClient {
     api: Api,
     path: string,
     body?: Json,
-  ): Promise<Answer> {
+  ): Promise<KoinResult> {
     const reply = await this.#connections.send({
       tenant: call.tenant,
       to: DESTINATION,
       method,
-      url: addressOf(call, api, `/v1/payment${path}`),
+      url: buildUrl(call, api, `/v1/payment${path}`),
       headers: {
         authorization: `Bearer ${call.settings['private-key']}`,
         accept: 'application/json',
@@ -154,22 +159,22 @@ export class KoinClient {
       signal: call.signal,
     });
     if (reply.kind === 'not-sent') return notSent(reply);
-    return reply.kind === 'unknown' ? unknown(reply.why) : { ...reply, body: jsonOf(reply.body) };
+    return reply.kind === 'unknown' ? unknown(reply.why) : { ...reply, body: parseBody(reply.body) };
   }
 }
 
 /** KOIN's contract names 200; the others of its kind mean no less. */
-export const isOk = ({ status }: Answered): boolean => status >= 200 && status < 300;
+export const isSuccess = ({ status }: KoinResponse): boolean => status >= 200 && status < 300;
 
-export const isFinding = <T extends object>(found: T | Absent | Unknown): found is Absent | Unknown =>
-  'kind' in found && (found.kind === 'absent' || found.kind === 'unknown');
+export const isUnresolved = <T extends object>(found: T | NotFound | Unknown): found is NotFound | Unknown =>
+  'kind' in found && (found.kind === 'not-found' || found.kind === 'unknown');
 
 /** A 404 of KOIN itself, in its error form or empty; that of a wrong address says nothing about an order. */
-const isMissing = ({ status, body }: Answered): boolean =>
-  status === 404 && (body === '' || typeof at(body, 'code') === 'string');
+const isNotFound = ({ status, body }: KoinResponse): boolean =>
+  status === 404 && (body === '' || typeof valueAt(body, 'code') === 'string');
 
 /** Nothing at all is read as an empty text. */
-function jsonOf(text: string): Json | undefined {
+function parseBody(text: string): Json | undefined {
   if (text === '') return '';
   try {
     return parseJson(text).value;

@@ -8,24 +8,24 @@ import { containsPan } from '../../../kernel/pan.ts';
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): ExactNumber };
 
 /** `{"currency_code": "BRL", "value": 10.5}`: major units, exact. */
-export const amountBody = (money: Money): { [key: string]: Json } => ({
+export const buildAmount = (money: Money): { [key: string]: Json } => ({
   currency_code: money.currency,
   value: rawJSON(formatNumber(money)),
 });
 
 /** Undefined when it is no amount of a currency of ISO 4217, or has a part below its minor unit. */
-export function readAmountBody(body: Json | undefined): Money | undefined {
+export function parseAmountObject(body: Json | undefined): Money | undefined {
   const currency = parseCurrency(textAt(body, 'currency_code') ?? '');
-  const value = at(body, 'value');
+  const value = valueAt(body, 'value');
   if (currency === undefined || !(typeof value === 'number' || isExactNumber(value))) return undefined;
-  const minor = minorOf(typeof value === 'number' ? String(value) : value.rawJSON, currency);
+  const minor = parseMinorUnits(typeof value === 'number' ? String(value) : value.rawJSON, currency);
   return minor === undefined ? undefined : { minor, currency };
 }
 
 const NUMBER = /^([0-9]{1,20})(?:\.([0-9]{1,20}))?(?:[eE]([+-]?[0-9]{1,2}))?$/;
 
 /** Exponents and zeros at the end are read too: `1.0E7` and `10.00` are what serializers make of amounts. */
-function minorOf(literal: string, currency: Currency): bigint | undefined {
+function parseMinorUnits(literal: string, currency: Currency): bigint | undefined {
   const [, whole, fraction = '', exponent = '0'] = NUMBER.exec(literal) ?? [];
   if (whole === undefined) return undefined;
   const shift = minorUnitDigits(currency) + Number(exponent) - fraction.length;
@@ -35,14 +35,14 @@ function minorOf(literal: string, currency: Currency): bigint | undefined {
   return digits % divisor === 0n ? digits / divisor : undefined;
 }
 
-export function at(body: Json | undefined, ...path: readonly string[]): Json | undefined {
-  let place = body;
-  for (const key of path) place = isJsonObject(place) && Object.hasOwn(place, key) ? place[key] : undefined;
-  return place;
+export function valueAt(body: Json | undefined, ...path: readonly string[]): Json | undefined {
+  let value = body;
+  for (const key of path) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  return value;
 }
 
 export function textAt(body: Json | undefined, ...path: readonly string[]): string | undefined {
-  const value = at(body, ...path);
+  const value = valueAt(body, ...path);
   return typeof value === 'string' ? value : undefined;
 }
 
@@ -53,7 +53,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * because a few of them do by chance, and the order cannot do without its own.
  */
 export function idAt(body: Json | undefined, ...path: readonly string[]): string | undefined {
-  const value = at(body, ...path);
+  const value = valueAt(body, ...path);
   const id = typeof value === 'number' ? String(value) : value;
   if (typeof id !== 'string') return undefined;
   return UUID.test(id) || (/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id) && !containsPan(id)) ? id : undefined;
@@ -61,8 +61,8 @@ export function idAt(body: Json | undefined, ...path: readonly string[]): string
 
 /** ISO 8601 in milliseconds; without an offset it is read as UTC, not as the time of this machine. */
 export function timeAt(body: Json | undefined, ...path: readonly string[]): number | undefined {
-  const written = textAt(body, ...path) ?? '';
-  if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}/.test(written)) return undefined;
-  const time = Date.parse(/(Z|[+-][0-9]{2}:?[0-9]{2})$/.test(written) ? written : `${written}Z`);
+  const text = textAt(body, ...path) ?? '';
+  if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}/.test(text)) return undefined;
+  const time = Date.parse(/(Z|[+-][0-9]{2}:?[0-9]{2})$/.test(text) ? text : `${text}Z`);
   return Number.isNaN(time) ? undefined : time;
 }

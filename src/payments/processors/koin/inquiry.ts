@@ -1,120 +1,132 @@
-import { type Finding, type History, type ProcessorCall, refused, type Subject, unknown } from '../../processor.ts';
-import { refundBody } from './bodies.ts';
-import { isFinding, isOk, type KoinClient, type Place, placeIn, placeOf } from './client.ts';
 import {
-  captureFinding,
+  type InquiryResult,
+  type OperationRef,
+  type PaymentHistory,
+  type ProcessorCall,
+  refused,
+  unknown,
+} from '../../processor.ts';
+import { findOrderRef, isSuccess, isUnresolved, type KoinClient, type OrderRef, toOrderRef } from './client.ts';
+import {
   type KoinOrder,
-  paymentFinding,
-  readOrder,
-  readRefund,
-  refundFinding,
-  refundOutcome,
-  voidFinding,
+  parseOrder,
+  parseRefund,
+  toCaptureResult,
+  toPaymentResult,
+  toRefundOutcome,
+  toRefundResult,
+  toVoidResult,
 } from './mapping.ts';
+import { buildRefundBody } from './request-bodies.ts';
 
 /** What became of an operation, after KOIN's books. It moves nothing. */
 export async function inquire(
   client: KoinClient,
   call: ProcessorCall,
-  history: History,
-  subject: Subject,
-): Promise<Finding> {
+  history: PaymentHistory,
+  subject: OperationRef,
+): Promise<InquiryResult> {
   if (subject.type === 'authorization' || subject.type === 'payment') {
-    const order = await client.find(call, placeOf(subject));
-    return isFinding(order) ? order : paymentFinding(order, subject.amount);
+    const order = await client.findOrder(call, toOrderRef(subject));
+    return isUnresolved(order) ? order : toPaymentResult(order, subject.amount);
   }
-  const place = placeIn(history);
-  if (place === undefined) return unknown('no-payment');
-  if (subject.type === 'payment_refund' && subject.processorId !== undefined && place.orderId !== undefined) {
-    const refund = await client.findRefund(call, place.orderId, subject.processorId);
+  const orderRef = findOrderRef(history);
+  if (orderRef === undefined) return unknown('no-payment');
+  if (subject.type === 'payment_refund' && subject.processorId !== undefined && orderRef.orderId !== undefined) {
+    const refund = await client.findRefund(call, orderRef.orderId, subject.processorId);
     // It told us that id itself.
-    if (isFinding(refund)) return refund.kind === 'absent' ? unknown('refund-not-found') : refund;
-    return refundOutcome(refund, subject.amount);
+    if (isUnresolved(refund)) return refund.kind === 'not-found' ? unknown('refund-not-found') : refund;
+    return toRefundOutcome(refund, subject.amount);
   }
-  const order = await client.find(call, place);
+  const order = await client.findOrder(call, orderRef);
   // The order was there when we worked on it, so its absence proves nothing about what was done to it.
-  if (isFinding(order)) return order.kind === 'absent' ? unknown('order-not-found') : order;
-  if (subject.type === 'capture') return captureFinding(order, subject.amount);
-  return subject.type === 'payment_refund' ? refundFinding(order, history, subject) : voidFinding(order);
+  if (isUnresolved(order)) return order.kind === 'not-found' ? unknown('order-not-found') : order;
+  if (subject.type === 'capture') return toCaptureResult(order, subject.amount);
+  return subject.type === 'payment_refund' ? toRefundResult(order, history, subject) : toVoidResult(order);
 }
 
-const GONE: Finding = { kind: 'approved', particulars: {} };
+const REVERSED: InquiryResult = { kind: 'approved', details: {} };
 /** It was done, and KOIN has no call that takes it back. */
-const CANNOT: Finding = refused('Undefined', {});
+const NOT_REVERSIBLE: InquiryResult = refused('Undefined', {});
 
 /**
  * Undoes an operation. KOIN has no call for that by our key, so the order is looked up first; captures, refunds and voids
  * cannot be taken back at all.
  */
-export async function abandon(
+export async function reverse(
   client: KoinClient,
   call: ProcessorCall,
-  history: History,
-  subject: Subject,
-): Promise<Finding> {
+  history: PaymentHistory,
+  subject: OperationRef,
+): Promise<InquiryResult> {
   switch (subject.type) {
     case 'authorization':
     case 'payment':
-      return undoPayment(client, call, placeOf(subject));
+      return reversePayment(client, call, toOrderRef(subject));
     case 'capture':
-      return ofCapture(client, call, history, subject);
+      return classifyCapture(client, call, history, subject);
     case 'payment_refund':
-      return ofRefund(await inquire(client, call, history, subject));
+      return classifyRefund(await inquire(client, call, history, subject));
     default:
-      return { kind: 'absent' };
+      return { kind: 'not-found' };
   }
 }
 
 /** Whatever its amount is: an order of our reference is ours, and an amount that we did not ask for all the less wanted. */
-async function undoPayment(client: KoinClient, call: ProcessorCall, place: Place): Promise<Finding> {
-  const order = await client.find(call, place);
-  if (isFinding(order)) return order;
-  const { standing, id } = order;
-  if (standing.kind === 'failed' || standing.kind === 'reversed') return GONE;
+async function reversePayment(client: KoinClient, call: ProcessorCall, orderRef: OrderRef): Promise<InquiryResult> {
+  const order = await client.findOrder(call, orderRef);
+  if (isUnresolved(order)) return order;
+  const { state, id } = order;
+  if (state.kind === 'failed' || state.kind === 'reversed') return REVERSED;
   if (id === undefined) return unknown('incomplete');
-  if (standing.kind === 'collected' || standing.kind === 'refunded') return giveBack(client, call, order, id);
-  const answer = await client.cancel(call, id);
-  return answer.kind === 'answered' && isOk(answer) && readOrder(answer.body)?.standing.kind === 'reversed'
-    ? GONE
+  if (state.kind === 'collected' || state.kind === 'refunded') return refundRemaining(client, call, order, id);
+  const response = await client.cancel(call, id);
+  return response.kind === 'answered' && isSuccess(response) && parseOrder(response.body)?.state.kind === 'reversed'
+    ? REVERSED
     : unknown('not-cancelled');
 }
 
-async function giveBack(client: KoinClient, call: ProcessorCall, order: KoinOrder, id: string): Promise<Finding> {
-  const { amount, reference, refunds, standing } = order;
-  if (standing.kind === 'refunded' && refunds.length === 0) return GONE;
-  const moved = refunds.filter(({ state }) => state !== 'failed');
-  if (amount === undefined || moved.some((refund) => refund.amount?.currency !== amount.currency))
+async function refundRemaining(
+  client: KoinClient,
+  call: ProcessorCall,
+  order: KoinOrder,
+  id: string,
+): Promise<InquiryResult> {
+  const { amount, operationRef: reference, refunds, state } = order;
+  if (state.kind === 'refunded' && refunds.length === 0) return REVERSED;
+  const refunded = refunds.filter(({ state }) => state !== 'failed');
+  if (amount === undefined || refunded.some((refund) => refund.amount?.currency !== amount.currency))
     return unknown('incomplete');
-  const minor = moved.reduce((rest, refund) => rest - (refund.amount?.minor ?? 0n), amount.minor);
-  const isUnderWay = moved.some(({ state }) => state === 'pending');
-  if (minor <= 0n) return isUnderWay ? unknown('refund-under-way') : GONE;
+  const minor = refunded.reduce((remaining, refund) => remaining - (refund.amount?.minor ?? 0n), amount.minor);
+  const isRefundPending = refunded.some(({ state }) => state === 'pending');
+  if (minor <= 0n) return isRefundPending ? unknown('refund-under-way') : REVERSED;
   // KOIN executes a reference once: a second try does no harm, and only after a failed one it is another.
-  const key = `${reference}-undo${refunds.length - moved.length}`;
-  const rest = { ...amount, minor };
-  const answer = await client.refund(call, id, refundBody(key, rest));
-  if (answer.kind !== 'answered' || !isOk(answer)) return unknown('not-refunded');
-  const outcome = refundOutcome(readRefund(answer.body), rest);
-  if (outcome.kind === 'approved') return isUnderWay ? unknown('refund-under-way') : GONE;
+  const key = `${reference}-undo${refunds.length - refunded.length}`;
+  const remaining = { ...amount, minor };
+  const response = await client.refund(call, id, buildRefundBody(key, remaining));
+  if (response.kind !== 'answered' || !isSuccess(response)) return unknown('not-refunded');
+  const outcome = toRefundOutcome(parseRefund(response.body), remaining);
+  if (outcome.kind === 'approved') return isRefundPending ? unknown('refund-under-way') : REVERSED;
   return outcome.kind === 'pending' ? unknown('refund-under-way') : unknown('not-refunded');
 }
 
-async function ofCapture(
+async function classifyCapture(
   client: KoinClient,
   call: ProcessorCall,
-  history: History,
-  subject: Subject,
-): Promise<Finding> {
-  const place = placeIn(history);
-  if (place === undefined) return unknown('no-payment');
-  const order = await client.find(call, place);
-  if (isFinding(order)) return order.kind === 'absent' ? unknown('order-not-found') : order;
-  const finding = captureFinding(order, subject.amount);
-  if (finding.kind === 'refused') return { kind: 'reversed', particulars: {} };
-  return finding.kind === 'approved' ? CANNOT : finding;
+  history: PaymentHistory,
+  subject: OperationRef,
+): Promise<InquiryResult> {
+  const orderRef = findOrderRef(history);
+  if (orderRef === undefined) return unknown('no-payment');
+  const order = await client.findOrder(call, orderRef);
+  if (isUnresolved(order)) return order.kind === 'not-found' ? unknown('order-not-found') : order;
+  const finding = toCaptureResult(order, subject.amount);
+  if (finding.kind === 'refused') return { kind: 'reversed', details: {} };
+  return finding.kind === 'approved' ? NOT_REVERSIBLE : finding;
 }
 
-function ofRefund(finding: Finding): Finding {
-  if (finding.kind === 'absent') return finding;
+function classifyRefund(finding: InquiryResult): InquiryResult {
+  if (finding.kind === 'not-found') return finding;
   if (finding.kind === 'unknown') return finding;
-  return finding.kind === 'refused' ? GONE : CANNOT;
+  return finding.kind === 'refused' ? REVERSED : NOT_REVERSIBLE;
 }

@@ -3,174 +3,182 @@ import type { Money } from '../../../kernel/money.ts';
 import {
   type Capabilities,
   type CardData,
-  type Finding,
-  type History,
+  type InquiryResult,
+  type OperationRef,
   type Order,
   type Outcome,
+  type PaymentHistory,
   type Processor,
   type ProcessorCall,
   refused,
-  type Subject,
   unknown,
 } from '../../processor.ts';
-import type { Connections } from '../connection.ts';
-import { checkOrder, orderBody, refundBody, tokenizeBody } from './bodies.ts';
+import type { OutboundHttp } from '../outbound-http.ts';
 import {
-  type Answered,
-  isFinding,
-  isOk,
+  findOrderRef,
+  isSuccess,
+  isUnresolved,
   KOIN_HOSTS,
   KOIN_SETTINGS,
   KoinClient,
-  type Place,
-  placeIn,
-  placeOf,
+  type KoinResponse,
+  type OrderRef,
+  toOrderRef,
 } from './client.ts';
-import { at, textAt } from './fields.ts';
-import { abandon, inquire } from './inquiry.ts';
-import { captureFinding, paymentFinding, readOrder, readRefund, refundOutcome, voidFinding } from './mapping.ts';
+import { textAt, valueAt } from './fields.ts';
+import { inquire, reverse } from './inquiry.ts';
+import {
+  type KoinOrder,
+  parseOrder,
+  parseRefund,
+  toCaptureResult,
+  toPaymentResult,
+  toRefundOutcome,
+  toVoidResult,
+} from './mapping.ts';
+import { buildOrderBody, buildRefundBody, buildTokenizeBody, checkOrder } from './request-bodies.ts';
 
 /**
  * KOIN Payments API 1.0. A card is first exchanged for a secure token, then the order is made; until that request leaves,
  * nothing can have been charged. Our key is the order's `reference_id`, by which it is found again.
  */
 export class Koin implements Processor {
-  readonly capabilities: Capabilities = { sale: false, partialCapture: false, absences: 3 };
+  readonly capabilities: Capabilities = { sale: false, partialCapture: false, notFoundThreshold: 3 };
   readonly settings = KOIN_SETTINGS;
   readonly productionHosts = Object.values(KOIN_HOSTS.production);
   readonly check = checkOrder;
   readonly #client: KoinClient;
 
-  constructor({ connections }: { readonly connections: Connections }) {
-    this.#client = new KoinClient(connections);
+  constructor({ outboundHttp }: { readonly outboundHttp: OutboundHttp }) {
+    this.#client = new KoinClient(outboundHttp);
   }
 
   async authorize(call: ProcessorCall, order: Order, card: CardData): Promise<Outcome> {
-    const answer = await this.#client.tokenize(call, tokenizeBody(call.key, card));
-    if (answer.kind !== 'answered') return answer.kind === 'not-sent' ? answer : { kind: 'not-sent' };
-    const token = isOk(answer) ? textAt(answer.body, 'secure_token') : undefined;
-    return token ? this.#create(call, order, orderBody(call, order, token)) : withoutToken(answer);
+    const response = await this.#client.tokenize(call, buildTokenizeBody(call.operationRef, card));
+    if (response.kind !== 'answered') return response.kind === 'not-sent' ? response : { kind: 'not-sent' };
+    const token = isSuccess(response) ? textAt(response.body, 'secure_token') : undefined;
+    return token ? this.#createOrder(call, order, buildOrderBody(call, order, token)) : toTokenizeFailure(response);
   }
 
-  async capture(call: ProcessorCall, history: History, amount: Money): Promise<Outcome> {
+  async capture(call: ProcessorCall, history: PaymentHistory, amount: Money): Promise<Outcome> {
     // KOIN would capture it whole without a word.
     if (amount.minor !== history.operations[0]?.amount.minor) return refused('InvalidData');
-    return this.#onOrder(call, history, async (orderId, place) => {
-      const answer = await this.#client.capture(call, orderId);
-      if (answer.kind !== 'answered') return answer;
-      const order = isOk(answer) ? readOrder(answer.body) : undefined;
-      if (order !== undefined && isAbout(place, order)) {
-        const finding = captureFinding(order, amount);
+    return this.#withOrderId(call, history, async (orderId, orderRef) => {
+      const response = await this.#client.capture(call, orderId);
+      if (response.kind !== 'answered') return response;
+      const order = isSuccess(response) ? parseOrder(response.body) : undefined;
+      if (order !== undefined && matchesOrder(orderRef, order)) {
+        const finding = toCaptureResult(order, amount);
         if (finding.kind !== 'refused') return finding.kind === 'approved' ? finding : unknown('not-collected');
-      } else if (!isRefusal(answer)) return whyNot(answer);
+      } else if (!isRejection(response)) return toFailure(response);
       // An account that KOIN captures for by itself refuses, too, and then the money has moved.
-      const subject = { type: 'capture', key: call.key, processorId: undefined, amount } as const;
-      const now = await inquire(this.#client, call, history, subject);
-      return now.kind === 'absent' || now.kind === 'reversed' ? refused('InvalidData') : now;
+      const subject = { type: 'capture', operationRef: call.operationRef, processorId: undefined, amount } as const;
+      const found = await inquire(this.#client, call, history, subject);
+      return found.kind === 'not-found' || found.kind === 'reversed' ? refused('InvalidData') : found;
     });
   }
 
-  async refund(call: ProcessorCall, history: History, amount: Money): Promise<Outcome> {
-    return this.#onOrder(call, history, async (orderId) => {
-      const answer = await this.#client.refund(call, orderId, refundBody(call.key, amount));
-      if (answer.kind !== 'answered') return answer;
-      if (isOk(answer)) return refundOutcome(readRefund(answer.body), amount);
-      return answer.status === 400 || answer.status === 404 ? refused('InvalidData') : whyNot(answer);
+  async refund(call: ProcessorCall, history: PaymentHistory, amount: Money): Promise<Outcome> {
+    return this.#withOrderId(call, history, async (orderId) => {
+      const response = await this.#client.refund(call, orderId, buildRefundBody(call.operationRef, amount));
+      if (response.kind !== 'answered') return response;
+      if (isSuccess(response)) return toRefundOutcome(parseRefund(response.body), amount);
+      return response.status === 400 || response.status === 404 ? refused('InvalidData') : toFailure(response);
     });
   }
 
-  async void(call: ProcessorCall, history: History): Promise<Outcome> {
-    return this.#onOrder(call, history, async (orderId, place) => {
-      const answer = await this.#client.cancel(call, orderId);
-      if (answer.kind !== 'answered') return answer;
-      const order = isOk(answer) ? readOrder(answer.body) : undefined;
-      const finding = order !== undefined && isAbout(place, order) ? voidFinding(order) : undefined;
+  async void(call: ProcessorCall, history: PaymentHistory): Promise<Outcome> {
+    return this.#withOrderId(call, history, async (orderId, orderRef) => {
+      const response = await this.#client.cancel(call, orderId);
+      if (response.kind !== 'answered') return response;
+      const order = isSuccess(response) ? parseOrder(response.body) : undefined;
+      const finding = order !== undefined && matchesOrder(orderRef, order) ? toVoidResult(order) : undefined;
       if (finding?.kind === 'approved') return finding;
-      if (!isRefusal(answer)) return whyNot(answer);
+      if (!isRejection(response)) return toFailure(response);
       // Cancelled before is cancelled.
-      const now = await this.#client.find(call, place);
-      const before = isFinding(now) ? now : voidFinding(now);
-      return before.kind === 'approved' ? before : refused('InvalidData');
+      const found = await this.#client.findOrder(call, orderRef);
+      const current = isUnresolved(found) ? found : toVoidResult(found);
+      return current.kind === 'approved' ? current : refused('InvalidData');
     });
   }
 
-  inquire(call: ProcessorCall, history: History, subject: Subject): Promise<Finding> {
+  inquire(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
     return inquire(this.#client, call, history, subject);
   }
 
-  abandon(call: ProcessorCall, history: History, subject: Subject): Promise<Finding> {
-    return abandon(this.#client, call, history, subject);
+  reverse(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
+    return reverse(this.#client, call, history, subject);
   }
 
-  async #create(call: ProcessorCall, { amount }: Order, body: Json): Promise<Outcome> {
-    const answer = await this.#client.create(call, body);
-    if (answer.kind !== 'answered') return answer;
-    const subject = { type: 'authorization', key: call.key, processorId: undefined, amount } as const;
-    if (answer.status === 409) return this.#confirmed(call, subject);
-    if (answer.status === 404) return refused('InvalidConfiguration');
+  async #createOrder(call: ProcessorCall, { amount }: Order, body: Json): Promise<Outcome> {
+    const response = await this.#client.create(call, body);
+    if (response.kind !== 'answered') return response;
+    const subject = { type: 'authorization', operationRef: call.operationRef, processorId: undefined, amount } as const;
+    if (response.status === 409) return this.#confirmByInquiry(call, subject);
+    if (response.status === 404) return refused('InvalidConfiguration');
     // KOIN does not tell whether failed orders come with 200 or 400, so both may bring one.
-    const isOrder = isOk(answer) || answer.status === 400;
-    const order = isOrder ? readOrder(answer.body) : undefined;
-    if (order === undefined) return answer.status === 400 ? refused('InvalidData') : whyNot(answer);
-    if (!isAbout(placeOf(subject), order)) return unknown('contradiction');
-    const { standing } = order;
-    if (standing.kind === 'failed' && standing.mayHideApproval)
-      return this.#confirmed(call, { ...subject, processorId: order.id });
-    const finding = paymentFinding(order, amount);
-    return isOk(answer) || finding.kind === 'refused' ? asOutcome(finding) : unknown('contradiction');
+    const isOrder = isSuccess(response) || response.status === 400;
+    const order = isOrder ? parseOrder(response.body) : undefined;
+    if (order === undefined) return response.status === 400 ? refused('InvalidData') : toFailure(response);
+    if (!matchesOrder(toOrderRef(subject), order)) return unknown('contradiction');
+    const { state } = order;
+    if (state.kind === 'failed' && state.mayHideApproval)
+      return this.#confirmByInquiry(call, { ...subject, processorId: order.id });
+    const finding = toPaymentResult(order, amount);
+    return isSuccess(response) || finding.kind === 'refused' ? toOutcome(finding) : unknown('contradiction');
   }
 
   /** Only the order's own record can tell. */
-  async #confirmed(call: ProcessorCall, subject: Subject): Promise<Outcome> {
-    return asOutcome(await inquire(this.#client, call, { referenceCode: undefined, operations: [] }, subject));
+  async #confirmByInquiry(call: ProcessorCall, subject: OperationRef): Promise<Outcome> {
+    return toOutcome(await inquire(this.#client, call, { referenceCode: undefined, operations: [] }, subject));
   }
 
   /** Runs with KOIN's id of the order; until then nothing is sent that changes something. */
-  async #onOrder(
+  async #withOrderId(
     call: ProcessorCall,
-    history: History,
-    run: (orderId: string, place: Place) => Promise<Outcome>,
+    history: PaymentHistory,
+    run: (orderId: string, orderRef: OrderRef) => Promise<Outcome>,
   ): Promise<Outcome> {
-    const place = placeIn(history);
-    if (place === undefined) return refused('InvalidData');
-    if (place.orderId !== undefined) return run(place.orderId, place);
-    const order = await this.#client.find(call, place);
-    if (isFinding(order)) return order.kind === 'absent' ? refused('InvalidData') : { kind: 'not-sent' };
-    return order.id === undefined ? { kind: 'not-sent' } : run(order.id, place);
+    const orderRef = findOrderRef(history);
+    if (orderRef === undefined) return refused('InvalidData');
+    if (orderRef.orderId !== undefined) return run(orderRef.orderId, orderRef);
+    const order = await this.#client.findOrder(call, orderRef);
+    if (isUnresolved(order)) return order.kind === 'not-found' ? refused('InvalidData') : { kind: 'not-sent' };
+    return order.id === undefined ? { kind: 'not-sent' } : run(order.id, orderRef);
   }
 }
 
 /** No order was made, and none will be with this token. */
-function withoutToken(answer: Answered): Outcome {
-  if (answer.status === 400) return refused(blamesNumber(answer) ? 'InvalidCard' : 'InvalidData');
-  if (answer.status === 404 || isForbidden(answer)) return refused('InvalidConfiguration');
+function toTokenizeFailure(response: KoinResponse): Outcome {
+  if (response.status === 400) return refused(rejectsCardNumber(response) ? 'InvalidCard' : 'InvalidData');
+  if (response.status === 404 || isForbidden(response)) return refused('InvalidConfiguration');
   // The reference was used before, by an order that we know nothing of.
-  return answer.status === 409 ? unknown('http-409') : { kind: 'not-sent' };
+  return response.status === 409 ? unknown('http-409') : { kind: 'not-sent' };
 }
 
 /** Asks only whether the word is there: the texts themselves may hold the card. */
-function blamesNumber({ body }: Answered): boolean {
-  const causes = at(body, 'causes');
+function rejectsCardNumber({ body }: KoinResponse): boolean {
+  const causes = valueAt(body, 'causes');
   return Array.isArray(causes) && causes.some((cause) => typeof cause === 'string' && /number/i.test(cause));
 }
 
-const isForbidden = ({ status }: Answered): boolean => status === 401 || status === 403;
+const isForbidden = ({ status }: KoinResponse): boolean => status === 401 || status === 403;
 
 /** KOIN would not do it, at least not now. */
-const isRefusal = ({ status }: Answered): boolean => [400, 404, 409, 422].includes(status);
+const isRejection = ({ status }: KoinResponse): boolean => [400, 404, 409, 422].includes(status);
 
-const whyNot = (answer: Answered): Outcome =>
-  isForbidden(answer)
+const toFailure = (response: KoinResponse): Outcome =>
+  isForbidden(response)
     ? refused('InvalidConfiguration')
-    : unknown(isOk(answer) ? 'unreadable' : `http-${answer.status}`);
+    : unknown(isSuccess(response) ? 'unreadable' : `http-${response.status}`);
 
 /** What an answer leaves out contradicts nothing. */
-const isAbout = (
-  { orderId, reference }: Place,
-  order: { readonly id?: string | undefined; readonly reference?: string | undefined },
+const matchesOrder = (
+  { orderId, operationRef }: OrderRef,
+  order: Partial<Pick<KoinOrder, 'id' | 'operationRef'>>,
 ): boolean =>
-  (order.reference === undefined || order.reference === reference) &&
+  (order.operationRef === undefined || order.operationRef === operationRef) &&
   (orderId === undefined || order.id === undefined || order.id === orderId);
 
-const asOutcome = (finding: Finding): Outcome =>
-  finding.kind === 'absent' || finding.kind === 'reversed' ? unknown(finding.kind) : finding;
+const toOutcome = (finding: InquiryResult): Outcome =>
+  finding.kind === 'not-found' || finding.kind === 'reversed' ? unknown(finding.kind) : finding;

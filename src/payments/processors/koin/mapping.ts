@@ -1,16 +1,16 @@
 import type { Json } from '../../../kernel/json.ts';
 import type { Money } from '../../../kernel/money.ts';
 import {
-  type Finding,
-  type History,
+  type InquiryResult,
+  type OperationRef,
   type Outcome,
-  type Particulars,
+  type PaymentHistory,
+  type ProcessorDetails,
   refused,
-  type Subject,
   unknown,
 } from '../../processor.ts';
 import { RESPONSE_CODES, type Reason } from '../../transitions.ts';
-import { at, idAt, readAmountBody, textAt, timeAt } from './fields.ts';
+import { idAt, parseAmountObject, textAt, timeAt, valueAt } from './fields.ts';
 
 /**
  * What KOIN's words mean here (Payments API 1.0: statuses, reasons, answers), and what an order in its books says about one
@@ -18,7 +18,7 @@ import { at, idAt, readAmountBody, textAt, timeAt } from './fields.ts';
  */
 
 /** How an order stands at KOIN. */
-export type Standing =
+export type OrderState =
   | { readonly kind: 'opened' | 'authorized' | 'collected' | 'refunded' | 'reversed' }
   | {
       readonly kind: 'failed';
@@ -40,7 +40,7 @@ export const ORDER_STATUSES = {
   Cancelled: 'reversed',
   Voided: 'reversed',
   Failed: 'failed',
-} as const satisfies Record<string, Standing['kind']>;
+} as const satisfies Record<string, OrderState['kind']>;
 
 /** Of a failed order, in every spelling that KOIN's pages have; a reason that is missing or not here is Undefined. */
 export const FAILURE_REASONS: Readonly<Record<string, Reason>> = {
@@ -64,13 +64,13 @@ export const FAILURE_REASONS: Readonly<Record<string, Reason>> = {
 const REFUND_STATUSES = { InProgress: 'pending', Refunded: 'done', Failed: 'failed' } as const;
 
 /** Words are compared without regard to case and blanks: KOIN's own pages differ in both. */
-const plain = (word: string): string => word.replace(/\s/g, '').toLowerCase();
-const plainly = <T>(table: Readonly<Record<string, T>>): ReadonlyMap<string, T> =>
-  new Map(Object.entries(table).map(([word, meaning]) => [plain(word), meaning]));
+const normalizeCode = (word: string): string => word.replace(/\s/g, '').toLowerCase();
+const byNormalizedCode = <T>(table: Readonly<Record<string, T>>): ReadonlyMap<string, T> =>
+  new Map(Object.entries(table).map(([word, meaning]) => [normalizeCode(word), meaning]));
 
-const statusOf = plainly<Standing['kind']>(ORDER_STATUSES);
-const reasonOf = plainly<Reason>(FAILURE_REASONS);
-const refundStatusOf = plainly(REFUND_STATUSES);
+const STATES = byNormalizedCode<OrderState['kind']>(ORDER_STATUSES);
+const REASONS = byNormalizedCode<Reason>(FAILURE_REASONS);
+const REFUND_STATES = byNormalizedCode(REFUND_STATUSES);
 
 export interface KoinRefund {
   readonly id: string | undefined;
@@ -82,137 +82,146 @@ export interface KoinRefund {
 export interface KoinOrder {
   readonly id: string | undefined;
   /** Our key of the authorization. */
-  readonly reference: string | undefined;
+  readonly operationRef: string | undefined;
   readonly amount: Money | undefined;
-  readonly standing: Standing;
-  readonly particulars: Particulars;
+  readonly state: OrderState;
+  readonly details: ProcessorDetails;
   readonly refunds: readonly KoinRefund[];
 }
 
 /** An answer about an order (create, get, capture, cancel); undefined when it is none that can be understood. */
-export function readOrder(body: Json | undefined): KoinOrder | undefined {
-  const standing = standingOf(body);
-  const refunds = at(body, 'refunds') ?? [];
-  const read = Array.isArray(refunds) ? refunds.map((each) => readRefund(each)) : [undefined];
-  if (standing === undefined || read.includes(undefined)) return undefined;
+export function parseOrder(body: Json | undefined): KoinOrder | undefined {
+  const state = parseOrderState(body);
+  const refunds = valueAt(body, 'refunds') ?? [];
+  const read = Array.isArray(refunds) ? refunds.map((each) => parseRefund(each)) : [undefined];
+  if (state === undefined || read.includes(undefined)) return undefined;
   return {
     id: idAt(body, 'order_id'),
-    reference: textAt(body, 'transaction', 'reference_id'),
-    amount: readAmountBody(at(body, 'transaction', 'amount')),
-    standing,
-    particulars: particularsOf(body, standing),
+    operationRef: textAt(body, 'transaction', 'reference_id'),
+    amount: parseAmountObject(valueAt(body, 'transaction', 'amount')),
+    state,
+    details: parseDetails(body, state),
     refunds: read.filter((refund) => refund !== undefined),
   };
 }
 
 /** An answer about a refund, or an entry of an order's refunds: they name the id differently. */
-export function readRefund(body: Json | undefined): KoinRefund | undefined {
-  const state = refundStatusOf.get(plain(textAt(body, 'status', 'type') ?? ''));
+export function parseRefund(body: Json | undefined): KoinRefund | undefined {
+  const state = REFUND_STATES.get(normalizeCode(textAt(body, 'status', 'type') ?? ''));
   if (state === undefined) return undefined;
   return {
     id: idAt(body, 'refund_id') ?? idAt(body, 'id'),
-    amount: readAmountBody(at(body, 'amount')),
+    amount: parseAmountObject(valueAt(body, 'amount')),
     state,
-    reason: reasonIn(body),
+    reason: parseReason(body),
   };
 }
 
-export function standingOf(body: Json | undefined): Standing | undefined {
-  const word = plain(textAt(body, 'status', 'type') ?? '');
+export function parseOrderState(body: Json | undefined): OrderState | undefined {
+  const code = normalizeCode(textAt(body, 'status', 'type') ?? '');
   // Shops have met this reason in the place of the status.
-  const kind = word === 'connectionrefused' ? 'failed' : statusOf.get(word);
+  const kind = code === 'connectionrefused' ? 'failed' : STATES.get(code);
   if (kind !== 'failed') return kind === undefined ? undefined : { kind };
-  const reason = word === 'connectionrefused' ? 'ConnectionRejected' : reasonIn(body);
+  const reason = code === 'connectionrefused' ? 'ConnectionRejected' : parseReason(body);
   return { kind, reason, mayHideApproval: ['Undefined', 'ConnectionRejected'].includes(reason) };
 }
 
-function reasonIn(body: Json | undefined): Reason {
-  const isDenied = plain(textAt(body, 'antifraud', 'type') ?? '') === 'denied';
+function parseReason(body: Json | undefined): Reason {
+  const isDenied = normalizeCode(textAt(body, 'antifraud', 'type') ?? '') === 'denied';
   if (isDenied) return 'Antifraud';
-  return reasonOf.get(plain(textAt(body, 'status', 'reason') ?? '')) ?? 'Undefined';
+  return REASONS.get(normalizeCode(textAt(body, 'status', 'reason') ?? '')) ?? 'Undefined';
 }
 
 /** `code`, `message` and `causes` are never read into anything: they may hold card data. */
-function particularsOf(body: Json | undefined, standing: Standing): Particulars {
-  const given = at(body, 'transaction', 'provider_reference');
-  const reference = (name: string): string | undefined => idAt(given, name);
-  const mayEnd = standing.kind === 'opened' || standing.kind === 'authorized';
+function parseDetails(body: Json | undefined, state: OrderState): ProcessorDetails {
+  const providerReference = valueAt(body, 'transaction', 'provider_reference');
+  const reference = (name: string): string | undefined => idAt(providerReference, name);
+  const mayExpire = state.kind === 'opened' || state.kind === 'authorized';
   return {
     processorId: idAt(body, 'order_id'),
-    responseCode: responseCodeOf(standing),
+    responseCode: toResponseCode(state),
     reconciliationId: reference('nsu') ?? reference('tid') ?? reference('payment_id'),
     approvalCode: idAt(body, 'transaction', 'authorization_code'),
     networkId: reference('order_id') ?? reference('tid'),
-    expiresAt: mayEnd ? timeAt(body, 'status', 'expiration') : undefined,
+    expiresAt: mayExpire ? timeAt(body, 'status', 'expiration') : undefined,
   };
 }
 
-function responseCodeOf(standing: Standing): string | undefined {
-  if (standing.kind === 'failed') return RESPONSE_CODES[standing.reason];
-  return standing.kind === 'opened' ? undefined : RESPONSE_CODES.approved;
+function toResponseCode(state: OrderState): string | undefined {
+  if (state.kind === 'failed') return RESPONSE_CODES[state.reason];
+  return state.kind === 'opened' ? undefined : RESPONSE_CODES.approved;
 }
 
 /** Of an authorization or payment: how it stands now. */
-export function paymentFinding(order: KoinOrder, asked: Money): Finding {
-  const { standing, particulars, amount, id } = order;
-  if (differs(amount, asked)) return unknown('contradiction');
-  if (standing.kind === 'opened') return { kind: 'pending', particulars };
-  if (standing.kind === 'reversed') return { kind: 'reversed', particulars };
-  if (standing.kind === 'failed') return refused(standing.reason, particulars);
+export function toPaymentResult(order: KoinOrder, expected: Money): InquiryResult {
+  const { state, details, amount, id } = order;
+  if (differs(amount, expected)) return unknown('contradiction');
+  if (state.kind === 'opened') return { kind: 'pending', details };
+  if (state.kind === 'reversed') return { kind: 'reversed', details };
+  if (state.kind === 'failed') return refused(state.reason, details);
   if (amount === undefined || id === undefined) return unknown('incomplete');
-  return { kind: 'approved', captured: standing.kind === 'authorized' ? undefined : amount, particulars };
+  return { kind: 'approved', captured: state.kind === 'authorized' ? undefined : amount, details };
 }
 
-export function captureFinding(order: KoinOrder, asked: Money): Finding {
-  const { standing, amount } = order;
-  if (differs(amount, asked)) return unknown('contradiction');
-  if (standing.kind === 'failed') return refused(standing.reason);
-  if (standing.kind === 'reversed') return { kind: 'reversed', particulars: followUp(order) };
-  if (standing.kind === 'opened' || standing.kind === 'authorized') return { kind: 'absent' };
-  return amount === undefined ? unknown('incomplete') : { kind: 'approved', particulars: followUp(order) };
+export function toCaptureResult(order: KoinOrder, expected: Money): InquiryResult {
+  const { state, amount } = order;
+  if (differs(amount, expected)) return unknown('contradiction');
+  if (state.kind === 'failed') return refused(state.reason);
+  if (state.kind === 'reversed') return { kind: 'reversed', details: modificationDetails(order) };
+  if (state.kind === 'opened' || state.kind === 'authorized') return { kind: 'not-found' };
+  return amount === undefined ? unknown('incomplete') : { kind: 'approved', details: modificationDetails(order) };
 }
 
-export function voidFinding(order: KoinOrder): Finding {
-  const { standing } = order;
-  if (standing.kind === 'reversed') return { kind: 'approved', particulars: followUp(order) };
-  if (standing.kind === 'failed') return refused(standing.reason);
-  return standing.kind === 'collected' || standing.kind === 'refunded' ? refused('InvalidData') : { kind: 'absent' };
+export function toVoidResult(order: KoinOrder): InquiryResult {
+  const { state } = order;
+  if (state.kind === 'reversed') return { kind: 'approved', details: modificationDetails(order) };
+  if (state.kind === 'failed') return refused(state.reason);
+  return state.kind === 'collected' || state.kind === 'refunded' ? refused('InvalidData') : { kind: 'not-found' };
 }
 
 /** The answer about one refund. */
-export function refundOutcome(refund: KoinRefund | undefined, asked: Money): Exclude<Outcome, { kind: 'not-sent' }> {
+export function toRefundOutcome(
+  refund: KoinRefund | undefined,
+  expected: Money,
+): Exclude<Outcome, { kind: 'not-sent' }> {
   if (refund === undefined) return unknown('unreadable');
-  if (differs(refund.amount, asked)) return unknown('contradiction');
-  const particulars = { processorId: refund.id, responseCode: RESPONSE_CODES.approved };
+  if (differs(refund.amount, expected)) return unknown('contradiction');
+  const details = { processorId: refund.id, responseCode: RESPONSE_CODES.approved };
   if (refund.state === 'failed') return refused(refund.reason);
-  if (refund.state === 'pending') return { kind: 'pending', particulars: { processorId: refund.id } };
-  return refund.amount === undefined ? unknown('incomplete') : { kind: 'approved', particulars };
+  if (refund.state === 'pending') return { kind: 'pending', details: { processorId: refund.id } };
+  return refund.amount === undefined ? unknown('incomplete') : { kind: 'approved', details };
 }
 
 /**
  * Entries of an order's refunds do not tell our key. Ours is the one of its amount that no refund before accounts for; a
  * failed one is never taken for ours, because it may be an earlier try, and has moved nothing either way.
  */
-export function refundFinding({ refunds }: KoinOrder, { operations }: History, subject: Subject): Finding {
-  const named = refunds.find(({ id }) => id !== undefined && id === subject.processorId);
-  if (named !== undefined) return refundOutcome(named, subject.amount);
-  const others = operations.filter(({ type, key }) => type === 'payment_refund' && key !== subject.key);
+export function toRefundResult(
+  { refunds }: KoinOrder,
+  { operations }: PaymentHistory,
+  subject: OperationRef,
+): InquiryResult {
+  const identified = refunds.find(({ id }) => id !== undefined && id === subject.processorId);
+  if (identified !== undefined) return toRefundOutcome(identified, subject.amount);
+  const others = operations.filter(
+    ({ type, operationRef }) => type === 'payment_refund' && operationRef !== subject.operationRef,
+  );
   const ids = new Set(others.map(({ processorId }) => processorId));
-  const left = refunds.filter(({ id, state }) => state !== 'failed' && (id === undefined || !ids.has(id)));
-  if (left.some(({ amount }) => amount === undefined)) return unknown('unreadable');
-  const like = left.filter(({ amount }) => !differs(amount, subject.amount));
-  const unnamed = others.filter(
+  const unassigned = refunds.filter(({ id, state }) => state !== 'failed' && (id === undefined || !ids.has(id)));
+  if (unassigned.some(({ amount }) => amount === undefined)) return unknown('unreadable');
+  const sameAmount = unassigned.filter(({ amount }) => !differs(amount, subject.amount));
+  const unidentified = others.filter(
     ({ processorId, amount }) => processorId === undefined && !differs(amount, subject.amount),
   );
-  const [first] = like;
-  if (first === undefined || like.length <= unnamed.length) return { kind: 'absent' };
-  return like.length === 1 ? refundOutcome(first, subject.amount) : unknown('ambiguous');
+  const [first] = sameAmount;
+  if (first === undefined || sameAmount.length <= unidentified.length) return { kind: 'not-found' };
+  return sameAmount.length === 1 ? toRefundOutcome(first, subject.amount) : unknown('ambiguous');
 }
 
-const differs = (found: Money | undefined, asked: Money): boolean =>
-  found !== undefined && (found.minor !== asked.minor || found.currency !== asked.currency);
+const differs = (found: Money | undefined, expected: Money): boolean =>
+  found !== undefined && (found.minor !== expected.minor || found.currency !== expected.currency);
 
 /** Captures and voids have no id of their own at KOIN: that of the order would be taken for the authorization's. */
-function followUp({ particulars: { responseCode, reconciliationId, networkId } }: KoinOrder): Particulars {
+function modificationDetails({ details: { responseCode, reconciliationId, networkId } }: KoinOrder): ProcessorDetails {
   return { responseCode, reconciliationId, networkId };
 }

@@ -6,28 +6,43 @@ import type { Database, Write } from '../../../storage/database.ts';
 import {
   type Capabilities,
   type CardData,
-  type Finding,
-  type History,
-  type News,
+  type InquiryResult,
+  type OperationRef,
   type Order,
   type Outcome,
+  type PaymentHistory,
   type Processor,
   type ProcessorCall,
-  payerOf,
-  type Subject,
+  type ProcessorNotification,
+  resolvePayer,
 } from '../../processor.ts';
 import { COMMON_SETTINGS } from '../../settings.ts';
-import { answerOf, firstAnswerOf, refusal } from './answers.ts';
-import { findEntry, findMovement, findNews, insertEntry, insertMovement, untilSettled, updateEntry } from './books.ts';
-import { type Entry, firstNewsAt, type Movement, newEntry, nextNewsAt, planOf } from './entry.ts';
-import { noAnswer, overTheLine, pause } from './line.ts';
-import { decide, type Verdict } from './outcomes.ts';
-import { Questions } from './questions.ts';
-import { type Move, remembered, waitOf, wordsIn } from './triggers.ts';
+import { neverResponds, pause, withCallerDeadline } from './caller-deadline.ts';
+import { InquiryHandler } from './inquiries.ts';
+import { toInitialResponse, toRefusal, toResponse } from './responses.ts';
+import { decide, type SimulatedOutcome } from './rules.ts';
+import {
+  firstNotificationAt,
+  newSimulatedPayment,
+  nextNotificationAt,
+  planModification,
+  type SimulatedModification,
+  type SimulatedPayment,
+} from './simulated-payment.ts';
+import {
+  findModification,
+  findPayment,
+  insertModification,
+  insertPayment,
+  listDueNotifications,
+  retryOnConflict,
+  updatePayment,
+} from './simulator-store.ts';
+import { delayMs, type Modification, parseTriggers, storedTriggers } from './triggers.ts';
 
 const NOT_SENT: Outcome = { kind: 'not-sent' };
 
-type Arriving = Exclude<Verdict, { readonly kind: 'lost' | 'refused_connection' }>;
+type ReceivedOutcome = Exclude<SimulatedOutcome, { readonly kind: 'lost' | 'refused_connection' }>;
 
 /**
  * A processor without money: it decides by the table of `outcomes.ts` and keeps books of its own in the database of the
@@ -36,7 +51,7 @@ type Arriving = Exclude<Verdict, { readonly kind: 'lost' | 'refused_connection' 
  * was asked after, or given up, before it came is refused when it comes.
  */
 export class Simulator implements Processor {
-  readonly capabilities: Capabilities = { sale: true, partialCapture: true, absences: 1 };
+  readonly capabilities: Capabilities = { sale: true, partialCapture: true, notFoundThreshold: 1 };
   readonly settings = {
     'timeout-ms': { ...COMMON_SETTINGS['timeout-ms'], defaultValue: '1000' },
     'recovery-delay-ms': { ...COMMON_SETTINGS['recovery-delay-ms'], defaultValue: '5000' },
@@ -44,101 +59,114 @@ export class Simulator implements Processor {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #ids: MonotonicIds;
-  readonly #questions: Questions;
+  readonly #inquiries: InquiryHandler;
 
   constructor({ database, clock, random }: { database: Database; clock: Clock; random: Random }) {
     this.#database = database;
     this.#clock = clock;
     this.#ids = new MonotonicIds(clock, random);
-    this.#questions = new Questions(database, clock, this.#ids);
+    this.#inquiries = new InquiryHandler(database, clock, this.#ids);
   }
 
   /** Takes everything: what it refuses, it declines. */
   check(): void {}
 
   authorize(call: ProcessorCall, order: Order, { pan, expiry }: CardData): Promise<Outcome> {
-    const words = wordsIn(payerOf(order).email);
-    const verdict = decide({ now: this.#clock(), words, pan, expiry, amount: order.amount });
-    if (verdict.kind === 'refused_connection' || call.signal.aborted) return Promise.resolve(NOT_SENT);
-    return overTheLine(call.signal, async () => {
-      if (verdict.kind === 'lost') return noAnswer();
-      await pause(waitOf(words, 'arrival'));
-      const answer = await this.#book(call, this.#arrived(call.key, order, verdict, words));
-      if (verdict.kind === 'approved' && !verdict.answered) return noAnswer();
-      await pause(waitOf(words, 'delay'));
-      return answer;
+    const triggers = parseTriggers(resolvePayer(order).email);
+    const received = decide({ now: this.#clock(), triggers, pan, expiry, amount: order.amount });
+    if (received.kind === 'refused_connection' || call.signal.aborted) return Promise.resolve(NOT_SENT);
+    return withCallerDeadline(call.signal, async () => {
+      if (received.kind === 'lost') return neverResponds();
+      await pause(delayMs(triggers, 'arrival'));
+      const response = await this.#store(call, this.#newPayment(call.operationRef, order, received, triggers));
+      if (received.kind === 'approved' && !received.isAnswered) return neverResponds();
+      await pause(delayMs(triggers, 'delay'));
+      return response;
     });
   }
 
-  capture(call: ProcessorCall, history: History, amount: Money): Promise<Outcome> {
-    return this.#move(call, history, 'capture', amount);
+  capture(call: ProcessorCall, history: PaymentHistory, amount: Money): Promise<Outcome> {
+    return this.#modify(call, history, 'capture', amount);
   }
 
-  refund(call: ProcessorCall, history: History, amount: Money): Promise<Outcome> {
-    return this.#move(call, history, 'refund', amount);
+  refund(call: ProcessorCall, history: PaymentHistory, amount: Money): Promise<Outcome> {
+    return this.#modify(call, history, 'refund', amount);
   }
 
-  void(call: ProcessorCall, history: History): Promise<Outcome> {
-    return this.#move(call, history, 'void');
+  void(call: ProcessorCall, history: PaymentHistory): Promise<Outcome> {
+    return this.#modify(call, history, 'void');
   }
 
-  inquire(call: ProcessorCall, history: History, subject: Subject): Promise<Finding> {
-    return overTheLine(call.signal, () => this.#questions.inquire(call.tenant, history, subject));
+  inquire(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
+    return withCallerDeadline(call.signal, () => this.#inquiries.inquire(call.tenant, history, subject));
   }
 
-  abandon(call: ProcessorCall, history: History, subject: Subject): Promise<Finding> {
-    return overTheLine(call.signal, () => this.#questions.abandon(call.tenant, history, subject));
+  reverse(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
+    return withCallerDeadline(call.signal, () => this.#inquiries.reverse(call.tenant, history, subject));
   }
 
   /** Each is taken by one caller only, whichever node it runs on. */
-  async news(): Promise<readonly News[]> {
+  async pollNotifications(): Promise<readonly ProcessorNotification[]> {
     const now = this.#clock();
-    const due = await findNews(this.#database, now);
-    return (await Promise.all(due.map(({ tenant, entry }) => this.#take(tenant, entry, now)))).flat();
+    const dueNotifications = await listDueNotifications(this.#database, now);
+    return (
+      await Promise.all(dueNotifications.map(({ tenant, payment }) => this.#claimNotification(tenant, payment, now)))
+    ).flat();
   }
 
-  async #take(tenant: Tenant, entry: Entry, now: number): Promise<readonly News[]> {
-    const taken = { ...entry, newsAt: nextNewsAt(entry, now) };
+  async #claimNotification(
+    tenant: Tenant,
+    payment: SimulatedPayment,
+    now: number,
+  ): Promise<readonly ProcessorNotification[]> {
+    const claimed = { ...payment, notifyAt: nextNotificationAt(payment, now) };
     const { committed } = await this.#database.commit({
       account: tenant.account,
-      writes: [updateEntry(tenant, taken)],
+      writes: [updatePayment(tenant, claimed)],
     });
-    const news: News = { tenant, key: entry.key };
+    const notification: ProcessorNotification = { tenant, operationRef: payment.operationRef };
     if (!committed) return [];
-    return entry.behaviour.includes('duplicate_news') ? [news, news] : [news];
+    return payment.triggers.includes('duplicate_notification') ? [notification, notification] : [notification];
   }
 
-  #arrived(key: string, { amount, capture }: Order, verdict: Arriving, words: readonly string[]): Entry {
-    const entry = newEntry({
-      key,
+  #newPayment(
+    operationRef: string,
+    { amount, capture }: Order,
+    received: ReceivedOutcome,
+    triggers: readonly string[],
+  ): SimulatedPayment {
+    const payment = newSimulatedPayment({
+      operationRef,
       reference: this.#ids.next(),
-      verdict: verdict.kind,
-      reason: verdict.kind === 'refused' ? verdict.reason : undefined,
+      outcome: received.kind,
+      reason: received.kind === 'refused' ? received.reason : undefined,
       amount,
-      sale: capture,
-      behaviour: remembered(words),
+      isSale: capture,
+      triggers: storedTriggers(triggers),
       createdAt: this.#clock(),
     });
-    return { ...entry, newsAt: firstNewsAt(entry) };
+    return { ...payment, notifyAt: firstNotificationAt(payment) };
   }
 
   /** The ordinary way is one new row and nothing else. */
-  async #book({ tenant }: ProcessorCall, entry: Entry): Promise<Outcome> {
+  async #store({ tenant }: ProcessorCall, payment: SimulatedPayment): Promise<Outcome> {
     const { committed } = await this.#database.commit({
       account: tenant.account,
-      writes: [insertEntry(tenant, entry)],
+      writes: [insertPayment(tenant, payment)],
     });
-    const booked = committed ? entry : await findEntry(this.#database, tenant, entry.key);
-    return firstAnswerOf(booked ?? entry);
+    const stored = committed ? payment : await findPayment(this.#database, tenant, payment.operationRef);
+    return toInitialResponse(stored ?? payment);
   }
 
-  #move(call: ProcessorCall, history: History, move: Move, amount?: Money): Promise<Outcome> {
+  #modify(call: ProcessorCall, history: PaymentHistory, type: Modification, amount?: Money): Promise<Outcome> {
     if (call.signal.aborted) return Promise.resolve(NOT_SENT);
-    const payment = history.operations[0]?.key ?? '';
-    return overTheLine(call.signal, () =>
-      untilSettled(async () => {
-        const entry = await findEntry(this.#database, call.tenant, payment);
-        return entry === undefined ? refusal('InvalidData') : this.#carryOut(call, entry, move, amount ?? entry.amount);
+    const paymentRef = history.operations[0]?.operationRef ?? '';
+    return withCallerDeadline(call.signal, () =>
+      retryOnConflict(async () => {
+        const payment = await findPayment(this.#database, call.tenant, paymentRef);
+        return payment === undefined
+          ? toRefusal('InvalidData')
+          : this.#execute(call, payment, type, amount ?? payment.amount);
       }),
     );
   }
@@ -147,30 +175,30 @@ export class Simulator implements Processor {
    * Commits the line of a capture, refund or void and the payment's new state, or neither. Undefined when others changed the
    * payment meanwhile.
    */
-  async #carryOut(
-    { tenant, key }: ProcessorCall,
-    entry: Entry,
-    move: Move,
+  async #execute(
+    { tenant, operationRef }: ProcessorCall,
+    payment: SimulatedPayment,
+    type: Modification,
     amount: Money,
   ): Promise<Outcome | undefined> {
-    const { booked, after, answer } = planOf(entry, move, amount, this.#clock());
-    const movement: Movement | undefined = booked && {
-      ...booked,
-      key,
+    const { stored, after, response } = planModification(payment, type, amount, this.#clock());
+    const modification: SimulatedModification | undefined = stored && {
+      ...stored,
+      operationRef,
       reference: this.#ids.next(),
-      payment: entry.key,
-      move,
+      payment: payment.operationRef,
+      type,
       amount,
     };
-    const writes: Write[] = movement === undefined ? [] : [insertMovement(tenant, movement)];
-    if (after !== entry) writes.push(updateEntry(tenant, after));
+    const writes: Write[] = modification === undefined ? [] : [insertModification(tenant, modification)];
+    if (after !== payment) writes.push(updatePayment(tenant, after));
     const outcome = await this.#database.commit({ account: tenant.account, writes });
     if (!outcome.committed) {
-      if (movement === undefined || outcome.write > 0) return undefined;
-      const first = await findMovement(this.#database, tenant, key);
-      return first && answerOf(first);
+      if (modification === undefined || outcome.write > 0) return undefined;
+      const first = await findModification(this.#database, tenant, operationRef);
+      return first && toResponse(first);
     }
-    if (answer === 'not-sent') return NOT_SENT;
-    return answer === 'none' || movement === undefined ? noAnswer() : answerOf(movement);
+    if (response === 'not-sent') return NOT_SENT;
+    return response === 'none' || modification === undefined ? neverResponds() : toResponse(modification);
   }
 }

@@ -1,4 +1,4 @@
-import { RULES } from './outcomes.ts';
+import { RULES } from './rules.ts';
 
 /**
  * The words of an e-mail: those that decide about a payment (`outcomes.ts`), and those that make it behave badly later.
@@ -15,80 +15,83 @@ export const FAULTS = {
 } as const;
 export type Fault = keyof typeof FAULTS;
 
-export const MOVES = ['capture', 'refund', 'void'] as const;
-export type Move = (typeof MOVES)[number];
+export const MODIFICATIONS = ['capture', 'refund', 'void'] as const;
+export type Modification = (typeof MODIFICATIONS)[number];
 
 /** What is done about operations whose outcome is unknown; its one fault is to get no answer. */
-export const QUESTIONS = ['inquiry', 'abandon'] as const;
-export type Question = (typeof QUESTIONS)[number];
+export const INQUIRIES = ['inquiry', 'reversal'] as const;
+export type Inquiry = (typeof INQUIRIES)[number];
 
 /** Without it a fault meets the first request of its kind only, so that recovery comes to an end. */
 const ALWAYS = '_always';
 
-export const NEWS_WORDS = {
-  duplicate_news: 'the news of a late change come twice',
-  late_news: 'the news of a late change come 20 s after it',
+export const NOTIFICATION_TRIGGERS = {
+  duplicate_notification: 'the news of a late change come twice',
+  late_notification: 'the news of a late change come 20 s after it',
 } as const;
 
 /** Followed by `_` and milliseconds. */
-export const WAITS = {
+export const DELAYS = {
   delay: 'the authorization is booked at once and answered after so long',
   arrival: 'the authorization arrives, and is booked, after so long, also when nobody waits for it any more',
 } as const;
 
-export const MAX_WAIT_MS = 10_000;
+export const MAX_DELAY_MS = 10_000;
 
-const FAULT_WORDS = [
-  ...MOVES.flatMap((move) => Object.keys(FAULTS).map((fault) => `${move}_${fault}`)),
-  ...QUESTIONS.map((question) => `${question}_timeout`),
-].flatMap((word) => [word, `${word}${ALWAYS}`]);
+const FAULT_TRIGGERS = [
+  ...MODIFICATIONS.flatMap((modification) => Object.keys(FAULTS).map((fault) => `${modification}_${fault}`)),
+  ...INQUIRIES.map((inquiry) => `${inquiry}_timeout`),
+].flatMap((trigger) => [trigger, `${trigger}${ALWAYS}`]);
 
-const REMEMBERED = [...FAULT_WORDS, ...Object.keys(NEWS_WORDS)];
+const STORED_TRIGGERS = [...FAULT_TRIGGERS, ...Object.keys(NOTIFICATION_TRIGGERS)];
 
-const TRIGGER_WORDS: readonly string[] = [
-  ...REMEMBERED,
+const BEHAVIOR_TRIGGERS: readonly string[] = [
+  ...STORED_TRIGGERS,
   // As patterns: up to four digits are below the maximum.
-  ...Object.keys(WAITS).map((wait) => `${wait}_(?:[0-9]{1,4}|${MAX_WAIT_MS})`),
+  ...Object.keys(DELAYS).map((delay) => `${delay}_(?:[0-9]{1,4}|${MAX_DELAY_MS})`),
 ];
 
 /** Ends in acceptance; known so that no shorter word is read out of it. */
-const ACCEPTING_WORDS = ['auto_inprogress_3ds2_autoaccept'];
+const ACCEPTING_TRIGGERS = ['auto_inprogress_3ds2_autoaccept'];
 
-const DECIDING_WORDS = RULES.flatMap(({ when }) => (when.by === 'words' ? when.words : []));
+const DECIDING_TRIGGERS = RULES.flatMap(({ when }) => (when.by === 'triggers' ? when.triggers : []));
 
 // The longest first: a word may contain others.
-const ALL = [...ACCEPTING_WORDS, ...DECIDING_WORDS, ...TRIGGER_WORDS].sort((a, b) => b.length - a.length);
+const ALL_TRIGGERS = [...ACCEPTING_TRIGGERS, ...DECIDING_TRIGGERS, ...BEHAVIOR_TRIGGERS].sort(
+  (a, b) => b.length - a.length,
+);
 
-const WORD = new RegExp(`(?<=[_+])(?:${ALL.join('|')})(?=[_+]|$)`, 'g');
+const TRIGGER = new RegExp(`(?<=[_+])(?:${ALL_TRIGGERS.join('|')})(?=[_+]|$)`, 'g');
 
 /**
  * The simulator's words in an e-mail address, in lower case: each stands in the local part after `_` or `+`, and ends
  * with the local part or before another of these. Other words mean nothing.
  */
-export function wordsIn(email: string | undefined): readonly string[] {
+export function parseTriggers(email: string | undefined): readonly string[] {
   if (email === undefined) return [];
   const at = email.lastIndexOf('@');
   const local = at < 0 ? email : email.slice(0, at);
-  return local.toLowerCase().match(WORD) ?? [];
+  return local.toLowerCase().match(TRIGGER) ?? [];
 }
 
 /** Those that the books keep with the payment, in the order of the e-mail. */
-export const remembered = (words: readonly string[]): string[] => words.filter((word) => REMEMBERED.includes(word));
+export const storedTriggers = (triggers: readonly string[]): string[] =>
+  triggers.filter((trigger) => STORED_TRIGGERS.includes(trigger));
 
 /** Milliseconds; 0 without such a word. */
-export function waitOf(words: readonly string[], wait: keyof typeof WAITS): number {
-  const found = words.find((word) => word.startsWith(`${wait}_`));
-  return found === undefined ? 0 : Number(found.slice(wait.length + 1));
+export function delayMs(triggers: readonly string[], delay: keyof typeof DELAYS): number {
+  const found = triggers.find((trigger) => trigger.startsWith(`${delay}_`));
+  return found === undefined ? 0 : Number(found.slice(delay.length + 1));
 }
 
 /** The fault that the next request of this kind meets, and what is remembered after it. */
 export function nextFault(
-  behaviour: readonly string[],
-  kind: Move | Question,
-): { readonly fault: Fault | undefined; readonly behaviour: readonly string[] } {
-  const at = behaviour.findIndex((each) => each.startsWith(`${kind}_`));
-  const word = behaviour[at];
-  if (word === undefined) return { fault: undefined, behaviour };
-  const fault = word.split('_')[1] as Fault;
-  return { fault, behaviour: word.endsWith(ALWAYS) ? behaviour : behaviour.toSpliced(at, 1) };
+  triggers: readonly string[],
+  kind: Modification | Inquiry,
+): { readonly fault: Fault | undefined; readonly triggers: readonly string[] } {
+  const at = triggers.findIndex((each) => each.startsWith(`${kind}_`));
+  const trigger = triggers[at];
+  if (trigger === undefined) return { fault: undefined, triggers };
+  const fault = trigger.split('_')[1] as Fault;
+  return { fault, triggers: trigger.endsWith(ALWAYS) ? triggers : triggers.toSpliced(at, 1) };
 }

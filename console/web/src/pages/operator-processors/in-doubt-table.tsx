@@ -33,7 +33,7 @@ export function InDoubtTable({ payments }: { readonly payments: readonly InDoubt
   );
 }
 
-const PROBLEMS = ['timeout', 'absent', 'contradiction'] as const;
+const PROBLEMS = ['timeout', 'not-found', 'contradiction'] as const;
 type Problem = (typeof PROBLEMS)[number];
 
 const isProblem = (word: string | null): word is Problem => (PROBLEMS as readonly (string | null)[]).includes(word);

@@ -163,7 +163,7 @@ export const operator = {
     close: 'Close',
     problem: {
       timeout: 'No answer in time',
-      absent: 'The processor has nothing of it yet',
+      'not-found': 'The processor has nothing of it yet',
       contradiction: 'It was done there, and cannot be entered here',
     },
   },

@@ -164,7 +164,7 @@ export const operator: typeof english = {
     close: 'Cerrar',
     problem: {
       timeout: 'No respondió a tiempo',
-      absent: 'El procesador aún no tiene nada',
+      'not-found': 'El procesador aún no tiene nada',
       contradiction: 'Allí se hizo y aquí no se puede anotar',
     },
   },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseCurrency } from '../../../kernel/currency.ts';
-import { contradicts, particularsOf, readAnswer } from './answer.ts';
+import { contradicts, parseDetails, parseResponse } from './response.ts';
 
 const PAN = '4111111111111111';
 const ID = '6461731521426399003473';
@@ -14,7 +14,7 @@ describe('ids and codes of answers', () => {
       networkTransactionId: '016153570198200',
       avs: { code: 'Y', codeRaw: 'YYY' },
     };
-    assert.deepEqual(particularsOf({ id: ID, reconciliationId: '34557351U5IVCGQM', processorInformation }), {
+    assert.deepEqual(parseDetails({ id: ID, reconciliationId: '34557351U5IVCGQM', processorInformation }), {
       processorId: ID,
       responseCode: '100',
       reconciliationId: '34557351U5IVCGQM',
@@ -33,7 +33,7 @@ describe('ids and codes of answers', () => {
       networkTransactionId: `VISA${PAN}`,
       avs: { code: short, codeRaw: short },
     };
-    const told = particularsOf({ id: PAN, reconciliationId: '4111-1111-1111-1111', processorInformation });
+    const told = parseDetails({ id: PAN, reconciliationId: '4111-1111-1111-1111', processorInformation });
     assert.deepEqual(
       Object.values(told).filter((value) => value !== undefined),
       [],
@@ -42,15 +42,15 @@ describe('ids and codes of answers', () => {
 
   test('are taken over when they are UUIDs, which read so by chance', () => {
     const uuid = 'a4111111-1111-4111-8111-b08c94330f61';
-    assert.equal(particularsOf({ id: uuid }).processorId, uuid);
+    assert.equal(parseDetails({ id: uuid }).processorId, uuid);
   });
 });
 
 describe('amounts of answers', () => {
   const currency = parseCurrency('USD') ?? assert.fail();
-  const asked = { key: 'k', amount: { minor: 10000n, currency } };
+  const asked = { operationRef: 'k', amount: { minor: 10000n, currency } };
   const withTotal = (totalAmount: string) =>
-    readAnswer(JSON.stringify({ orderInformation: { amountDetails: { totalAmount } } }))?.body ?? assert.fail();
+    parseResponse(JSON.stringify({ orderInformation: { amountDetails: { totalAmount } } }))?.body ?? assert.fail();
 
   test('may have zeros at the end', () => {
     for (const text of ['100', '100.0', '100.00', '100.00000']) assert.ok(!contradicts(withTotal(text), asked), text);

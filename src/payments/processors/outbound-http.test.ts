@@ -4,12 +4,12 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { ProcessorHosts } from '../processor-hosts.ts';
-import { Connections, type ProcessorRequest, type Reply } from './connection.ts';
+import { type HttpResult, OutboundHttp, type ProcessorRequest } from './outbound-http.ts';
 
-const connections = new Connections(new ProcessorHosts());
+const connections = new OutboundHttp(new ProcessorHosts());
 after(() => connections.close());
 
-const TO = { processor: 'koin', documented: ['https://pay.example'] };
+const TO = { processor: 'koin', documentedOrigins: ['https://pay.example'] };
 
 const requestTo = (url: string, environment: 'sandbox' | 'production' = 'sandbox'): ProcessorRequest => ({
   tenant: { account: 'acct_1', environment },
@@ -28,7 +28,7 @@ async function listening(server: Server): Promise<string> {
 }
 
 /** What comes of a request to somebody who answers these bytes and keeps the connection open. */
-async function askOf(bytes: string): Promise<Reply> {
+async function askOf(bytes: string): Promise<HttpResult> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', () => socket.write(bytes));
@@ -87,7 +87,7 @@ describe('the host of a request in production', () => {
     });
     const host = await listening(server);
     const reported: string[] = [];
-    const [listing, strict] = [new Connections(new ProcessorHosts([host])), connections];
+    const [listing, strict] = [new OutboundHttp(new ProcessorHosts([host])), connections];
     for (const each of [listing, strict])
       each.onHostRefused((tenant, processor) => reported.push(`${tenant.account} ${processor}`));
     try {

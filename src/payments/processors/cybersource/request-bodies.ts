@@ -1,6 +1,6 @@
 import { formatDecimal, type Money } from '../../../kernel/money.ts';
 import type { Pan } from '../../../kernel/pan.ts';
-import { type CardData, type Order, payerOf } from '../../processor.ts';
+import { type CardData, type Order, resolvePayer } from '../../processor.ts';
 
 /**
  * The bodies of requests. `code`, which is searchable, is always our own key of the operation and never the merchant's
@@ -25,41 +25,41 @@ const CARD_TYPES: readonly (readonly [RegExp, string])[] = [
   [/^62/, '062'],
 ];
 
-export const cardTypeOf = (pan: Pan): string | undefined => CARD_TYPES.find(([prefix]) => prefix.test(pan))?.[1];
+export const findCardType = (pan: Pan): string | undefined => CARD_TYPES.find(([prefix]) => prefix.test(pan))?.[1];
 
-export const paymentBody = (key: string, order: Order, card: CardData): Body =>
-  pruned({
-    clientReferenceInformation: { code: key, transactionId: key, comments: order.referenceCode },
+export const buildPaymentBody = (operationRef: string, order: Order, card: CardData): Body =>
+  withoutEmpty({
+    clientReferenceInformation: { code: operationRef, transactionId: operationRef, comments: order.referenceCode },
     processingInformation: { capture: order.capture, commerceIndicator: 'internet' },
-    paymentInformation: { card: cardOf(card) },
-    orderInformation: { amountDetails: amountOf(order.amount), billTo: billToOf(order, card) },
+    paymentInformation: { card: buildCard(card) },
+    orderInformation: { amountDetails: buildAmount(order.amount), billTo: buildBillTo(order, card) },
     deviceInformation: { ipAddress: order.ipAddress, fingerprintSessionId: order.fingerprintSessionId },
     installmentInformation: {
       totalCount: order.installments !== undefined && order.installments > 1 ? order.installments : undefined,
     },
-    merchantInformation: { merchantDescriptor: { name: firstOf(order.descriptor, DESCRIPTOR_CHARACTERS) } },
+    merchantInformation: { merchantDescriptor: { name: truncateText(order.descriptor, DESCRIPTOR_CHARACTERS) } },
   });
 
 /** Of a capture or refund. */
-export const amountBody = (key: string, amount: Money): Body => ({
-  clientReferenceInformation: { code: key, transactionId: key },
-  orderInformation: { amountDetails: amountOf(amount) },
+export const buildAmountBody = (operationRef: string, amount: Money): Body => ({
+  clientReferenceInformation: { code: operationRef, transactionId: operationRef },
+  orderInformation: { amountDetails: buildAmount(amount) },
 });
 
 /** `undone` is the key of what a time-out reversal undoes; the path tells it otherwise. */
-export const reversalBody = (key: string, amount: Money, reason: string, undone?: string): Body =>
-  pruned({
-    clientReferenceInformation: { code: key, transactionId: undone },
-    reversalInformation: { amountDetails: amountOf(amount), reason },
+export const buildReversalBody = (operationRef: string, amount: Money, reason: string, reversedRef?: string): Body =>
+  withoutEmpty({
+    clientReferenceInformation: { code: operationRef, transactionId: reversedRef },
+    reversalInformation: { amountDetails: buildAmount(amount), reason },
   });
 
-export const timeoutVoidBody = (key: string, undone: string): Body => ({
-  clientReferenceInformation: { code: key, transactionId: undone },
+export const buildTimeoutVoidBody = (operationRef: string, reversedRef: string): Body => ({
+  clientReferenceInformation: { code: operationRef, transactionId: reversedRef },
 });
 
 /** Keys are letters: nothing in them means anything to the query language. */
-export const searchBody = (key: string): Body => ({
-  query: `clientReferenceInformation.code:${key}`,
+export const buildSearchBody = (operationRef: string): Body => ({
+  query: `clientReferenceInformation.code:${operationRef}`,
   sort: 'submitTimeUtc:desc',
   offset: 0,
   limit: 20,
@@ -67,23 +67,23 @@ export const searchBody = (key: string): Body => ({
 });
 
 /** No character is cut in two. */
-const firstOf = (text: string | undefined, characters: number): string | undefined =>
+const truncateText = (text: string | undefined, characters: number): string | undefined =>
   text === undefined ? undefined : [...text].slice(0, characters).join('');
 
-const amountOf = (money: Money): Body => ({ totalAmount: formatDecimal(money), currency: money.currency });
+const buildAmount = (money: Money): Body => ({ totalAmount: formatDecimal(money), currency: money.currency });
 
-const cardOf = ({ pan, expiry, securityCode }: CardData): Body => ({
+const buildCard = ({ pan, expiry, securityCode }: CardData): Body => ({
   number: pan,
   expirationMonth: expiry.month,
   expirationYear: `20${expiry.year}`,
   securityCode,
-  type: cardTypeOf(pan),
+  type: findCardType(pan),
 });
 
-function billToOf(order: Order, card: CardData): Body {
-  const payer = payerOf(order);
-  const named = payer.firstName !== undefined || payer.lastName !== undefined;
-  const { firstName, lastName } = named ? payer : namesOf(card.holder);
+function buildBillTo(order: Order, card: CardData): Body {
+  const payer = resolvePayer(order);
+  const hasName = payer.firstName !== undefined || payer.lastName !== undefined;
+  const { firstName, lastName } = hasName ? payer : splitHolderName(card.holder);
   const { address1, address2, postalCode, country, email } = payer;
   const phone = `${payer.phoneAreaCode ?? ''}${payer.phoneNumber ?? ''}`;
   return {
@@ -101,7 +101,7 @@ function billToOf(order: Order, card: CardData): Body {
 }
 
 /** The last word of what stands on the card, and what is before it. */
-function namesOf(holder: string | undefined): { firstName: string | undefined; lastName: string | undefined } {
+function splitHolderName(holder: string | undefined): { firstName: string | undefined; lastName: string | undefined } {
   const words = holder?.trim().split(/\s+/) ?? [];
   const lastName = words.pop();
   return {
@@ -111,11 +111,11 @@ function namesOf(holder: string | undefined): { firstName: string | undefined; l
 }
 
 /** Without what is undefined, and without objects that hold nothing else. */
-function pruned(body: Body): Body {
-  const kept = Object.entries(body).flatMap(([name, value]) => {
+function withoutEmpty(body: Body): Body {
+  const members = Object.entries(body).flatMap(([name, value]) => {
     if (typeof value !== 'object' || value === null) return value === undefined ? [] : [[name, value] as const];
-    const inner = pruned(value as Body);
+    const inner = withoutEmpty(value as Body);
     return Object.keys(inner).length === 0 ? [] : [[name, inner] as const];
   });
-  return Object.fromEntries(kept);
+  return Object.fromEntries(members);
 }

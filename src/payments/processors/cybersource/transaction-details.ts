@@ -1,14 +1,22 @@
 import type { Json } from '../../../kernel/json.ts';
 import type { Money } from '../../../kernel/money.ts';
-import { type Particulars, unknown } from '../../processor.ts';
-import { type Asked, contradicts, listAt, particularsOf, readBody, textAt, totalIn } from './answer.ts';
-import { meaningOf, refusedOrUndone, type SoftDecline, softVerdict, type Verdict } from './mapping.ts';
+import { type ProcessorDetails, unknown } from '../../processor.ts';
+import { declineOrReverse, findReason, type MappedResult, mapSoftDecline, type SoftDecline } from './mapping.ts';
+import {
+  contradicts,
+  type ExpectedTransaction,
+  listAt,
+  parseBody,
+  parseDetails,
+  parseTotalAmount,
+  textAt,
+} from './response.ts';
 
 /**
  * What CyberSource's books say (transaction details and search). A transaction is one request; what it did stands in its
  * applications, with the older numeric reasons. Pure.
  */
-export interface Entry {
+export interface TransactionDetails {
   readonly id: string;
   readonly code: string | undefined;
   readonly merchantId: string | undefined;
@@ -18,7 +26,7 @@ export interface Entry {
   readonly applications: readonly Application[];
   /** Ids of other transactions of the same payment. */
   readonly related: readonly string[];
-  readonly particulars: Particulars;
+  readonly details: ProcessorDetails;
   readonly body: Json;
 }
 
@@ -29,9 +37,14 @@ interface Application {
   readonly reasonCode: string;
 }
 
-export const NAMES = { authorization: 'ics_auth', capture: 'ics_bill', refund: 'ics_credit' } as const;
-const UNDOING = ['ics_void', 'ics_auth_reversal', 'ics_auto_auth_reversal', 'ics_auto_full_auth_reversal'];
-const UNDONE_STATUSES = ['REVERSED', 'VOIDED', 'CANCELLED'];
+export const APPLICATIONS = { authorization: 'ics_auth', capture: 'ics_bill', refund: 'ics_credit' } as const;
+const REVERSAL_APPLICATIONS = [
+  'ics_void',
+  'ics_auth_reversal',
+  'ics_auto_auth_reversal',
+  'ics_auto_full_auth_reversal',
+];
+const REVERSED_STATUSES = ['REVERSED', 'VOIDED', 'CANCELLED'];
 
 /** Numeric reasons and what the newer interface calls them. */
 export const NUMERIC_REASONS: Readonly<Record<string, string>> = {
@@ -75,24 +88,24 @@ export const NUMERIC_REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Undefined when the text is no such entry. */
-export function readEntry(text: string): Entry | undefined {
-  const body = readBody(text);
-  return body === undefined ? undefined : entryOf(body);
+export function parseTransactionDetails(text: string): TransactionDetails | undefined {
+  const body = parseBody(text);
+  return body === undefined ? undefined : toTransactionDetails(body);
 }
 
 /** Undefined when it is unreadable, or is not all that was found. */
-export function readHits(text: string): readonly Entry[] | undefined {
-  const body = readBody(text);
+export function parseSearchResult(text: string): readonly TransactionDetails[] | undefined {
+  const body = parseBody(text);
   const total = body === undefined ? undefined : textAt(body, 'totalCount', /^[0-9]{1,9}$/);
   if (body === undefined || total === undefined) return undefined;
-  const hits = listAt(body, '_embedded.transactionSummaries').map(entryOf);
+  const hits = listAt(body, '_embedded.transactionSummaries').map(toTransactionDetails);
   const readable = hits.filter((hit) => hit !== undefined);
   return readable.length === hits.length && hits.length === Number(total) ? readable : undefined;
 }
 
-function entryOf(body: Json): Entry | undefined {
-  const particulars = particularsOf(body);
-  const { processorId: id } = particulars;
+function toTransactionDetails(body: Json): TransactionDetails | undefined {
+  const details = parseDetails(body);
+  const { processorId: id } = details;
   const applications = listAt(body, 'applicationInformation.applications').map((each) => ({
     name: textAt(each, 'name') ?? '',
     rCode: textAt(each, 'rCode') ?? '',
@@ -106,64 +119,70 @@ function entryOf(body: Json): Entry | undefined {
     status: textAt(body, 'applicationInformation.status')?.toUpperCase() ?? '',
     reasonCode: textAt(body, 'applicationInformation.reasonCode') ?? '',
     applications,
-    related: listAt(body, '_links.relatedTransactions').flatMap((link) => relatedId(link) ?? []),
-    particulars,
+    related: listAt(body, '_links.relatedTransactions').flatMap((link) => parseRelatedId(link) ?? []),
+    details,
     body,
   };
 }
 
 /** Of a link only the id is taken: where requests go is decided here alone. */
-const relatedId = (link: Json): string | undefined =>
+const parseRelatedId = (link: Json): string | undefined =>
   /\/tss\/v2\/transactions\/([A-Za-z0-9-]{1,60})$/.exec(textAt(link, 'href') ?? '')?.[1];
 
-export const has = (entry: Entry, name: string): boolean => entry.applications.some((each) => each.name === name);
+export const hasApplication = (entry: TransactionDetails, name: string): boolean =>
+  entry.applications.some((each) => each.name === name);
 
-export const did = ({ applications }: Entry, name: string): boolean =>
+export const hasApplied = ({ applications }: TransactionDetails, name: string): boolean =>
   applications.some((each) => each.name === name && each.rCode === '1' && each.reasonCode === '100');
 
-export const isUndone = ({ status }: Entry): boolean => UNDONE_STATUSES.includes(status);
+export const isReversed = ({ status }: TransactionDetails): boolean => REVERSED_STATUSES.includes(status);
 
 /** Has it reversed an authorization, or voided something? */
-export const undoes = (entry: Entry): boolean => UNDOING.some((name) => did(entry, name));
+export const isReversal = (entry: TransactionDetails): boolean =>
+  REVERSAL_APPLICATIONS.some((name) => hasApplied(entry, name));
 
 /** Is it of another merchant, another operation or another amount? */
-export const isOther = (entry: Entry, asked: Asked, merchantId: string | undefined): boolean =>
-  (entry.merchantId !== undefined && entry.merchantId !== merchantId) || contradicts(entry.body, asked);
+export const isOtherTransaction = (
+  entry: TransactionDetails,
+  asked: ExpectedTransaction,
+  merchantId: string | undefined,
+): boolean => (entry.merchantId !== undefined && entry.merchantId !== merchantId) || contradicts(entry.body, asked);
 
 /** What a capture or refund came to. */
-export function movementVerdict(entry: Entry, name: string): Verdict {
-  if (did(entry, name)) return { kind: 'approved' };
-  const verdict = refusalOf(entry, name);
-  return verdict.kind === 'undo' ? { kind: 'refused', reason: verdict.reason } : verdict;
+export function mapModification(entry: TransactionDetails, name: string): MappedResult {
+  if (hasApplied(entry, name)) return { kind: 'approved' };
+  const verdict = mapFailedApplication(entry, name);
+  return verdict.kind === 'reverse' ? { kind: 'refused', reason: verdict.reason } : verdict;
 }
 
 /** What an authorization or sale came to, whatever was done with it later. */
-export function paymentVerdict(entry: Entry, softDecline: SoftDecline): Verdict {
+export function mapPayment(entry: TransactionDetails, softDecline: SoftDecline): MappedResult {
   const { reasonCode, applications } = entry;
-  const authorization = applications.find(({ name }) => name === NAMES.authorization);
+  const authorization = applications.find(({ name }) => name === APPLICATIONS.authorization);
   if (authorization === undefined) return unknown('contradiction');
   const overall = [reasonCode, authorization.reasonCode];
   if (overall.includes('480')) return { kind: 'pending' };
-  if (overall.includes('481')) return refusedOrUndone('Antifraud', entry);
-  if (overall.includes('110')) return { kind: 'undo', reason: 'InsufficientFunds' };
-  if (did(entry, NAMES.authorization)) return { kind: did(entry, NAMES.capture) ? 'approved' : 'held' };
+  if (overall.includes('481')) return declineOrReverse('Antifraud', entry);
+  if (overall.includes('110')) return { kind: 'reverse', reason: 'InsufficientFunds' };
+  if (hasApplied(entry, APPLICATIONS.authorization))
+    return { kind: hasApplied(entry, APPLICATIONS.capture) ? 'approved' : 'authorized' };
   const soft = NUMERIC_REASONS[authorization.reasonCode];
-  const isHeld = authorization.rCode === '0' && entry.particulars.approvalCode !== undefined;
-  if (isHeld && (soft === 'AVS_FAILED' || soft === 'CV_FAILED')) return softVerdict(soft, softDecline);
-  return refusalOf(entry, NAMES.authorization);
+  const isHeld = authorization.rCode === '0' && entry.details.approvalCode !== undefined;
+  if (isHeld && (soft === 'AVS_FAILED' || soft === 'CV_FAILED')) return mapSoftDecline(soft, softDecline);
+  return mapFailedApplication(entry, APPLICATIONS.authorization);
 }
 
 /** An error (-1) counts as a refusal only with a reason that says so. */
-function refusalOf(entry: Entry, name: string): Verdict {
+function mapFailedApplication(entry: TransactionDetails, name: string): MappedResult {
   const application = entry.applications.find((each) => each.name === name);
-  const reason = meaningOf(NUMERIC_REASONS[application?.reasonCode ?? ''] ?? '');
+  const reason = findReason(NUMERIC_REASONS[application?.reasonCode ?? ''] ?? '');
   if (reason === 'unknown' || application?.rCode === '1') return unknown('unclear');
-  if (reason !== undefined) return refusedOrUndone(reason, entry);
-  return application?.rCode === '0' ? refusedOrUndone('Rejected', entry) : unknown('unclear');
+  if (reason !== undefined) return declineOrReverse(reason, entry);
+  return application?.rCode === '0' ? declineOrReverse('Rejected', entry) : unknown('unclear');
 }
 
 /** What the capture among these captured; undefined when there is none. */
-export function capturedIn(entries: readonly Entry[], like: Money): Money | undefined {
-  const capture = entries.find((entry) => did(entry, NAMES.capture) && !isUndone(entry));
-  return capture === undefined ? undefined : totalIn(capture.body, like);
+export function findCapturedAmount(entries: readonly TransactionDetails[], like: Money): Money | undefined {
+  const capture = entries.find((entry) => hasApplied(entry, APPLICATIONS.capture) && !isReversed(entry));
+  return capture === undefined ? undefined : parseTotalAmount(capture.body, like);
 }

@@ -6,7 +6,14 @@ import { minorUnitDigits } from '../../../kernel/currency.ts';
 import { parseExpiry } from '../../../kernel/expiry.ts';
 import { parsePan } from '../../../kernel/pan.ts';
 import type { CardData, Order } from '../../processor.ts';
-import { amountBody, cardTypeOf, paymentBody, reversalBody, searchBody, timeoutVoidBody } from './bodies.ts';
+import {
+  buildAmountBody,
+  buildPaymentBody,
+  buildReversalBody,
+  buildSearchBody,
+  buildTimeoutVoidBody,
+  findCardType,
+} from './request-bodies.ts';
 
 const KEY = 'abcdefghijklmnopqrstuvwxy';
 const amount = { minor: 1050n, currency: USD };
@@ -21,7 +28,7 @@ type Sent = { orderInformation: { amountDetails: unknown; billTo?: Record<string
 
 describe('a payment', () => {
   test('of the fewest fields has no empty ones', () => {
-    assert.deepEqual(paymentBody(KEY, bare, card), {
+    assert.deepEqual(buildPaymentBody(KEY, bare, card), {
       clientReferenceInformation: { code: KEY, transactionId: KEY },
       processingInformation: { capture: false, commerceIndicator: 'internet' },
       paymentInformation: {
@@ -62,7 +69,7 @@ describe('a payment', () => {
       lineItems: [{ name: 'thing' }],
       notificationUrl: 'https://example.com/',
     };
-    assert.deepEqual(paymentBody(KEY, order, { ...card, securityCode: '123', holder: 'Not Used' }), {
+    assert.deepEqual(buildPaymentBody(KEY, order, { ...card, securityCode: '123', holder: 'Not Used' }), {
       clientReferenceInformation: { code: KEY, transactionId: KEY, comments: 'REF-1' },
       processingInformation: { capture: true, commerceIndicator: 'internet' },
       paymentInformation: {
@@ -97,7 +104,7 @@ describe('a payment', () => {
 
   test('names who stands on the card when nobody else is named', () => {
     const billTo = (order: Order, holder: string): unknown =>
-      (paymentBody(KEY, order, { ...card, holder }) as Sent).orderInformation.billTo;
+      (buildPaymentBody(KEY, order, { ...card, holder }) as Sent).orderInformation.billTo;
     assert.deepEqual(billTo(bare, ' Ana  Maria Lopez '), { firstName: 'Ana Maria', lastName: 'Lopez' });
     assert.deepEqual(billTo(bare, 'Ana'), { lastName: 'Ana' });
     assert.equal(billTo(bare, ' '), undefined);
@@ -105,12 +112,12 @@ describe('a payment', () => {
   });
 
   test('cuts no character of a descriptor in two', () => {
-    const sent = paymentBody(KEY, { ...bare, descriptor: `${'x'.repeat(21)}😀yz` }, card);
+    const sent = buildPaymentBody(KEY, { ...bare, descriptor: `${'x'.repeat(21)}😀yz` }, card);
     assert.deepEqual(sent['merchantInformation'], { merchantDescriptor: { name: `${'x'.repeat(21)}😀` } });
   });
 
   test('in one installment says nothing of installments', () => {
-    assert.equal('installmentInformation' in paymentBody(KEY, { ...bare, installments: 1 }, card), false);
+    assert.equal('installmentInformation' in buildPaymentBody(KEY, { ...bare, installments: 1 }, card), false);
   });
 });
 
@@ -122,10 +129,10 @@ describe('amounts', () => {
       fc.property(anyAmount, (money) => {
         const places = minorUnitDigits(money.currency);
         const bodies = [
-          (paymentBody(KEY, { ...bare, amount: money }, card) as Sent).orderInformation.amountDetails,
-          (amountBody(KEY, money) as Sent).orderInformation.amountDetails,
-          (reversalBody(KEY, money, 'void') as { reversalInformation: { amountDetails: unknown } }).reversalInformation
-            .amountDetails,
+          (buildPaymentBody(KEY, { ...bare, amount: money }, card) as Sent).orderInformation.amountDetails,
+          (buildAmountBody(KEY, money) as Sent).orderInformation.amountDetails,
+          (buildReversalBody(KEY, money, 'void') as { reversalInformation: { amountDetails: unknown } })
+            .reversalInformation.amountDetails,
         ];
         for (const body of bodies) {
           const { totalAmount, currency: code } = body as { totalAmount: string; currency: string };
@@ -144,22 +151,22 @@ describe('amounts', () => {
 describe('the other bodies', () => {
   test('have what they must have and nothing else', () => {
     const amountDetails = { totalAmount: '10.50', currency: 'USD' };
-    assert.deepEqual(amountBody(KEY, amount), {
+    assert.deepEqual(buildAmountBody(KEY, amount), {
       clientReferenceInformation: { code: KEY, transactionId: KEY },
       orderInformation: { amountDetails },
     });
-    assert.deepEqual(reversalBody(KEY, amount, 'void'), {
+    assert.deepEqual(buildReversalBody(KEY, amount, 'void'), {
       clientReferenceInformation: { code: KEY },
       reversalInformation: { amountDetails, reason: 'void' },
     });
-    assert.deepEqual(reversalBody(KEY, amount, 'timeout', 'other'), {
+    assert.deepEqual(buildReversalBody(KEY, amount, 'timeout', 'other'), {
       clientReferenceInformation: { code: KEY, transactionId: 'other' },
       reversalInformation: { amountDetails, reason: 'timeout' },
     });
-    assert.deepEqual(timeoutVoidBody(KEY, 'other'), {
+    assert.deepEqual(buildTimeoutVoidBody(KEY, 'other'), {
       clientReferenceInformation: { code: KEY, transactionId: 'other' },
     });
-    assert.deepEqual(searchBody(KEY), {
+    assert.deepEqual(buildSearchBody(KEY), {
       query: `clientReferenceInformation.code:${KEY}`,
       sort: 'submitTimeUtc:desc',
       offset: 0,
@@ -188,6 +195,6 @@ test('the type of a card is told where its first digits leave no doubt', () => {
   for (const [number, type] of Object.entries(TYPES)) {
     const read = parsePan(number);
     assert.ok(read);
-    assert.equal(cardTypeOf(read), type, number);
+    assert.equal(findCardType(read), type, number);
   }
 });

@@ -1,30 +1,30 @@
 import { isExactNumber, isJsonObject, type Json, parseJson } from '../../../kernel/json.ts';
 import { type Money, parseAmount } from '../../../kernel/money.ts';
 import { containsPan } from '../../../kernel/pan.ts';
-import type { Particulars } from '../../processor.ts';
+import type { ProcessorDetails } from '../../processor.ts';
 
 /**
  * What an answer says, as far as anything is made of it. Everything is a claim: each text is taken only in the form that
  * it may have, and messages, which can hold card data, are not taken at all.
  */
-export interface Answer {
+export interface CyberSourceResponse {
   readonly status: string | undefined;
   readonly reason: string | undefined;
   /** Names of the fields that a refusal is about. */
   readonly fields: readonly string[];
-  readonly particulars: Particulars;
+  readonly details: ProcessorDetails;
   readonly body: Json;
 }
 
 /** What was asked, for an answer to be held against. */
-export interface Asked {
-  readonly key: string;
+export interface ExpectedTransaction {
+  readonly operationRef: string;
   readonly amount: Money;
   /** The key of what was to be undone, which an answer may name beside ours. */
-  readonly undone?: string | undefined;
+  readonly reversedRef?: string | undefined;
 }
 
-const WORD = /^[A-Z][A-Z0-9_]{0,63}$/;
+const STATUS_CODE = /^[A-Z][A-Z0-9_]{0,63}$/;
 const ID = /^[A-Za-z0-9-]{1,60}$/;
 const CODE = /^[A-Za-z0-9]{1,12}$/;
 const NETWORK_ID = /^[A-Za-z0-9]{1,30}$/;
@@ -45,7 +45,7 @@ const CURRENCY_PATHS = [
 ];
 
 /** Undefined when it is no JSON object. */
-export function readBody(text: string): Json | undefined {
+export function parseBody(text: string): Json | undefined {
   try {
     const { value } = parseJson(text);
     return isJsonObject(value) ? value : undefined;
@@ -54,30 +54,30 @@ export function readBody(text: string): Json | undefined {
   }
 }
 
-export function readAnswer(text: string): Answer | undefined {
-  const body = readBody(text);
+export function parseResponse(text: string): CyberSourceResponse | undefined {
+  const body = parseBody(text);
   if (body === undefined) return undefined;
   const details = [...listAt(body, 'details'), ...listAt(body, 'errorInformation.details')];
   return {
-    status: textAt(body, 'status', WORD),
-    reason: textAt(body, 'errorInformation.reason', WORD) ?? textAt(body, 'reason', WORD),
+    status: textAt(body, 'status', STATUS_CODE),
+    reason: textAt(body, 'errorInformation.reason', STATUS_CODE) ?? textAt(body, 'reason', STATUS_CODE),
     fields: details.flatMap((each) => textAt(each, 'field') ?? []),
-    particulars: particularsOf(body),
+    details: parseDetails(body),
     body,
   };
 }
 
-export function particularsOf(body: Json): Particulars {
-  const code = told(body, 'processorInformation.avs.code', CODE);
-  const codeRaw = told(body, 'processorInformation.avs.codeRaw', CODE) ?? code;
+export function parseDetails(body: Json): ProcessorDetails {
+  const code = storableTextAt(body, 'processorInformation.avs.code', CODE);
+  const codeRaw = storableTextAt(body, 'processorInformation.avs.codeRaw', CODE) ?? code;
   return {
-    processorId: told(body, 'id', ID),
-    responseCode: told(body, 'processorInformation.responseCode', CODE),
-    reconciliationId: told(body, 'reconciliationId', ID),
-    approvalCode: told(body, 'processorInformation.approvalCode', CODE),
+    processorId: storableTextAt(body, 'id', ID),
+    responseCode: storableTextAt(body, 'processorInformation.responseCode', CODE),
+    reconciliationId: storableTextAt(body, 'reconciliationId', ID),
+    approvalCode: storableTextAt(body, 'processorInformation.approvalCode', CODE),
     networkId:
-      told(body, 'processorInformation.transactionId', NETWORK_ID) ??
-      told(body, 'processorInformation.networkTransactionId', NETWORK_ID),
+      storableTextAt(body, 'processorInformation.transactionId', NETWORK_ID) ??
+      storableTextAt(body, 'processorInformation.networkTransactionId', NETWORK_ID),
     avs: code === undefined || codeRaw === undefined ? undefined : { code, codeRaw },
   };
 }
@@ -86,52 +86,55 @@ export function particularsOf(body: Json): Particulars {
  * An id or code fit to be kept and shown: none that reads as a card number. UUIDs are not asked, because a few of them do
  * by chance.
  */
-function told(body: Json, path: string, form: RegExp): string | undefined {
-  const text = textAt(body, path, form);
+function storableTextAt(body: Json, path: string, pattern: RegExp): string | undefined {
+  const text = textAt(body, path, pattern);
   return text === undefined || UUID.test(text) || !containsPan(text) ? text : undefined;
 }
 
 /** Does it speak of another request than ours? What it leaves out is no contradiction. */
-export function contradicts(body: Json, { key, amount, undone = key }: Asked): boolean {
+export function contradicts(
+  body: Json,
+  { operationRef, amount, reversedRef = operationRef }: ExpectedTransaction,
+): boolean {
   const transactionId = textAt(body, 'clientReferenceInformation.transactionId');
   return (
-    differs(textAt(body, 'clientReferenceInformation.code'), key) ||
-    (differs(transactionId, key) && transactionId !== undone) ||
+    differs(textAt(body, 'clientReferenceInformation.code'), operationRef) ||
+    (differs(transactionId, operationRef) && transactionId !== reversedRef) ||
     CURRENCY_PATHS.some((path) => differs(textAt(body, path), amount.currency)) ||
-    AMOUNT_PATHS.some((path) => isOtherAmount(textAt(body, path), amount))
+    AMOUNT_PATHS.some((path) => isDifferentAmount(textAt(body, path), amount))
   );
 }
 
 /** Is less, or anything else, authorized than was asked for? */
-export const isOtherAuthorized = (body: Json, amount: Money): boolean =>
-  isOtherAmount(textAt(body, 'orderInformation.amountDetails.authorizedAmount'), amount);
+export const isDifferentAmountAuthorized = (body: Json, amount: Money): boolean =>
+  isDifferentAmount(textAt(body, 'orderInformation.amountDetails.authorizedAmount'), amount);
 
-export function authorizedIn(body: Json, { currency }: Money): Money | undefined {
-  const minor = minorOf(textAt(body, 'orderInformation.amountDetails.authorizedAmount'), currency);
+export function parseAuthorizedAmount(body: Json, { currency }: Money): Money | undefined {
+  const minor = parseMinorUnits(textAt(body, 'orderInformation.amountDetails.authorizedAmount'), currency);
   return minor === undefined ? undefined : { minor, currency };
 }
 
-export function totalIn(body: Json, { currency }: Money): Money | undefined {
-  const minor = minorOf(textAt(body, 'orderInformation.amountDetails.totalAmount'), currency);
+export function parseTotalAmount(body: Json, { currency }: Money): Money | undefined {
+  const minor = parseMinorUnits(textAt(body, 'orderInformation.amountDetails.totalAmount'), currency);
   return minor === undefined ? undefined : { minor, currency };
 }
 
 const differs = (found: string | undefined, expected: string): boolean => found !== undefined && found !== expected;
 
-const isOtherAmount = (found: string | undefined, { minor, currency }: Money): boolean =>
-  found !== undefined && minorOf(found, currency) !== minor;
+const isDifferentAmount = (found: string | undefined, { minor, currency }: Money): boolean =>
+  found !== undefined && parseMinorUnits(found, currency) !== minor;
 
 /** Zeros beyond the places of the currency say nothing: 100.00 yen are 100. */
-const minorOf = (text: string | undefined, currency: Money['currency']): bigint | undefined =>
+const parseMinorUnits = (text: string | undefined, currency: Money['currency']): bigint | undefined =>
   text === undefined || text.length > AMOUNT_CHARACTERS
     ? undefined
     : parseAmount(text.includes('.') ? text.replace(/\.?0+$/, '') : text, currency);
 
 /** A text or number at a path like `a.b`, a number as it is written; undefined when it is none, or not of the form. */
-export function textAt(value: Json, path: string, form?: RegExp): string | undefined {
+export function textAt(value: Json, path: string, pattern?: RegExp): string | undefined {
   const found = valueAt(value, path);
   const text = isExactNumber(found) ? found.rawJSON : typeof found === 'number' ? String(found) : found;
-  return typeof text === 'string' && (form === undefined || form.test(text)) ? text : undefined;
+  return typeof text === 'string' && (pattern === undefined || pattern.test(text)) ? text : undefined;
 }
 
 export function listAt(value: Json, path: string): readonly Json[] {

@@ -7,9 +7,9 @@ import {
   type Party,
   type ProcessorCall,
   type ProcessorSettings,
-  payerOf,
+  resolvePayer,
 } from '../../processor.ts';
-import { amountBody, at, textAt } from './fields.ts';
+import { buildAmount, textAt, valueAt } from './fields.ts';
 
 /** What is asked of KOIN (Payments API 1.0: TokenizeCard, PaymentCard, PaymentCardWithAntiFraud), and what it would refuse. Pure. */
 
@@ -18,9 +18,9 @@ type Body = { [key: string]: Json };
 const REFERENCE = /^[a-zA-Z0-9_#.-]{1,50}$/;
 
 /** The only body that holds card data. */
-export const tokenizeBody = (key: string, { pan, expiry, securityCode, holder }: CardData): Body => ({
-  transaction: { reference_id: key },
-  card: known({
+export const buildTokenizeBody = (operationRef: string, { pan, expiry, securityCode, holder }: CardData): Body => ({
+  transaction: { reference_id: operationRef },
+  card: omitUndefined({
     number: pan,
     expiration_month: expiry.month,
     expiration_year: `20${expiry.year}`,
@@ -29,28 +29,28 @@ export const tokenizeBody = (key: string, { pan, expiry, securityCode, holder }:
   }),
 });
 
-export const orderBody = ({ key, settings }: ProcessorCall, order: Order, secureToken: string): Body => ({
-  transaction: transactionBody(key, settings, order),
+export const buildOrderBody = ({ operationRef, settings }: ProcessorCall, order: Order, secureToken: string): Body => ({
+  transaction: buildTransaction(operationRef, settings, order),
   payment_method: { code: 'CARD', secure_token: secureToken, installments: order.installments ?? 1 },
   notification_url: order.notificationUrl === undefined ? [] : [order.notificationUrl],
-  ...known({
-    country_code: countryOf(order, settings),
+  ...omitUndefined({
+    country_code: resolveCountry(order, settings),
     descriptor: order.descriptor,
-    store: storeBody(settings),
-    ...(hasAntifraud(settings) ? antifraudBody(order) : { payer: plainPayer(order, settings) }),
+    store: buildStore(settings),
+    ...(hasAntifraud(settings) ? buildAntifraud(order) : { payer: buildPayer(order, settings) }),
   }),
 });
 
-export const refundBody = (key: string, amount: Money): Body => ({
-  transaction: { reference_id: key },
-  amount: amountBody(amount),
+export const buildRefundBody = (operationRef: string, amount: Money): Body => ({
+  transaction: { reference_id: operationRef },
+  amount: buildAmount(amount),
 });
 
 const hasAntifraud = (settings: ProcessorSettings): boolean => settings['antifraud'] === 'true';
 
 /** ISO 3166 alpha-2. */
-export function countryOf(order: Order, settings: ProcessorSettings): string | undefined {
-  return settings['country-code'] ?? alpha2(payerOf(order).country);
+export function resolveCountry(order: Order, settings: ProcessorSettings): string | undefined {
+  return settings['country-code'] ?? toAlpha2(resolvePayer(order).country);
 }
 
 const NATIONAL_DOCUMENTS: Readonly<Record<string, RegExp>> = { cpf: /^[0-9]{11}$/, cnpj: /^[0-9A-Z]{12}[0-9]{2}$/ };
@@ -63,7 +63,7 @@ interface PayerDocument {
 }
 
 /** People write signs between the digits of the documents of Brazil, and their types in either case. */
-function documentOf({ documentType: type, documentNumber: number }: Party): PayerDocument {
+function resolveDocument({ documentType: type, documentNumber: number }: Party): PayerDocument {
   const national = type?.toLowerCase() ?? '';
   if (!Object.hasOwn(NATIONAL_DOCUMENTS, national)) return { type, number };
   const pattern = NATIONAL_DOCUMENTS[national];
@@ -73,104 +73,109 @@ function documentOf({ documentType: type, documentNumber: number }: Party): Paye
 const ITEM_FIELDS = ['type', 'id', 'name', 'price', 'quantity', 'category'] as const;
 const OPTIONAL_ITEM_FIELDS = ['discount_amount', 'seller_id', 'service_date'] as const;
 
-function transactionBody(key: string, settings: ProcessorSettings, order: Order): Body {
+function buildTransaction(operationRef: string, settings: ProcessorSettings, order: Order): Body {
   const { amount, itemsAmount, referenceCode = '' } = order;
-  const breakdown = itemsAmount === undefined ? {} : { breakdown: { items: amountBody(itemsAmount) } };
-  return known({
-    reference_id: key,
+  const breakdown = itemsAmount === undefined ? {} : { breakdown: { items: buildAmount(itemsAmount) } };
+  return omitUndefined({
+    reference_id: operationRef,
     business_id: REFERENCE.test(referenceCode) ? referenceCode : undefined,
     account: settings['account'],
-    amount: { ...amountBody(amount), ...breakdown },
+    amount: { ...buildAmount(amount), ...breakdown },
   });
 }
 
-function storeBody(settings: ProcessorSettings): Body | undefined {
+function buildStore(settings: ProcessorSettings): Body | undefined {
   const category = hasAntifraud(settings) ? settings['store-category'] : undefined;
-  return part({ code: settings['store-code'], category });
+  return omitIfEmpty({ code: settings['store-code'], category });
 }
 
 /** Its contract has no more than document and phone, and KOIN is told no more. */
-function plainPayer(order: Order, settings: ProcessorSettings): Body {
-  const person = payerOf(order);
-  const { type, number, pattern } = documentOf(person);
-  const isTaken = pattern !== undefined || countryOf(order, settings) === 'AR';
-  return known({
-    document: isTaken ? whole({ type, number }) : undefined,
-    phone: whole({ area: person.phoneAreaCode, number: person.phoneNumber }),
+function buildPayer(order: Order, settings: ProcessorSettings): Body {
+  const person = resolvePayer(order);
+  const { type, number, pattern } = resolveDocument(person);
+  const isAccepted = pattern !== undefined || resolveCountry(order, settings) === 'AR';
+  return omitUndefined({
+    document: isAccepted ? omitIfIncomplete({ type, number }) : undefined,
+    phone: omitIfIncomplete({ area: person.phoneAreaCode, number: person.phoneNumber }),
   });
 }
 
-function antifraudBody(order: Order): Body {
-  const person = payerOf(order);
+function buildAntifraud(order: Order): Body {
+  const person = resolvePayer(order);
   const { phoneAreaCode: area, phoneNumber: number, phoneType: type } = person;
-  const common = personBody(person);
+  const common = buildPerson(person);
   // The two name the same thing differently, and only the buyer's may lack the area.
-  const payerPhone = whole({ area, number });
-  const buyerPhone = whole({ number });
-  return known({
+  const payerPhone = omitIfIncomplete({ area, number });
+  const buyerPhone = omitIfIncomplete({ number });
+  return omitUndefined({
     session_id: order.fingerprintSessionId,
     ip_address: order.ipAddress,
-    payer: { ...common, ...known({ phone: payerPhone && known({ ...payerPhone, type }) }) },
-    buyer: { ...common, ...known({ phone: buyerPhone && known({ ...buyerPhone, area_code: area, type }) }) },
-    items: order.lineItems.map(itemBody),
+    payer: { ...common, ...omitUndefined({ phone: payerPhone && omitUndefined({ ...payerPhone, type }) }) },
+    buyer: {
+      ...common,
+      ...omitUndefined({ phone: buyerPhone && omitUndefined({ ...buyerPhone, area_code: area, type }) }),
+    },
+    items: order.lineItems.map(buildItem),
   });
 }
 
-function personBody(person: Party): Body {
-  const { type, number } = documentOf(person);
-  const document = whole({ type, number });
-  return known({
+function buildPerson(person: Party): Body {
+  const { type, number } = resolveDocument(person);
+  const document = omitIfIncomplete({ type, number });
+  return omitUndefined({
     first_name: person.firstName,
     last_name: person.lastName,
     email: person.email,
-    document: document && known({ ...document, nationality: person.documentNationality }),
-    address: addressBody(person),
+    document: document && omitUndefined({ ...document, nationality: person.documentNationality }),
+    address: buildAddress(person),
   });
 }
 
 /** Without city, state and country KOIN takes none. */
-function addressBody({ address1, address2, city, state, postalCode, country }: Party): Body | undefined {
-  const needed = whole({ city, state, country_code: alpha2(country) });
-  return needed && { ...needed, ...known({ street: address1, complement: address2, zip_code: postalCode }) };
+function buildAddress({ address1, address2, city, state, postalCode, country }: Party): Body | undefined {
+  const required = omitIfIncomplete({ city, state, country_code: toAlpha2(country) });
+  return (
+    required && { ...required, ...omitUndefined({ street: address1, complement: address2, zip_code: postalCode }) }
+  );
 }
 
 /** What KOIN's contract does not know of an item stays here. */
-function itemBody(item: Json): Body {
-  const fields = [...ITEM_FIELDS, ...OPTIONAL_ITEM_FIELDS].map((name) => [name, at(item, name)] as const);
+function buildItem(item: Json): Body {
+  const fields = [...ITEM_FIELDS, ...OPTIONAL_ITEM_FIELDS].map((name) => [name, valueAt(item, name)] as const);
   const { price, category, ...rest } = Object.fromEntries(fields);
-  return known({
+  return omitUndefined({
     ...rest,
-    price: picked(price, 'currency_code', 'value'),
-    category: picked(category, 'id', 'name'),
+    price: pick(price, 'currency_code', 'value'),
+    category: pick(category, 'id', 'name'),
   });
 }
 
-const picked = (body: Json | undefined, ...names: readonly string[]): Body | undefined =>
-  isJsonObject(body) ? known(Object.fromEntries(names.map((name) => [name, at(body, name)]))) : undefined;
+const pick = (body: Json | undefined, ...names: readonly string[]): Body | undefined =>
+  isJsonObject(body) ? omitUndefined(Object.fromEntries(names.map((name) => [name, valueAt(body, name)]))) : undefined;
 
-const alpha2 = (country: string | undefined): string | undefined =>
+const toAlpha2 = (country: string | undefined): string | undefined =>
   country !== undefined && /^[A-Za-z]{2}$/.test(country) ? country.toUpperCase() : undefined;
 
 /** Without the members that are undefined. */
-const known = (body: { readonly [key: string]: Json | undefined }): Body =>
+const omitUndefined = (body: { readonly [key: string]: Json | undefined }): Body =>
   Object.fromEntries(Object.entries(body).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
 
 /** Undefined when no member is left. */
-function part(body: { readonly [key: string]: Json | undefined }): Body | undefined {
-  const members = known(body);
+function omitIfEmpty(body: { readonly [key: string]: Json | undefined }): Body | undefined {
+  const members = omitUndefined(body);
   return Object.keys(members).length === 0 ? undefined : members;
 }
 
 /** Undefined when any member is. */
-const whole = (body: { readonly [key: string]: Json | undefined }): Body | undefined =>
-  Object.values(body).includes(undefined) ? undefined : known(body);
+const omitIfIncomplete = (body: { readonly [key: string]: Json | undefined }): Body | undefined =>
+  Object.values(body).includes(undefined) ? undefined : omitUndefined(body);
 
 /** Refuses what KOIN surely would: a payment that it might take is never refused here. Throws `invalid_field`. */
 export function checkOrder(order: Order, card: CardData, settings: ProcessorSettings): void {
   checkCard(card);
   if (!/^[0-9]{1,10}(\.[0-9]{1,2})?$/.test(formatNumber(order.amount)))
     throw invalid('order_info.amount_details.total_amount', 'KOIN takes up to 10 digits and 2 decimal places');
-  const country = countryOf(order, settings);
+  const country = resolveCountry(order, settings);
   if (country === undefined) throw invalid('cardholder_info.country', 'expected the two letters of ISO 3166 for KOIN');
   checkDocument(order, country);
   if (hasAntifraud(settings)) checkAntifraud(order);
@@ -183,7 +188,7 @@ function checkCard({ securityCode, holder }: CardData): void {
 }
 
 function checkDocument(order: Order, country: string): void {
-  const { type, number, pattern } = documentOf(payerOf(order));
+  const { type, number, pattern } = resolveDocument(resolvePayer(order));
   if (country === 'AR' && type === undefined)
     throw invalid('cardholder_info.document.type', 'expected a type; KOIN needs the document in AR');
   if (country === 'AR' && number === undefined)
@@ -193,7 +198,7 @@ function checkDocument(order: Order, country: string): void {
 }
 
 function checkAntifraud(order: Order): void {
-  const { email, firstName, lastName } = payerOf(order);
+  const { email, firstName, lastName } = resolvePayer(order);
   if (order.fingerprintSessionId === undefined)
     throw invalid('device_info.fingerprint_session_id', "expected the session; KOIN's antifraud needs it");
   if (email === undefined) throw invalid('cardholder_info.email', "expected an e-mail; KOIN's antifraud needs it");
@@ -204,18 +209,19 @@ function checkAntifraud(order: Order): void {
   for (const [index, item] of order.lineItems.entries()) checkItem(item, `line_items[${index}]`);
 }
 
-function checkItem(item: Json, place: string): void {
+function checkItem(item: Json, path: string): void {
   for (const field of ITEM_FIELDS) {
-    if ((at(item, field) ?? null) === null)
-      throw invalid(`${place}.${field}`, "expected a value; KOIN's antifraud needs it");
+    if ((valueAt(item, field) ?? null) === null)
+      throw invalid(`${path}.${field}`, "expected a value; KOIN's antifraud needs it");
   }
-  const quantity = at(item, 'quantity');
-  if (typeof quantity !== 'number' || quantity < 1) throw invalid(`${place}.quantity`, 'expected an integer from 1');
+  const quantity = valueAt(item, 'quantity');
+  if (typeof quantity !== 'number' || quantity < 1) throw invalid(`${path}.quantity`, 'expected an integer from 1');
   if (!/^[A-Z]{3}$/.test(textAt(item, 'price', 'currency_code') ?? ''))
-    throw invalid(`${place}.price.currency_code`, 'expected three capital letters');
-  const value = at(item, 'price', 'value');
-  if (typeof value !== 'number' && !isExactNumber(value)) throw invalid(`${place}.price.value`, 'expected a number');
+    throw invalid(`${path}.price.currency_code`, 'expected three capital letters');
+  const value = valueAt(item, 'price', 'value');
+  if (typeof value !== 'number' && !isExactNumber(value)) throw invalid(`${path}.price.value`, 'expected a number');
   for (const field of ['id', 'name']) {
-    if ((at(item, 'category', field) ?? null) === null) throw invalid(`${place}.category.${field}`, 'expected a value');
+    if ((valueAt(item, 'category', field) ?? null) === null)
+      throw invalid(`${path}.category.${field}`, 'expected a value');
   }
 }

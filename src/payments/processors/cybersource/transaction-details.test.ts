@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseCurrency } from '../../../kernel/currency.ts';
+import { DECLINE_REASONS } from './mapping.ts';
 import {
-  capturedIn,
-  isUndone,
-  movementVerdict,
-  NAMES,
+  APPLICATIONS,
+  findCapturedAmount,
+  isReversed,
+  mapModification,
+  mapPayment,
   NUMERIC_REASONS,
-  paymentVerdict,
-  readEntry,
-  readHits,
-} from './ledger.ts';
-import { REASONS } from './mapping.ts';
+  parseSearchResult,
+  parseTransactionDetails,
+} from './transaction-details.ts';
 
 interface Told {
   readonly applications?: readonly (readonly [name: string, rCode: string, reasonCode: string])[];
@@ -19,7 +19,7 @@ interface Told {
   readonly approvalCode?: string;
 }
 
-function entry({ applications = [], ...told }: Told): Parameters<typeof paymentVerdict>[0] {
+function entry({ applications = [], ...told }: Told): Parameters<typeof mapPayment>[0] {
   const body = {
     id: '1',
     applicationInformation: {
@@ -28,23 +28,23 @@ function entry({ applications = [], ...told }: Told): Parameters<typeof paymentV
     },
     processorInformation: { approvalCode: told.approvalCode },
   };
-  const read = readEntry(JSON.stringify(body));
+  const read = parseTransactionDetails(JSON.stringify(body));
   assert.ok(read);
   return read;
 }
 
-const brief = (verdict: ReturnType<typeof paymentVerdict>): string =>
+const brief = (verdict: ReturnType<typeof mapPayment>): string =>
   'reason' in verdict ? `${verdict.kind} ${verdict.reason}` : verdict.kind;
 const payment = (told: Told, policy: 'accept' | 'reverse' = 'reverse'): string =>
-  brief(paymentVerdict(entry(told), policy));
+  brief(mapPayment(entry(told), policy));
 
 describe('an authorization in the books', () => {
   const auth = (rCode: string, reasonCode: string): Pick<Told, 'applications'> => ({
     applications: [['ics_auth', rCode, reasonCode]],
   });
   const EXPECTED: readonly (readonly [Told, string])[] = [
-    [auth('1', '100'), 'held'],
-    [{ ...auth('1', '100'), reasonCode: 100 }, 'held'],
+    [auth('1', '100'), 'authorized'],
+    [{ ...auth('1', '100'), reasonCode: 100 }, 'authorized'],
     [
       {
         applications: [
@@ -62,14 +62,14 @@ describe('an authorization in the books', () => {
         ],
         reasonCode: 236,
       },
-      'held',
+      'authorized',
     ],
     [{ ...auth('1', '100'), reasonCode: 480 }, 'pending'],
-    [{ ...auth('1', '100'), reasonCode: 481, approvalCode: '1' }, 'undo Antifraud'],
+    [{ ...auth('1', '100'), reasonCode: 481, approvalCode: '1' }, 'reverse Antifraud'],
     [{ ...auth('0', '481'), reasonCode: 481 }, 'refused Antifraud'],
-    [auth('1', '110'), 'undo InsufficientFunds'],
-    [{ ...auth('0', '200'), approvalCode: '1' }, 'undo Rejected'],
-    [{ ...auth('0', '230'), approvalCode: '1' }, 'undo InvalidCard'],
+    [auth('1', '110'), 'reverse InsufficientFunds'],
+    [{ ...auth('0', '200'), approvalCode: '1' }, 'reverse Rejected'],
+    [{ ...auth('0', '230'), approvalCode: '1' }, 'reverse InvalidCard'],
     [auth('0', '230'), 'refused InvalidCard'],
     [auth('0', '999'), 'refused Rejected'],
     [auth('-1', '999'), 'unknown'],
@@ -82,18 +82,18 @@ describe('an authorization in the books', () => {
 
   test('with soft declines accepted is held', () => {
     for (const reason of ['200', '230'])
-      assert.equal(payment({ ...auth('0', reason), approvalCode: '1' }, 'accept'), 'held');
+      assert.equal(payment({ ...auth('0', reason), approvalCode: '1' }, 'accept'), 'authorized');
   });
 
   for (const [number, reason] of Object.entries(NUMERIC_REASONS)) {
     test(`${number} means what ${reason} does`, () => {
-      const meaning = REASONS[reason];
+      const meaning = DECLINE_REASONS[reason];
       assert.ok(meaning);
       for (const rCode of ['0', '-1']) {
         const expected: string = meaning === 'unknown' ? 'unknown' : `refused ${meaning}`;
         assert.equal(payment(auth(rCode, number)), expected);
         const refund = entry({ applications: [['ics_credit', rCode, number]], approvalCode: '1' });
-        assert.equal(brief(movementVerdict(refund, NAMES.refund)), expected);
+        assert.equal(brief(mapModification(refund, APPLICATIONS.refund)), expected);
       }
     });
   }
@@ -102,19 +102,20 @@ describe('an authorization in the books', () => {
 test('a capture that was voided captured nothing', () => {
   const currency = parseCurrency('USD');
   assert.ok(currency);
-  const capture = (status: string): Parameters<typeof paymentVerdict>[0] => {
+  const capture = (status: string): Parameters<typeof mapPayment>[0] => {
     const applications = [{ name: 'ics_bill', rCode: '1', reasonCode: '100' }];
     const orderInformation = { amountDetails: { totalAmount: '7.25', currency } };
-    const read = readEntry(
+    const read = parseTransactionDetails(
       JSON.stringify({ id: '1', applicationInformation: { status, applications }, orderInformation }),
     );
     assert.ok(read);
     return read;
   };
-  const captured = (status: string): unknown => capturedIn([capture(status)], { minor: 1050n, currency })?.minor;
+  const captured = (status: string): unknown =>
+    findCapturedAmount([capture(status)], { minor: 1050n, currency })?.minor;
   for (const status of ['TRANSMITTED', 'PENDING', '']) assert.equal(captured(status), 725n);
   for (const status of ['VOIDED', 'Voided', 'CANCELLED', 'REVERSED']) {
-    assert.equal(isUndone(capture(status)), true);
+    assert.equal(isReversed(capture(status)), true);
     assert.equal(captured(status), undefined);
   }
 });
@@ -122,17 +123,17 @@ test('a capture that was voided captured nothing', () => {
 describe('what cannot be read', () => {
   test('is no entry', () => {
     for (const text of ['', '[]', '{}', '{"id":"1"}', '{"id":"1","applicationInformation":{"applications":[]}}'])
-      assert.equal(readEntry(text), undefined);
+      assert.equal(parseTransactionDetails(text), undefined);
   });
 
   test('is no list of hits, nor is a part of it', () => {
     const hit = { id: '1', applicationInformation: { applications: [{ name: 'ics_auth' }] } };
     const list = (totalCount: unknown, ...transactionSummaries: unknown[]): string =>
       JSON.stringify({ totalCount, _embedded: { transactionSummaries } });
-    assert.equal(readHits(list(1, hit))?.length, 1);
-    assert.equal(readHits('{"totalCount":0}')?.length, 0);
+    assert.equal(parseSearchResult(list(1, hit))?.length, 1);
+    assert.equal(parseSearchResult('{"totalCount":0}')?.length, 0);
     for (const text of ['', '{}', list(undefined), list(2, hit), list(1, {}), list(-1), list('x', hit)])
-      assert.equal(readHits(text), undefined, text);
+      assert.equal(parseSearchResult(text), undefined, text);
   });
 
   test('is no way to lead requests elsewhere', () => {
@@ -143,7 +144,7 @@ describe('what cannot be read', () => {
       7,
     ].map((href) => ({ href }));
     const applications = [{ name: 'ics_auth' }];
-    const read = readEntry(
+    const read = parseTransactionDetails(
       JSON.stringify({ id: '1', applicationInformation: { applications }, _links: { relatedTransactions } }),
     );
     assert.deepEqual(read?.related, ['123']);

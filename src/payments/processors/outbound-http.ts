@@ -9,7 +9,7 @@ import { toFailureStatus } from '../transitions.ts';
 /** A processor as its requests name it, with the `https:` origins that its documentation names for production. */
 export interface Destination {
   readonly processor: string;
-  readonly documented: readonly string[];
+  readonly documentedOrigins: readonly string[];
 }
 
 /** One HTTP request to a processor. */
@@ -25,7 +25,7 @@ export interface ProcessorRequest {
 }
 
 /** `not-sent`: certain that the processor saw nothing of it. `why` is a word for operators. */
-export type Reply =
+export type HttpResult =
   | { readonly kind: 'answered'; readonly status: number; readonly body: string }
   | { readonly kind: 'not-sent'; readonly why: string }
   | { readonly kind: 'unknown'; readonly why: string };
@@ -34,8 +34,8 @@ export type Reply =
 export const HOST_REFUSED = 'host-refused';
 
 /** A request that the processor certainly never saw. A refused host is a mistake in the configuration, and says so. */
-export const notSent = ({ why }: Extract<Reply, { kind: 'not-sent' }>): NotSent =>
-  why === HOST_REFUSED ? { kind: 'not-sent', failed: toFailureStatus('InvalidConfiguration') } : { kind: 'not-sent' };
+export const notSent = ({ why }: Extract<HttpResult, { kind: 'not-sent' }>): NotSent =>
+  why === HOST_REFUSED ? { kind: 'not-sent', failure: toFailureStatus('InvalidConfiguration') } : { kind: 'not-sent' };
 
 /** Reports a request that was not sent because its host is not allowed. */
 export type OnHostRefused = (tenant: Tenant, processor: string) => void;
@@ -48,7 +48,7 @@ const IDLE_MS = 4000;
  * failed before the connection stood was surely not sent; whatever fails later may have been. In production the host of each
  * request is checked: settings may be older than the list of allowed hosts, or come from a process with another list.
  */
-export class Connections {
+export class OutboundHttp {
   readonly #hosts: ProcessorHosts;
   #onHostRefused: OnHostRefused = () => undefined;
   readonly #https = new HttpsAgent({ keepAlive: true, timeout: IDLE_MS, minVersion: 'TLSv1.2' });
@@ -62,9 +62,9 @@ export class Connections {
     this.#onHostRefused = report;
   }
 
-  send(request: ProcessorRequest): Promise<Reply> {
+  send(request: ProcessorRequest): Promise<HttpResult> {
     const { tenant, to, url } = request;
-    if (!this.#hosts.isAllowed(tenant.environment, to.documented, url)) {
+    if (!this.#hosts.isAllowed(tenant.environment, to.documentedOrigins, url)) {
       this.#onHostRefused(tenant, to.processor);
       return Promise.resolve({ kind: 'not-sent', why: HOST_REFUSED });
     }
@@ -77,50 +77,50 @@ export class Connections {
     this.#http.destroy();
   }
 
-  #exchange({ method, url, headers, body, signal }: ProcessorRequest, resolve: (reply: Reply) => void): void {
+  #exchange({ method, url, headers, body, signal }: ProcessorRequest, resolve: (reply: HttpResult) => void): void {
     const isSecure = url.protocol === 'https:';
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     const options: RequestOptions = { method, headers: { ...headers, ...length }, signal };
-    const outgoing = isSecure
+    const request = isSecure
       ? httpsRequest(url, { ...options, agent: this.#https })
       : httpRequest(url, { ...options, agent: this.#http });
-    let mayBeSent = false;
-    outgoing.on('socket', (socket) => {
+    let mayHaveBeenSent = false;
+    request.on('socket', (socket) => {
       // A connection that was kept open is written to at once.
-      if (outgoing.reusedSocket) mayBeSent = true;
+      if (request.reusedSocket) mayHaveBeenSent = true;
       else
         socket.once(isSecure ? 'secureConnect' : 'connect', () => {
-          mayBeSent = true;
+          mayHaveBeenSent = true;
         });
     });
-    outgoing.on('response', (incoming) => readAnswer(incoming, resolve));
+    request.on('response', (response) => collectResponse(response, resolve));
     // Status 101, which nobody asked for: without a listener nothing else would ever be heard.
-    outgoing.on('upgrade', (_incoming, socket) => {
+    request.on('upgrade', (_incoming, socket) => {
       socket.destroy();
       resolve({ kind: 'unknown', why: 'upgrade' });
     });
-    outgoing.on('error', (error) => resolve({ kind: mayBeSent ? 'unknown' : 'not-sent', why: wordOf(error) }));
-    outgoing.end(body);
+    request.on('error', (error) => resolve({ kind: mayHaveBeenSent ? 'unknown' : 'not-sent', why: errorCode(error) }));
+    request.end(body);
   }
 }
 
-function readAnswer(incoming: IncomingMessage, resolve: (reply: Reply) => void): void {
+function collectResponse(response: IncomingMessage, resolve: (reply: HttpResult) => void): void {
   const chunks: Buffer[] = [];
   let size = 0;
-  incoming.on('data', (chunk: Buffer) => {
+  response.on('data', (chunk: Buffer) => {
     size += chunk.length;
-    if (size > LIMITS.processorResponseBytes) incoming.destroy(new Error('too long'));
+    if (size > LIMITS.processorResponseBytes) response.destroy(new Error('too long'));
     else chunks.push(chunk);
   });
-  incoming.on('end', () => {
-    resolve({ kind: 'answered', status: incoming.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') });
+  response.on('end', () => {
+    resolve({ kind: 'answered', status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') });
   });
-  incoming.on('error', (error) => resolve({ kind: 'unknown', why: wordOf(error) }));
-  incoming.on('aborted', () => resolve({ kind: 'unknown', why: 'cut-off' }));
+  response.on('error', (error) => resolve({ kind: 'unknown', why: errorCode(error) }));
+  response.on('aborted', () => resolve({ kind: 'unknown', why: 'cut-off' }));
 }
 
 /** The code of an error, never its message, which may hold addresses and more. */
-function wordOf(error: Error): string {
+function errorCode(error: Error): string {
   if (error.name === 'AbortError') return 'timeout';
   const { code } = error as NodeJS.ErrnoException;
   return typeof code === 'string' && /^[A-Z_0-9]{1,64}$/.test(code) ? code : 'failed';

@@ -1,0 +1,80 @@
+import {
+  type Approved,
+  type InquiryResult,
+  type Outcome,
+  type ProcessorDetails,
+  type Refused,
+  refused,
+  type Unknown,
+} from '../../processor.ts';
+import { RESPONSE_CODES, type Reason } from '../../transitions.ts';
+import {
+  initialState,
+  type SimulatedModification,
+  type SimulatedPayment,
+  type SimulatedState,
+} from './simulated-payment.ts';
+
+/** What the simulator's books say, in the words of the seam. Pure. */
+
+/** Letters of a reference before those that tell two of one millisecond apart. */
+const TIMESTAMP_LETTERS = 10;
+const LETTER_A = 97;
+
+/** The ids that processors give, derived from the one that is kept. */
+function buildDetails(reference: string): ProcessorDetails {
+  const distinct = reference.slice(TIMESTAMP_LETTERS).toUpperCase();
+  return {
+    processorId: reference,
+    responseCode: RESPONSE_CODES.approved,
+    approvalCode: approvalCodeOf(reference),
+    reconciliationId: `REC${distinct}`,
+    networkId: `NET${distinct}`,
+  };
+}
+
+/** Six digits, as the issuers of cards give them. */
+function approvalCodeOf(reference: string): string {
+  let sum = 0;
+  for (const letter of reference) sum = (sum * 31 + letter.charCodeAt(0) - LETTER_A) % 1_000_000;
+  return String(sum).padStart(6, '0');
+}
+
+/** What the first request was answered, whatever happened since. */
+export function toInitialResponse(payment: SimulatedPayment): Outcome {
+  const result = toInquiryResult(payment, initialState(payment));
+  return result.kind === 'reversed' || result.kind === 'not-found' ? toRefusal('InvalidData') : result;
+}
+
+/** How a payment stands. */
+export function toInquiryResult(
+  { reference, amount }: SimulatedPayment,
+  state: SimulatedState,
+): Exclude<InquiryResult, Unknown> {
+  switch (state.kind) {
+    case 'not-found':
+      return { kind: 'not-found' };
+    case 'opened':
+      return { kind: 'pending', details: { processorId: reference } };
+    case 'reversed':
+      return { kind: 'reversed', details: buildDetails(reference) };
+    case 'refused':
+      return toRefusal(state.reason, reference);
+    case 'authorized': {
+      const details = { ...buildDetails(reference), avs: { code: 'Y', codeRaw: 'Y' } };
+      if (state.captured === 0n) return { kind: 'approved', details };
+      return { kind: 'approved', captured: { minor: state.captured, currency: amount.currency }, details };
+    }
+  }
+}
+
+/** What a request for a capture, refund or void is answered. */
+export function toResponse({ reference, outcome, reason }: SimulatedModification): Approved | Refused {
+  // An undone one was approved at first.
+  if (outcome === 'approved' || outcome === 'undone') return { kind: 'approved', details: buildDetails(reference) };
+  return outcome === 'refused' ? toRefusal(reason ?? 'Undefined', reference) : toRefusal('InvalidData');
+}
+
+/** Without a reference for what the books do not keep. */
+export const toRefusal = (reason: Reason, reference?: string): Refused =>
+  refused(reason, { processorId: reference, responseCode: RESPONSE_CODES[reason] });

@@ -1,0 +1,160 @@
+import type { Currency } from '../../../kernel/currency.ts';
+import type { Environment, Tenant } from '../../../kernel/environment.ts';
+import { LIMITS } from '../../../kernel/limits.ts';
+import type { Money } from '../../../kernel/money.ts';
+import {
+  type Database,
+  integer,
+  integerOrNull,
+  type Row,
+  StorageError,
+  text,
+  textOrNull,
+  type Write,
+  write,
+} from '../../../storage/database.ts';
+import type { Reason } from '../../transitions.ts';
+import type { SimulatedModification, SimulatedPayment } from './simulated-payment.ts';
+
+const PAYMENT_COLUMNS =
+  'key, reference, verdict, reason, amount, currency, sale, captured, refunded, undone, behaviour, news_at, created_at, revision';
+const INSERT_PAYMENT = `insert into simulator_payments (account, environment, ${PAYMENT_COLUMNS})
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
+const UPDATE_PAYMENT = `update simulator_payments set captured = ?, refunded = ?, undone = ?, behaviour = ?, news_at = ?,
+  revision = revision + 1 where account = ? and environment = ? and key = ? and revision = ?`;
+const FIND_PAYMENT = `select ${PAYMENT_COLUMNS} from simulator_payments where account = ? and environment = ? and key = ?`;
+const LIST_DUE_NOTIFICATIONS = `select account, environment, ${PAYMENT_COLUMNS} from simulator_payments
+  where news_at is not null and news_at <= ? order by news_at limit ?`;
+
+const MODIFICATION_COLUMNS = 'key, reference, payment, move, amount, currency, verdict, reason';
+// A void that was refused may be tried again under its key: it does no harm.
+const INSERT_MODIFICATION = `insert into simulator_movements (account, environment, ${MODIFICATION_COLUMNS})
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (account, environment, key) do update
+  set reference = excluded.reference, verdict = excluded.verdict, reason = excluded.reason
+  where simulator_movements.move = 'void' and simulator_movements.verdict = 'refused'
+  and excluded.move = 'void' and excluded.verdict <> 'closed'`;
+const MARK_REVERSED = `update simulator_movements set verdict = 'undone'
+  where account = ? and environment = ? and key = ? and verdict = 'approved'`;
+const FIND_MODIFICATION = `select ${MODIFICATION_COLUMNS} from simulator_movements
+  where account = ? and environment = ? and key = ?`;
+
+const NOTIFICATION_BATCH = 100;
+
+/** Repeats what others may get in the way of, until it has a result. */
+export async function retryOnConflict<T>(attempt: () => Promise<T | undefined>): Promise<T> {
+  for (let tries = 0; tries < LIMITS.commitAttempts; tries++) {
+    const result = await attempt();
+    if (result !== undefined) return result;
+  }
+  throw new StorageError('the simulator finds no moment to write');
+}
+
+/** Conflicts when the key was seen before. */
+export function insertPayment({ account, environment }: Tenant, payment: SimulatedPayment): Write {
+  const { operationRef, reference, outcome, reason, amount, isSale, createdAt, revision } = payment;
+  const values = [
+    operationRef,
+    reference,
+    outcome,
+    reason ?? null,
+    String(amount.minor),
+    amount.currency,
+    Number(isSale),
+  ];
+  return write(INSERT_PAYMENT, [account, environment, ...values, ...mutableColumns(payment), createdAt, revision], 1);
+}
+
+/** Conflicts when the payment is not as it was when it was read. */
+export const updatePayment = ({ account, environment }: Tenant, payment: SimulatedPayment): Write =>
+  write(UPDATE_PAYMENT, [...mutableColumns(payment), account, environment, payment.operationRef, payment.revision], 1);
+
+const mutableColumns = ({ captured, refunded, isReversed, triggers, notifyAt }: SimulatedPayment) => [
+  captured === undefined ? null : String(captured),
+  String(refunded),
+  Number(isReversed),
+  triggers.length === 0 ? null : triggers.join(' '),
+  notifyAt ?? null,
+];
+
+export async function findPayment(
+  database: Database,
+  tenant: Tenant,
+  key: string,
+): Promise<SimulatedPayment | undefined> {
+  const [row] = await database.read(FIND_PAYMENT, tenant.account, tenant.environment, key);
+  return row === undefined ? undefined : fromRow(row);
+}
+
+/** Payments with news to tell by now, the oldest news first. */
+export async function listDueNotifications(
+  database: Database,
+  now: number,
+): Promise<{ tenant: Tenant; payment: SimulatedPayment }[]> {
+  const rows = await database.read(LIST_DUE_NOTIFICATIONS, now, NOTIFICATION_BATCH);
+  return rows.map((row) => ({
+    tenant: { account: text(row, 'account'), environment: text(row, 'environment') as Environment },
+    payment: fromRow(row),
+  }));
+}
+
+function fromRow(row: Row): SimulatedPayment {
+  const captured = textOrNull(row, 'captured');
+  return {
+    operationRef: text(row, 'key'),
+    reference: text(row, 'reference'),
+    outcome: text(row, 'verdict') as SimulatedPayment['outcome'],
+    reason: textOrNull(row, 'reason') as Reason | undefined,
+    amount: toMoney(row),
+    isSale: integer(row, 'sale') === 1,
+    captured: captured === undefined ? undefined : BigInt(captured),
+    refunded: BigInt(text(row, 'refunded')),
+    isReversed: integer(row, 'undone') === 1,
+    triggers: textOrNull(row, 'behaviour')?.split(' ') ?? [],
+    notifyAt: integerOrNull(row, 'news_at'),
+    createdAt: integer(row, 'created_at'),
+    revision: integer(row, 'revision'),
+  };
+}
+
+/** Conflicts when the key was seen before, unless as that of a void that was refused. */
+export function insertModification({ account, environment }: Tenant, modification: SimulatedModification): Write {
+  const { operationRef, reference, payment, type, amount, outcome, reason } = modification;
+  const values = [
+    operationRef,
+    reference,
+    payment,
+    type,
+    String(amount.minor),
+    amount.currency,
+    outcome,
+    reason ?? null,
+  ];
+  return write(INSERT_MODIFICATION, [account, environment, ...values], 1);
+}
+
+/** Conflicts when it was not done, or no longer is. */
+export const markModificationReversed = ({ account, environment }: Tenant, key: string): Write =>
+  write(MARK_REVERSED, [account, environment, key], 1);
+
+export async function findModification(
+  database: Database,
+  tenant: Tenant,
+  key: string,
+): Promise<SimulatedModification | undefined> {
+  const [row] = await database.read(FIND_MODIFICATION, tenant.account, tenant.environment, key);
+  if (row === undefined) return undefined;
+  return {
+    operationRef: text(row, 'key'),
+    reference: text(row, 'reference'),
+    payment: text(row, 'payment'),
+    type: text(row, 'move') as SimulatedModification['type'],
+    amount: toMoney(row),
+    outcome: text(row, 'verdict') as SimulatedModification['outcome'],
+    reason: textOrNull(row, 'reason') as Reason | undefined,
+  };
+}
+
+const toMoney = (row: Row): Money => ({
+  minor: BigInt(text(row, 'amount')),
+  currency: text(row, 'currency') as Currency,
+});
